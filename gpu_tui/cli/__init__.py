@@ -1,0 +1,1 @@
+"""Flags, exit codes, one module per command. Calls wiring and nothing else."""

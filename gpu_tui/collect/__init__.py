@@ -1,0 +1,1 @@
+"""Ask on a beat, follow streams, emit events. Does not know the store or the screen."""

@@ -1,0 +1,92 @@
+"""Everything that happens to the fleet, in the past tense. Collect emits them; the store applies them.
+
+Each event is frozen and whole, names its instance, and carries this machine's epoch time in `at`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_tui.core.fleet import LinkState, ProviderState
+from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.core.sample import Absent, Failure, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChanged:
+    """The connection of one box went into another state."""
+
+    instance: str
+    at: float
+    link: LinkState
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """One probe answered, or failed to. `metric` is a name of core.metrics."""
+
+    instance: str
+    at: float
+    metric: str
+    sample: Reading[object] | Absent | Failure
+
+
+@dataclass(frozen=True, slots=True)
+class LogOpened:
+    """A tail starts. `resumed` is false where the file was not read from where we left it
+    (first contact, rotation, truncation); `offset` is where its bytes start, `skipped` how many
+    bytes before it were never read.
+    """
+
+    instance: str
+    at: float
+    source: LogSource
+    inode: int
+    offset: int
+    skipped: int
+    resumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LogArrived:
+    """Lines of one chunk, in order. The last one may be `open`: the next batch replaces it.
+
+    `backfill` is true for what was in the file before we came: history, not news.
+    """
+
+    instance: str
+    at: float
+    source: LogSource
+    lines: tuple[LogLine, ...]
+    backfill: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogFailed:
+    """A log cannot be followed now (`why` in a person's words); it is retried."""
+
+    instance: str
+    at: float
+    source: LogSource
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRead:
+    """The control API answered, or failed to: then `state.error` says why and the rest is the old one."""
+
+    instance: str
+    at: float
+    state: ProviderState
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Something about gpu-tui itself that a person should read once (a reloaded fleet file, a bug)."""
+
+    instance: str | None
+    at: float
+    text: str
+
+
+Event = LinkChanged | Sampled | LogOpened | LogArrived | LogFailed | ProviderRead | Noted

@@ -1,0 +1,58 @@
+"""Findings: what a tired person should see now, de-duplicated, with evidence and a remedy."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """`fatal` and `serious` are alarms; `warn` is for later; `none` is nothing."""
+
+    FATAL = "fatal"
+    SERIOUS = "serious"
+    WARN = "warn"
+    NONE = "none"
+
+    @property
+    def rank(self) -> int:
+        """0 is worst."""
+        return list(Severity).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to see. Two findings with one `key` are the same finding seen again."""
+
+    kind: str
+    severity: Severity
+    instance: str
+    evidence: str
+    source: str
+    remedy: str
+    first_seen: float
+    last_seen: float
+    cell: str | None = None
+    count: int = 1
+
+    @property
+    def key(self) -> tuple[str, str, str | None]:
+        """What makes it one finding: instance, kind, cell."""
+        return (self.instance, self.kind, self.cell)
+
+    @property
+    def id(self) -> str:
+        """A short stable name for the key, for acknowledging."""
+        text = "\x1f".join([self.instance, self.kind, self.cell or ""])
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def seen_again(self, other: Finding, *, more: int) -> Finding:
+        """One finding seen again; the first evidence stays, the worst severity wins."""
+        worst = min(self.severity, other.severity, key=lambda severity: severity.rank)
+        return replace(
+            self,
+            severity=worst,
+            last_seen=max(self.last_seen, other.last_seen),
+            count=self.count + more,
+        )

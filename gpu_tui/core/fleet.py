@@ -1,0 +1,138 @@
+"""The fleet as the user described it: frozen, checked, and without secrets (only env-var names)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An amount in one currency (ISO code as typed)."""
+
+    amount: float
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFiles:
+    """Where the queue file and its master log are on the box; `~/` is the box's home."""
+
+    file: str | None = None
+    log: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Remote directory to pull, local directory to pull into."""
+
+    remote: str | None = None
+    local: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderAccess:
+    """How the control API knows this box. `key_env` is the NAME of an environment variable."""
+
+    id: str | None = None
+    variant: str | None = None
+    key_env: str | None = None
+    base_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SshAccess:
+    """What ssh must know beyond ~/.ssh/config. `user`, `hostname`, `port` come from `host` when it says them."""
+
+    host: str
+    user: str | None = None
+    port: int | None = None
+    known_hosts: str | None = None
+    identity: str | None = None
+    jump: str | None = None
+    config: str | None = None  # an ssh_config file instead of ~/.ssh/config
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Where the sampler reads the kernel's files."""
+
+    cgroup: str = "/sys/fs/cgroup"
+    proc: str = "/proc"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One rented box. `logs` is a pattern with `{cell}`; `poll` and `stall_after` are seconds."""
+
+    name: str
+    ssh: SshAccess
+    platform: str = "generic-ssh"
+    price: Money | None = None
+    queue: QueueFiles = QueueFiles()
+    logs: str | None = None
+    results: Results = Results()
+    mounts: tuple[str, ...] = ()
+    provider: ProviderAccess = ProviderAccess()
+    roots: Roots = Roots()
+    tags: tuple[str, ...] = ()
+    read_only: bool = False
+    poll: float = 1.0
+    stall_after: float = 900.0
+    scheduler: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """All instances of one fleet file, in its order."""
+
+    sweep: str | None = None
+    instances: tuple[Instance, ...] = ()
+    source: str | None = None
+
+    def __getitem__(self, name: str) -> Instance:
+        """The instance called `name`; KeyError if there is none."""
+        for instance in self.instances:
+            if instance.name == name:
+                return instance
+        raise KeyError(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, in order."""
+        return tuple(instance.name for instance in self.instances)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """`state`: live, connecting, dns, timeout, unreachable, refused, host-key, auth, no-shell or off.
+
+    `error` is one sentence, `next` what the user can do, `hop` the hop that failed,
+    `host_key` the SHA-256 fingerprint that the box showed, `latency` in seconds.
+    """
+
+    state: str = "connecting"
+    since: float = 0.0
+    error: str | None = None
+    next: str | None = None
+    hop: str | None = None
+    host_key: str | None = None
+    latency: float | None = None
+    retry_at: float | None = None
+
+    @property
+    def live(self) -> bool:
+        """Bytes come from the box now."""
+        return self.state == "live"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """What the control API last said: running, stopped, gone or unknown; times are epoch seconds."""
+
+    state: str = "unknown"
+    read_at: float | None = None
+    price: Money | None = None
+    started_at: float | None = None
+    stopped_at: float | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+    error: str | None = None

@@ -1,0 +1,68 @@
+"""One line of a log as the cockpit keeps it: safe text, its mark, its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.sweep import QueueEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a line is, judged alone. `label` is one of the twenty triage labels."""
+
+    label: str
+    severity: Severity
+    alarm: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a line reports of how far the work has come; None where it says nothing."""
+
+    epoch: int | None = None
+    epochs: int | None = None
+    step: int | None = None
+    steps: int | None = None
+    loss: float | None = None
+    val_loss: float | None = None
+    lr: float | None = None
+    percent: float | None = None
+    elapsed_seconds: float | None = None
+    eta_seconds: float | None = None
+    rate_per_second: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A run of characters [start, end) that the box had coloured. `style` is built by us, never remote text."""
+
+    start: int
+    end: int
+    style: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One physical line: sanitised text without control characters, decided once, on ingest.
+
+    `open` is true for the last, unfinished line (a progress bar): the next batch replaces it.
+    """
+
+    text: str
+    mark: Mark
+    progress: Progress | None = None
+    queue: QueueEvent | None = None
+    spans: tuple[Span, ...] = ()
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogSource:
+    """Which file of which box: the queue's own log (`cell` is None) or one cell's."""
+
+    path: str
+    cell: str | None = None

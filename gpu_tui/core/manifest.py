@@ -1,0 +1,71 @@
+"""The roster of files to bring home, and the comparison of two such rosters. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One regular file: path relative to the result root with `/`, size in bytes, SHA-256 in hex."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """All result files of one instance, sorted by path."""
+
+    files: tuple[FileEntry, ...] = ()
+
+    @classmethod
+    def of(cls, files: Iterable[FileEntry]) -> Manifest:
+        """A manifest in canonical order."""
+        return cls(tuple(sorted(files, key=lambda file: file.path)))
+
+    @property
+    def total_bytes(self) -> int:
+        """Sum of all sizes."""
+        return sum(file.bytes for file in self.files)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the sorted (path, size, hash) rows: the identity of this evidence."""
+        text = "\n".join(f"{file.path}\t{file.bytes}\t{file.sha256}" for file in self.files)
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReport:
+    """Two manifests compared. `ok` needs every list empty and at least one file."""
+
+    matched: int
+    missing: tuple[str, ...] = ()
+    unexpected: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
+    missing_cells: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def ok(self) -> bool:
+        """True only where something was compared and nothing differs."""
+        wrong = self.missing or self.unexpected or self.differing or self.missing_cells
+        return self.matched > 0 and not wrong
+
+
+def compare(remote: Manifest, local: Manifest, cells: Iterable[str] = ()) -> MatchReport:
+    """Compare what the box has with what is here; `cells` must each have a directory in it."""
+    there = {file.path: file for file in remote.files}
+    here = {file.path: file for file in local.files}
+    common = there.keys() & here.keys()
+    roots = {path.split("/", 1)[0] for path in there}
+    return MatchReport(
+        matched=sum(there[path] == here[path] for path in common),
+        missing=tuple(sorted(there.keys() - here.keys())),
+        unexpected=tuple(sorted(here.keys() - there.keys())),
+        differing=tuple(sorted(path for path in common if there[path] != here[path])),
+        missing_cells=tuple(sorted(set(cells) - roots)),
+    )

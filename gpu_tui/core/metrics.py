@@ -1,0 +1,28 @@
+"""The names of everything that is sampled, each with the type of its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from gpu_tui.core.readings import CpuCounters, FileTable, GpuTable, Host, Memory, Mount, Process
+from gpu_tui.core.sweep import Roster
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric(Generic[T]):
+    """A typed key: `track(GPUS)` is a `Track[GpuTable]`."""
+
+    name: str
+
+
+GPUS: Metric[GpuTable] = Metric("gpus")
+MEMORY: Metric[Memory] = Metric("memory")
+CPU: Metric[CpuCounters] = Metric("cpu")
+MOUNTS: Metric[tuple[Mount, ...]] = Metric("mounts")
+HOST: Metric[Host] = Metric("host")
+PROCESSES: Metric[tuple[Process, ...]] = Metric("processes")
+ROSTER: Metric[Roster] = Metric("roster")
+FILES: Metric[FileTable] = Metric("files")

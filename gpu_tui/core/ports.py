@@ -1,0 +1,66 @@
+"""What one room needs of another without knowing it. Wiring binds them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+from gpu_tui.core.events import Event
+from gpu_tui.core.gate import GateView
+from gpu_tui.core.profile import Verb
+
+
+class Sink(Protocol):
+    """Where events go. Never blocks, never raises."""
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        ...
+
+
+class FleetControl(Protocol):
+    """What the screen may ask of the collectors."""
+
+    def reconnect(self, instance: str) -> None:
+        """Try this box again now, whatever its back-off says."""
+        ...
+
+    def follow_cell(self, instance: str, cell: str | None) -> None:
+        """Tail this cell's log (None: the queue's master log only) besides what is tailed anyway."""
+        ...
+
+
+class Teardown(Protocol):
+    """One open ladder. Closing it, for any reason, shuts its gate."""
+
+    def views(self) -> AsyncIterator[GateView]:
+        """The ladder each time it changes, until it ends; the last view has an outcome or is closed."""
+        ...
+
+    async def accept(self) -> None:
+        """Accept the running work that the view named (parks only)."""
+        ...
+
+    async def confirm(self, typed: str) -> None:
+        """Offer the typed phrase; the next view says what came of it."""
+        ...
+
+    async def abandon(self, typed: str) -> None:
+        """Give up the listed paths; `typed` must equal the view's `abandon_phrase`."""
+        ...
+
+    async def close(self) -> None:
+        """Cancel: shut the gate and stop all work."""
+        ...
+
+
+class TeardownPort(Protocol):
+    """Where a teardown starts."""
+
+    def verbs(self, instance: str) -> Sequence[Verb]:
+        """The verbs that this instance's profile and variant offer."""
+        ...
+
+    def open(self, instance: str, verb: str) -> Teardown:
+        """Start climbing; raises nothing: a refusal is a closed view with its reason."""
+        ...

@@ -1,0 +1,120 @@
+"""One platform's facts, as its `profiles/<id>.md` states them. Nothing here is a guess: every fact
+has a source, a month and a confidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+STALE_FACT_MONTHS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One storage tier. None in `survives_*` means that it is not known, and counts as "no"."""
+
+    id: str
+    path: str
+    survives_stop: bool | None
+    survives_destroy: bool | None
+    label: str | None = None
+    size: str | None = None
+    speed: str | None = None
+    inode_cap: str | None = None
+    bills_when_stopped: str | None = None
+    region_locked: bool = False
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClockFact:
+    """One danger clock of the platform. `after` is seconds, or None where no duration is known."""
+
+    id: str
+    when: str  # running | stopped | account | storage | reading
+    anchor: str  # stopped_at | created_at | last_contact | balance | rental_end | reading | signal | manual
+    after: float | None
+    effect: str  # destroys | stops | bills
+    loses: tuple[str, ...]
+    severity: str  # critical | high | medium | low
+    avoid: str
+    source: str
+    verified: str  # YYYY-MM
+    confidence: str  # high | medium | low
+    applies_to: tuple[str, ...] = ()
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One teardown verb and what it really does here.
+
+    `meter` is stops, partly or continues; `deletes` are tier ids; `via` is http, ssh, cli or console.
+    `park` is true only where the profile row says that the verb deletes nothing.
+    """
+
+    verb: str
+    label: str
+    deletes: tuple[str, ...]
+    meter: str
+    reversible: bool
+    via: str
+    effect: str = "stop"  # stop | destroy
+    applies_to: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()  # for a console verb: what to click, in order
+    note: str | None = None
+    source: str | None = None
+    verified: str | None = None
+
+    @property
+    def park(self) -> bool:
+        """True when the row says that nothing is deleted and that it can be undone."""
+        return self.reversible and not self.deletes and self.effect == "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Gotcha:
+    """Symptom, cause, fix, under the platform's own id (AD4, RP8)."""
+
+    id: str
+    symptom: str
+    cause: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The whole profile: machine-readable facts, and the prose in eight sections."""
+
+    id: str
+    title: str
+    kind: str
+    storage: tuple[Tier, ...] = ()
+    clocks: tuple[ClockFact, ...] = ()
+    conveniences: tuple[str, ...] = ()
+    teardown: tuple[Verb, ...] = ()
+    gotchas: tuple[Gotcha, ...] = ()
+    overrides: Mapping[str, str | None] = field(default_factory=dict)
+    currency: str | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)  # the whole frontmatter
+    body: str = ""
+    path: str | None = None
+
+    def tier(self, id: str) -> Tier | None:
+        """The tier called `id`."""
+        return next((tier for tier in self.storage if tier.id == id), None)
+
+    def verb(self, name: str) -> Verb | None:
+        """The teardown verb called `name`."""
+        return next((verb for verb in self.teardown if verb.verb == name), None)
+
+
+def fact_is_stale(verified: str, today: date) -> bool:
+    """True where a `YYYY-MM` lies more than six months back, or is not a month at all."""
+    try:
+        year, month = int(verified[:4]), int(verified[5:7])
+    except ValueError:
+        return True
+    return (today.year - year) * 12 + today.month - month > STALE_FACT_MONTHS

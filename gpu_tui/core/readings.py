@@ -1,0 +1,137 @@
+"""What one box can tell about itself, in base units: bytes, seconds, hertz, watts, °C, shares 0–1.
+
+None means "no number"; where a reason is known it stands in `why` under the field's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    """One process that nvidia-smi lists on a card."""
+
+    pid: int
+    name: str
+    memory_used: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One card, keyed by `uuid`: the index may change when a card falls off the bus."""
+
+    index: int
+    name: str
+    uuid: str
+    utilization: float | None = None
+    memory_used: int | None = None
+    memory_total: int | None = None
+    temperature: float | None = None
+    power: float | None = None
+    power_limit: float | None = None
+    sm_clock_hz: int | None = None
+    sm_clock_max_hz: int | None = None
+    throttle: tuple[str, ...] = ()
+    ecc_uncorrected: int | None = None
+    mig: str | None = None
+    processes: tuple[GpuProcess, ...] = ()
+    why: Mapping[str, str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class GpuError:
+    """`kind` is one of no-driver, no-device, lost, hung, no-nvidia-smi, unknown-error."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuTable:
+    """All cards of a box. `processes_hidden`: memory is used but no process is listed."""
+
+    gpus: tuple[Gpu, ...] = ()
+    error: GpuError | None = None
+    processes_hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Main memory by the cgroup that bounds the job; `source` is cgroup2, cgroup1 or host."""
+
+    source: str
+    used: int | None
+    limit: int | None
+    peak: int | None = None
+    oom_kill: int | None = None
+    why: Mapping[str, str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class CpuCounters:
+    """Running totals; two of them give a rate. `host_load1` is the whole host's, not the job's."""
+
+    quota_cores: float | None
+    usage_seconds: float | None
+    periods: int | None
+    throttled_periods: int | None
+    host_load1: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """One mount by bytes and by inodes."""
+
+    path: str
+    fstype: str | None
+    bytes_used: int | None
+    bytes_total: int | None
+    inodes_used: int | None
+    inodes_total: int | None
+    read_only: bool = False
+    why: Mapping[str, str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """`box_time` is the box's own epoch clock; `boot_id` tells one boot from the next."""
+
+    box_time: float
+    uptime_seconds: float | None
+    boot_id: str | None
+    hostname: str | None = None
+    utc_offset_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One row of the process table."""
+
+    pid: int
+    ppid: int
+    name: str
+    argv: tuple[str, ...]
+    state: str
+    age_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """What `stat` says of one path: identity, size in bytes and the box's own mtime."""
+
+    path: str
+    inode: int
+    size: int
+    mtime: float
+
+
+@dataclass(frozen=True, slots=True)
+class FileTable:
+    """The files asked for; a path that is not there is missing from `found`."""
+
+    found: Mapping[str, FileStat] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The simulated fleet: real SSH servers on loopback, real sh, scripted stories."""

@@ -1,0 +1,151 @@
+"""What the screen and the commands read: frozen, whole, taken at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.fleet import Instance, LinkState, ProviderState
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.metrics import Metric
+from gpu_tui.core.profile import Profile
+from gpu_tui.core.readings import CpuCounters, GpuTable
+from gpu_tui.core.sample import Freshness, Track
+from gpu_tui.core.sweep import Queue
+from gpu_tui.core.verdict import Verdict
+
+T = TypeVar("T")
+NO_TRACK: Track[object] = Track()
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Money per hour and so far; `basis` is api, fleet-file or unknown; None = not known."""
+
+    per_hour: float | None = None
+    currency: str | None = None
+    spent: float | None = None
+    since: float | None = None
+    basis: str = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """CPU of the job's cgroup as rates over the last beats."""
+
+    quota_cores: float | None = None
+    used_cores: float | None = None
+    throttled_share: float | None = None
+    host_load1: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogView:
+    """One followed log. `first`..`end` are line numbers since the first line ever seen (end excluded)."""
+
+    source: LogSource
+    first: int
+    end: int
+    version: int
+    last_at: float | None = None
+    error: str | None = None
+    skipped_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceView:
+    """Everything known of one instance at `taken_at`."""
+
+    instance: Instance
+    taken_at: float
+    link: LinkState
+    verdict: Verdict
+    because: tuple[str, ...]
+    tracks: Mapping[str, Track[object]]
+    queue: Queue
+    cost: Cost
+    cpu: CpuUse
+    provider: ProviderState
+    clocks: tuple[DangerClock, ...]
+    findings: tuple[Finding, ...]
+    logs: tuple[LogView, ...]
+    profile: Profile | None = None
+    clock_skew: float | None = None
+    uptime: float | None = None
+    oom_baseline: int | None = (
+        None  # oom_kill when first seen by this gpu-tui; None before a reading
+    )
+    series: Mapping[str, tuple[tuple[float, float | None], ...]] = field(default_factory=dict)
+    full_in: Mapping[str, float] = field(
+        default_factory=dict
+    )  # mount path -> seconds at present rate
+
+    @property
+    def name(self) -> str:
+        """The instance's name in the fleet file."""
+        return self.instance.name
+
+    def track(self, metric: Metric[T]) -> Track[T]:
+        """The track of one metric; an empty one where it was never sampled."""
+        return cast("Track[T]", self.tracks.get(metric.name, NO_TRACK))
+
+    def freshness(self, metric: Metric[T]) -> Freshness:
+        """Fresh, stale, absent or unknown, now."""
+        return self.track(metric).freshness(self.taken_at, live=self.link.live)
+
+    @property
+    def last_contact(self) -> float | None:
+        """When any probe last answered."""
+        times = [track.good.taken_at for track in self.tracks.values() if track.good]
+        return max(times, default=None)
+
+    @property
+    def worst(self) -> Severity:
+        """The worst severity among its findings."""
+        found = [finding.severity for finding in self.findings]
+        return min(found, key=lambda severity: severity.rank, default=Severity.NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetView:
+    """The whole fleet at `taken_at`; `instances` in fleet-file order."""
+
+    sweep: str | None
+    taken_at: float
+    instances: tuple[InstanceView, ...]
+    findings: tuple[Finding, ...]
+    clocks: tuple[DangerClock, ...]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> InstanceView:
+        """The view of one instance; KeyError if there is none."""
+        for view in self.instances:
+            if view.name == name:
+                return view
+        raise KeyError(name)
+
+
+def utilization(table: GpuTable | None) -> float | None:
+    """The highest GPU share of a box, or None where no card gave a number."""
+    known = [
+        gpu.utilization for gpu in (table.gpus if table else ()) if gpu.utilization is not None
+    ]
+    return max(known, default=None)
+
+
+def cpu_rates(old: CpuCounters, old_at: float, new: CpuCounters, new_at: float) -> CpuUse:
+    """Rates between two counter readings."""
+    used = throttled = None
+    span = new_at - old_at
+    if span > 0 and old.usage_seconds is not None and new.usage_seconds is not None:
+        used = max(0.0, (new.usage_seconds - old.usage_seconds) / span)
+    if None not in (old.periods, new.periods, old.throttled_periods, new.throttled_periods):
+        periods = (new.periods or 0) - (old.periods or 0)
+        if periods > 0:
+            throttled = max(
+                0.0, ((new.throttled_periods or 0) - (old.throttled_periods or 0)) / periods
+            )
+    return CpuUse(new.quota_cores, used, throttled, new.host_load1)

@@ -1,0 +1,1 @@
+"""Pull, match, load, and the runner that climbs the ladder as the gate says."""

@@ -1,0 +1,1 @@
+"""Bytes to and from one box. The only room that knows asyncssh."""

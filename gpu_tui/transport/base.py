@@ -1,0 +1,146 @@
+"""What every transport promises, and the small tree of errors that leave this room.
+
+Everything is bytes. The caller owns the time limits. Foreign exceptions are translated here, at the
+seam: above it only `LinkError` and its children exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from gpu_tui.core.fleet import Instance
+
+
+class LinkError(Exception):
+    """No bytes from this box. `state` is a LinkState.state, `next` what the user can do."""
+
+    state = "unreachable"
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        next: str | None = None,
+        hop: str | None = None,
+        host_key: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.next = next
+        self.hop = hop
+        self.host_key = host_key
+
+
+class NameUnknown(LinkError):
+    """The host name does not resolve."""
+
+    state = "dns"
+
+
+class ConnectTimeout(LinkError):
+    """Nothing answered in time."""
+
+    state = "timeout"
+
+
+class ConnectRefused(LinkError):
+    """The port is closed."""
+
+    state = "refused"
+
+
+class HostKeyRejected(LinkError):
+    """The box showed an unknown, changed or revoked host key. Never accepted for the user."""
+
+    state = "host-key"
+
+
+class AuthRejected(LinkError):
+    """No key or agent of ours is accepted."""
+
+    state = "auth"
+
+
+class NoShell(LinkError):
+    """Logged in, but no POSIX sh answers."""
+
+    state = "no-shell"
+
+
+class LinkLost(LinkError):
+    """The connection was there and went."""
+
+    state = "unreachable"
+
+
+class RemoteFileError(Exception):
+    """A remote file or directory cannot be read; the connection is fine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A finished remote program. `exit` is None where the server gave none."""
+
+    stdout: bytes
+    stderr: bytes
+    exit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteEntry:
+    """One name in a remote tree. `path` is relative to the asked root, bytes as the box has them."""
+
+    path: bytes
+    kind: str  # file | dir | link | other
+    size: int
+    mtime: float
+
+
+class FileAccess(Protocol):
+    """Remote files over SFTP, read only by construction: there is no write in it."""
+
+    async def walk(self, root: str, *, limit: int = 100_000) -> list[RemoteEntry]:
+        """Every entry below `root`; links are listed, never followed. RemoteFileError if unreadable."""
+        ...
+
+    def read(self, path: str, offset: int = 0, *, block: int = 262_144) -> AsyncIterator[bytes]:
+        """The bytes of one regular file from `offset` to its end."""
+        ...
+
+
+class Connection(Protocol):
+    """One live connection to one box. `host_key` is the SHA-256 fingerprint of the key it showed."""
+
+    host_key: str
+
+    async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
+        """Run a POSIX sh program, sent over stdin to `exec /bin/sh -s`. TimeoutError after `limit` s."""
+        ...
+
+    def stream(self, program: str) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Run a sh program and yield its stdout in chunks as they come; leaving the block ends it on
+        the box too (stdin reaches EOF). Reading slowly holds the sender back: memory stays bounded.
+        """
+        ...
+
+    def files(self) -> AbstractAsyncContextManager[FileAccess]:
+        """A file-access channel for as long as the block lasts."""
+        ...
+
+    async def wait_closed(self) -> LinkError | None:
+        """Return when the connection is gone, with the reason, or None after our own close."""
+        ...
+
+    async def close(self) -> None:
+        """Close it; never hangs."""
+        ...
+
+
+class Transport(Protocol):
+    """Opens connections."""
+
+    async def connect(self, instance: Instance) -> Connection:
+        """Connect, check the host key strictly, log in. Raises a LinkError; the caller sets the limit."""
+        ...

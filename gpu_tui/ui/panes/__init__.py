@@ -1,0 +1,1 @@
+"""The five panes: each has show(view) and its bindings."""

@@ -1,0 +1,1 @@
+"""Readings to styled text, pure: the only place with human units."""

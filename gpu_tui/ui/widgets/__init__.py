@@ -1,0 +1,1 @@
+"""Line-API building blocks shared by panes and screens."""
