@@ -35,16 +35,17 @@ class Finding:
     last_seen: float
     cell: str | None = None
     count: int = 1
+    part: str | None = None  # tells two findings of one kind apart: a mount, a clock, a card
 
     @property
-    def key(self) -> tuple[str, str, str | None]:
-        """What makes it one finding: instance, kind, cell."""
-        return (self.instance, self.kind, self.cell)
+    def key(self) -> tuple[str, str, str | None, str | None]:
+        """What makes it one finding: instance, kind, cell, part."""
+        return (self.instance, self.kind, self.cell, self.part)
 
     @property
     def id(self) -> str:
         """A short stable name for the key, for acknowledging."""
-        text = "\x1f".join([self.instance, self.kind, self.cell or ""])
+        text = "\x1f".join(word or "" for word in self.key)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def seen_again(self, other: Finding, *, more: int) -> Finding:

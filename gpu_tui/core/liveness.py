@@ -1,0 +1,88 @@
+"""Is a run alive? Answered from the process table by what a process is, never by our own pattern.
+
+Our own programs arrive over stdin and carry no pattern in their arguments, so they cannot match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from posixpath import basename
+
+from gpu_tui.core.readings import Process
+from gpu_tui.core.sweep import Roster
+
+LAUNCHERS = ("python", "torchrun", "accelerate", "deepspeed", "mpirun", "srun")
+SHELLS = ("sh", "bash", "dash", "zsh", "ash")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The queue's runner and the processes that train, as the table shows them."""
+
+    runners: tuple[Process, ...] = ()
+    trainers: tuple[Process, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Anything of the run exists."""
+        return bool(self.runners or self.trainers)
+
+
+def find_run(processes: Sequence[Process], queue_file: str | None, roster: Roster | None) -> Run:
+    """Find the run: shells that were given the queue file, launchers below them or naming a cell."""
+    living = [process for process in processes if process.state not in ("Z", "X")]
+    runners = tuple(p for p in living if queue_file and _runs_queue(p, queue_file))
+    below = _descendants(living, {process.pid for process in runners})
+    configs = {basename(cell.config) for cell in roster.cells} if roster else set()
+    names = {cell.name for cell in roster.cells} if roster else set()
+    trainers = tuple(
+        process
+        for process in living
+        if _is_launcher(process) and (process.pid in below or _names_one(process, configs, names))
+    )
+    return Run(runners, trainers)
+
+
+def find_trainers(processes: Sequence[Process], gpu_pids: Iterable[int]) -> tuple[Process, ...]:
+    """Without a queue: launchers that use a GPU or whose script is about training."""
+    using = set(gpu_pids)
+    return tuple(
+        process
+        for process in processes
+        if process.state not in ("Z", "X")
+        and (process.pid in using or (_is_launcher(process) and _trains(process)))
+    )
+
+
+def _is_launcher(process: Process) -> bool:
+    program = basename(process.argv[0]) if process.argv else process.name
+    return program.startswith(LAUNCHERS)
+
+
+def _trains(process: Process) -> bool:
+    return any(
+        "train" in basename(word) or "finetune" in basename(word) for word in process.argv[1:]
+    )
+
+
+def _runs_queue(process: Process, queue_file: str) -> bool:
+    if not process.argv or basename(process.argv[0]).lstrip("-") not in SHELLS:
+        return False
+    wanted = basename(queue_file)
+    return any(basename(word) == wanted for word in process.argv[1:])
+
+
+def _names_one(process: Process, configs: set[str], names: set[str]) -> bool:
+    words = {basename(part) for word in process.argv[1:] for part in word.split("=", 1)}
+    return bool(words & configs or words & names)
+
+
+def _descendants(processes: Sequence[Process], roots: set[int]) -> set[int]:
+    found = set(roots)
+    grew = bool(roots)
+    while grew:
+        more = {p.pid for p in processes if p.ppid in found} - found
+        found |= more
+        grew = bool(more)
+    return found - roots

@@ -1,0 +1,250 @@
+"""Findings that follow from what is true now: the table of conditions, pure.
+
+A condition is active or not; the store keeps when it was first and last seen. Lines of logs have
+their own way (triage); nothing here reads a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import LinkState
+from gpu_tui.core.levels import Level, level, share
+from gpu_tui.core.readings import GpuTable, Memory, Mount
+from gpu_tui.core.sweep import CellState, Queue, Roster
+from gpu_tui.core.verdict import Verdict
+
+HUNG_TEMPERATURE = 83.0
+THROTTLED_CLOCK_SHARE = 0.70
+UNREACHABLE_AFTER = 15.0  # seconds: a reconnect within this is a blip, not a finding
+ZOMBIE_VRAM = 1 << 30
+
+# GpuError.kind -> finding kind and severity; a box without a GPU is no finding at all.
+GPU_ERRORS: dict[str, tuple[str, Severity]] = {
+    "lost": ("hardware", Severity.FATAL),
+    "hung": ("probe_hung", Severity.SERIOUS),
+    "no-driver": ("cuda_error", Severity.SERIOUS),
+    "unknown-error": ("cuda_error", Severity.WARN),
+}
+
+CLOCK_SEVERITY = {
+    "critical": Severity.SERIOUS,
+    "high": Severity.SERIOUS,
+    "medium": Severity.WARN,
+    "low": Severity.WARN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One thing that is so now. `cell` may be None; `source` says where the evidence comes from."""
+
+    kind: str
+    severity: Severity
+    evidence: str
+    source: str
+    cell: str | None = None
+    part: str | None = None  # tells two conditions of one kind apart (a mount, a clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What the rules look at; None where nothing fresh is known."""
+
+    now: float
+    link: LinkState
+    verdict: Verdict
+    because: tuple[str, ...] = ()
+    gpus: GpuTable | None = None
+    memory: Memory | None = None
+    oom_delta: int = 0
+    mounts: tuple[Mount, ...] = ()
+    queue: Queue = field(default_factory=Queue)
+    roster: Roster | None = None
+    clocks: tuple[DangerClock, ...] = ()
+    hung: tuple[str, ...] = ()
+    idle_seconds: float | None = None
+    idle_after: float = 600.0
+    idle_cost: str | None = None
+    trainer_alive: bool | None = None
+    extras: tuple[Condition, ...] = field(default_factory=tuple)
+
+
+def conditions(seen: Now) -> Iterator[Condition]:
+    """All that is so now."""
+    yield from _link(seen)
+    yield from _disks(seen)
+    yield from _memory(seen)
+    yield from _gpus(seen)
+    yield from _cells(seen)
+    yield from _run(seen)
+    yield from _clocks(seen)
+    for name in seen.hung:
+        yield Condition(
+            "probe_hung", Severity.WARN, f"{name} does not return", f"probe:{name}", part=name
+        )
+    yield from seen.extras
+
+
+def _link(seen: Now) -> Iterator[Condition]:
+    link = seen.link
+    if link.state in ("live", "connecting", "off") or seen.verdict is Verdict.OFF:
+        return
+    text = link.error or link.state
+    if link.state == "host-key":
+        yield Condition("host_key", Severity.SERIOUS, text, "link")
+    elif link.state == "auth" or seen.now - link.since >= UNREACHABLE_AFTER:
+        yield Condition("unreachable", Severity.SERIOUS, text, "link")
+
+
+def _disks(seen: Now) -> Iterator[Condition]:
+    for mount in seen.mounts:
+        if mount.read_only:
+            continue
+        used = share(mount.bytes_used, mount.bytes_total)
+        if level("bytes", used) is Level.ACT:
+            yield Condition(
+                "disk_full",
+                Severity.SERIOUS,
+                f"{mount.path}: {used:.0%} of its bytes are used",
+                f"df:{mount.path}",
+                part=mount.path,
+            )
+        inodes = share(mount.inodes_used, mount.inodes_total)
+        if level("inodes", inodes) is Level.ACT:
+            yield Condition(
+                "inode_full",
+                Severity.SERIOUS,
+                f"{mount.path}: {inodes:.0%} of its inodes are used"
+                + (f", only {used:.0%} of its bytes" if used is not None else ""),
+                f"df:{mount.path}",
+                part=mount.path,
+            )
+
+
+def _memory(seen: Now) -> Iterator[Condition]:
+    memory = seen.memory
+    if memory is None:
+        return
+    if seen.oom_delta > 0:
+        times = f"{seen.oom_delta} time{'s' if seen.oom_delta > 1 else ''}"
+        yield Condition(
+            "host_oom",
+            Severity.FATAL,
+            f"the cgroup's oom_kill counter rose {times} (now {memory.oom_kill})",
+            "cgroup",
+            cell=_killed_cell(seen.queue),
+        )
+    elif memory.oom_kill and (cell := _killed_cell(seen.queue)):
+        yield Condition(
+            "host_oom",
+            Severity.FATAL,
+            f"exit 137, and the cgroup has counted {memory.oom_kill} OOM kill(s) since it was made",
+            "cgroup",
+            cell=cell,
+        )
+    used = share(memory.used, memory.limit)
+    if memory.source != "host" and level("memory", used) is Level.ACT:
+        yield Condition(
+            "mem_pressure", Severity.WARN, f"{used:.0%} of the cgroup's memory is used", "cgroup"
+        )
+
+
+def _killed_cell(queue: Queue) -> str | None:
+    return next((cell.name for cell in reversed(queue.cells) if cell.exit_code == 137), None)
+
+
+def _gpus(seen: Now) -> Iterator[Condition]:
+    table = seen.gpus
+    if table is None:
+        return
+    if table.error and table.error.kind in GPU_ERRORS:
+        kind, severity = GPU_ERRORS[table.error.kind]
+        yield Condition(kind, severity, table.error.text, "nvidia-smi")
+    for gpu in table.gpus:
+        where = f"gpu:{gpu.index}"
+        clock = share(gpu.sm_clock_hz, gpu.sm_clock_max_hz)
+        hot = gpu.temperature is not None and gpu.temperature >= HUNG_TEMPERATURE
+        if hot and clock is not None and clock < THROTTLED_CLOCK_SHARE:
+            yield Condition(
+                "throttle",
+                Severity.WARN,
+                f"GPU {gpu.index} at {gpu.temperature:.0f} °C runs at {clock:.0%} of its clock",
+                where,
+                part=where,
+            )
+        if gpu.ecc_uncorrected:
+            yield Condition(
+                "hardware",
+                Severity.SERIOUS,
+                f"GPU {gpu.index} counts {gpu.ecc_uncorrected} uncorrectable ECC errors",
+                where,
+                part=where,
+            )
+        held = (gpu.memory_used or 0) > ZOMBIE_VRAM
+        if (
+            held
+            and not gpu.processes
+            and not table.processes_hidden
+            and seen.trainer_alive is False
+        ):
+            yield Condition(
+                "zombie_vram",
+                Severity.WARN,
+                f"GPU {gpu.index} holds memory and no process is listed",
+                where,
+                part=where,
+            )
+
+
+def _cells(seen: Now) -> Iterator[Condition]:
+    queue = seen.queue
+    source = f"log:{queue.log}" if queue.log else "queue"
+    for cell in queue.cells:
+        if cell.state is CellState.SYNC_FAILED:
+            yield Condition("sync_failed", Severity.SERIOUS, cell.why or "", source, cell.name)
+        elif cell.state is CellState.SUSPICIOUS and cell.artifact == "missing":
+            yield Condition("artifact_missing", Severity.SERIOUS, cell.why or "", source, cell.name)
+        elif cell.state is CellState.SUSPICIOUS:
+            yield Condition("suspicious_end", Severity.SERIOUS, cell.why or "", source, cell.name)
+        elif cell.state is CellState.FAILED:
+            yield Condition("crashed", Severity.SERIOUS, cell.why or "failed", source, cell.name)
+    if seen.roster:
+        for name in seen.roster.duplicates:
+            yield Condition(
+                "duplicate_cell", Severity.WARN, f"{name} stands twice", f"queue:{queue.file}", name
+            )
+
+
+def _run(seen: Now) -> Iterator[Condition]:
+    reason = seen.because[0] if seen.because else seen.verdict.value
+    if seen.verdict is Verdict.CRASHED:
+        yield Condition("crashed", Severity.FATAL, reason, "verdict")
+    elif seen.verdict in (Verdict.STALLED, Verdict.FINISHED_BUT_HUNG):
+        yield Condition("stalled", Severity.SERIOUS, reason, "verdict")
+    idle = seen.idle_seconds
+    if idle is not None and idle >= seen.idle_after:
+        cost = f", {seen.idle_cost} so far" if seen.idle_cost else ""
+        yield Condition(
+            "idle_billing",
+            Severity.SERIOUS,
+            f"nothing works for {int(idle // 60)} min and the meter runs{cost}",
+            "verdict",
+        )
+
+
+def _clocks(seen: Now) -> Iterator[Condition]:
+    for clock in seen.clocks:
+        if clock.due(seen.now):
+            lost = clock.loses or clock.bills or "see the profile"
+            word = "fired" if clock.state == "fired" else "fires soon"
+            yield Condition(
+                "clock",
+                CLOCK_SEVERITY.get(clock.severity, Severity.WARN),
+                f"{clock.id} {word}: {lost}",
+                f"clock:{clock.id}",
+                part=clock.id,
+            )

@@ -1,0 +1,275 @@
+"""Views as the JSON that `check --json` prints. Keys and units are the published contract.
+
+`null` means unknown or absent, never zero, and `why` says which. A NaN or Inf has no JSON number:
+it becomes null and the text stands beside it in `why`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from gpu_tui.core import metrics
+from gpu_tui.core.clock import rfc3339
+from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.metrics import Metric
+from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
+from gpu_tui.core.sample import Track
+from gpu_tui.core.sweep import Cell, Queue
+from gpu_tui.core.verdict import ESCALATES, Verdict
+from gpu_tui.state.views import FleetView, InstanceView
+
+Json = dict[str, object]
+VERSION = 1
+
+
+def fleet_verdict(view: FleetView) -> str:
+    """healthy, escalate or cannot-tell: the worst instance wins."""
+    verdicts = {instance.verdict for instance in view.instances}
+    alarms = any(finding.severity.rank <= Severity.SERIOUS.rank for finding in view.findings)
+    if verdicts & ESCALATES or alarms:
+        return "escalate"
+    if not verdicts or Verdict.CANNOT_TELL in verdicts:
+        return "cannot-tell"
+    return "healthy"
+
+
+def check_json(view: FleetView) -> Json:
+    """The whole object of `check --json`."""
+    return {
+        "version": VERSION,
+        "sweep": view.sweep,
+        "taken_at": rfc3339(view.taken_at),
+        "verdict": fleet_verdict(view),
+        "instances": [instance_json(instance) for instance in view.instances],
+        "clocks": [clock_json(clock) for clock in view.clocks],
+        "unlisted": [],
+        "balance": None,
+    }
+
+
+def error_json(text: str, next_step: str | None, file: str | None, line: int | None) -> Json:
+    """What stands on stdout when nothing could be read."""
+    error = {"text": text, "file": file, "line": line, "next": next_step}
+    return {"version": VERSION, "error": error}
+
+
+def instance_json(view: InstanceView) -> Json:
+    """One instance."""
+    gpus = view.track(metrics.GPUS)
+    return {
+        "name": view.name,
+        "platform": view.instance.platform,
+        "link": view.link.state,
+        "link_error": view.link.error,
+        "link_next": view.link.next,
+        "hop": view.link.hop,
+        "verdict": view.verdict.value,
+        "provider": {
+            "state": view.provider.state,
+            "read_at": rfc3339(view.provider.read_at),
+            "error": view.provider.error,
+        },
+        "because": list(view.because),
+        "latency_seconds": view.link.latency,
+        "clock_skew_seconds": _rounded(view.clock_skew, 1),
+        "uptime_seconds": view.uptime,
+        "gpus": [_gpu(gpu, gpus.value) for gpu in (gpus.value.gpus if gpus.value else ())],
+        "gpu_error": _gpu_error(gpus),
+        "memory": _memory(view),
+        "cpu": _cpu(view),
+        "mounts": [_mount(mount, view) for mount in view.track(metrics.MOUNTS).value or ()],
+        "queue": _queue(view.queue, view),
+        "findings": [finding_json(finding) for finding in view.findings],
+        "cost": {
+            "per_hour": view.cost.per_hour,
+            "currency": view.cost.currency,
+            "spent": _rounded(view.cost.spent, 4),
+            "since": rfc3339(view.cost.since),
+            "basis": view.cost.basis,
+        },
+        "taken_at": rfc3339(view.last_contact),
+        "why": _why(view),
+    }
+
+
+def finding_json(finding: Finding) -> Json:
+    """One finding."""
+    return {
+        "id": finding.id,
+        "kind": finding.kind,
+        "severity": finding.severity.value,
+        "cell": finding.cell,
+        "count": finding.count,
+        "first_seen": rfc3339(finding.first_seen),
+        "last_seen": rfc3339(finding.last_seen),
+        "evidence": finding.evidence,
+        "source": finding.source,
+        "remedy": finding.remedy,
+    }
+
+
+def clock_json(clock: DangerClock) -> Json:
+    """One danger clock."""
+    return {
+        "id": clock.id,
+        "instance": clock.instance,
+        "state": clock.state,
+        "starts": clock.starts,
+        "started_at": rfc3339(clock.started_at),
+        "started_basis": clock.started_basis,
+        "fires_at": rfc3339(clock.fires_at),
+        "earliest_fires_at": rfc3339(clock.earliest_fires_at),
+        "loses": clock.loses,
+        "bills": clock.bills,
+        "severity": clock.severity,
+        "avoid": clock.avoid,
+        "source": clock.source,
+        "verified": clock.verified,
+        "confidence": clock.confidence,
+        "stale_fact": clock.stale_fact,
+    }
+
+
+def _why(view: InstanceView) -> Mapping[str, str]:
+    """Why a whole group has no value."""
+    named: tuple[Metric[object], ...] = tuple(
+        metrics.Metric(metric.name)
+        for metric in (
+            metrics.GPUS,
+            metrics.MEMORY,
+            metrics.CPU,
+            metrics.MOUNTS,
+            metrics.HOST,
+            metrics.PROCESSES,
+            metrics.ROSTER,
+            metrics.FILES,
+        )
+    )
+    reasons = {metric.name: view.track(metric).why for metric in named}
+    return {name: why for name, why in reasons.items() if why is not None}
+
+
+def _gpu(gpu: Gpu, table: GpuTable | None) -> Json:
+    return {
+        "index": gpu.index,
+        "name": gpu.name,
+        "uuid": gpu.uuid,
+        "utilization": gpu.utilization,
+        "memory_used": gpu.memory_used,
+        "memory_total": gpu.memory_total,
+        "temperature": gpu.temperature,
+        "power": gpu.power,
+        "power_limit": gpu.power_limit,
+        "sm_clock_hz": gpu.sm_clock_hz,
+        "throttle": list(gpu.throttle),
+        "mig": gpu.mig,
+        "processes": [
+            {"pid": process.pid, "name": process.name, "memory_used": process.memory_used}
+            for process in gpu.processes
+        ],
+        "processes_hidden": bool(table and table.processes_hidden),
+        "why": dict(gpu.why),
+    }
+
+
+def _gpu_error(track: Track[GpuTable]) -> Json | None:
+    error = track.value.error if track.value else None
+    return {"kind": error.kind, "text": error.text} if error else None
+
+
+def _memory(view: InstanceView) -> Json | None:
+    memory: Memory | None = view.track(metrics.MEMORY).value
+    if memory is None:
+        return None
+    return {
+        "source": memory.source,
+        "used": memory.used,
+        "limit": memory.limit,
+        "peak": memory.peak,
+        "oom_kill": memory.oom_kill,
+        "why": dict(memory.why),
+    }
+
+
+def _cpu(view: InstanceView) -> Json | None:
+    if view.track(metrics.CPU).value is None:
+        return None
+    cpu = view.cpu
+    return {
+        "quota_cores": cpu.quota_cores,
+        "used_cores": _rounded(cpu.used_cores, 3),
+        "host_load1": cpu.host_load1,
+        "throttled_share": _rounded(cpu.throttled_share, 4),
+    }
+
+
+def _mount(mount: Mount, view: InstanceView) -> Json:
+    return {
+        "path": mount.path,
+        "fstype": mount.fstype,
+        "bytes_used": mount.bytes_used,
+        "bytes_total": mount.bytes_total,
+        "inodes_used": mount.inodes_used,
+        "inodes_total": mount.inodes_total,
+        "full_in_seconds": _rounded(view.full_in.get(mount.path), 0),
+        "why": dict(mount.why),
+    }
+
+
+def _queue(queue: Queue, view: InstanceView) -> Json | None:
+    if view.instance.queue.file is None and not queue.cells:
+        return None
+    return {
+        "file": queue.file,
+        "log": queue.log,
+        "total": queue.total,
+        "done": queue_done(queue.cells),
+        "failed": queue_failed(queue.cells),
+        "eta_seconds": _rounded(queue.eta_seconds, 0),
+        "cells": [_cell(cell) for cell in queue.cells],
+    }
+
+
+def queue_done(cells: Iterable[Cell]) -> int:
+    """Cells that ended well."""
+    return sum(cell.state.value in ("finished", "sync-failed", "suspicious") for cell in cells)
+
+
+def queue_failed(cells: Iterable[Cell]) -> int:
+    """Cells that ended badly."""
+    return sum(cell.state.value == "failed" for cell in cells)
+
+
+def _cell(cell: Cell) -> Json:
+    why = {"state": cell.why} if cell.why else {}
+    if cell.loss is not None and not math.isfinite(cell.loss):
+        why["loss"] = str(cell.loss)
+    return {
+        "name": cell.name,
+        "index": cell.index,
+        "task": cell.task,
+        "state": cell.state.value,
+        "epoch": cell.epoch,
+        "epochs": cell.epochs,
+        "step": cell.step,
+        "steps": cell.steps,
+        "loss": _finite(cell.loss),
+        "metrics": {name: _finite(value) for name, value in cell.metrics.items()},
+        "exit_code": cell.exit_code,
+        "started_at": rfc3339(cell.started_at),
+        "finished_at": rfc3339(cell.finished_at),
+        "duration_seconds": _rounded(cell.duration_seconds, 0),
+        "eta_seconds": _rounded(cell.eta_seconds, 0),
+        "artifact": cell.artifact,
+        "why": why,
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

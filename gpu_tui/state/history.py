@@ -1,0 +1,137 @@
+"""What must outlive the program: when a box was first and last seen, its counters, typed deadlines.
+
+A small SQLite file in the state directory, shared by the cockpit and cron's `check`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+SCHEMA = """
+create table if not exists anchors (
+    instance text not null, kind text not null, at real not null, basis text not null,
+    primary key (instance, kind));
+create table if not exists counters (
+    instance text not null, name text not null, value text not null, at real not null,
+    primary key (instance, name));
+"""
+CONTACT_EVERY = 30.0  # seconds between two writes of "last contact" for one box
+
+
+class History(Protocol):
+    """Anchors are times with a basis (api, last-contact, manual); counters are the last value seen."""
+
+    def anchor(self, instance: str, kind: str) -> tuple[float, str] | None:
+        """The time kept under `kind`, with its basis."""
+        ...
+
+    def anchors(self, instance: str) -> dict[str, tuple[float, str]]:
+        """All anchors of one instance."""
+        ...
+
+    def set_anchor(self, instance: str, kind: str, at: float, basis: str) -> None:
+        """Keep a time."""
+        ...
+
+    def forget_anchor(self, instance: str, kind: str) -> None:
+        """Drop a time."""
+        ...
+
+    def counter(self, instance: str, name: str) -> str | None:
+        """The value kept under `name`."""
+        ...
+
+    def set_counter(self, instance: str, name: str, value: str, at: float) -> None:
+        """Keep a value."""
+        ...
+
+
+class NoHistory:
+    """Keeps everything in memory: for replays and tests."""
+
+    def __init__(self) -> None:
+        self._anchors: dict[tuple[str, str], tuple[float, str]] = {}
+        self._counters: dict[tuple[str, str], str] = {}
+
+    def anchor(self, instance: str, kind: str) -> tuple[float, str] | None:
+        """The time kept under `kind`, with its basis."""
+        return self._anchors.get((instance, kind))
+
+    def anchors(self, instance: str) -> dict[str, tuple[float, str]]:
+        """All anchors of one instance."""
+        return {kind: kept for (owner, kind), kept in self._anchors.items() if owner == instance}
+
+    def set_anchor(self, instance: str, kind: str, at: float, basis: str) -> None:
+        """Keep a time."""
+        self._anchors[(instance, kind)] = (at, basis)
+
+    def forget_anchor(self, instance: str, kind: str) -> None:
+        """Drop a time."""
+        self._anchors.pop((instance, kind), None)
+
+    def counter(self, instance: str, name: str) -> str | None:
+        """The value kept under `name`."""
+        return self._counters.get((instance, name))
+
+    def set_counter(self, instance: str, name: str, value: str, at: float) -> None:
+        """Keep a value."""
+        self._counters[(instance, name)] = value
+
+
+class SqliteHistory:
+    """The history in a file; every call is one short statement."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = sqlite3.connect(path, timeout=2.0, isolation_level=None)
+        path.chmod(0o600)
+        self._db.execute("pragma journal_mode=wal")
+        self._db.execute("pragma synchronous=normal")
+        self._db.executescript(SCHEMA)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._db.close()
+
+    def anchor(self, instance: str, kind: str) -> tuple[float, str] | None:
+        """The time kept under `kind`, with its basis."""
+        return self.anchors(instance).get(kind)
+
+    def anchors(self, instance: str) -> dict[str, tuple[float, str]]:
+        """All anchors of one instance."""
+        rows = self._db.execute(
+            "select kind, at, basis from anchors where instance = ?", (instance,)
+        )
+        return {kind: (at, basis) for kind, at, basis in rows}
+
+    def set_anchor(self, instance: str, kind: str, at: float, basis: str) -> None:
+        """Keep a time."""
+        self._db.execute(
+            "insert or replace into anchors values (?, ?, ?, ?)", (instance, kind, at, basis)
+        )
+
+    def forget_anchor(self, instance: str, kind: str) -> None:
+        """Drop a time."""
+        self._db.execute("delete from anchors where instance = ? and kind = ?", (instance, kind))
+
+    def counter(self, instance: str, name: str) -> str | None:
+        """The value kept under `name`."""
+        row = self._db.execute(
+            "select value from counters where instance = ? and name = ?", (instance, name)
+        ).fetchone()
+        return str(row[0]) if row else None
+
+    def set_counter(self, instance: str, name: str, value: str, at: float) -> None:
+        """Keep a value."""
+        self._db.execute(
+            "insert or replace into counters values (?, ?, ?, ?)", (instance, name, value, at)
+        )

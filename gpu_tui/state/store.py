@@ -1,0 +1,112 @@
+"""The store: events in, views out. Nothing else in the program holds mutable fleet state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpu_tui.core.clocks import by_urgency
+from gpu_tui.core.events import (
+    Event,
+    LinkChanged,
+    LogArrived,
+    LogFailed,
+    LogOpened,
+    Noted,
+    ProviderRead,
+    Sampled,
+)
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.profile import Profile
+from gpu_tui.state.history import History, NoHistory
+from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.views import FleetView
+
+NOTES_KEPT = 20
+
+
+class Store:
+    """Applies events and answers with frozen views. Never blocks, never raises on bad input."""
+
+    def __init__(
+        self, fleet: Fleet, profiles: Mapping[str, Profile], history: History | None = None
+    ) -> None:
+        self._profiles = profiles
+        self._history = history or NoHistory()
+        self._dirty: set[str] = set()
+        self._notes: list[str] = []
+        self._acknowledged: set[str] = set()
+        self.fleet = fleet
+        self._states = {instance.name: self._new(instance.name) for instance in fleet.instances}
+
+    def _new(self, name: str) -> InstanceState:
+        instance = self.fleet[name]
+        return InstanceState(instance, self._profiles.get(instance.platform), self._history)
+
+    def replace_fleet(self, fleet: Fleet) -> None:
+        """Take an edited fleet file: unchanged instances keep all that is known of them."""
+        old, self.fleet = self.fleet, fleet
+        kept = self._states
+        self._states = {}
+        for instance in fleet.instances:
+            same = instance.name in old.names and old[instance.name] == instance
+            self._states[instance.name] = kept[instance.name] if same else self._new(instance.name)
+        self._dirty.update(fleet.names)
+        self._dirty.add("")
+
+    def apply(self, event: Event) -> None:
+        """Take one event; one of an instance that is no longer in the fleet is dropped."""
+        if isinstance(event, Noted):
+            self._notes = [*self._notes[-NOTES_KEPT + 1 :], event.text]
+            self._dirty.add("")
+            return
+        state = self._states.get(event.instance)
+        if state is None:
+            return
+        match event:
+            case LinkChanged():
+                state.link_changed(event)
+            case Sampled():
+                state.sampled(event)
+            case LogOpened():
+                state.log_opened(event)
+            case LogArrived():
+                state.log_arrived(event)
+            case LogFailed():
+                state.log_failed(event)
+            case ProviderRead():
+                state.provider_read(event)
+        self._dirty.add(event.instance)
+
+    __call__ = apply  # a store is a Sink
+
+    def drain(self) -> frozenset[str]:
+        """Names of what changed since the last drain; "" stands for the fleet as a whole."""
+        dirty, self._dirty = frozenset(self._dirty), set()
+        return dirty
+
+    def view(self, now: float) -> FleetView:
+        """Everything, at `now`."""
+        views = tuple(state.view(now) for state in self._states.values())
+        findings = sorted(
+            (
+                finding
+                for view in views
+                for finding in view.findings
+                if finding.id not in self._acknowledged
+            ),
+            key=lambda finding: (finding.severity.rank, -finding.last_seen, finding.instance),
+        )
+        clocks = by_urgency(clock for view in views for clock in view.clocks)
+        return FleetView(self.fleet.sweep, now, views, tuple(findings), clocks, tuple(self._notes))
+
+    def log(self, instance: str, source: LogSource) -> LogBuffer | None:
+        """The kept lines of one followed log."""
+        state = self._states.get(instance)
+        return state.logs.get(source) if state else None
+
+    def acknowledge(self, finding_id: str) -> None:
+        """Hide one finding from the fleet's list until it is another one."""
+        self._acknowledged.add(finding_id)
+        self._dirty.add("")
