@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-
-NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class Gpu:
     ecc_uncorrected: int | None = None
     mig: str | None = None
     processes: tuple[GpuProcess, ...] = ()
-    why: Mapping[str, str] = NOTHING
+    why: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,7 @@ class Memory:
     limit: int | None
     peak: int | None = None
     oom_kill: int | None = None
-    why: Mapping[str, str] = NOTHING
+    why: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ class Mount:
     inodes_used: int | None
     inodes_total: int | None
     read_only: bool = False
-    why: Mapping[str, str] = NOTHING
+    why: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
