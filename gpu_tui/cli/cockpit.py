@@ -1,0 +1,28 @@
+"""`gpu-tui` without a command: the cockpit on the fleet file."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
+
+NAME = "cockpit"
+HELP = "open the cockpit (what `gpu-tui` alone does)"
+EXAMPLE = "gpu-tui --fleet fleet.yaml"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's flags."""
+    add_fleet_arguments(parser)
+    parser.add_argument("--theme", metavar="NAME", help="night or day")
+    parser.add_argument("--read-only", action="store_true", help="nothing that changes anything")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the cockpit."""
+    from gpu_tui.wiring import run_cockpit
+
+    fleet = fleet_of(args)
+    return run_cockpit(
+        fleet, read_only=args.read_only, theme=args.theme, reload_from=fleet_path(args)
+    )

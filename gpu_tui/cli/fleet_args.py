@@ -1,0 +1,40 @@
+"""The flags that name a fleet, the same in every command that looks at one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.resources import load_profiles
+from gpu_tui.settings import FleetError, find_fleet, fleet_of_hosts, load_fleet
+
+
+def add_fleet_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--fleet FILE` and `--platform NAME`."""
+    parser.add_argument("--fleet", metavar="FILE", help="the fleet file (default: ./fleet.yaml)")
+    parser.add_argument(
+        "--platform", default="generic-ssh", metavar="NAME", help="profile of hosts given by name"
+    )
+
+
+def fleet_path(args: argparse.Namespace) -> Path | None:
+    """The fleet file that would be read, or None where there is none."""
+    return find_fleet(args.fleet, os.environ, Path.cwd())
+
+
+def fleet_of(args: argparse.Namespace) -> Fleet:
+    """The fleet that the flags name; FleetError with file, line and next step if it cannot be had."""
+    profiles = load_profiles()
+    hosts = getattr(args, "hosts", None)
+    if hosts:
+        return fleet_of_hosts(hosts, args.platform)
+    path = fleet_path(args)
+    if path is None:
+        raise FleetError(
+            "there is no fleet file",
+            next="write one with `gpu-tui init`, name one with --fleet FILE, "
+            "or watch a host right away: gpu-tui watch HOST",
+        )
+    return load_fleet(path, profiles)

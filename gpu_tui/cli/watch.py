@@ -1,0 +1,31 @@
+"""`gpu-tui watch HOST...`: the cockpit on hosts that no file describes."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpu_tui.resources import load_profiles
+from gpu_tui.settings import fleet_of_hosts
+
+NAME = "watch"
+HELP = "open the cockpit on these hosts, without a fleet file"
+EXAMPLE = "gpu-tui watch autodl-1 root@203.0.113.5:2222 --platform autodl"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's flags."""
+    parser.add_argument("hosts", nargs="+", metavar="HOST", help="ssh alias, user@host or ssh://…")
+    parser.add_argument("--platform", default="generic-ssh", metavar="NAME", help="which profile")
+    parser.add_argument("--theme", metavar="NAME", help="night or day")
+    parser.add_argument("--read-only", action="store_true", help="nothing that changes anything")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Open the cockpit."""
+    from gpu_tui.wiring import run_cockpit
+
+    if args.platform not in load_profiles():
+        known = ", ".join(sorted(load_profiles()))
+        raise SystemExit(f"gpu-tui: no profile is called {args.platform!r}; there are {known}")
+    fleet = fleet_of_hosts(args.hosts, args.platform)
+    return run_cockpit(fleet, read_only=args.read_only, theme=args.theme)

@@ -1,0 +1,264 @@
+"""The composition root: the one place that names concrete classes of more than one room.
+
+`open_fleet` opens clock, transport, store, collectors, providers and the teardown port in one
+`async with`, and owns every task; the screen and the commands only read and ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_tui import settings
+from gpu_tui.collect.provider_watch import watch_provider
+from gpu_tui.collect.supervisor import Supervisor
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.events import Event, LogArrived, LogOpened, Noted
+from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.metrics import (
+    CPU,
+    FILES,
+    GPUS,
+    HOST,
+    MEMORY,
+    MOUNTS,
+    PROCESSES,
+    ROSTER,
+)
+from gpu_tui.core.profile import Profile
+from gpu_tui.providers.base import Provider
+from gpu_tui.providers.registry import provider_for
+from gpu_tui.resources import load_profiles, themes_dir
+from gpu_tui.state.history import SqliteHistory
+from gpu_tui.state.store import Store
+from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.teardown.runner import Runner
+from gpu_tui.transport.ssh import SshTransport
+
+RELOAD_SECONDS = 2.0
+CHECK_LIMIT = 30.0
+QUIET_SECONDS = 0.6  # no history line for this long: the backfill of the logs is in
+
+
+class SystemClock:
+    """The machine's own clocks; the only ones that read real time."""
+
+    def now(self) -> float:
+        """Epoch seconds."""
+        return time.clock_gettime(time.CLOCK_REALTIME)
+
+    def boot(self) -> float:
+        """Seconds since boot, suspend included where the kernel counts it."""
+        return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Everything that is open while a fleet is watched."""
+
+    fleet: Fleet
+    profiles: Mapping[str, Profile]
+    clock: Clock
+    store: Store
+    supervisor: Supervisor
+    runner: Runner
+    tasks: asyncio.TaskGroup
+    changed: asyncio.Condition | None = None
+
+
+class Tap:
+    """Passes events to the store and lets one reader await the next one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._woken = asyncio.Event()
+        self.backfill_at = 0.0
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if isinstance(event, LogOpened) or (isinstance(event, LogArrived) and event.backfill):
+            self.backfill_at = event.at
+        self._store.apply(event)
+        self._woken.set()
+
+    async def next(self, limit: float) -> None:
+        """Return after the next event, or after `limit` seconds."""
+        try:
+            async with asyncio.timeout(limit):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+        self._woken.clear()
+
+
+@asynccontextmanager
+async def open_fleet(
+    fleet: Fleet,
+    *,
+    read_only: bool = False,
+    state: Path | None = None,
+    reload_from: Path | None = None,
+) -> AsyncIterator[tuple[Room, Tap]]:
+    """Watch a fleet for as long as the block lasts."""
+    clock = SystemClock()
+    profiles = load_profiles()
+    directory = state or settings.state_dir(os.environ)
+    with SqliteHistory(directory / "history.sqlite") as history:
+        store = Store(fleet, profiles, history)
+        tap = Tap(store)
+        supervisor = Supervisor(fleet, SshTransport(), tap, clock, profiles=profiles)
+
+        def provider_of(instance: Instance) -> Provider:
+            return provider_for(instance, profiles, os.environ)
+
+        def view_of(name: str) -> InstanceView:
+            return store.view(clock.now())[name]
+
+        runner = Runner(
+            view=view_of,
+            connection=supervisor.connection,
+            providers=provider_of,
+            profiles=profiles,
+            journal_dir=directory / "journal",
+            clock=clock,
+            read_only=read_only,
+        )
+        async with asyncio.TaskGroup() as tasks:
+            running = [tasks.create_task(supervisor.run(), name="supervisor")]
+            for instance in fleet.instances:
+                if instance.provider.id:
+                    watch = watch_provider(instance, provider_of(instance), tap, clock)
+                    running.append(tasks.create_task(watch, name=f"provider:{instance.name}"))
+            if reload_from is not None:
+                running.append(
+                    tasks.create_task(_reload(reload_from, profiles, store, supervisor, tap, clock))
+                )
+            try:
+                yield Room(fleet, profiles, clock, store, supervisor, runner, tasks), tap
+            finally:
+                for task in running:
+                    task.cancel()
+
+
+async def _reload(
+    path: Path,
+    profiles: Mapping[str, Profile],
+    store: Store,
+    supervisor: Supervisor,
+    tap: Tap,
+    clock: Clock,
+) -> None:
+    """Pick up edits of the fleet file; a broken edit keeps the last good fleet and says so."""
+    seen = _stamp(path)
+    while True:
+        await asyncio.sleep(RELOAD_SECONDS)
+        stamp = _stamp(path)
+        if stamp == seen or stamp is None:
+            continue
+        seen = stamp
+        try:
+            fleet = await asyncio.to_thread(settings.load_fleet, path, profiles)
+        except settings.FleetError as error:
+            text = f"{path.name} has an error, the last good fleet stays: {error}"
+            tap(Noted(None, clock.now(), text))
+            continue
+        store.replace_fleet(fleet)
+        await supervisor.replace_fleet(fleet)
+        tap(Noted(None, clock.now(), f"{path.name} was read again"))
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+def settled(view: InstanceView) -> bool:
+    """True once everything that can be known of an instance at first sight is in."""
+    if view.provider.state in ("stopped", "gone"):
+        return True
+    if view.link.state == "connecting":
+        return False
+    if not view.link.live:
+        return view.provider.read_at is not None or not view.instance.provider.id
+    wanted = [GPUS.name, MEMORY.name, CPU.name, MOUNTS.name, HOST.name, PROCESSES.name, FILES.name]
+    queue = view.instance.queue
+    if queue.file:
+        wanted.append(ROSTER.name)
+    answered = all(view.tracks.get(name) is not None for name in wanted)
+    opened = {log.source.path for log in view.logs}
+    return answered and (queue.log is None or queue.log in opened)
+
+
+async def collect_once(
+    fleet: Fleet, limit: float = CHECK_LIMIT, *, state: Path | None = None
+) -> FleetView:
+    """Look at every instance once and return what was seen; never longer than `limit` seconds."""
+    async with open_fleet(fleet, read_only=True, state=state) as (room, tap):
+        deadline = room.clock.boot() + limit
+        while (left := deadline - room.clock.boot()) > 0:
+            view = room.store.view(room.clock.now())
+            quiet = room.clock.now() - tap.backfill_at >= QUIET_SECONDS
+            if quiet and all(settled(instance) for instance in view.instances):
+                return view
+            await tap.next(min(left, QUIET_SECONDS))
+        return room.store.view(room.clock.now())
+
+
+async def with_connection(
+    fleet: Fleet, name: str, limit: float, act: Callable[[Room], Awaitable[int]]
+) -> int:
+    """Open a fleet of one, wait until its box answers (or `limit` passes), and run `act`."""
+    alone = Fleet(fleet.sweep, (fleet[name],), fleet.source)
+    async with open_fleet(alone) as (room, tap):
+        deadline = room.clock.boot() + limit
+        while (left := deadline - room.clock.boot()) > 0:
+            if settled(room.store.view(room.clock.now())[name]):
+                break
+            await tap.next(min(left, QUIET_SECONDS))
+        return await act(room)
+
+
+def run_cockpit(
+    fleet: Fleet,
+    *,
+    read_only: bool = False,
+    theme: str | None = None,
+    badge: str | None = None,
+    tour: bool = False,
+    reload_from: Path | None = None,
+    state: Path | None = None,
+) -> int:
+    """Open the cockpit and return its exit code."""
+    # Imported here: `check` and `triage` must not pay for the screen.
+    from gpu_tui.ui.app import CockpitApp
+    from gpu_tui.ui.theme import load_themes
+
+    async def cockpit() -> int:
+        async with open_fleet(fleet, read_only=read_only, reload_from=reload_from, state=state) as (
+            room,
+            _,
+        ):
+            app = CockpitApp(
+                room.store,
+                room.clock,
+                control=room.supervisor,
+                teardown=room.runner,
+                profiles=room.profiles,
+                themes=load_themes(themes_dir()),
+                theme=theme or "night",
+                read_only=read_only,
+                badge=badge,
+                tour=tour,
+            )
+            await app.run_async()
+            return app.return_code or 0
+
+    return asyncio.run(cockpit())

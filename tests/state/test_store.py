@@ -1,0 +1,305 @@
+"""The store: events in, the right view out."""
+
+from __future__ import annotations
+
+import math
+
+from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, ProviderRead, Sampled
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import (
+    Fleet,
+    Instance,
+    LinkState,
+    Money,
+    ProviderState,
+    QueueFiles,
+    Results,
+    SshAccess,
+)
+from gpu_tui.core.logs import LogLine, LogSource, Mark, Progress
+from gpu_tui.core.readings import FileStat, FileTable, Gpu, GpuTable, Host, Memory, Mount, Process
+from gpu_tui.core.sample import Failure, FailureKind, Reading
+from gpu_tui.core.sweep import (
+    CellFinished,
+    CellStarted,
+    QueueDone,
+    QueueEvent,
+    QueueOpened,
+    Roster,
+    RosterCell,
+)
+from gpu_tui.state.history import NoHistory, SqliteHistory
+from gpu_tui.state.store import Store
+from gpu_tui.state.views import InstanceView
+
+T0 = 1_795_000_000.0
+QUEUE = LogSource("~/q.log")
+CELL = LogSource("~/logs/a.log", "a")
+OK = Mark("benign", Severity.NONE, False)
+ROSTER = Roster((RosterCell(1, "a", "a.yaml", "t", 4), RosterCell(2, "b", "b.yaml", "t", 4)))
+RUNNER = Process(7, 1, "bash", ("bash", "run_queue.sh", "/root/q.txt"), "S")
+
+BOX = Instance(
+    "box",
+    SshAccess("box"),
+    price=Money(2.0, "USD"),
+    queue=QueueFiles("~/q.txt", "~/q.log"),
+    results=Results("~/out", "out"),
+)
+
+
+class Bench:
+    """A store with one box, and short words for what happens to it."""
+
+    def __init__(self, instance: Instance = BOX, history: NoHistory | None = None) -> None:
+        self.history = history or NoHistory()
+        self.store = Store(Fleet("sweep", (instance,)), {}, self.history)
+        self.at = T0
+
+    def link(self, state: str = "live", error: str | None = None) -> None:
+        link = LinkState(state, since=self.at, error=error)
+        self.store.apply(LinkChanged("box", self.at, link))
+
+    def sample(self, metric: str, value: object, period: float = 1.0) -> None:
+        self.store.apply(Sampled("box", self.at, metric, Reading(value, self.at, period)))
+
+    def alive(self, *processes: Process) -> None:
+        self.sample("processes", processes)
+        self.sample("host", Host(self.at, 5000.0, "boot-1"))
+
+    def lines(self, source: LogSource, *lines: LogLine, backfill: bool = False) -> None:
+        self.store.apply(LogArrived("box", self.at, source, lines, backfill))
+
+    def queue(self, *events: QueueEvent, backfill: bool = False) -> None:
+        self.lines(QUEUE, *(LogLine("q", OK, queue=e) for e in events), backfill=backfill)
+
+    def view(self) -> InstanceView:
+        return self.store.view(self.at)["box"]
+
+    def kinds(self) -> list[str]:
+        return [finding.kind for finding in self.view().findings]
+
+
+def alarm(label: str, text: str, severity: Severity = Severity.FATAL) -> LogLine:
+    return LogLine(text, Mark(label, severity, True))
+
+
+def running_bench() -> Bench:
+    bench = Bench()
+    bench.link()
+    bench.alive(RUNNER)
+    bench.sample("roster", ROSTER)
+    bench.queue(
+        QueueOpened("q.txt", 2, 1, "box"), CellStarted(T0 - 60, 1, 2, "a", "t", 4), backfill=True
+    )
+    return bench
+
+
+def test_an_unread_box_is_unknown_not_zero() -> None:
+    view = Bench().view()
+    assert view.verdict == "cannot-tell"
+    assert view.uptime is None
+    assert view.last_contact is None
+    assert view.findings == ()
+
+
+def test_a_running_cell_with_progress() -> None:
+    bench = running_bench()
+    bench.lines(CELL, LogLine("e", OK, Progress(epoch=2, epochs=4, loss=0.5)))
+    view = bench.view()
+    assert view.verdict == "running"
+    cell = view.queue.running
+    assert cell is not None
+    assert (cell.name, cell.epoch, cell.loss, cell.state) == ("a", 2, 0.5, "running")
+    assert bench.store.drain() == {"box"}
+    assert bench.store.drain() == frozenset()
+
+
+def test_a_nan_loss_is_one_finding_with_a_count() -> None:
+    bench = running_bench()
+    for _ in range(3):
+        line = LogLine(
+            "loss: nan", Mark("nan", Severity.SERIOUS, True), Progress(epoch=2, loss=math.nan)
+        )
+        bench.lines(CELL, line)
+    (finding,) = bench.view().findings
+    assert (finding.kind, finding.cell, finding.count) == ("nan", "a", 3)
+    assert finding.source == "log:~/logs/a.log:1"
+
+
+def test_the_same_line_in_the_queue_log_and_the_cell_log_counts_once() -> None:
+    bench = running_bench()
+    oom = alarm("gpu_oom", "CUDA out of memory")
+    bench.lines(QUEUE, oom)
+    bench.lines(CELL, oom)
+    (finding,) = bench.view().findings
+    assert (finding.kind, finding.count) == ("gpu_oom", 1)
+
+
+def test_a_traceback_and_its_last_line_are_one_finding() -> None:
+    bench = running_bench()
+    bench.lines(
+        CELL, alarm("traceback", "Traceback (most recent call last):"), alarm("gpu_oom", "OOM")
+    )
+    assert bench.kinds() == ["gpu_oom"]
+
+
+def test_a_new_attempt_forgets_what_the_last_one_logged() -> None:
+    bench = running_bench()
+    bench.lines(CELL, alarm("nan", "loss: nan", Severity.SERIOUS))
+    assert bench.kinds() == ["nan"]
+    bench.queue(
+        CellFinished(T0, 1, 2, "a", 1), CellStarted(T0 + 1, 1, 2, "a", "t", 4), backfill=False
+    )
+    assert bench.kinds() == []
+
+
+def test_an_open_line_is_replaced_and_never_counted() -> None:
+    bench = running_bench()
+    half = LogLine("loss: n", Mark("nan", Severity.SERIOUS, True), open=True)
+    bench.lines(CELL, half)
+    assert bench.kinds() == []
+    bench.lines(CELL, LogLine("loss: nice", OK))
+    buffer = bench.store.log("box", CELL)
+    assert buffer is not None
+    assert [line.text for line in buffer.slice(0, 9)] == ["loss: nice"]
+
+
+def test_an_oom_kill_is_a_delta_to_the_first_look() -> None:
+    bench = running_bench()
+    bench.sample("memory", Memory("cgroup2", 50, 100, oom_kill=3))
+    assert bench.kinds() == []
+    bench.sample("memory", Memory("cgroup2", 50, 100, oom_kill=4))
+    assert bench.kinds() == ["host_oom"]
+
+
+def test_the_delta_survives_a_restart_of_the_program() -> None:
+    history = NoHistory()
+    first = Bench(history=history)
+    first.link()
+    first.sample("memory", Memory("cgroup2", 50, 100, oom_kill=0))
+    second = Bench(history=history)
+    second.link()
+    second.sample("memory", Memory("cgroup2", 50, 100, oom_kill=1))
+    assert second.kinds() == ["host_oom"]
+
+
+def test_a_killed_cell_is_explained_by_the_cgroup_not_told_twice() -> None:
+    bench = running_bench()
+    bench.sample("memory", Memory("cgroup2", 50, 100, oom_kill=0))
+    bench.lines(QUEUE, alarm("killed", "12%|## Killed"))
+    bench.queue(CellFinished(T0, 1, 2, "a", 137))
+    bench.sample("memory", Memory("cgroup2", 50, 100, oom_kill=1))
+    findings = bench.view().findings
+    assert [(f.kind, f.cell) for f in findings] == [("host_oom", "a")]
+
+
+def test_inodes_fill_before_bytes() -> None:
+    bench = running_bench()
+    bench.sample("mounts", (Mount("~/fs", "nfs4", 34, 100, 99, 100),), period=5.0)
+    (finding,) = bench.view().findings
+    assert finding.kind == "inode_full"
+    assert "34%" in finding.evidence
+
+
+def test_stale_readings_are_no_grounds_for_a_finding() -> None:
+    bench = running_bench()
+    bench.sample("mounts", (Mount("~/fs", "nfs4", 99, 100, 99, 100),))
+    bench.at += 60
+    assert "inode_full" not in bench.kinds()
+
+
+def test_a_lost_link_is_a_blip_at_first_and_a_finding_later_and_never_a_death() -> None:
+    bench = running_bench()
+    bench.link("timeout", "nothing answers")
+    assert bench.kinds() == []
+    bench.at += 20
+    view = bench.view()
+    assert view.verdict == "unreachable"
+    assert [f.kind for f in view.findings] == ["unreachable"]
+    assert view.queue.cells[0].state == "cannot-tell"
+
+
+def test_a_hung_probe_is_one_finding_and_the_old_value_stays_stale() -> None:
+    bench = running_bench()
+    bench.sample("gpus", GpuTable((Gpu(0, "A100", "u", utilization=0.5),)), period=2.0)
+    hung = Failure(FailureKind.HUNG, "nvidia-smi does not return", bench.at)
+    bench.store.apply(Sampled("box", bench.at, "gpus", hung))
+    view = bench.view()
+    assert [f.kind for f in view.findings] == ["probe_hung"]
+    from gpu_tui.core.metrics import GPUS
+
+    assert view.freshness(GPUS) == "stale"
+
+
+def test_a_finished_queue_idles_and_after_ten_minutes_says_what_it_cost() -> None:
+    bench = running_bench()
+    bench.queue(
+        CellFinished(T0, 1, 2, "a", 0),
+        CellStarted(T0, 2, 2, "b", "t", 4),
+        CellFinished(T0 + 90, 2, 2, "b", 0),
+        QueueDone(T0 + 90, "box", 2, None),
+    )
+    found = {f"~/out/{name}/best.pth": FileStat("", 1, 1, T0) for name in "ab"}
+    for _ in range(2):
+        bench.alive()
+        bench.sample("files", FileTable(found))
+        bench.sample("gpus", GpuTable((Gpu(0, "A100", "u", utilization=0.0),)))
+        assert bench.view().verdict == "finished"
+        bench.at += 601
+    bench.alive()
+    bench.sample("files", FileTable(found))
+    findings = {f.kind: f for f in bench.view().findings}
+    assert "idle_billing" in findings
+    assert "USD" in findings["idle_billing"].evidence
+
+
+def test_a_stopped_box_is_off_and_costs_nothing_per_hour() -> None:
+    bench = Bench()
+    bench.link("refused", "port closed")
+    state = ProviderState("stopped", T0, Money(3.0, "CNY"), stopped_at=T0 - 86400)
+    bench.store.apply(ProviderRead("box", T0, state))
+    bench.at += 60
+    view = bench.view()
+    assert view.verdict == "off"
+    assert view.cost.per_hour == 0.0
+    assert view.findings == ()
+
+
+def test_a_log_that_began_anew_forgets_the_old_one() -> None:
+    bench = running_bench()
+    bench.lines(QUEUE, alarm("disk_full", "No space left on device"))
+    assert bench.kinds() == ["disk_full"]
+    bench.store.apply(LogOpened("box", bench.at, QUEUE, 9, 0, 0, resumed=False))
+    assert "disk_full" not in bench.kinds()
+
+
+def test_an_edited_fleet_keeps_what_is_known_of_unchanged_boxes() -> None:
+    bench = running_bench()
+    other = Instance("other", SshAccess("other"))
+    bench.store.replace_fleet(Fleet("sweep", (BOX, other)))
+    assert bench.view().verdict == "running"
+    assert bench.store.view(T0)["other"].verdict == "cannot-tell"
+    assert "" in bench.store.drain()
+
+
+def test_acknowledging_hides_a_finding_from_the_fleet_list() -> None:
+    bench = running_bench()
+    bench.sample("mounts", (Mount("~/fs", "nfs4", 99, 100, 1, 100),), period=5.0)
+    (finding,) = bench.store.view(bench.at).findings
+    bench.store.acknowledge(finding.id)
+    assert bench.store.view(bench.at).findings == ()
+
+
+def test_history_in_a_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "history.sqlite"
+    with SqliteHistory(path) as history:
+        history.set_anchor("box", "stopped_at", 5.0, "manual")
+        history.set_counter("box", "oom_kill", "3", 1.0)
+    assert path.stat().st_mode & 0o777 == 0o600
+    with SqliteHistory(path) as history:
+        assert history.anchors("box") == {"stopped_at": (5.0, "manual")}
+        assert history.counter("box", "oom_kill") == "3"
+        assert history.counter("other", "oom_kill") is None
+        history.forget_anchor("box", "stopped_at")
+        assert history.anchor("box", "stopped_at") is None
