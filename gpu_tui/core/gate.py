@@ -2,72 +2,674 @@
 
 Nine rungs, climbed in order and only with evidence; anything that cannot be evaluated keeps the gate
 shut. The only `StopPermit` that exists is minted here, and a provider takes nothing else.
+
+How to read it: TRANSITIONS is the whole climb, one row per (state, evidence): the rule that judges
+the evidence, where it leads, and where a refusal leads. A rule returns the reason to stay shut, or
+None. RECHECKS is what must hold again within seconds of the call. There is no other way up.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from enum import StrEnum
+from typing import Any, NoReturn, TypeVar
+
+from gpu_tui.core.evidence import (
+    Abandoned,
+    Accepted,
+    Cells,
+    Event,
+    FileVerdict,
+    Identity,
+    IntentWritten,
+    Inventory,
+    Listed,
+    Loaded,
+    Loss,
+    Matched,
+    Plan,
+    Pulled,
+    Quiet,
+    ReadBack,
+    Recheck,
+    Relocked,
+    Tick,
+    Typed,
+)
+from gpu_tui.core.ladder import GateView as GateView
+from gpu_tui.core.ladder import Rung as Rung
+from gpu_tui.core.ladder import RungState as RungState
+from gpu_tui.core.ladder import RungView as RungView
+from gpu_tui.core.manifest import Manifest, MatchReport, compare, is_checkpoint, must_load
+from gpu_tui.core.plain import plain
+from gpu_tui.core.profile import Verb
+
+E = TypeVar("E")
+
+TTL = 600.0  # boot seconds that evidence lives once all of it is there
+DWELL = 3.0  # boot seconds before a confirmation is taken
+RECHECK_AGE = 10.0  # the last look at the box may be this old when the permit is minted
+PERMIT_LIFE = 15.0  # boot seconds from minting to the call
+WALL_JUMP = 60.0  # wall and boot clock may drift apart by this much during one climb
+SLEEP_GAP = 30.0  # no beat for this long while armed: the machine slept
+ARTIFACTS = ("best.pth", "best_metrics.json")  # what every cell must leave
 
 
-class Rung(IntEnum):
-    """The ladder, in order."""
+class State(StrEnum):
+    """Where one climb stands. Before CALLED everything can still be called off."""
 
-    PLAN = 1
-    QUIESCE = 2
-    MANIFEST = 3
-    PULL = 4
-    MATCH = 5
-    LOAD = 6
-    CONFIRM = 7
-    ACT = 8
-    READ_BACK = 9
-
-
-class RungState(StrEnum):
-    """How a rung looks on screen."""
-
-    WAITING = "waiting"
-    WORKING = "working"
-    PASSED = "passed"
+    PLANNING = "planning"
+    QUIESCING = "quiescing"
+    LISTING = "listing"
+    PULLING = "pulling"
+    MATCHING = "matching"
+    LOADING = "loading"
+    ACCEPTING = "accepting"
+    READY = "ready"
+    RECHECKING = "rechecking"
+    PERMITTED = "permitted"
+    CALLED = "called"
     BLOCKED = "blocked"
-    SKIPPED = "skipped"
+    CLOSED = "closed"
+    DONE = "done"
+
+
+STATE_RUNG: Mapping[State, Rung] = {
+    State.PLANNING: Rung.PLAN,
+    State.QUIESCING: Rung.QUIESCE,
+    State.ACCEPTING: Rung.QUIESCE,
+    State.LISTING: Rung.MANIFEST,
+    State.PULLING: Rung.PULL,
+    State.MATCHING: Rung.MATCH,
+    State.LOADING: Rung.LOAD,
+    State.READY: Rung.CONFIRM,
+    State.RECHECKING: Rung.CONFIRM,
+    State.PERMITTED: Rung.ACT,
+    State.CALLED: Rung.READ_BACK,
+}
+ARMED = frozenset({State.READY, State.RECHECKING, State.PERMITTED})
+FINAL = frozenset({State.CLOSED, State.DONE})
+
+
+class GateShut(Exception):
+    """A permit was asked to do what it does not permit."""
+
+
+_MINT = object()
 
 
 @dataclass(frozen=True, slots=True)
-class RungView:
-    """One rung for the screen. `lines` are the evidence; `share` is progress 0–1 while working."""
+class StopPermit:
+    """The right to make one call. Only the gate can make one; it cannot be copied, and works once.
 
-    rung: Rung
-    title: str
-    state: RungState
-    lines: tuple[str, ...] = ()
-    share: float | None = None
-    next: str | None = None  # the next step for the user when blocked
-
-
-@dataclass(frozen=True, slots=True)
-class GateView:
-    """The whole ladder as the modal shows it.
-
-    `phrase` is what must be typed; `ready` is true while a confirmation would be taken;
-    `needs_acceptance` names running work that must be accepted first (a park only);
-    `lost_paths` is what an abandonment would destroy; `outcome` is gone, stopped, still-there, unknown,
-    steps (console-only: `outcome_lines` are what to click), cancelled or None.
+    `expires_at` is a boot-clock second, `evidence` the digest of everything it rests on.
     """
 
     instance: str
+    provider_id: str | None
     verb: str
-    label: str
-    state: str
-    rungs: tuple[RungView, ...]
-    phrase: str
-    ready: bool = False
-    ready_at: float | None = None  # boot-clock second from which the button lives
-    expires_at: float | None = None  # boot-clock second at which the evidence is void
-    closed_because: str | None = None
-    needs_acceptance: tuple[str, ...] = ()
-    lost_paths: tuple[str, ...] = ()
-    abandon_phrase: str | None = None
-    outcome: str | None = None
-    outcome_lines: tuple[str, ...] = ()
+    effect: str
+    evidence: str
+    expires_at: float
+    token: InitVar[object]
+    _spent: list[bool] = field(default_factory=list, repr=False, compare=False, init=False)
+
+    def __post_init__(self, token: object) -> None:
+        if token is not _MINT:
+            raise GateShut("only the gate mints a permit")
+
+    def redeem(self, provider_id: str | None, now_boot: float) -> None:
+        """Spend it, or raise GateShut. A provider does this before it sends a byte."""
+        if self._spent:
+            raise GateShut("this permit was used already")
+        self._spent.append(True)
+        if provider_id != self.provider_id:
+            raise GateShut("this permit is for another instance")
+        if not now_boot < self.expires_at:
+            raise GateShut("this permit has expired")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a permit cannot be copied")
+
+
+# --- rules: each returns the reason to stay shut, or None ---
+
+
+def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
+    if plan.read_only:
+        return "read-only: nothing may be stopped from here"
+    if plan.unresolved:
+        return plan.unresolved
+    if not plan.identity.host_key or not plan.identity.boot_id:
+        return "the box did not say which machine it is (host key, boot id)"
+    if not phrase_of(plan.instance, plan.identity):
+        return "neither provider id nor host key gives a phrase to type"
+    if plan.provider == "gone":
+        return "the provider says that it is gone already"
+    if plan.verb.effect == "stop" and plan.provider == "stopped":
+        return "the provider says that it is stopped already"
+    if not plan.console and plan.provider not in ("running", "stopped"):
+        return plan.provider_error or "the control API does not say what state it is in"
+    if not plan.verb.park and not plan.results:
+        return "no results are named: set results.remote and results.local in the fleet file"
+    return None
+
+
+def _known_quiet_rule(gate: Gate, quiet: Quiet, now: float) -> str | None:
+    if quiet.running is None:
+        return quiet.why or "the process table could not be read"
+    return None
+
+
+def _quiet_rule(gate: Gate, quiet: Quiet, now: float) -> str | None:
+    if (unknown := _known_quiet_rule(gate, quiet, now)) is not None:
+        return unknown
+    if quiet.running:
+        return f"still at work: {_some(quiet.running)}"
+    if quiet.busy:
+        return f"still being written: {_some(quiet.busy)}"
+    return None
+
+
+def _accept_rule(gate: Gate, accepted: Accepted, now: float) -> str | None:
+    quiet = gate.of(Quiet)
+    if quiet is None or accepted.running != quiet.running:
+        return "what runs is not what was accepted"
+    return None
+
+
+def _inventory_rule(gate: Gate, inventory: Inventory, now: float) -> str | None:
+    plan = gate.of(Plan)
+    if plan is not None and inventory.identity != plan.identity:
+        return "this is another machine, or it was rebooted"
+    if inventory.refused:
+        return f"cannot be pulled: {_some([f'{path} ({why})' for path, why in inventory.refused])}"
+    if not inventory.manifest.files:
+        return "there is no result file on the box"
+    return None
+
+
+def _pulled_rule(gate: Gate, pulled: Pulled, now: float) -> str | None:
+    if pulled.failed:
+        return f"not pulled: {_some([f'{path} ({why})' for path, why in pulled.failed])}"
+    if pulled.files != len(gate.manifest.files):
+        return f"pulled {pulled.files} of {len(gate.manifest.files)} files"
+    return None
+
+
+def _matched_rule(gate: Gate, matched: Matched, now: float) -> str | None:
+    if matched.remote != gate.manifest:
+        return "files on the box changed while they were pulled"
+    report = compare(matched.remote, matched.local)
+    if not report.ok:
+        return _difference(report)
+    inventory = gate.of(Inventory)
+    return _cells_refusal(inventory.cells if inventory else None, gate.manifest)
+
+
+def _loaded_rule(gate: Gate, loaded: Loaded, now: float) -> str | None:
+    expected = {file.path: file.sha256 for file in gate.manifest.files}
+    if {verdict.path: verdict.sha256 for verdict in loaded.verdicts} != expected:
+        return "not every file was judged"
+    bad = [verdict for verdict in loaded.verdicts if not proves(verdict)]
+    if bad:
+        return f"not verified: {_some([f'{v.path} ({v.detail or v.load})' for v in bad])}"
+    if not any(v.checkpoint or is_checkpoint(v.path) for v in loaded.verdicts):
+        return "no checkpoint is among the results"
+    return None
+
+
+def _typed_rule(gate: Gate, typed: Typed, now: float) -> str | None:
+    if gate.ready_at is None or now < gate.ready_at:
+        return "too early: read what stands here first"
+    if typed.evidence != gate.digest:
+        return "the evidence changed while it was typed"
+    if not gate.phrase or typed.text != gate.phrase:
+        return f"that is not {gate.phrase}"
+    return None
+
+
+def _listed_rule(gate: Gate, listed: Listed, now: float) -> str | None:
+    plan = gate.of(Plan)
+    known = plan is not None and listed.running is not None and listed.identity == plan.identity
+    gate.loss = _loss(gate, listed) if known else None
+    return gate.because or "blocked"
+
+
+def _abandoned_rule(gate: Gate, abandoned: Abandoned, now: float) -> str | None:
+    if gate.loss is None or gate.ready_at is None or now < gate.ready_at:
+        return gate.because or "too early"
+    if abandoned.evidence != gate.digest or abandoned.text != gate.abandon_phrase:
+        gate.note = f"that is not “{gate.abandon_phrase}”"
+        return gate.because or "not abandoned"
+    return None
+
+
+def _recheck_rule(gate: Gate, seen: Recheck, now: float) -> str | None:
+    for check in RECHECKS.values():
+        if (reason := check(gate, seen, now)) is not None:
+            return reason
+    return None
+
+
+def _intent_rule(gate: Gate, intent: IntentWritten, now: float) -> str | None:
+    if gate.permit is None or intent.evidence != gate.permit.evidence:
+        return "the journal's intent is for other evidence"
+    return None
+
+
+def _read_back_rule(gate: Gate, seen: ReadBack, now: float) -> str | None:
+    gate.outcome, gate.outcome_lines = seen.outcome, seen.lines
+    return None
+
+
+# --- what must hold again within seconds of the call ---
+
+
+def _still_writable(gate: Gate, seen: Recheck, now: float) -> str | None:
+    return "read-only: nothing may be stopped from here" if seen.read_only else None
+
+
+def _fresh(gate: Gate, seen: Recheck, now: float) -> str | None:
+    if gate.confirmed_at is None or seen.began_at < gate.confirmed_at:
+        return "the last look is older than the confirmation"
+    if not 0 <= now - seen.read_at <= RECHECK_AGE:
+        return "the last look at the box is too old"
+    return None
+
+
+def _same_evidence(gate: Gate, seen: Recheck, now: float) -> str | None:
+    if gate.confirmed is None or gate.confirmed != gate.digest:
+        return "the evidence is not what was confirmed"
+    return None
+
+
+def _same_machine(gate: Gate, seen: Recheck, now: float) -> str | None:
+    plan = gate.of(Plan)
+    if plan is None or seen.identity != plan.identity:
+        return "this is another machine, or it was rebooted"
+    return None
+
+
+def _same_provider(gate: Gate, seen: Recheck, now: float) -> str | None:
+    plan = gate.of(Plan)
+    if plan is None or seen.provider != plan.provider:
+        return f"the provider now says {seen.provider}"
+    return None
+
+
+def _still_quiet(gate: Gate, seen: Recheck, now: float) -> str | None:
+    if seen.running is None:
+        return "the process table could not be read again"
+    allowed = set(gate.allowed_work)
+    if new := [work for work in seen.running if work not in allowed]:
+        return f"work started: {_some(new)}"
+    if seen.busy and gate.loss is None and not gate.park:
+        return f"being written again: {_some(seen.busy)}"
+    return None
+
+
+def _same_queue(gate: Gate, seen: Recheck, now: float) -> str | None:
+    inventory = gate.of(Inventory)
+    if gate.park or gate.loss is not None:
+        return None
+    if inventory is None or seen.cells is None or seen.cells != inventory.cells:
+        return "the queue changed"
+    return None
+
+
+def _same_remote(gate: Gate, seen: Recheck, now: float) -> str | None:
+    if gate.park:
+        return None
+    if gate.loss is not None:
+        if seen.paths is None:
+            return "the files on the box could not be listed again"
+        safe = {file.path for file in gate.loss.proven.files}
+        if new := sorted(set(seen.paths) - safe - set(gate.loss.paths)):
+            return f"not in the list that was abandoned: {_some(new)}"
+        if seen.remote is None or not set(gate.loss.proven.files) <= set(seen.remote.files):
+            return "files on the box changed"
+        return None
+    if seen.remote is None or seen.remote != gate.manifest:
+        return "files on the box changed"
+    return None
+
+
+def _same_local(gate: Gate, seen: Recheck, now: float) -> str | None:
+    if gate.park:
+        return None
+    if gate.loss is not None:
+        here = set(seen.local.files) if seen.local else set()
+        return None if set(gate.loss.proven.files) <= here else "files here changed"
+    if seen.local is None:
+        return "the files here could not be read again"
+    report = compare(gate.manifest, seen.local)
+    return None if report.ok else f"files here changed: {_difference(report)}"
+
+
+RECHECKS: dict[str, Callable[[Gate, Recheck, float], str | None]] = {
+    "read-only": _still_writable,
+    "fresh": _fresh,
+    "evidence": _same_evidence,
+    "identity": _same_machine,
+    "provider": _same_provider,
+    "quiet": _still_quiet,
+    "queue": _same_queue,
+    "remote": _same_remote,
+    "local": _same_local,
+}
+
+
+# --- the climb: (state, evidence) -> rule, where it leads, where a refusal leads ---
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One row. `rule` judges the evidence; `up` is the next state, `shut` the one after a refusal."""
+
+    rule: Callable[[Gate, Any, float], str | None]
+    up: State
+    shut: State = State.BLOCKED
+
+
+_LAST_STEPS: dict[tuple[State, type[Event]], Step] = {
+    (State.READY, Typed): Step(_typed_rule, State.RECHECKING, State.READY),
+    (State.RECHECKING, Recheck): Step(_recheck_rule, State.PERMITTED, State.CLOSED),
+    (State.PERMITTED, IntentWritten): Step(_intent_rule, State.CALLED, State.CLOSED),
+    (State.CALLED, ReadBack): Step(_read_back_rule, State.DONE),
+}
+_PROOF_STEPS: dict[tuple[State, type[Event]], Step] = {
+    (State.LISTING, Inventory): Step(_inventory_rule, State.PULLING),
+    (State.PULLING, Pulled): Step(_pulled_rule, State.MATCHING),
+    (State.MATCHING, Matched): Step(_matched_rule, State.LOADING),
+}
+TRANSITIONS: dict[str, dict[tuple[State, type[Event]], Step]] = {
+    # What deletes or may delete: all nine rungs; below BLOCKED lies only the typed abandonment.
+    "stop": {
+        (State.PLANNING, Plan): Step(_plan_rule, State.QUIESCING, State.CLOSED),
+        (State.QUIESCING, Quiet): Step(_quiet_rule, State.LISTING),
+        **_PROOF_STEPS,
+        (State.LOADING, Loaded): Step(_loaded_rule, State.READY),
+        (State.BLOCKED, Listed): Step(_listed_rule, State.BLOCKED),
+        (State.BLOCKED, Abandoned): Step(_abandoned_rule, State.RECHECKING),
+        **_LAST_STEPS,
+    },
+    # What the profile says deletes nothing and can be undone: rungs 1, 2, 7, 8, 9.
+    "park": {
+        (State.PLANNING, Plan): Step(_plan_rule, State.QUIESCING, State.CLOSED),
+        (State.QUIESCING, Quiet): Step(_known_quiet_rule, State.ACCEPTING),
+        (State.ACCEPTING, Accepted): Step(_accept_rule, State.READY, State.CLOSED),
+        **_LAST_STEPS,
+    },
+    # Rungs 3 to 6 alone; nothing in it leads to a permit.
+    "pull": {**_PROOF_STEPS, (State.LOADING, Loaded): Step(_loaded_rule, State.DONE)},
+}
+
+
+class Gate:
+    """One climb. Feed it evidence with `apply`; when it says PERMITTED, `permit` is there.
+
+    `because` says why it is blocked or closed, `rung` where it stands or stopped.
+    """
+
+    def __init__(self, instance: str, verb: Verb | None = None) -> None:
+        """A gate for `verb`, or for a pull alone where `verb` is None."""
+        self.instance = instance
+        self.verb = verb
+        self.kind = "pull" if verb is None else "park" if verb.park else "stop"
+        self.state = State.LISTING if verb is None else State.PLANNING
+        self.rung = STATE_RUNG[self.state]
+        self.because: str | None = None
+        self.note: str | None = None  # what was wrong with the last thing typed
+        self.loss: Loss | None = None
+        self.permit: StopPermit | None = None
+        self.ready_at: float | None = None
+        self.expires_at: float | None = None
+        self.confirmed: str | None = None
+        self.confirmed_at: float | None = None
+        self.outcome: str | None = None
+        self.outcome_lines: tuple[str, ...] = ()
+        self.digest = ""
+        self._seen: dict[type, Event] = {}
+        self._beat: float | None = None
+        self._offset: float | None = None  # wall minus boot, when it was armed
+
+    @property
+    def park(self) -> bool:
+        """Nothing is deleted and it can be undone."""
+        return self.kind == "park"
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more can happen here."""
+        return self.state in (State.CLOSED, State.DONE)
+
+    @property
+    def called(self) -> bool:
+        """The call has left, or may have."""
+        return self.state is State.CALLED or (self.state is State.DONE and self.kind != "pull")
+
+    @property
+    def manifest(self) -> Manifest:
+        """The files on the box as first read; empty before that."""
+        inventory = self.of(Inventory)
+        return inventory.manifest if inventory else Manifest()
+
+    @property
+    def phrase(self) -> str:
+        """What must be typed; empty where it cannot be known yet."""
+        plan = self.of(Plan)
+        return phrase_of(self.instance, plan.identity) if plan else ""
+
+    @property
+    def abandon_phrase(self) -> str | None:
+        """What must be typed to give up the listed paths, or None where nothing may be given up."""
+        if self.loss is None or self.state is not State.BLOCKED or not self.phrase:
+            return None
+        return f"abandon {len(self.loss.paths)} files on {self.phrase}"
+
+    @property
+    def allowed_work(self) -> tuple[str, ...]:
+        """Running work that a person accepted by name."""
+        if self.loss is not None:
+            return self.loss.running
+        accepted = self.of(Accepted)
+        return accepted.running if accepted and self.park else ()
+
+    def of(self, kind: type[E]) -> E | None:
+        """The latest evidence of one kind, also when it was refused."""
+        found = self._seen.get(kind)
+        return found if isinstance(found, kind) else None
+
+    def ready(self, now_boot: float) -> bool:
+        """A confirmation would be taken now."""
+        return self.state is State.READY and self.ready_at is not None and now_boot >= self.ready_at
+
+    def apply(self, event: Event, now_boot: float, now_wall: float) -> State:
+        """Take one piece of evidence at this time and return the new state.
+
+        Evidence that does not belong here shuts the gate: a runner that lost its place proves nothing.
+        """
+        if self.ended:
+            return self.state
+        self._watch_time(now_boot, now_wall)
+        if self.ended or isinstance(event, Tick):
+            return self.state
+        if isinstance(event, Relocked):
+            if self.state is not State.CALLED:
+                self._close(event.reason)
+            return self.state
+        step = TRANSITIONS[self.kind].get((self.state, type(event)))
+        if step is None:
+            if self.state is not State.CALLED:
+                self._close(f"{type(event).__name__} came while {self.state}")
+            return self.state
+        self._seen[type(event)] = event
+        before = self.digest
+        self.note = None
+        reason = step.rule(self, event, now_boot)
+        if not isinstance(event, Typed | Abandoned | Recheck | IntentWritten | ReadBack):
+            self.digest = self._digest()
+        if reason is None:
+            self._enter(step.up, event, now_boot, now_wall)
+        elif step.shut is State.READY:
+            self.note = reason
+        elif step.shut is State.CLOSED:
+            self._close(reason)
+        else:
+            self.state, self.because = step.shut, reason
+            if self.loss is not None and before != self.digest:
+                self._arm(now_boot, now_wall)
+        return self.state
+
+    def _enter(self, state: State, event: Event, now_boot: float, now_wall: float) -> None:
+        quiet = self.of(Quiet)
+        if state is State.ACCEPTING and quiet is not None and not quiet.running:
+            state = State.READY
+        self.state = state
+        self.rung = STATE_RUNG.get(state, self.rung)
+        if state is State.READY:
+            self._arm(now_boot, now_wall)
+        elif state is State.RECHECKING and isinstance(event, Typed | Abandoned):
+            self.confirmed, self.confirmed_at = event.evidence, now_boot
+        elif state is State.PERMITTED:
+            self.permit = self._mint(now_boot)
+        elif state is State.DONE and self.kind == "pull":
+            self.outcome = "verified"
+
+    def _arm(self, now_boot: float, now_wall: float) -> None:
+        self.ready_at, self.expires_at = now_boot + DWELL, now_boot + TTL
+        self._beat, self._offset = now_boot, now_wall - now_boot
+
+    def _watch_time(self, now_boot: float, now_wall: float) -> None:
+        """Shut an armed gate whose evidence is too old, or whose clocks cannot be believed."""
+        if self.expires_at is None or self.state in (State.CALLED, *FINAL):
+            return
+        beat, self._beat = self._beat, now_boot
+        if now_boot >= self.expires_at:
+            self._close("the evidence is older than ten minutes")
+        elif beat is not None and not 0 <= now_boot - beat <= SLEEP_GAP:
+            self._close("this machine slept; what was seen before proves nothing now")
+        elif self._offset is not None and abs(now_wall - now_boot - self._offset) > WALL_JUMP:
+            self._close("the clock of this machine jumped")
+
+    def _close(self, reason: str) -> None:
+        self.state, self.because, self.permit = State.CLOSED, reason, None
+
+    def _mint(self, now_boot: float) -> StopPermit:
+        plan = self.of(Plan)
+        if plan is None or self.expires_at is None:
+            raise GateShut("no plan was seen")
+        return StopPermit(
+            instance=self.instance,
+            provider_id=plan.identity.provider_id,
+            verb=plan.verb.verb,
+            effect=plan.verb.effect,
+            evidence=self.digest,
+            expires_at=min(self.expires_at, now_boot + PERMIT_LIFE),
+            token=_MINT,
+        )
+
+    def _digest(self) -> str:
+        """SHA-256 over everything that was seen and everything that would be lost."""
+        inventory, matched, loaded = self.of(Inventory), self.of(Matched), self.of(Loaded)
+        parts = [
+            repr(self.of(Plan)),
+            repr(self.of(Quiet)),
+            repr(self.of(Accepted)),
+            repr(
+                (inventory.manifest.digest, inventory.identity, inventory.cells, inventory.refused)
+            )
+            if inventory
+            else "",
+            repr(self.of(Pulled)),
+            repr((matched.remote.digest, matched.local.digest)) if matched else "",
+            repr(loaded),
+            repr(self.of(Listed)),
+            repr(self.loss),
+        ]
+        return hashlib.sha256("\x1e".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# --- small judgements ---
+
+
+def phrase_of(instance: str, identity: Identity) -> str:
+    """`<name>-<last 4 of the provider id, else of the host key>`, or empty where neither is known."""
+    for source in (identity.provider_id, identity.host_key):
+        letters = [char for char in source or "" if char.isascii() and char.isalnum()]
+        if letters:
+            return f"{instance}-{''.join(letters[-4:])}"
+    return ""
+
+
+def proves(verdict: FileVerdict) -> bool:
+    """True where the file was loaded, or is no checkpoint and needs only its hash."""
+    if verdict.checkpoint or must_load(verdict.path):
+        return verdict.load == "ok"
+    return verdict.load in ("ok", "skipped")
+
+
+def missing_artifacts(cells: Cells, files: Manifest) -> tuple[str, ...]:
+    """What each cell should have left and did not, in a person's words."""
+    paths = {file.path for file in files.files}
+    states = dict(cells.unfinished)
+    lines = []
+    for name in cells.names:
+        absent = [part for part in ARTIFACTS if f"{name}/{part}" not in paths]
+        if absent:
+            lines.append(f"{name} ({states.get(name, 'finished')}): no {' and no '.join(absent)}")
+    return tuple(lines)
+
+
+def _cells_refusal(cells: Cells | None, files: Manifest) -> str | None:
+    if cells is None:
+        return "the roster is not known: name queue.file in the fleet file"
+    if not cells.names:
+        return "the queue file names no cell"
+    if cells.doubtful:
+        return f"the queue file is in doubt: {_some(cells.doubtful)}"
+    if absent := missing_artifacts(cells, files):
+        return f"cells without their artifacts: {_some(absent)}"
+    return None
+
+
+def _loss(gate: Gate, listed: Listed) -> Loss:
+    """Everything on the box that is not proven to be at home."""
+    matched, loaded = gate.of(Matched), gate.of(Loaded)
+    proven = Manifest()
+    if matched is not None and loaded is not None:
+        good = {verdict.path: verdict.sha256 for verdict in loaded.verdicts if proves(verdict)}
+        both = set(matched.remote.files) & set(matched.local.files)
+        proven = Manifest.of(file for file in both if good.get(file.path) == file.sha256)
+    safe = {file.path for file in proven.files}
+    inventory, plan = gate.of(Inventory), gate.of(Plan)
+    cells = inventory.cells if inventory else plan.cells if plan else None
+    lines = ("the roster is not known",) if cells is None else missing_artifacts(cells, proven)
+    return Loss(
+        paths=tuple(sorted(set(listed.paths) - safe)),
+        cells=lines,
+        running=listed.running or (),
+        proven=proven,
+    )
+
+
+def _difference(report: MatchReport) -> str:
+    parts = [
+        f"{word}: {_some(paths)}"
+        for word, paths in (
+            ("missing here", report.missing),
+            ("not on the box", report.unexpected),
+            ("different", report.differing),
+        )
+        if paths
+    ]
+    return "; ".join(parts) or "nothing to compare"
+
+
+def _some(names: Sequence[str], limit: int = 3) -> str:
+    """The first few names, made harmless, and how many more there are."""
+    shown = ", ".join(plain(name) for name in names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown

@@ -69,3 +69,20 @@ def compare(remote: Manifest, local: Manifest, cells: Iterable[str] = ()) -> Mat
         differing=tuple(sorted(path for path in common if there[path] != here[path])),
         missing_cells=tuple(sorted(set(cells) - roots)),
     )
+
+
+# What must be loaded before it counts as safe. Everything else is data: equal bytes are enough.
+CHECKPOINT_SUFFIXES = frozenset(
+    {".pth", ".pt", ".ckpt", ".bin", ".th", ".safetensors", ".pkl", ".pickle", ".distcp"}
+)
+
+
+def must_load(path: str) -> bool:
+    """True where the name says checkpoint or metrics: a file whose bytes alone prove too little."""
+    name = path.rsplit("/", 1)[-1].lower()
+    return name.endswith((*CHECKPOINT_SUFFIXES, ".json")) or name == ".metadata"
+
+
+def is_checkpoint(path: str) -> bool:
+    """True where the name says that weights are in it."""
+    return must_load(path) and not path.lower().endswith(".json")

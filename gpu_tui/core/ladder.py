@@ -1,0 +1,71 @@
+"""The ladder as a screen shows it: nine rungs, their evidence in words, and what may be typed. Pure values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+
+class Rung(IntEnum):
+    """The ladder, in order."""
+
+    PLAN = 1
+    QUIESCE = 2
+    MANIFEST = 3
+    PULL = 4
+    MATCH = 5
+    LOAD = 6
+    CONFIRM = 7
+    ACT = 8
+    READ_BACK = 9
+
+
+class RungState(StrEnum):
+    """How a rung looks on screen."""
+
+    WAITING = "waiting"
+    WORKING = "working"
+    PASSED = "passed"
+    BLOCKED = "blocked"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class RungView:
+    """One rung for the screen. `lines` are the evidence; `share` is progress 0–1 while working."""
+
+    rung: Rung
+    title: str
+    state: RungState
+    lines: tuple[str, ...] = ()
+    share: float | None = None
+    next: str | None = None  # the next step for the user when blocked
+
+
+@dataclass(frozen=True, slots=True)
+class GateView:
+    """The whole ladder as the modal shows it.
+
+    `phrase` is what must be typed; `ready` is true while a confirmation would be taken;
+    `needs_acceptance` names running work that must be accepted first (a park only);
+    `lost_paths` is what an abandonment would destroy; `outcome` is gone, stopped, still-there, unknown,
+    steps (console-only: `outcome_lines` are what to click), verified (a pull), cancelled or None.
+    `evidence` is the digest of what is shown: a confirmation counts for this digest only.
+    """
+
+    instance: str
+    verb: str
+    label: str
+    state: str
+    rungs: tuple[RungView, ...]
+    phrase: str
+    ready: bool = False
+    ready_at: float | None = None  # boot-clock second from which the button lives
+    expires_at: float | None = None  # boot-clock second at which the evidence is void
+    closed_because: str | None = None
+    needs_acceptance: tuple[str, ...] = ()
+    lost_paths: tuple[str, ...] = ()
+    abandon_phrase: str | None = None
+    outcome: str | None = None
+    outcome_lines: tuple[str, ...] = ()
+    evidence: str = ""
