@@ -21,6 +21,7 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.outlook import view_of
 from gpu_tui.state.views import FleetView
 
 NOTES_KEPT = 20
@@ -88,7 +89,7 @@ class Store:
 
     def view(self, now: float) -> FleetView:
         """Everything, at `now`."""
-        views = tuple(state.view(now) for state in self._states.values())
+        views = tuple(view_of(state, now) for state in self._states.values())
         findings = sorted(
             (
                 finding
