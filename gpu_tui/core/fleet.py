@@ -53,6 +53,15 @@ class SshAccess:
 
 
 @dataclass(frozen=True, slots=True)
+class SchedulerScope:
+    """Whose jobs a scheduler is asked for: a Slurm user, or a Kubernetes context and namespace."""
+
+    user: str | None = None
+    context: str | None = None
+    namespace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Roots:
     """Where the sampler reads the kernel's files."""
 
@@ -78,7 +87,8 @@ class Instance:
     read_only: bool = False
     poll: float = 1.0
     stall_after: float = 900.0
-    scheduler: str | None = None
+    scheduler: str | None = None  # slurm or kubernetes
+    scheduler_scope: SchedulerScope = SchedulerScope()
 
 
 @dataclass(frozen=True, slots=True)

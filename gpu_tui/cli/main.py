@@ -1,0 +1,234 @@
+"""From an argument list to one command's exit code.
+
+A command is a module of this package with NAME, HELP, EXAMPLE, `configure(parser)` and `run(args)`.
+Only the module that is asked for is imported; each imports what is heavy inside `run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NoReturn, Protocol, cast
+
+from gpu_tui import __version__
+
+COMMANDS = (
+    "watch",
+    "demo",
+    "init",
+    "doctor",
+    "check",
+    "triage",
+    "verify",
+    "pull",
+    "clocks",
+    "journal",
+    "profiles",
+    "exporter",
+    "record",
+    "replay",
+    "report",
+    "serve",
+    "screenshots",
+)
+COCKPIT = "cockpit"  # what runs when no command is named
+
+VALUE_FLAGS = ("--config", "--fleet", "--theme", "--platform")  # may stand before the command
+
+USAGE = 64
+FAILED = 2
+BUG = 70
+INTERRUPTED = 130
+
+
+class Command(Protocol):
+    """What a module of this package must have to be a command."""
+
+    NAME: str
+    HELP: str
+    EXAMPLE: str
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        """Add this command's flags."""
+        ...
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Do it; the result is the exit code."""
+        ...
+
+
+class UsageError(Exception):
+    """The command line is wrong."""
+
+    def __init__(self, text: str, next: str) -> None:
+        super().__init__(text)
+        self.text = text
+        self.next = next
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose errors are ours: one sentence, a next step, exit 64."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line."""
+        raise UsageError(message, f"See: {self.prog} --help")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `gpu-tui` with `argv` (default: the process's) and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    try:
+        return _dispatch(words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output is gone; without this Python complains again while it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return FAILED
+    except Exception as error:  # the last place before the shell: nothing leaves as a traceback
+        if debug:
+            traceback.print_exc()
+        _tell(error, as_json="--json" in words)
+        if isinstance(error, UsageError):
+            return USAGE
+        return FAILED if _is_expected(error) else BUG
+
+
+def available() -> dict[str, Command]:
+    """Every command whose module is there and imports, by name, in the order of the help."""
+    found: dict[str, Command] = {}
+    for name in COMMANDS:
+        if importlib.util.find_spec(_module(name)) is not None:
+            found[name] = command(name)
+    return found
+
+
+def command(name: str) -> Command:
+    """The module of one command."""
+    return cast("Command", importlib.import_module(_module(name)))
+
+
+def parser_of(name: str) -> Parser:
+    """The complete parser of one command."""
+    module = command(name)
+    prog = "gpu-tui" if name == COCKPIT else f"gpu-tui {name}"
+    parser = Parser(
+        prog=prog,
+        description=_sentence(module.HELP),
+        epilog=f"example: {module.EXAMPLE}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.configure(parser)
+    taken = {option for action in parser._actions for option in action.option_strings}
+    if "--config" not in taken:
+        parser.add_argument(
+            "--config", metavar="FILE", help="your settings, instead of the usual config.yaml"
+        )
+    if "--debug" not in taken:
+        parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    return parser
+
+
+def _dispatch(words: list[str]) -> int:
+    name, rest = _split(words)
+    if name is None and "--version" in rest:
+        print(f"gpu-tui {__version__}")
+        return 0
+    if name is None and ("--help" in rest or "-h" in rest):
+        print(_help())
+        return 0
+    chosen = name or COCKPIT
+    try:
+        args = parser_of(chosen).parse_args(rest)
+    except SystemExit as left:  # --help prints and leaves
+        return left.code if isinstance(left.code, int) else 0
+    if args.config is not None:
+        os.environ["GPU_TUI_CONFIG"] = args.config
+    return command(chosen).run(args)
+
+
+def _split(words: list[str]) -> tuple[str | None, list[str]]:
+    """The command and the words for it; flags may stand before the command."""
+    before: list[str] = []
+    for at, word in enumerate(words):
+        if word.startswith("-") or (before and before[-1] in VALUE_FLAGS):
+            before.append(word)
+        elif word in COMMANDS and importlib.util.find_spec(_module(word)) is not None:
+            return word, before + words[at + 1 :]
+        else:
+            close = difflib.get_close_matches(word, COMMANDS, n=1)
+            hint = f"Did you mean `gpu-tui {close[0]}`?" if close else "See: gpu-tui --help"
+            raise UsageError(f"there is no command {word!r}", hint)
+    return None, before
+
+
+def _help() -> str:
+    rows = [(name, module.HELP) for name, module in available().items()]
+    width = max(len(name) for name, _ in rows)
+    lines = [
+        "usage: gpu-tui [COMMAND] [--fleet FILE] [--config FILE] [--debug]",
+        "",
+        "A terminal cockpit for people who babysit long GPU jobs on rented boxes.",
+        "Without a command it opens the cockpit on your fleet file.",
+        "",
+        *(f"  {name:{width}}  {text}" for name, text in rows),
+        "",
+        "Every command explains itself: gpu-tui COMMAND --help",
+        "example: gpu-tui demo",
+    ]
+    return "\n".join(lines)
+
+
+def _module(name: str) -> str:
+    return f"gpu_tui.cli.{name.replace('-', '_')}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _is_expected(error: Exception) -> bool:
+    return hasattr(error, "next") or isinstance(error, OSError)
+
+
+def _tell(error: Exception, *, as_json: bool) -> None:
+    """One sentence and the next step on stderr; with --json also one object on stdout."""
+    text, next_step = _words(error)
+    if as_json:
+        place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
+        body = {"version": 1, "error": {"text": text, **place, "next": next_step}}
+        print(json.dumps(body, ensure_ascii=False))
+    print(f"gpu-tui: {_visible(str(error) if _is_source(error) else text)}", file=sys.stderr)
+    if next_step:
+        print(f"  {_visible(next_step)}", file=sys.stderr)
+
+
+def _is_source(error: Exception) -> bool:
+    return getattr(error, "file", None) is not None
+
+
+def _words(error: Exception) -> tuple[str, str | None]:
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror}{where}", None
+    text = str(getattr(error, "text", None) or error)
+    if _is_expected(error):
+        return text, cast("str | None", getattr(error, "next", None))
+    return (
+        f"this is a bug in gpu-tui ({type(error).__name__}: {text})",
+        "Run it again with --debug and report the traceback.",
+    )
+
+
+def _visible(text: str) -> str:
+    """Names and banners of a box may stand in an error: nothing in it may steer the terminal."""
+    return "".join(letter if letter.isprintable() else "�" for letter in text)

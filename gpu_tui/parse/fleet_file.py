@@ -1,0 +1,391 @@
+"""The fleet file's text to a Fleet, checked to the last key. Pure: `base` and `home` are passed in.
+
+Every error names file, line and column, the words that are wrong, and what to write instead. Paths on
+the box default to what the platform's profile exports.
+"""
+
+from __future__ import annotations
+
+import os.path
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from gpu_tui.core.fleet import (
+    Fleet,
+    Instance,
+    Money,
+    ProviderAccess,
+    QueueFiles,
+    Results,
+    Roots,
+    SchedulerScope,
+    SshAccess,
+)
+from gpu_tui.core.profile import Profile
+from gpu_tui.parse.box_paths import BoxPaths
+from gpu_tui.parse.fields import Fields, choice_of, text_of
+from gpu_tui.parse.host import AddressError, parse_host
+from gpu_tui.parse.yaml_strict import Node, SourceError, did_you_mean, load
+
+FALLBACK_PLATFORM = "generic-ssh"
+FASTEST_POLL, SLOWEST_POLL = 0.2, 3_600.0
+SHORTEST_STALL = 10.0
+
+_TOP = ("sweep", "defaults", "instances")
+_INSTANCE = (
+    "name",
+    "host",
+    "platform",
+    "price_per_hour",
+    "queue",
+    "logs",
+    "results",
+    "mounts",
+    "provider",
+    "ssh",
+    "scheduler",
+    "tags",
+    "read_only",
+    "poll",
+    "stall_after",
+    "roots",
+)
+_OWN = ("name", "host")  # keys that cannot be a default
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", re.ASCII)
+_PRICE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([A-Z]{3})", re.ASCII)
+_ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
+_SECRET_KEYS = ("key", "api_key", "token", "secret", "password")
+
+
+class FleetError(SourceError):
+    """The fleet file is wrong, or there is none: `text`, `file`, `line`, `column`, `next`."""
+
+
+def parse_fleet(text: str, path: Path, profiles: Mapping[str, Profile], home: Path) -> Fleet:
+    """The fleet in `text`, which came from `path`; `~` in local paths is `home`. Raises FleetError."""
+    root = load(text, str(path), raises=FleetError)
+    top = Fields(root, "the fleet file", _TOP)
+    defaults = _Layer.of_defaults(top)
+    base = path.absolute().parent
+
+    def read(node: Node) -> Instance:
+        return _Reader(_Layer(node, defaults), profiles, base, home).instance()
+
+    if "instances" not in top:
+        raise root.error(
+            "the fleet file names no instances", 'Add "instances:" and one "- name:" each.'
+        )
+    instances = top.items("instances", read)
+    nodes = top.values["instances"].value
+    seen: dict[str, int] = {}
+    for instance, node in zip(instances, nodes if isinstance(nodes, tuple) else (), strict=True):
+        place = Fields(node, "an instance", _INSTANCE).place("name")
+        if instance.name in seen:
+            raise place.error(
+                f'two instances are called "{instance.name}" (the first in line {seen[instance.name]})',
+                "Names are unique: rename one.",
+            )
+        seen[instance.name] = place.line
+    if not instances:
+        raise top.place("instances").error(
+            "the list of instances is empty", "Add one, or run: gpu-tui init"
+        )
+    return Fleet(top.maybe_text("sweep"), instances, str(path))
+
+
+class _Layer:
+    """One instance's fields over the defaults; mappings are merged key by key."""
+
+    def __init__(self, node: Node, defaults: Mapping[str, Node]) -> None:
+        own = Fields(node, "an instance", _INSTANCE)
+        merged = {**defaults, **own.values}
+        for key, fallback in defaults.items():
+            mine = own.values.get(key)
+            if mine is not None and isinstance(mine.value, Mapping):
+                merged[key] = _merge(fallback, mine)
+        place = Node(merged, node.file, node.line, node.column, "", node.keys, node.raises)
+        self.fields = Fields(place, "an instance", _INSTANCE)
+
+    @staticmethod
+    def of_defaults(top: Fields) -> Mapping[str, Node]:
+        if "defaults" not in top:
+            return {}
+        known = [key for key in _INSTANCE if key not in _OWN]
+        return Fields(top.values["defaults"], "defaults", known).values
+
+
+def _merge(under: Node, over: Node) -> Node:
+    if not isinstance(under.value, Mapping) or not isinstance(over.value, Mapping):
+        return over
+    value = {**under.value, **over.value}
+    keys = {**under.keys, **over.keys}
+    return Node(value, over.file, over.line, over.column, "", keys, over.raises)
+
+
+class _Reader:
+    """Reads one instance."""
+
+    def __init__(
+        self, layer: _Layer, profiles: Mapping[str, Profile], base: Path, home: Path
+    ) -> None:
+        self.home = home
+        self.fields = layer.fields
+        self.profiles = profiles
+        self.base = base
+
+    def instance(self) -> Instance:
+        fields = self.fields
+        name = fields.text("name")
+        if not _NAME.fullmatch(name):
+            hint = 'Use letters, digits, ".", "_" and "-"; the first is a letter, a digit or "_".'
+            raise fields.place("name").error(f"{fields.place('name').shown} cannot be a name", hint)
+        profile = self._profile()
+        paths = BoxPaths(profile)
+        results = self._group("results", ("remote", "local"))
+        queue = self._group("queue", ("file", "log"))
+        roots = self._group("roots", ("cgroup", "proc"))
+        scheduler, scope = self._scheduler()
+        return Instance(
+            name=name,
+            ssh=self._ssh(),
+            platform=profile.id,
+            price=self._price(),
+            queue=QueueFiles(_remote(queue, "file"), _remote(queue, "log")),
+            logs=self._logs() or paths.logs,
+            results=Results(
+                _remote(results, "remote") or paths.results,
+                self._local(results, "local") or str(self.base / "results" / name),
+            ),
+            mounts=fields.items("mounts", lambda node: _remote_path(node, "mounts"))
+            if "mounts" in fields
+            else paths.mounts,
+            provider=self._provider(profile),
+            roots=Roots(
+                _remote(roots, "cgroup") or Roots().cgroup, _remote(roots, "proc") or Roots().proc
+            ),
+            tags=fields.texts("tags"),
+            read_only=fields.maybe_flag("read_only") or False,
+            poll=self._within("poll", FASTEST_POLL, SLOWEST_POLL, 1.0),
+            stall_after=self._within("stall_after", SHORTEST_STALL, 30 * 86_400.0, 900.0),
+            scheduler=scheduler,
+            scheduler_scope=scope,
+        )
+
+    def _group(self, key: str, known: tuple[str, ...]) -> Fields | None:
+        """The mapping under `key`, or None where there is none."""
+        return Fields(self.fields.values[key], f'"{key}"', known) if key in self.fields else None
+
+    def _profile(self) -> Profile:
+        if "platform" not in self.fields:
+            return self.profiles[FALLBACK_PLATFORM]
+        word = self.fields.text("platform")
+        if word not in self.profiles:
+            aliases = {
+                alias: name for name in self.profiles for alias in (name, name.replace("-", ""))
+            }
+            hint = did_you_mean(word.lower(), aliases)
+            hint = hint or f"There are: {', '.join(sorted(self.profiles))}."
+            raise self.fields.place("platform").error(f'no platform is called "{word}"', hint)
+        return self.profiles[word]
+
+    def _ssh(self) -> SshAccess:
+        node = self.fields.node_of("host")
+        try:
+            address = parse_host(text_of(node, "host"))
+        except AddressError as error:
+            raise node.error(error.text, error.next) from None
+        ssh = self._group("ssh", ("known_hosts", "identity", "jump", "config"))
+        jump = ssh.maybe_text("jump") if ssh else None
+        for hop in jump.split(",") if jump and ssh else ():
+            try:
+                parse_host(hop.strip())
+            except AddressError as error:
+                assert ssh is not None
+                raise ssh.place("jump").error(error.text, error.next) from None
+        return SshAccess(
+            host=address.host,
+            user=address.user,
+            port=address.port,
+            known_hosts=self._local(ssh, "known_hosts"),
+            identity=self._local(ssh, "identity"),
+            jump=jump,
+            config=self._local(ssh, "config"),
+        )
+
+    def _price(self) -> Money | None:
+        if "price_per_hour" not in self.fields:
+            return None
+        node = self.fields.values["price_per_hour"]
+        match = _PRICE.fullmatch(node.value) if isinstance(node.value, str) else None
+        if match is None:
+            hint = f'Write amount and currency, like "{_digits(node.written)} CNY".'
+            raise node.error(f"{node.shown} is not a price", hint)
+        return Money(float(match.group(1)), match.group(2))
+
+    def _logs(self) -> str | None:
+        if "logs" not in self.fields:
+            return None
+        path = _remote_path(self.fields.values["logs"], "logs")
+        if "{cell}" not in path or path.replace("{cell}", "").count("{"):
+            raise self.fields.values["logs"].error(
+                '"logs" must hold {cell} where the name of the cell stands, and no other braces',
+                'Write it like "/root/runs/logs/{cell}.log".',
+            )
+        return path
+
+    def _provider(self, profile: Profile) -> ProviderAccess:
+        if "provider" not in self.fields:
+            return ProviderAccess()
+        node = self.fields.values["provider"]
+        if not isinstance(node.value, Mapping):
+            # Not shown: it may well be a key.
+            raise node.error(
+                '"provider" must be a mapping', "Write {id: ..., key_env: NAME_OF_A_VARIABLE}."
+            )
+        for key, at in node.keys.items():
+            if key.lower().replace("-", "_") in _SECRET_KEYS:
+                raise at.error(
+                    f'"{key}": a key never stands in the fleet file',
+                    "Export it in your shell and name the variable: key_env: AUTODL_TOKEN",
+                )
+        row = Fields(node, '"provider"', ("id", "variant", "key_env", "base_url"))
+        status = profile.facts.get("status")
+        usual = status.get("key_env") if isinstance(status, Mapping) else None
+        return ProviderAccess(
+            id=_identifier(row.values["id"]) if "id" in row else None,
+            variant=self._variant(row, profile),
+            key_env=_env_name(row.values["key_env"])
+            if "key_env" in row
+            else (str(usual) if usual else None),
+            base_url=_base_url(row.values["base_url"]) if "base_url" in row else None,
+        )
+
+    def _variant(self, row: Fields, profile: Profile) -> str | None:
+        word = row.maybe_text("variant")
+        if word is None:
+            return None
+        names = variants_of(profile)
+        if word not in names:
+            hint = did_you_mean(word, names)
+            hint = hint or (
+                f"One of: {', '.join(dict.fromkeys(names.values()))}." if names else None
+            )
+            what = f"{profile.id} has no variant {row.place('variant').shown}"
+            raise row.place("variant").error(what, hint or "Write null.")
+        return names[word]
+
+    def _scheduler(self) -> tuple[str | None, SchedulerScope]:
+        if "scheduler" not in self.fields:
+            return None, SchedulerScope()
+        node = self.fields.values["scheduler"]
+        any_key = Fields(node, '"scheduler"', ("kind", "user", "context", "namespace"))
+        kind = choice_of(any_key.node_of("kind"), "kind", ("slurm", "kubernetes"))
+        keys = ("user",) if kind == "slurm" else ("context", "namespace")
+        row = Fields(node, f"a {kind} scheduler", ("kind", *keys))
+        for key in keys:
+            word = row.maybe_text(key)
+            if word is not None and (word.startswith("-") or re.search(r"\s", word)):
+                raise row.place(key).error(f"{row.place(key).shown} cannot be a {key}")
+        return kind, SchedulerScope(**{key: row.maybe_text(key) for key in keys})
+
+    def _within(self, key: str, least: float, most: float, default: float) -> float:
+        value = self.fields.maybe_duration(key)
+        if value is None:
+            return default
+        if not least <= value <= most:
+            hint = f"Between {least:g}s and {most:g}s."
+            raise self.fields.place(key).error(
+                f'"{key}" cannot be {self.fields.place(key).shown}', hint
+            )
+        return value
+
+    def _local(self, row: Fields | None, key: str) -> str | None:
+        """A path on this machine: `~` is home, a relative path starts at the fleet file."""
+        text = row.maybe_text(key) if row else None
+        return None if text is None else os.path.normpath(self.base / expand_home(text, self.home))
+
+
+def variants_of(profile: Profile) -> dict[str, str]:
+    """Every word for a variant of this platform -> the variant's id."""
+    display = profile.facts.get("display")
+    rows = display.get("variants") if isinstance(display, Mapping) else None
+    names: dict[str, str] = {}
+    for row in rows if isinstance(rows, list) else []:
+        for word in (row["id"], *(row.get("aliases") or ())):
+            names[str(word)] = str(row["id"])
+    return names
+
+
+def _remote(row: Fields | None, key: str) -> str | None:
+    return _remote_path(row.values[key], key) if row and key in row else None
+
+
+def _remote_path(node: Node, key: str) -> str:
+    path = text_of(node, key)
+    if not path.startswith(("/", "~/")) or ".." in path.split("/"):
+        hint = 'Paths on the box begin with "/" or "~/" and hold no "..".'
+        raise node.error(f'"{key}": {node.shown} is not a whole path on the box', hint)
+    return path
+
+
+def _identifier(node: Node) -> str:
+    """An id as the provider shows it; an all-digit id may stand without quotes."""
+    text = (
+        node.written if isinstance(node.value, int) and not isinstance(node.value, bool) else None
+    )
+    word = text if text is not None else text_of(node, "id")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}", word, re.ASCII):
+        hint = "Copy the id from the provider's page."
+        raise node.error(f"{node.shown} does not look like an instance id", hint)
+    return word
+
+
+def _env_name(node: Node) -> str:
+    """The NAME of an environment variable. What looks like a secret is never repeated."""
+    word = node.value if isinstance(node.value, str) else ""
+    bare = re.sub(r"^\$\{?([A-Z][A-Z0-9_]*)\}?$", r"\1", word)
+    secretive = len(bare) >= 16 and "_" not in bare and any(letter.isdigit() for letter in bare)
+    if _ENV_NAME.fullmatch(bare) and not secretive:
+        if bare != word:
+            raise node.error("key_env takes a name without $", f"Write key_env: {bare}")
+        return word
+    size = f"{len(word)} characters, not shown in case it is a secret" if word else node.shown
+    raise node.error(
+        f"key_env must be the NAME of an environment variable, not its value ({size})",
+        "Export the key in your shell and write its name here, like AUTODL_TOKEN. "
+        "If this was a real key, it has been in a file: replace it at the provider.",
+    )
+
+
+def _base_url(node: Node) -> str:
+    url = text_of(node, "base_url")
+    try:
+        parts = urlsplit(url)
+        host, inside = parts.hostname, (parts.username, parts.password)
+    except ValueError:
+        host, parts, inside = None, None, (None, None)
+    if inside != (None, None):
+        raise node.error(
+            '"base_url" holds a user name or password', "Remove it; the key comes from key_env."
+        )
+    if parts is None or not host or parts.scheme not in ("http", "https"):
+        raise node.error(
+            f"{node.shown} is not a web address", 'Write it like "https://api.example.com".'
+        )
+    if parts.scheme == "http" and host not in ("127.0.0.1", "::1", "localhost"):
+        raise node.error(
+            '"base_url": a key is only sent over https', "Write https://, or a loopback address."
+        )
+    return url.rstrip("/")
+
+
+def _digits(text: str) -> str:
+    found = re.search(r"[0-9]+(?:\.[0-9]+)?", text)
+    return found.group(0) if found else "2.08"
+
+
+def expand_home(text: str, home: Path) -> Path:
+    """A local path with a leading `~` replaced."""
+    return home / text[2:] if text == "~" or text.startswith("~/") else Path(text)

@@ -1,0 +1,135 @@
+"""Where the user's own files are, and what stands in them: the fleet, the config, the state directory."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gpu_tui.core.fleet import Fleet, Instance, Results, SshAccess
+from gpu_tui.core.profile import Profile
+from gpu_tui.parse.box_paths import BoxPaths
+from gpu_tui.parse.fleet_file import FleetError, expand_home, parse_fleet
+from gpu_tui.parse.host import AddressError, HostAddress, parse_host
+from gpu_tui.parse.yaml_strict import LARGEST_BYTES, SourceError, did_you_mean
+from gpu_tui.resources import load_profiles
+
+__all__ = ["FleetError", "find_fleet", "fleet_of_hosts", "load_fleet", "state_dir"]
+
+
+def find_fleet(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path | None:
+    """The fleet file: `--fleet`, $GPU_TUI_FLEET, ./fleet.yaml, the user's config directory, or None.
+
+    A file that was named must be there: FleetError.
+    """
+    named = [(explicit, "--fleet"), (env.get("GPU_TUI_FLEET") or None, "$GPU_TUI_FLEET")]
+    for name, origin in named:
+        if name is not None:
+            path = cwd / expand_home(name, user_home(env))
+            if not path.is_file():
+                raise FleetError(
+                    f"{origin} names {name}, and there is no such file",
+                    str(path),
+                    next="Check the path, or write the file with: gpu-tui init",
+                )
+            return path
+    places = (cwd / "fleet.yaml", config_dir(env) / "fleet.yaml")
+    return next((place for place in places if place.is_file()), None)
+
+
+def load_fleet(path: Path, profiles: Mapping[str, Profile]) -> Fleet:
+    """The fleet in `path`. Raises FleetError."""
+    return parse_fleet(read_text(path, FleetError), path, profiles, user_home(os.environ))
+
+
+def fleet_of_hosts(
+    hosts: Sequence[str], platform: str, profiles: Mapping[str, Profile] | None = None
+) -> Fleet:
+    """A fleet that no file describes: each host as alias, user@host, ssh://user@host:port or [v6]."""
+    known = load_profiles() if profiles is None else profiles
+    if platform not in known:
+        hint = did_you_mean(platform, known) or f"There are: {', '.join(sorted(known))}."
+        raise FleetError(f'no platform is called "{platform}"', next=hint)
+    instances: list[Instance] = []
+    for host in hosts:
+        try:
+            address = parse_host(host)
+        except AddressError as error:
+            raise FleetError(error.text, next=error.next) from None
+        paths = BoxPaths(known[platform])
+        instances.append(
+            Instance(
+                name=_free_name(address, {instance.name for instance in instances}),
+                ssh=SshAccess(address.host, address.user, address.port),
+                platform=platform,
+                logs=paths.logs,
+                results=Results(paths.results, None),
+                mounts=paths.mounts,
+            )
+        )
+    return Fleet(None, tuple(instances), None)
+
+
+def read_text(path: Path, raises: type[SourceError]) -> str:
+    """A small UTF-8 file's text; `raises` says why it cannot be had."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST_BYTES + 1)
+    except OSError as error:
+        hint = "Check the path and its permissions."
+        raise raises(f"cannot be read: {error.strerror}", str(path), next=hint) from None
+    if len(raw) > LARGEST_BYTES:
+        hint = f"Keep it below {LARGEST_BYTES // 1024} KiB."
+        raise raises("far too large for a settings file", str(path), next=hint)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise raises("not UTF-8 text", str(path), line, next="Save the file as UTF-8.") from None
+
+
+def config_dir(env: Mapping[str, str]) -> Path:
+    """$XDG_CONFIG_HOME/gpu-tui, with the standard fallback."""
+    return _xdg(env, "XDG_CONFIG_HOME", ".config") / "gpu-tui"
+
+
+def state_dir(env: Mapping[str, str]) -> Path:
+    """$XDG_STATE_HOME/gpu-tui, made if missing, readable by its owner only."""
+    place = _xdg(env, "XDG_STATE_HOME", ".local/state") / "gpu-tui"
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if stat.S_IMODE(place.stat().st_mode) & 0o077:
+            place.chmod(0o700)
+    except OSError as error:
+        raise FleetError(
+            f"the state directory cannot be used: {error.strerror}",
+            str(place),
+            next="Make it writable, or set XDG_STATE_HOME to a directory of yours.",
+        ) from None
+    return place
+
+
+def _free_name(address: HostAddress, taken: set[str]) -> str:
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", address.host).strip("-.")[:56] or "host"
+    if base not in taken:
+        return base
+    numbered = f"{base}-{address.port}" if address.port else base
+    number = 2
+    while numbered in taken:
+        numbered = f"{base}-{number}"
+        number += 1
+    return numbered
+
+
+def user_home(env: Mapping[str, str]) -> Path:
+    """$HOME, else what the password database says."""
+    home = env.get("HOME")
+    return Path(home) if home else Path.home()
+
+
+def _xdg(env: Mapping[str, str], name: str, fallback: str) -> Path:
+    """An XDG base directory; a relative value counts as not set, as the standard says."""
+    value = env.get(name, "")
+    return Path(value) if value.startswith("/") else user_home(env) / fallback
