@@ -76,6 +76,41 @@ class State(StrEnum):
     DONE = "done"
 
 
+# --- the climb: (state, evidence) -> (state when its rule is content, state when it refuses) ---
+
+_TO_PROOF: dict[tuple[State, type[Event]], tuple[State, State]] = {
+    (State.LISTING, Inventory): (State.PULLING, State.BLOCKED),
+    (State.PULLING, Pulled): (State.MATCHING, State.BLOCKED),
+    (State.MATCHING, Matched): (State.LOADING, State.BLOCKED),
+}
+_TO_CALL: dict[tuple[State, type[Event]], tuple[State, State]] = {
+    (State.READY, Typed): (State.RECHECKING, State.READY),
+    (State.RECHECKING, Recheck): (State.PERMITTED, State.CLOSED),
+    (State.PERMITTED, IntentWritten): (State.CALLED, State.CLOSED),
+    (State.CALLED, ReadBack): (State.DONE, State.DONE),
+}
+TRANSITIONS: dict[str, dict[tuple[State, type[Event]], tuple[State, State]]] = {
+    # What deletes or may delete: all nine rungs; below BLOCKED lies only the typed abandonment.
+    "stop": {
+        (State.PLANNING, Plan): (State.QUIESCING, State.CLOSED),
+        (State.QUIESCING, Quiet): (State.LISTING, State.BLOCKED),
+        **_TO_PROOF,
+        (State.LOADING, Loaded): (State.READY, State.BLOCKED),
+        (State.BLOCKED, Listed): (State.BLOCKED, State.BLOCKED),
+        (State.BLOCKED, Abandoned): (State.RECHECKING, State.BLOCKED),
+        **_TO_CALL,
+    },
+    # What the profile says deletes nothing and can be undone: rungs 1, 2, 7, 8, 9.
+    "park": {
+        (State.PLANNING, Plan): (State.QUIESCING, State.CLOSED),
+        (State.QUIESCING, Quiet): (State.ACCEPTING, State.BLOCKED),
+        (State.ACCEPTING, Accepted): (State.READY, State.CLOSED),
+        **_TO_CALL,
+    },
+    # Rungs 3 to 6 alone; nothing in it leads to a permit.
+    "pull": {**_TO_PROOF, (State.LOADING, Loaded): (State.DONE, State.BLOCKED)},
+}
+
 STATE_RUNG: Mapping[State, Rung] = {
     State.PLANNING: Rung.PLAN,
     State.QUIESCING: Rung.QUIESCE,
@@ -89,7 +124,6 @@ STATE_RUNG: Mapping[State, Rung] = {
     State.PERMITTED: Rung.ACT,
     State.CALLED: Rung.READ_BACK,
 }
-ARMED = frozenset({State.READY, State.RECHECKING, State.PERMITTED})
 FINAL = frozenset({State.CLOSED, State.DONE})
 
 
@@ -138,6 +172,8 @@ class StopPermit:
 
 
 def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
+    if plan.instance != gate.instance or plan.verb != gate.verb:
+        return "this plan is for something else"
     if plan.read_only:
         return "read-only: nothing may be stopped from here"
     if plan.unresolved:
@@ -157,15 +193,11 @@ def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
     return None
 
 
-def _known_quiet_rule(gate: Gate, quiet: Quiet, now: float) -> str | None:
+def _quiet_rule(gate: Gate, quiet: Quiet, now: float) -> str | None:
     if quiet.running is None:
         return quiet.why or "the process table could not be read"
-    return None
-
-
-def _quiet_rule(gate: Gate, quiet: Quiet, now: float) -> str | None:
-    if (unknown := _known_quiet_rule(gate, quiet, now)) is not None:
-        return unknown
+    if gate.park:
+        return None
     if quiet.running:
         return f"still at work: {_some(quiet.running)}"
     if quiet.busy:
@@ -362,49 +394,21 @@ RECHECKS: dict[str, Callable[[Gate, Recheck, float], str | None]] = {
 }
 
 
-# --- the climb: (state, evidence) -> rule, where it leads, where a refusal leads ---
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One row. `rule` judges the evidence; `up` is the next state, `shut` the one after a refusal."""
-
-    rule: Callable[[Gate, Any, float], str | None]
-    up: State
-    shut: State = State.BLOCKED
-
-
-_LAST_STEPS: dict[tuple[State, type[Event]], Step] = {
-    (State.READY, Typed): Step(_typed_rule, State.RECHECKING, State.READY),
-    (State.RECHECKING, Recheck): Step(_recheck_rule, State.PERMITTED, State.CLOSED),
-    (State.PERMITTED, IntentWritten): Step(_intent_rule, State.CALLED, State.CLOSED),
-    (State.CALLED, ReadBack): Step(_read_back_rule, State.DONE),
-}
-_PROOF_STEPS: dict[tuple[State, type[Event]], Step] = {
-    (State.LISTING, Inventory): Step(_inventory_rule, State.PULLING),
-    (State.PULLING, Pulled): Step(_pulled_rule, State.MATCHING),
-    (State.MATCHING, Matched): Step(_matched_rule, State.LOADING),
-}
-TRANSITIONS: dict[str, dict[tuple[State, type[Event]], Step]] = {
-    # What deletes or may delete: all nine rungs; below BLOCKED lies only the typed abandonment.
-    "stop": {
-        (State.PLANNING, Plan): Step(_plan_rule, State.QUIESCING, State.CLOSED),
-        (State.QUIESCING, Quiet): Step(_quiet_rule, State.LISTING),
-        **_PROOF_STEPS,
-        (State.LOADING, Loaded): Step(_loaded_rule, State.READY),
-        (State.BLOCKED, Listed): Step(_listed_rule, State.BLOCKED),
-        (State.BLOCKED, Abandoned): Step(_abandoned_rule, State.RECHECKING),
-        **_LAST_STEPS,
-    },
-    # What the profile says deletes nothing and can be undone: rungs 1, 2, 7, 8, 9.
-    "park": {
-        (State.PLANNING, Plan): Step(_plan_rule, State.QUIESCING, State.CLOSED),
-        (State.QUIESCING, Quiet): Step(_known_quiet_rule, State.ACCEPTING),
-        (State.ACCEPTING, Accepted): Step(_accept_rule, State.READY, State.CLOSED),
-        **_LAST_STEPS,
-    },
-    # Rungs 3 to 6 alone; nothing in it leads to a permit.
-    "pull": {**_PROOF_STEPS, (State.LOADING, Loaded): Step(_loaded_rule, State.DONE)},
+# The rule that judges each piece of evidence. What has no rule cannot be applied.
+RULES: dict[type[Event], Callable[[Gate, Any, float], str | None]] = {
+    Plan: _plan_rule,
+    Quiet: _quiet_rule,
+    Accepted: _accept_rule,
+    Inventory: _inventory_rule,
+    Pulled: _pulled_rule,
+    Matched: _matched_rule,
+    Loaded: _loaded_rule,
+    Listed: _listed_rule,
+    Typed: _typed_rule,
+    Abandoned: _abandoned_rule,
+    Recheck: _recheck_rule,
+    IntentWritten: _intent_rule,
+    ReadBack: _read_back_rule,
 }
 
 
@@ -501,25 +505,26 @@ class Gate:
             if self.state is not State.CALLED:
                 self._close(event.reason)
             return self.state
-        step = TRANSITIONS[self.kind].get((self.state, type(event)))
-        if step is None:
+        leads = TRANSITIONS[self.kind].get((self.state, type(event)))
+        if leads is None:
             if self.state is not State.CALLED:
                 self._close(f"{type(event).__name__} came while {self.state}")
             return self.state
         self._seen[type(event)] = event
-        before = self.digest
         self.note = None
-        reason = step.rule(self, event, now_boot)
+        reason = RULES[type(event)](self, event, now_boot)
+        before = self.digest
         if not isinstance(event, Typed | Abandoned | Recheck | IntentWritten | ReadBack):
             self.digest = self._digest()
+        up, shut = leads
         if reason is None:
-            self._enter(step.up, event, now_boot, now_wall)
-        elif step.shut is State.READY:
+            self._enter(up, event, now_boot, now_wall)
+        elif shut is State.READY:
             self.note = reason
-        elif step.shut is State.CLOSED:
+        elif shut is State.CLOSED:
             self._close(reason)
         else:
-            self.state, self.because = step.shut, reason
+            self.state, self.because = shut, reason
             if self.loss is not None and before != self.digest:
                 self._arm(now_boot, now_wall)
         return self.state

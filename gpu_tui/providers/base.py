@@ -1,0 +1,82 @@
+"""What every control API must answer, and the small tree of errors that leaves this room.
+
+An answer is never proof: whether the meter stopped is what the next `read` says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.gate import StopPermit
+from gpu_tui.core.profile import Verb
+
+
+class ProviderError(Exception):
+    """The control API gave nothing usable. `next` is what the user can do."""
+
+    def __init__(self, text: str, *, next: str | None = None) -> None:
+        super().__init__(text)
+        self.next = next
+
+
+class KeyRefused(ProviderError):
+    """No key, or one that the API does not take."""
+
+
+class TooManyRequests(ProviderError):
+    """The API asks to slow down."""
+
+
+class BadAnswer(ProviderError):
+    """Not the shape that was agreed: never guessed at."""
+
+
+class NoAnswer(ProviderError):
+    """Nothing came in time, or the connection broke."""
+
+
+class AnswerKind(StrEnum):
+    """What came of one destructive call. `unknown`: it may or may not have had its effect."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+    STEPS = "steps"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one call. `lines` are the steps where a person must act."""
+
+    kind: AnswerKind
+    text: str
+    status: int | None = None
+    lines: tuple[str, ...] = ()
+
+
+class Provider(Protocol):
+    """One platform's control plane for one instance.
+
+    `reads` is false where nothing but a person can tell what state the instance is in.
+    """
+
+    reads: bool
+
+    def offers(self, verb: Verb) -> bool:
+        """True where `stop` carries this verb out; false where it only names the steps."""
+        ...
+
+    def remember(self, id: str) -> None:
+        """This id was seen by an earlier run: from now on "not found" means gone."""
+        ...
+
+    async def read(self, id: str) -> ProviderState:
+        """What the API says now. Never raises: trouble is a state `unknown` with its `error`."""
+        ...
+
+    async def stop(self, permit: StopPermit) -> Answer:
+        """Redeem the permit, send its one call, once, and say what was answered."""
+        ...

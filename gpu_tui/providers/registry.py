@@ -1,0 +1,32 @@
+"""Which control plane an instance has: the one table from platform to provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.profile import Profile
+from gpu_tui.providers.base import Provider, ProviderError
+from gpu_tui.providers.manual import Manual
+from gpu_tui.providers.runpod import RunPod
+
+APIS: dict[str, Callable[[Instance, Mapping[str, str], Clock], Provider]] = {"runpod": RunPod}
+
+
+def provider_for(
+    instance: Instance, profiles: Mapping[str, Profile], env: Mapping[str, str], clock: Clock
+) -> Provider:
+    """The provider of one instance; the console where there is no API or no id for it."""
+    profile = profiles.get(instance.platform)
+    make = APIS.get(instance.platform)
+    if make is None:
+        return Manual(instance, profile, clock)
+    if instance.provider.id is None:
+        return Manual(
+            instance, profile, clock, "no provider.id in the fleet file: the API is not asked"
+        )
+    try:
+        return make(instance, env, clock)
+    except ProviderError as error:
+        return Manual(instance, profile, clock, str(error))
