@@ -1,0 +1,259 @@
+"""What the box says of itself at one moment, asked with one small sh program each. Nothing is written there.
+
+Every answer is hostile text: it is parsed strictly, and what does not parse counts as not known.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import basename
+
+from gpu_tui.core.evidence import Identity
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.liveness import LAUNCHERS, find_run, find_trainers
+from gpu_tui.core.plain import plain
+from gpu_tui.core.readings import Process
+from gpu_tui.core.sweep import Roster
+from gpu_tui.transport.base import Connection
+
+SURVEY_LIMIT = 30.0  # seconds
+SETTLE = 5.0  # a file younger than this many box seconds may still be written
+TEXT_CAP = 16 << 20
+
+# Servers that stand on every rented image and train nothing, by a word of their command line.
+BENIGN = frozenset(
+    {
+        *("jupyter", "jupyter-lab", "jupyterlab", "jupyter-notebook", "tensorboard"),
+        *("supervisord", "autopanel", "fail2ban-server", "networkd-dispatcher", "gpustat"),
+        *("unattended-upgrade-shutdown", "nvitop"),
+    }
+)
+
+
+class BoxError(Exception):
+    """The box answered, and what it said is of no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """One look. `processes` None: no table. `root`: the results directory as the box resolves it,
+    None where there is none. `busy`: files below it that changed within SETTLE seconds; `writers`:
+    (pid, path) of files there that are open for writing.
+    """
+
+    boot_id: str | None
+    processes: tuple[Process, ...] | None
+    root: str | None
+    busy: tuple[str, ...]
+    writers: tuple[tuple[int, str], ...]
+
+    def identity(self, instance: Instance, connection: Connection) -> Identity:
+        """Which machine this is, as far as it is known."""
+        return Identity(instance.provider.id, connection.host_key or None, self.boot_id)
+
+
+def shell_path(path: str) -> str:
+    """`path` as one word of a sh program; `~/` is the home of whoever is logged in there."""
+    if path == "~":
+        return '"$HOME"'
+    if path.startswith("~/"):
+        return '"$HOME"/' + shlex.quote(path[2:])
+    return shlex.quote(path)
+
+
+async def survey(connection: Connection, instance: Instance) -> Survey:
+    """Look once. BoxError where the program did not run to its end; LinkError and TimeoutError pass."""
+    mark = secrets.token_hex(8)
+    root = instance.results.remote
+    program = _SURVEY.format(
+        mark=mark,
+        proc=shlex.quote(instance.roots.proc),
+        root=shell_path(root) if root else "''",
+        settle=int(SETTLE),
+    )
+    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
+    text = done.stdout.decode("utf-8", "surrogateescape")
+    parts = text.split(f"@{mark}\n")
+    if len(parts) != 6 or parts[-1].strip() != "end":
+        raise BoxError("the box did not answer a small sh program to its end")
+    boot, table, where, recent, open_files = (part.strip("\n") for part in parts[:5])
+    return Survey(
+        boot_id=boot if re.fullmatch(r"[A-Za-z0-9-]{8,64}", boot) else None,
+        processes=_processes(table),
+        root=where if where.startswith("/") and "\n" not in where else None,
+        busy=tuple(line for line in recent.split("\n") if line),
+        writers=_writers(open_files, where),
+    )
+
+
+def work(seen: Survey, queue_file: str | None, roster: Roster | None) -> tuple[str, ...] | None:
+    """The running work, named for a person, or None where no process table was read.
+
+    Stricter than the verdict: any launcher counts that is not a known server, because what is not
+    understood must not be torn down.
+    """
+    if seen.processes is None:
+        return None
+    run = find_run(seen.processes, queue_file, roster)
+    found: dict[int, Process] = {
+        process.pid: process
+        for process in (*run.runners, *run.trainers, *find_trainers(seen.processes, ()))
+    }
+    writing = dict(seen.writers)
+    for process in seen.processes:
+        if process.state not in ("Z", "X") and (_is_launcher(process) or process.pid in writing):
+            found[process.pid] = process
+    lines = [
+        f"{plain(' '.join(process.argv) or process.name, 80)} (pid {pid})"
+        for pid, process in sorted(found.items())
+    ]
+    lines += [
+        f"pid {pid} writes {plain(path, 60)}" for pid, path in seen.writers if pid not in found
+    ]
+    return tuple(lines)
+
+
+async def read_text(connection: Connection, path: str, limit: float = SURVEY_LIMIT) -> bytes | None:
+    """A small remote file, whole; None where it is not there or longer than TEXT_CAP."""
+    mark = secrets.token_hex(8)
+    word = shell_path(path)
+    program = f'[ -f {word} ] && cat -- {word} && printf "%s" {mark}\n'
+    done = await connection.run(program, limit=limit, stdout_cap=TEXT_CAP)
+    end = mark.encode()
+    return done.stdout[: -len(end)] if done.stdout.endswith(end) else None
+
+
+async def hash_files(
+    connection: Connection, root: str, files: Sequence[tuple[str, int]], limit: float
+) -> Mapping[str, tuple[str, int]]:
+    """Map each path to (SHA-256, size) of files below `root`, hashed on the box with what it has.
+
+    A file that vanished or cannot be read is missing from the answer. BoxError without a hash program.
+    """
+    mark = secrets.token_hex(4)
+    calls = "\n".join(
+        f"h {number} {shlex.quote('./' + path)}" for number, (path, _) in enumerate(files)
+    )
+    program = _HASH.format(root=shlex.quote(root), mark=mark, calls=calls)
+    done = await connection.run(program, limit=limit, stdout_cap=TEXT_CAP)
+    lines = done.stdout.decode("ascii", "replace").splitlines()
+    if f"{mark} none" in lines:
+        raise BoxError("the box has neither sha256sum nor openssl nor python")
+    if f"{mark} end" not in lines:
+        raise BoxError("hashing on the box did not come to its end")
+    pattern = re.compile(rf"{mark} (\d{{1,9}}) (\d{{1,18}}) (?:.*[ =\\])?([0-9a-f]{{64}})(?: .*)?")
+    found: dict[str, tuple[str, int]] = {}
+    for line in lines:
+        if (match := pattern.fullmatch(line)) and int(match[1]) < len(files):
+            found[files[int(match[1])][0]] = (match[3], int(match[2]))
+    return found
+
+
+async def link_targets(
+    connection: Connection, root: str, paths: Sequence[str]
+) -> Mapping[str, str]:
+    """Map each path to what the link finally points at, absolute on the box; broken ones are missing."""
+    mark = secrets.token_hex(4)
+    calls = "\n".join(f"l {number} {shlex.quote('./' + path)}" for number, path in enumerate(paths))
+    program = (
+        f'cd -- {shlex.quote(root)} || exit 1\nl() {{ t=$(readlink -f -- "$2") && '
+        f'[ -f "$t" ] && printf "{mark} %s %s\\n" "$1" "$t"; }}\n{calls}\n'
+    )
+    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
+    found: dict[str, str] = {}
+    for line in done.stdout.decode("utf-8", "surrogateescape").split("\n"):
+        match = re.fullmatch(rf"{mark} (\d{{1,9}}) (/.*)", line)
+        if match and int(match[1]) < len(paths):
+            found[paths[int(match[1])]] = match[2]
+    return found
+
+
+def _processes(table: str) -> tuple[Process, ...] | None:
+    """Rows `pid<TAB>stat line<TAB>command line, words parted by 0x1f`; None where there is no row."""
+    rows: list[Process] = []
+    for line in table.split("\n"):
+        pid, _, rest = line.partition("\t")
+        stat, tab, command = rest.partition("\t")
+        match = re.match(r"\d+ \((.*)\) (\S) (\d+) ", stat)
+        if not tab or not pid.isdigit() or match is None:
+            continue
+        words = tuple(word for word in command.split("\x1f") if word)
+        rows.append(Process(int(pid), int(match[3]), match[1], words, match[2]))
+    return tuple(rows) or None
+
+
+def _writers(listing: str, root: str) -> tuple[tuple[int, str], ...]:
+    """`ls -l` of fd directories: lines `/proc/PID/fd:` and links `l-wx… N -> PATH`."""
+    found: list[tuple[int, str]] = []
+    pid: int | None = None
+    for line in listing.split("\n"):
+        if head := re.fullmatch(r".*/(\d+)/fd:?", line):
+            pid = int(head[1])
+        elif pid is not None and re.match(r"l.w", line):
+            path = line.partition(" -> ")[2]
+            if root and path.startswith(f"{root}/"):
+                found.append((pid, path))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_launcher(process: Process) -> bool:
+    if not process.argv:
+        return False
+    words = [basename(word) for word in process.argv]
+    launches = words[0].startswith(LAUNCHERS)
+    return launches and not any(word in BENIGN for word in words[:4])
+
+
+_SURVEY = """
+proc={proc}; root={root}
+m() {{ printf '@{mark}\\n'; }}
+cat "$proc/sys/kernel/random/boot_id" 2>/dev/null
+m
+for p in "$proc"/[0-9]*; do
+  [ -r "$p/stat" ] || continue
+  s=$(tr '\\n\\t' '  ' <"$p/stat" 2>/dev/null) || continue
+  c=$(tr '\\000\\n\\t' '\\037  ' <"$p/cmdline" 2>/dev/null)
+  printf '%s\\t%s\\t%s\\n' "${{p##*/}}" "$s" "$c"
+done
+m
+r=
+if [ -n "$root" ] && cd -- "$root" 2>/dev/null; then r=$(pwd -P); printf '%s\\n' "$r"; fi
+m
+if [ -n "$r" ]; then
+  now=$(date +%s)
+  find . -type f -mmin -1 2>/dev/null | head -n 500 | while IFS= read -r f; do
+    t=$(stat -c %Y -- "$f" 2>/dev/null || stat -f %m -- "$f" 2>/dev/null) || continue
+    [ $((now - t)) -lt {settle} ] && [ $((t - now)) -lt 60 ] && printf '%s\\n' "${{f#./}}"
+  done
+fi
+m
+if [ -n "$r" ]; then ls -l "$proc"/[0-9]*/fd 2>/dev/null | grep -F -e '/fd:' -e " -> $r/"; fi
+m
+echo end
+"""
+
+# openssl first: on most images it is about three times as fast as sha256sum.
+_HASH = """
+cd -- {root} || exit 1
+if printf x | openssl dgst -sha256 >/dev/null 2>&1; then t() {{ openssl dgst -sha256 <"$1"; }}
+elif printf x | sha256sum >/dev/null 2>&1; then t() {{ sha256sum <"$1"; }}
+elif command -v python3 >/dev/null 2>&1; then t() {{ python3 -c "$P" <"$1"; }}
+elif command -v python >/dev/null 2>&1; then t() {{ python -c "$P" <"$1"; }}
+else echo '{mark} none'; exit 0; fi
+P='import hashlib,sys
+h=hashlib.sha256()
+for b in iter(lambda: sys.stdin.buffer.read(1048576), b""): h.update(b)
+print(h.hexdigest())'
+h() {{
+  [ -f "$2" ] && [ ! -L "$2" ] || return 0
+  s=$(t "$2" 2>/dev/null) || return 0
+  n=$(stat -c %s -- "$2" 2>/dev/null || wc -c <"$2" 2>/dev/null) || return 0
+  printf '{mark} %s %s %s\\n' "$1" $n "$s"
+}}
+{calls}
+echo '{mark} end'
+"""

@@ -1,0 +1,75 @@
+"""The results as they are on this machine: hashed file by file, links never followed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_tui.core.manifest import FileEntry, Manifest
+
+OWN = (
+    ".gpu-tui"  # our own directory beside the results: partial files, replaced copies, the manifest
+)
+BLOCK = 1 << 20
+Progress = Callable[[int], None]  # told of each block's bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTree:
+    """What is here. `odd`: links, devices and other things that are no regular file."""
+
+    manifest: Manifest
+    odd: tuple[str, ...] = ()
+
+
+def local_tree(root: Path, progress: Progress | None = None) -> LocalTree:
+    """Hash everything below `root` except our own directory. A missing root is an empty tree."""
+    files: list[FileEntry] = []
+    odd: list[str] = []
+    for path in _walk(root):
+        name = path.relative_to(root).as_posix()
+        try:
+            size, digest = hash_file(path, progress)
+        except OSError:
+            odd.append(name)
+        else:
+            files.append(FileEntry(name, size, digest))
+    return LocalTree(Manifest.of(files), tuple(sorted(odd)))
+
+
+def hash_file(path: Path, progress: Progress | None = None) -> tuple[int, str]:
+    """Size and SHA-256 of one regular file; OSError for anything else."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(f"{path} is not a regular file")
+        digest, size = hashlib.sha256(), 0
+        while block := file.read(BLOCK):
+            digest.update(block)
+            size += len(block)
+            if progress:
+                progress(len(block))
+    return size, digest.hexdigest()
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    """Everything below `root` that is not a directory, unreadable directories included."""
+    try:
+        entries = sorted(os.scandir(root), key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name == OWN:
+                continue
+            try:
+                yield from _walk(path)
+            except OSError:
+                yield path
+        else:
+            yield path
