@@ -1,0 +1,128 @@
+"""`gpu-tui demo`: the cockpit on a simulated fleet; no GPU, no config and no network needed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+from gpu_tui.demo.cast import SEATS
+from gpu_tui.demo.fleet import Demo, DemoFailed, running_fleet
+
+NAME = "demo"
+HELP = "open the cockpit on simulated boxes behind real SSH servers on loopback"
+EXAMPLE = "gpu-tui demo --tour"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's flags."""
+    parser.add_argument("--tour", action="store_true", help="start with the guided tour")
+    parser.add_argument(
+        "--boxes", type=_seats, default=8, metavar="N", help=f"how many boxes, 1 to {SEATS} (8)"
+    )
+    parser.add_argument(
+        "--speed", type=_speed, default=1.0, metavar="X", help="how fast the story runs (1)"
+    )
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="another run of the story")
+    parser.add_argument(
+        "--boxes-only", action="store_true", help="only boxes and providers, until interrupted"
+    )
+    parser.add_argument(
+        "--fleet-out", type=Path, metavar="FILE", help="also write the fleet file here"
+    )
+    parser.add_argument("--theme", metavar="NAME", help="night or day")
+    parser.add_argument("--read-only", action="store_true", help="nothing that changes anything")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Raise the boxes, then open the cockpit on them or wait."""
+    try:
+        with running_fleet(args.boxes, args.speed, args.seed) as demo:
+            try:
+                return _play(args, demo)
+            finally:
+                if args.fleet_out:
+                    # Its boxes are gone with the demo: a file that names them would only mislead.
+                    args.fleet_out.unlink(missing_ok=True)
+    except DemoFailed as error:
+        print(f"gpu-tui demo: {error}. Next: gpu-tui demo --boxes 2", file=sys.stderr)
+        return 2
+
+
+def _play(args: argparse.Namespace, demo: Demo) -> int:
+    if args.fleet_out:
+        try:
+            with args.fleet_out.open("x", encoding="utf-8") as file:
+                file.write(demo.fleet_path.read_text(encoding="utf-8"))
+        except OSError as error:
+            out, args.fleet_out = args.fleet_out, None
+            print(
+                f"gpu-tui demo: cannot write {out}: {error.strerror}. Name a new file.",
+                file=sys.stderr,
+            )
+            return 2
+    os.environ.update(demo.environment)
+    if args.boxes_only:
+        return _wait(demo, args.fleet_out or demo.fleet_path)
+    # Imported here: --boxes-only must not pay for the screen.
+    from gpu_tui.resources import load_profiles
+    from gpu_tui.settings import load_fleet
+    from gpu_tui.wiring import run_cockpit
+
+    fleet = load_fleet(demo.fleet_path, load_profiles())
+    return run_cockpit(
+        fleet,
+        read_only=args.read_only,
+        theme=args.theme,
+        badge="demo",
+        tour=args.tour,
+        state=demo.directory / "state",
+    )
+
+
+def _wait(demo: Demo, fleet: Path) -> int:
+    """Say how to use the boxes, and keep them until a signal comes or the process ends."""
+    path, name = shlex.quote(str(fleet)), demo.boxes[0]
+    print(
+        f"{len(demo.boxes)} boxes are up: {' '.join(demo.boxes)}\n"
+        f"In another terminal:\n"
+        f"  export {demo.key_env}={shlex.quote(demo.key)}   # what the simulated providers take\n"
+        f"  gpu-tui --fleet {path}\n"
+        f"  gpu-tui check --fleet {path}\n"
+        f"  gpu-tui pull {name} --fleet {path}\n"
+        f"Ctrl-C ends them and leaves nothing behind.",
+        flush=True,
+    )
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    try:
+        came = signal.sigwait(signals) if demo.process.poll() is None else signal.SIGCHLD
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if came == signal.SIGCHLD:
+        print("gpu-tui demo: the simulated fleet ended by itself. Start it again.", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _seats(text: str) -> int:
+    try:
+        boxes = int(text)
+    except ValueError:
+        boxes = 0
+    if not 1 <= boxes <= SEATS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {SEATS}")
+    return boxes
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not 0.01 <= speed <= 1000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; 1 is natural, 5 is fast")
+    return speed
