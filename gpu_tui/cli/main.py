@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import NoReturn, Protocol, cast
 
 from gpu_tui import __version__
+from gpu_tui.core.plain import plain
 
 COMMANDS = (
     "watch",
@@ -46,6 +47,8 @@ USAGE = 64
 FAILED = 2
 BUG = 70
 INTERRUPTED = 130
+
+ERROR_WIDTH = 1_000  # characters of a sentence that may quote a box
 
 
 class Command(Protocol):
@@ -207,9 +210,9 @@ def _tell(error: Exception, *, as_json: bool) -> None:
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
         body = {"version": 1, "error": {"text": text, **place, "next": next_step}}
         print(json.dumps(body, ensure_ascii=False))
-    print(f"gpu-tui: {_visible(str(error) if _is_source(error) else text)}", file=sys.stderr)
+    print(f"gpu-tui: {plain(str(error) if _is_source(error) else text, ERROR_WIDTH)}", file=sys.stderr)
     if next_step:
-        print(f"  {_visible(next_step)}", file=sys.stderr)
+        print(f"  {plain(next_step, ERROR_WIDTH)}", file=sys.stderr)
 
 
 def _is_source(error: Exception) -> bool:
@@ -227,8 +230,3 @@ def _words(error: Exception) -> tuple[str, str | None]:
         f"this is a bug in gpu-tui ({type(error).__name__}: {text})",
         "Run it again with --debug and report the traceback.",
     )
-
-
-def _visible(text: str) -> str:
-    """Names and banners of a box may stand in an error: nothing in it may steer the terminal."""
-    return "".join(letter if letter.isprintable() else "�" for letter in text)

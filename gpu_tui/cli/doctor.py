@@ -1,0 +1,208 @@
+"""`gpu-tui doctor`: can everything that the cockpit needs be had from here, box by box?"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.metadata
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.levels import Level, level, share
+from gpu_tui.core.metrics import GPUS, HOST, MEMORY, MOUNTS, ROSTER
+from gpu_tui.core.plain import plain
+from gpu_tui.core.readings import GpuTable, Memory, Mount
+from gpu_tui.core.sample import Absent, Track
+from gpu_tui.state.views import FleetView, InstanceView
+
+NAME = "doctor"
+HELP = "audit the way to each box, what it can tell, and this machine"
+EXAMPLE = "gpu-tui doctor autodl-1 --json"
+
+SKEW_WORTH_A_WORD = 2.0  # seconds between the box's clock and ours
+LEAST_FREE = 10 * 1024**3  # bytes: below it a pull of a few checkpoints will not fit
+MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL", "unknown": "?   "}
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One check. `instance` is None for what is about this machine; `status` ok, warn, fail, unknown."""
+
+    instance: str | None
+    check: str
+    status: str
+    detail: str
+    next: str | None = None
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's flags."""
+    add_fleet_arguments(parser)
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="check these hosts, no fleet file")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--limit", type=float, default=30.0, metavar="SECONDS", help="give up on a box after this"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit 0 where all is well, 1 where anything is not, 2 where it cannot be told at all."""
+    from gpu_tui.wiring import collect_once
+
+    fleet = fleet_of(args)
+    view = asyncio.run(collect_once(fleet, args.limit))
+    items = [*machine_items(fleet), *(item for box in view.instances for item in box_items(box))]
+    if args.json:
+        body = {"version": 1, "items": [asdict(item) for item in items]}
+        print(json.dumps(body, ensure_ascii=False))
+    else:
+        _print(items)
+    return exit_code(items, view)
+
+
+def exit_code(items: list[Item], view: FleetView) -> int:
+    """0 ok, 1 findings, 2 when not one box could be reached."""
+    if not any(box.link.live for box in view.instances):
+        return 2
+    return 0 if all(item.status == "ok" for item in items) else 1
+
+
+def machine_items(fleet: Fleet) -> Iterator[Item]:
+    """What is about this machine: torch, and room for the results."""
+    version = _installed("torch")
+    yield Item(
+        None,
+        "torch",
+        "ok" if version else "warn",
+        f"torch {version}" if version else "torch is not installed: checkpoints cannot be loaded",
+        None if version else f"{Path(sys.executable).name} -m pip install 'gpu-tui[verify]'",
+    )
+    for place in sorted({box.results.local for box in fleet.instances if box.results.local}):
+        parent = next(path for path in (Path(place), *Path(place).parents) if path.exists())
+        free = shutil.disk_usage(parent).free
+        enough = free >= LEAST_FREE
+        yield Item(
+            None,
+            "local disk",
+            "ok" if enough else "warn",
+            f"{free / 1024**3:.0f} GiB free for {place}",
+            None if enough else "Make room, or set results.local to another disk.",
+        )
+
+
+def box_items(box: InstanceView) -> Iterator[Item]:
+    """What is about one box, in the order in which things can fail."""
+    name, link = box.name, box.link
+    if not link.live:
+        where = f" at {link.hop}" if link.hop else ""
+        check = "host key" if link.state == "host-key" else "ssh"
+        detail = link.error or f"no connection ({link.state}){where}"
+        yield Item(name, check, "fail", detail, link.next or f"Try: ssh {box.instance.ssh.host}")
+        return
+    took = f" in {link.latency * 1000:.0f} ms" if link.latency is not None else ""
+    yield Item(name, "ssh", "ok", f"connected{took}")
+    if link.host_key:
+        yield Item(name, "host key", "ok", link.host_key)
+    yield _shell_item(box)
+    yield _gpu_item(name, box.track(GPUS))
+    yield _memory_item(name, box.track(MEMORY))
+    yield from _mount_items(name, box.track(MOUNTS))
+    yield _skew_item(box)
+    if box.instance.queue.file:
+        yield _roster_item(box)
+
+
+def _shell_item(box: InstanceView) -> Item:
+    track = box.track(HOST)
+    if track.value is not None:
+        return Item(box.name, "sh", "ok", "a POSIX sh answers")
+    hint = "The login shell must let `exec /bin/sh -s` through."
+    return Item(box.name, "sh", "unknown", track.why or "no answer", hint)
+
+
+def _gpu_item(name: str, track: Track[GpuTable]) -> Item:
+    table = track.value
+    if table is None:
+        status = "warn" if isinstance(track.latest, Absent) else "unknown"
+        return Item(name, "nvidia-smi", status, track.why or "not read")
+    if table.error is not None:
+        hint = "Run nvidia-smi on the box; a missing driver there is the provider's to fix."
+        return Item(name, "nvidia-smi", "fail", f"{table.error.kind}: {table.error.text}", hint)
+    cards = ", ".join(sorted({gpu.name for gpu in table.gpus}))
+    return Item(name, "nvidia-smi", "ok", f"{len(table.gpus)} × {cards}" if cards else "no card")
+
+
+def _memory_item(name: str, track: Track[Memory]) -> Item:
+    memory = track.value
+    if memory is None:
+        return Item(name, "cgroup", "unknown", track.why or "not read")
+    if memory.source == "host":
+        hint = "Memory shown is the whole host's; an OOM kill of the job cannot be seen."
+        return Item(name, "cgroup", "warn", "no memory cgroup is visible", hint)
+    limit = f"limit {memory.limit / 1024**3:.0f} GiB" if memory.limit else "no limit"
+    return Item(name, "cgroup", "ok", f"{memory.source}, {limit}")
+
+
+def _mount_items(name: str, track: Track[tuple[Mount, ...]]) -> Iterator[Item]:
+    if track.value is None:
+        yield Item(name, "mounts", "unknown", track.why or "not read")
+        return
+    for mount in track.value:
+        for axis, used, total in (
+            ("bytes", mount.bytes_used, mount.bytes_total),
+            ("inodes", mount.inodes_used, mount.inodes_total),
+        ):
+            part = share(used, total)
+            if part is None:
+                why = mount.why.get(f"{axis}_total") or mount.why.get(f"{axis}_used") or "no number"
+                status = "unknown" if axis == "bytes" else "ok"
+                yield Item(name, f"{axis} of {mount.path}", status, why)
+                continue
+            status = {Level.ACT: "fail", Level.WATCH: "warn"}.get(level(axis, part), "ok")
+            hint = (
+                None if status == "ok" else "Prune scratch and caches before the next checkpoint."
+            )
+            yield Item(name, f"{axis} of {mount.path}", status, f"{part:.0%} used", hint)
+
+
+def _skew_item(box: InstanceView) -> Item:
+    skew = box.clock_skew
+    if skew is None:
+        return Item(box.name, "clock", "unknown", "the box's time was not read")
+    if abs(skew) <= SKEW_WORTH_A_WORD:
+        return Item(box.name, "clock", "ok", f"{skew:+.1f} s from this machine's")
+    hint = "Ages are computed by the box's own clock; stamps in its logs are off by this much."
+    return Item(box.name, "clock", "warn", f"{skew:+.0f} s from this machine's", hint)
+
+
+def _roster_item(box: InstanceView) -> Item:
+    track, file = box.track(ROSTER), box.instance.queue.file
+    if track.value is not None:
+        return Item(box.name, "queue", "ok", f"{len(track.value.cells)} cells in {file}")
+    hint = "Check queue.file in the fleet file."
+    status = "fail" if isinstance(track.latest, Absent) else "unknown"
+    return Item(box.name, "queue", status, track.why or f"{file} was not read", hint)
+
+
+def _installed(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _print(items: list[Item]) -> None:
+    shown: str | None = ""
+    for item in items:
+        if item.instance != shown:
+            shown = item.instance
+            print(shown or "this machine")
+        print(f"  {MARKS[item.status]}  {item.check}: {plain(item.detail)}")
+        if item.next and item.status != "ok":
+            print(f"        {plain(item.next)}")

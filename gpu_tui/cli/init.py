@@ -1,0 +1,163 @@
+"""`gpu-tui init`: a commented fleet file, made from the hosts of ~/.ssh/config."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_tui.parse.fleet_file import FleetError, parse_fleet
+from gpu_tui.parse.host import AddressError, parse_host
+from gpu_tui.settings import read_text, user_home
+
+NAME = "init"
+HELP = "write a commented fleet.yaml from the hosts of ~/.ssh/config"
+EXAMPLE = "gpu-tui init --out fleet.yaml"
+
+DEEPEST_INCLUDE = 4
+PLATFORM_OF_HOST = (
+    ("seetacloud.com", "autodl"),
+    ("autodl.com", "autodl"),
+    ("runpod.io", "runpod"),
+    ("vast.ai", "vastai"),
+)
+
+HEAD = """\
+# The fleet: every box that gpu-tui watches. Durations carry a unit (1s, 15m, 15d); a path on the box is
+# absolute or begins with ~/; a local path starts at this file. Keys of providers never stand here.
+sweep: my-sweep
+defaults:
+  poll: 1s              # how often a box is asked
+  # stall_after: 15m    # alive, but nothing moved for this long
+instances:
+"""
+
+FIRST = """\
+    # price_per_hour: 2.08 CNY
+    # queue: {{file: /root/q/queue_1.txt, log: /root/runs/logs/q1_master.log}}
+    # logs: /root/runs/logs/{{cell}}.log            # default: from the platform's profile
+    # results: {{remote: /root/final_ckpts, local: ./results/{name}}}
+    # mounts: [/, /root/data]                       # default: the platform's storage tiers
+    # provider: {{id: null, variant: null, key_env: NAME_OF_A_VARIABLE}}
+    # ssh: {{known_hosts: null, identity: null, jump: null}}  # only what ~/.ssh/config does not say
+    # scheduler: {{kind: slurm, user: me}}
+    # tags: [ablation]
+    # read_only: true                               # no teardown, no shell on this box
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SshHost:
+    """One alias of an ssh_config and the address behind it, where it says one."""
+
+    alias: str
+    hostname: str | None = None
+
+    @property
+    def platform(self) -> str:
+        """The platform that the address gives away, else a bare box."""
+        address = (self.hostname or self.alias).lower()
+        for ending, platform in PLATFORM_OF_HOST:
+            if address == ending or address.endswith("." + ending):
+                return platform
+        return "generic-ssh"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's flags."""
+    parser.add_argument("--out", default="fleet.yaml", metavar="FILE", help="default: fleet.yaml")
+    parser.add_argument("--force", action="store_true", help="overwrite FILE")
+    parser.add_argument("--ssh-config", metavar="FILE", help="default: ~/.ssh/config")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file, prove that it loads, and say what is next."""
+    from gpu_tui.resources import load_profiles
+
+    out = Path(args.out).absolute()
+    source = Path(args.ssh_config) if args.ssh_config else user_home(os.environ) / ".ssh/config"
+    hosts = list(ssh_hosts(source)) if source.exists() or args.ssh_config else []
+    text = fleet_text(hosts)
+    fleet = parse_fleet(text, out, load_profiles(), user_home(os.environ))
+    try:
+        with out.open("w" if args.force else "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        hint = "Use --force to overwrite it, or --out FILE."
+        raise FleetError("is there already", str(out), next=hint) from None
+    print(f"{args.out}: {len(fleet.instances)} instances: {', '.join(fleet.names)}")
+    if not hosts:
+        print(f"  {source} names no hosts, so the file holds an example: edit it.")
+    print("  next: edit it, then run `gpu-tui doctor` and `gpu-tui`")
+    return 0
+
+
+def fleet_text(hosts: list[SshHost]) -> str:
+    """The text of a fleet file with one entry per host, the first one with every key in comments."""
+    rows = hosts or [SshHost("my-box")]
+    lines = [HEAD]
+    names: set[str] = set()
+    for number, host in enumerate(rows):
+        name = _name(host.alias, names)
+        names.add(name)
+        lines.append(
+            f'  - name: "{name}"\n    host: "{host.alias}"\n    platform: {host.platform}\n'
+        )
+        if number == 0:
+            lines.append(FIRST.format(name=name))
+    return "".join(lines)
+
+
+def ssh_hosts(file: Path, depth: int = 0) -> Iterator[SshHost]:
+    """The aliases of an ssh_config, without patterns; Include is followed, as ssh does it."""
+    aliases: list[str] = []
+    hostname: str | None = None
+    for line in read_text(file, FleetError).splitlines():
+        key, _, value = line.strip().replace("=", " ", 1).partition(" ")
+        words = _words(value)
+        match key.lower():
+            case "host" | "match":
+                yield from (SshHost(alias, hostname) for alias in aliases)
+                named = words if key.lower() == "host" else []
+                aliases = [word for word in named if _is_host(word)]
+                hostname = None
+            case "hostname" if hostname is None and words:
+                hostname = words[0]
+            case "include" if depth < DEEPEST_INCLUDE:
+                for pattern in words:
+                    for found in _included(file, pattern):
+                        yield from ssh_hosts(found, depth + 1)
+    yield from (SshHost(alias, hostname) for alias in aliases)
+
+
+def _is_host(word: str) -> bool:
+    """True for an alias that can be dialled: not a pattern, not a word with spaces."""
+    try:
+        return parse_host(word).user is None
+    except AddressError:
+        return False
+
+
+def _included(file: Path, pattern: str) -> list[Path]:
+    base = Path(pattern).expanduser()
+    anchor = base if base.is_absolute() else file.parent / base
+    return sorted(path for path in anchor.parent.glob(anchor.name) if path.is_file())
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text, comments=True)
+    except ValueError:
+        return text.split()
+
+
+def _name(alias: str, taken: set[str]) -> str:
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", alias).lstrip(".-")[:56] or "box"
+    name, number = base, 2
+    while name in taken:
+        name, number = f"{base}-{number}", number + 1
+    return name
