@@ -9,7 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
-from gpu_tui.demo.cast import SEATS
+from gpu_tui.demo.cast import SEATS, STARS
 from gpu_tui.demo.fleet import Demo, DemoFailed, running_fleet
 
 NAME = "demo"
@@ -85,20 +85,23 @@ def _play(args: argparse.Namespace, demo: Demo) -> int:
 
 def _wait(demo: Demo, fleet: Path) -> int:
     """Say how to use the boxes, and keep them until a signal comes or the process ends."""
-    path, name = shlex.quote(str(fleet)), demo.boxes[0]
-    print(
-        f"{len(demo.boxes)} boxes are up: {' '.join(demo.boxes)}\n"
-        f"In another terminal:\n"
-        f"  export {demo.key_env}={shlex.quote(demo.key)}   # what the simulated providers take\n"
-        f"  gpu-tui --fleet {path}\n"
-        f"  gpu-tui check --fleet {path}\n"
-        f"  gpu-tui pull {name} --fleet {path}\n"
-        f"Ctrl-C ends them and leaves nothing behind.",
-        flush=True,
-    )
+    path = shlex.quote(str(fleet))
+    done = [part.name for part in STARS if part.scene == "finished" and part.name in demo.boxes]
+    name = (*done, demo.boxes[0])[0]
     signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD}
+    # Blocked before anything is said: whoever reads the first line may already send one.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
+        print(
+            f"{len(demo.boxes)} boxes are up: {' '.join(demo.boxes)}\n"
+            f"In another terminal:\n"
+            f"  export {demo.key_env}={shlex.quote(demo.key)}   # what the simulated providers take\n"
+            f"  gpu-tui --fleet {path}\n"
+            f"  gpu-tui check --fleet {path}\n"
+            f"  gpu-tui pull {name} --fleet {path}\n"
+            f"Ctrl-C ends them and leaves nothing behind.",
+            flush=True,
+        )
         came = signal.sigwait(signals) if demo.process.poll() is None else signal.SIGCHLD
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

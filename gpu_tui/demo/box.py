@@ -290,7 +290,12 @@ class Box:
         ]
         write_atomic(self.state / "mounts.tsv", _table(rows))
         mounts = "".join(f"{row[2]} {row[0]} {row[1]} rw,relatime 0 0\n" for row in rows)
+        for place in (self.proc / "self", self.proc / "sys/kernel"):
+            place.mkdir(parents=True)
         write_atomic(self.proc / "mounts", mounts)
+        write_atomic(self.proc / "self/mounts", mounts)
+        write_atomic(self.proc / "self/cgroup", "0::/\n")
+        write_atomic(self.proc / "sys/kernel/hostname", f"{self.hostname}\n")
 
 
 def gpu_row(hardware: Hardware, index: int, card: CardState) -> dict[str, tuple[str, str]]:

@@ -4,7 +4,9 @@ import subprocess
 
 import pytest
 
-from gpu_tui.demo.box import Box
+from gpu_tui.demo.box import GIB, MIB, Box
+from gpu_tui.parse.df import parse_mount, parse_mount_table
+from gpu_tui.parse.nvidia_smi import APPS_QUERY, FORMAT, GPU_QUERY, MIG_QUERY, parse_gpus
 
 
 def ask(box: Box, *words: str) -> subprocess.CompletedProcess[str]:
@@ -105,3 +107,35 @@ def test_a_box_does_not_see_its_hosts_environment(
     assert ask(box, "sh", "-c", "echo $HOME:$AUTODL_TOKEN").stdout == f"{box.home}:\n"
     assert ask(box, "hostname").stdout == "autodl-container-3f1c118a\n"
     assert ask(box, "date", "+%z").stdout == "+0800\n"
+
+
+def test_the_cockpits_own_questions_are_answered_in_full(box: Box) -> None:
+    box.load.gpu, box.load.gpu_memory = 0.95, 0.5
+    box.trainer = box.spawn("python", ("python", "train.py"), 1_763_700_000.0)
+    for _ in range(8):
+        box.beat(1_763_700_010.0, 10.0)
+    asked = [ask(box, "nvidia-smi", query, FORMAT) for query in (GPU_QUERY, APPS_QUERY)]
+    gpus, apps = asked
+    table = parse_gpus(gpus.stdout.encode(), gpus.returncode, apps.stdout.encode(), apps.returncode)
+    assert table.error is None
+    (gpu,) = table.gpus
+    assert gpu.utilization is not None
+    assert 0.7 < gpu.utilization <= 1
+    assert gpu.memory_total == 24_564 * MIB
+    assert gpu.power_limit == 450
+    assert gpu.sm_clock_hz is not None
+    assert 2.5e9 < gpu.sm_clock_hz < 3.2e9
+    assert [process.pid for process in gpu.processes] == [box.trainer]
+    assert not gpu.throttle
+    assert ask(box, "nvidia-smi", MIG_QUERY, FORMAT).returncode == 0
+
+
+def test_the_cockpit_reads_the_disks_as_mounts_with_their_types(box: Box) -> None:
+    path = str(box.home / "autodl-fs")
+    table = parse_mount_table((box.proc / "mounts").read_bytes())
+    by_bytes, by_inodes = (
+        ask(box, "df", option, path).stdout.encode() for option in ("-Pk", "-Pi")
+    )
+    mount = parse_mount(path, by_bytes, 0, by_inodes, 0, table)
+    assert (mount.fstype, mount.bytes_total, mount.inodes_total) == ("nfs4", 200 * GIB, 2048)
+    assert mount.inodes_used == 1
