@@ -1,0 +1,37 @@
+"""What every room's tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from boxes import Sshd
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Colours, themes, agents and fleets of the developer's own shell must not reach a test."""
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "SSH_AUTH_SOCK", "GPU_TUI_FLEET"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def make_box(tmp_path: Path) -> Iterator[Callable[..., Sshd]]:
+    """Starts as many real sshd boxes as a test asks for and stops them all."""
+    made: list[Sshd] = []
+
+    def make(name: str = "box", **options: object) -> Sshd:
+        sshd = Sshd(tmp_path / name, **options)  # type: ignore[arg-type]
+        made.append(sshd)
+        return sshd.start()
+
+    yield make
+    for sshd in made:
+        sshd.stop()
+
+
+@pytest.fixture
+def box(make_box: Callable[..., Sshd]) -> Sshd:
+    """One running box."""
+    return make_box()

@@ -1,0 +1,95 @@
+"""The cockpit in a real terminal against a real sshd where a real queue runs; the screen is read."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sweep import Sweep
+from test_check_real_box import CELLS, write_fleet
+
+
+class Terminal:
+    """One tmux server of its own with one window of a fixed size."""
+
+    def __init__(self, socket: Path, width: int, height: int) -> None:
+        self._base = ("tmux", "-S", str(socket), "-f", "/dev/null")
+        self._size = ("-x", str(width), "-y", str(height))
+
+    async def _tmux(self, *words: str) -> str:
+        process = await asyncio.create_subprocess_exec(
+            *self._base,
+            *words,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"},
+        )
+        out, err = await process.communicate()
+        assert process.returncode == 0, err.decode()
+        return out.decode()
+
+    async def run(self, command: str) -> None:
+        await self._tmux("new-session", "-d", *self._size, command)
+
+    async def keys(self, *keys: str) -> None:
+        await self._tmux("send-keys", *keys)
+
+    async def screen(self) -> str:
+        return await self._tmux("capture-pane", "-p")
+
+    async def until(self, *words: str, limit: float = 40.0) -> str:
+        """The first screen that shows all words. A terminal has no event to await: it is read."""
+        seen = ""
+        try:
+            async with asyncio.timeout(limit):
+                while True:
+                    seen = await self.screen()
+                    if all(word in seen for word in words):
+                        return seen
+        except TimeoutError:
+            missing = [word for word in words if word not in seen]
+            pytest.fail(f"never on screen: {missing}\n{seen}")
+
+    async def close(self) -> None:
+        await self._tmux("kill-server")
+
+
+@pytest.fixture
+async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
+    if shutil.which("tmux") is None:
+        pytest.fail("tmux is not installed: apt-get install tmux")
+    made = Terminal(tmp_path / "tmux", 160, 45)
+    yield made
+    await made.close()
+
+
+async def test_a_sweep_goes_nan_before_your_eyes(  # type: ignore[no-untyped-def]
+    box, terminal: Terminal, tmp_path: Path
+) -> None:
+    sweep = Sweep(box.home, CELLS)
+    fleet = write_fleet(tmp_path, box)
+    command = shlex.join([sys.executable, "-m", "gpu_tui", "--fleet", str(fleet)])
+    state = shlex.quote(f"XDG_STATE_HOME={tmp_path}")
+    # The shell stays so that the window outlives the cockpit and its exit code can be read.
+    await terminal.run(f"env {state} {command}; echo left with $?; exec cat")
+    try:
+        await terminal.until("lab-1", "live")
+        sweep.start()
+        await asyncio.to_thread(sweep.wait_ready)
+        await terminal.until("baseline", "nan_lr", "later", "running", "nan")
+        await asyncio.to_thread(sweep.release)
+        await asyncio.to_thread(sweep.wait_done)
+        await terminal.until("finished", "suspicious")
+        await terminal.keys("?")
+        await terminal.until("Teardown")
+        await terminal.keys("Escape")
+        await terminal.keys("q")
+        await terminal.until("left with 0")
+    finally:
+        sweep.kill()
