@@ -59,7 +59,10 @@ class GpuTable:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Main memory by the cgroup that bounds the job; `source` is cgroup2, cgroup1 or host."""
+    """Main memory by the cgroup that bounds the job; `source` is cgroup2, cgroup1 or host.
+
+    `cache` is the part of `used` that the kernel can drop at once: file pages not lately used.
+    """
 
     source: str
     used: int | None
@@ -67,6 +70,7 @@ class Memory:
     peak: int | None = None
     oom_kill: int | None = None
     why: Mapping[str, str] = field(default_factory=dict)
+    cache: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,321 @@
+"""The catalogue of what is sampled, as data: one row per metric.
+
+To add a metric: a reader in parse, a row here. A row's snippet is POSIX sh for the sampler's loop; it
+may call what `sampler.PRELUDE` defines (`ask NAME COMMAND...`, `lines KEY FILE [NAME]`, `$within
+SECONDS COMMAND...`). Rows of one group run one after another in one program on the box; what can
+hang without being killable (a dead driver, a dead mount) has a group of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from gpu_tui.collect.shell import quote_path, quote_pattern
+from gpu_tui.core import metrics
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.readings import GpuError, GpuTable
+from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
+from gpu_tui.parse import nvidia_smi, stat
+from gpu_tui.parse.box_host import parse_host, parse_uptime
+from gpu_tui.parse.cgroup import parse_cpu, parse_memory
+from gpu_tui.parse.df import is_missing, parse_mount, parse_mount_table
+from gpu_tui.parse.procs import parse_processes
+from gpu_tui.parse.queue_file import parse_roster
+
+ROSTER_BYTES = 262_144
+MISSING_FILE, UNREADABLE_FILE = 66, 77  # exit codes of the prelude's `content`
+SCRIPT_LOGS = "runs/logs/{cell}.log"  # where run_one.sh logs; its checkpoints lie beside
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What one box is asked for. `mounts`: path -> the user named it (else only the profile did)."""
+
+    instance: Instance
+    mounts: Mapping[str, bool]
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one command of a probe printed, and its exit code."""
+
+    body: bytes = b""
+    exit: int = 0
+    truncated: bool = False
+
+
+Sections = Mapping[str, Section]
+Sample = Reading[object] | Absent | Failure
+NOTHING = Section()
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One row. `every` in seconds, never below the instance's poll; `limit_seconds` per command.
+
+    `snippet` is the sh text, empty where this target has nothing to ask; `parse` turns the sections
+    into a value, an absence or a failure.
+    """
+
+    metric: str
+    group: str
+    every: float
+    limit_seconds: float
+    snippet: Callable[[Target], str]
+    parse: Callable[[Target, Sections], object | NoValue]
+
+
+@dataclass(frozen=True, slots=True)
+class NoValue:
+    """Instead of a value: why there is none. `kind` None = the box has no such thing."""
+
+    why: str
+    kind: FailureKind | None = None
+
+
+def read(
+    probe: Probe, target: Target, sections: Sections, taken_at: float, period: float
+) -> Sample:
+    """The sample that came of one frame."""
+    value = probe.parse(target, sections)
+    if not isinstance(value, NoValue):
+        return Reading(value, taken_at, period)
+    if value.kind is None:
+        return Absent(value.why, taken_at)
+    return Failure(value.kind, value.why, taken_at)
+
+
+def silence(probe: Probe, taken_at: float, period: float) -> Sample:
+    """The sample that says: this probe does not return. A card's silence is itself a reading."""
+    if probe.metric == metrics.GPUS.name:
+        why = "nvidia-smi does not return and cannot be ended: the driver hangs"
+        return Reading(GpuTable(error=GpuError("hung", why)), taken_at, period)
+    return Failure(FailureKind.HUNG, f"the {probe.group} probes do not return", taken_at)
+
+
+# --- gpu ---------------------------------------------------------------------------------------
+
+GPU_LIMIT = 6.0
+_GPUS = f"""
+    ask query $within {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}
+    case $code in 0 | 15)
+        # A card that gives no share may be in MIG mode: then ask, now and again, how it is cut.
+        case $out in
+            *", GPU-"????????-????-????-????-????????????", [N/A], "*)
+                [ -n "$mig" ] && [ $((n % 30)) != 0 ] || mig=$(
+                    $within {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.MIG_QUERY} {nvidia_smi.FORMAT}
+                    $within {GPU_LIMIT:.0f} nvidia-smi -L
+                ) ;;
+            *) mig= ;;
+        esac
+        ask apps $within {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.APPS_QUERY} {nvidia_smi.FORMAT}
+        [ -z "$mig" ] || ask mig echo "$mig" ;;
+    esac
+"""
+
+
+def _gpus(_: Target, sections: Sections) -> object:
+    query, apps = sections.get("query", NOTHING), sections.get("apps", NOTHING)
+    listing = sections.get("mig", NOTHING).body
+    return nvidia_smi.parse_gpus(query.body, query.exit, apps.body, apps.exit, listing)
+
+
+# --- box: kernel files, read without a single fork -----------------------------------------------
+
+_MEMORY = """
+    open memory
+    if [ -r "$mem2/memory.current" ]; then
+        lines v2.current "$mem2/memory.current"
+        lines v2.max "$mem2/memory.max"
+        lines v2.peak "$mem2/memory.peak"
+        lines v2.events "$mem2/memory.events" oom_kill
+        lines v2.stat "$mem2/memory.stat" inactive_file
+    elif [ -r "$mem1/memory.usage_in_bytes" ]; then
+        lines v1.usage "$mem1/memory.usage_in_bytes"
+        lines v1.limit "$mem1/memory.limit_in_bytes"
+        lines v1.peak "$mem1/memory.max_usage_in_bytes"
+        lines v1.oom "$mem1/memory.oom_control" oom_kill
+        lines v1.stat "$mem1/memory.stat" total_inactive_file
+    else
+        lines meminfo "$proc/meminfo" MemTotal:
+        lines meminfo "$proc/meminfo" MemAvailable:
+        lines vmstat "$proc/vmstat" oom_kill
+    fi
+    close 0
+"""
+_CPU = """
+    open cpu
+    lines v2.max "$cpu2/cpu.max"
+    lines v2.stat "$cpu2/cpu.stat"
+    lines v1.quota "$cpu1/cpu.cfs_quota_us"
+    lines v1.period "$cpu1/cpu.cfs_period_us"
+    [ "$cpu1" = "$cpu2" ] || lines v1.stat "$cpu1/cpu.stat"
+    lines v1.usage "$acct1/cpuacct.usage"
+    lines loadavg "$proc/loadavg"
+    close 0
+"""
+_HOST = """
+    open host
+    printf '>date %s\\n' "$(date '+%s %z')"
+    lines uptime "$proc/uptime"
+    lines boot_id "$proc/sys/kernel/random/boot_id"
+    printf '>hostname %s\\n' "$hostname"
+    close 0
+"""
+# stat: PID (NAME) STATE PPID and, of the rest, only the start time; kernel threads (children of 2)
+# are left out. cmdline: headers without arguments below them (kernel threads again) are left out.
+_PROCESSES = r"""
+    open uptime; lines uptime "$proc/uptime"; close 0
+    ask stat process_rows
+    ask cmdline process_arguments
+"""
+PROCESS_FUNCTIONS = r"""
+process_rows() {
+    $within 4 cat "$proc"/[0-9]*/stat 2>/dev/null |
+        sed -e '/) [A-Z] 2 /d' -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/'
+}
+process_arguments() {
+    $within 4 head -c 2048 /dev/null "$proc"/[0-9]*/cmdline 2>/dev/null | tr '\000' '\037' |
+        sed -n -e '/^==> .* <==$/{h;d;}' -e '/./{x;/./{p;s/.*//;};x;p;}'
+}
+"""
+
+
+def _memory(_: Target, sections: Sections) -> object:
+    value = parse_memory(sections.get("memory", NOTHING).body)
+    return value or NoValue("neither a cgroup nor /proc/meminfo can be read on this box")
+
+
+def _cpu(_: Target, sections: Sections) -> object:
+    value = parse_cpu(sections.get("cpu", NOTHING).body)
+    return value or NoValue("neither a cgroup nor /proc/loadavg can be read on this box")
+
+
+def _host(_: Target, sections: Sections) -> object:
+    value = parse_host(sections.get("host", NOTHING).body)
+    return value or NoValue("the box's `date` gave no time", FailureKind.GARBAGE)
+
+
+def _processes(_: Target, sections: Sections) -> object:
+    section = sections.get("stat", NOTHING)
+    uptime = parse_uptime(sections.get("uptime", NOTHING).body.decode("ascii", "replace")[7:])
+    cmdline = sections.get("cmdline", NOTHING)
+    rows = parse_processes(section.body, cmdline.body, uptime)
+    if section.truncated or cmdline.truncated:
+        return NoValue("the process table is too long to read whole", FailureKind.GARBAGE)
+    return rows or NoValue("no process can be seen: /proc is hidden", FailureKind.DENIED)
+
+
+# --- files: stat and the queue file; results may lie on a mount that died -------------------------
+
+
+def _files_snippet(target: Target) -> str:
+    words = " ".join(quote_pattern(pattern) for pattern in target.files)
+    return f"""
+    open home; printf '>%s\\n' "$HOME"; close 0
+    ask files quiet $within 4 stat -c '{stat.FORMAT}' -- {words}
+"""
+
+
+def _files(target: Target, sections: Sections) -> object:
+    section = sections.get("files", NOTHING)
+    if section.exit in nvidia_smi.TIMED_OUT:
+        return NoValue("stat does not return: a mount may be dead", FailureKind.HUNG)
+    if section.exit in nvidia_smi.NOT_FOUND:
+        return NoValue("the box has no `stat` program")
+    if section.truncated:
+        return NoValue("too many files match the patterns", FailureKind.GARBAGE)
+    home = sections.get("home", NOTHING).body.decode("utf-8", "replace").strip("\n") or None
+    return stat.parse_files(section.body, target.files, home)
+
+
+def _roster_snippet(target: Target) -> str:
+    file = target.instance.queue.file
+    return f"\n    ask file content {ROSTER_BYTES} {quote_path(file)}\n" if file else ""
+
+
+def _roster(target: Target, sections: Sections) -> object:
+    section, file = sections.get("file", NOTHING), target.instance.queue.file
+    if section.exit == MISSING_FILE:
+        return NoValue(f"there is no queue file {file}")
+    if section.exit == UNREADABLE_FILE:
+        return NoValue(f"the queue file {file} cannot be read", FailureKind.DENIED)
+    if section.exit in nvidia_smi.TIMED_OUT:
+        return NoValue("reading the queue file does not return", FailureKind.HUNG)
+    if section.exit:
+        return NoValue(f"reading {file} ended with {section.exit}", FailureKind.GARBAGE)
+    if section.truncated or len(section.body) > ROSTER_BYTES:
+        return NoValue(f"{file} is too long for a queue file", FailureKind.GARBAGE)
+    return parse_roster(section.body.decode("utf-8", "replace"))
+
+
+# --- disk ----------------------------------------------------------------------------------------
+
+DISK_LIMIT = 3.0
+
+
+def _mounts_snippet(target: Target) -> str:
+    parts = []
+    for number, path in enumerate(target.mounts):
+        word = quote_path(path)
+        parts.append(f"""
+    ask bytes.{number} $within {DISK_LIMIT:.0f} df -Pk -- {word}
+    [ "$code" -ge 124 ] || ask inodes.{number} $within {DISK_LIMIT:.0f} df -Pi -- {word}""")
+    return "".join(parts) + '\n    ask table cat "$proc/mounts"\n'
+
+
+def _mounts(target: Target, sections: Sections) -> object:
+    table = parse_mount_table(sections.get("table", NOTHING).body)
+    mounts = []
+    for number, (path, named) in enumerate(target.mounts.items()):
+        size = sections.get(f"bytes.{number}", NOTHING)
+        inodes = sections.get(f"inodes.{number}")
+        if size.exit in nvidia_smi.NOT_FOUND:
+            return NoValue("the box has no `df` program")
+        mount = parse_mount(
+            path,
+            size.body,
+            size.exit,
+            inodes.body if inodes else None,
+            inodes.exit if inodes else 0,
+            table,
+        )
+        if named or not is_missing(mount):
+            mounts.append(mount)
+    return tuple(mounts)
+
+
+# --- the table -----------------------------------------------------------------------------------
+
+PROBES: tuple[Probe, ...] = (
+    Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),
+    Probe(metrics.MEMORY.name, "box", 1.0, 1.0, lambda _: _MEMORY, _memory),
+    Probe(metrics.CPU.name, "box", 1.0, 1.0, lambda _: _CPU, _cpu),
+    Probe(metrics.HOST.name, "box", 5.0, 1.0, lambda _: _HOST, _host),
+    Probe(metrics.PROCESSES.name, "box", 5.0, 4.0, lambda _: _PROCESSES, _processes),
+    Probe(metrics.ROSTER.name, "files", 5.0, 4.0, _roster_snippet, _roster),
+    Probe(metrics.FILES.name, "files", 5.0, 4.0, _files_snippet, _files),
+    Probe(metrics.MOUNTS.name, "disk", 5.0, DISK_LIMIT, _mounts_snippet, _mounts),
+)
+
+
+def target_of(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> Target:
+    """What to ask of `instance`. Without any known mount, the root filesystem."""
+    mounts = dict.fromkeys(instance.mounts, True)
+    for path in profile_mounts:
+        mounts.setdefault(path, False)
+    return Target(instance, mounts or {"/": True}, tuple(_patterns(instance)))
+
+
+def _patterns(instance: Instance) -> list[str]:
+    """The files whose size and mtime tell whether anything moves, and which artifacts exist."""
+    patterns = [path for path in (instance.queue.file, instance.queue.log, instance.logs) if path]
+    if instance.results.remote:
+        root = instance.results.remote.rstrip("/")
+        patterns += [f"{root}/{{cell}}/{name}" for name in ("best.pth", "best_metrics.json")]
+    if instance.logs and instance.logs.endswith(f"/{SCRIPT_LOGS}"):
+        data = instance.logs.removesuffix(SCRIPT_LOGS)
+        patterns += [f"{data}checkpoints/{{cell}}/{name}" for name in ("best.pth", "latest.pth")]
+    return list(dict.fromkeys(patterns))

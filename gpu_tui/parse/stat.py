@@ -1,0 +1,38 @@
+"""What `stat -c '%i %s %Y %n'` prints -> a FileTable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpu_tui.core.readings import FileStat, FileTable
+
+FORMAT = "%i %s %Y %n"
+MAX_FILES = 50_000
+_LINE = re.compile(r"([0-9]{1,20}) ([0-9]{1,20}) ([0-9]{1,11}) (.{1,4096})", re.ASCII)
+
+
+def parse_files(text: bytes, patterns: Sequence[str], home: str | None = None) -> FileTable:
+    """The files that one of `patterns` names (`{cell}` stands for one path part), spelled as it does.
+
+    A pattern that starts with `~/` gives paths that start with `~/`; `home` is the box's home.
+    """
+    asked = [(_regex(pattern, home), pattern.startswith("~/")) for pattern in patterns]
+    prefix = f"{home.rstrip('/')}/" if home else ""
+    found: dict[str, FileStat] = {}
+    for line in text.decode("utf-8", "replace").split("\n")[:MAX_FILES]:
+        match = _LINE.fullmatch(line)
+        if match is None:
+            continue
+        inode, size, mtime, path = match.groups()
+        for regex, at_home in asked:
+            if regex.fullmatch(path):
+                name = f"~/{path.removeprefix(prefix)}" if at_home else path
+                found.setdefault(name, FileStat(name, int(inode), int(size), float(mtime)))
+    return FileTable(found)
+
+
+def _regex(pattern: str, home: str | None) -> re.Pattern[str]:
+    if pattern.startswith("~/") and home:
+        pattern = f"{home.rstrip('/')}/{pattern[2:]}"
+    return re.compile("[^/]+".join(re.escape(part) for part in pattern.split("{cell}")))
