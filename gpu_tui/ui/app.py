@@ -1,0 +1,203 @@
+"""The cockpit's application: a frame ten times a second, and a terminal left as it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import tzinfo
+from typing import Any
+
+from textual.app import App, SystemCommand
+from textual.filter import LineFilter
+from textual.screen import Screen
+from textual.theme import Theme
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.ports import FleetControl, TeardownPort
+from gpu_tui.core.profile import Profile
+from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.ui import terminal
+from gpu_tui.ui.keys import KEYS
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.safe import LastFilter, safe
+from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
+from gpu_tui.ui.text.fleet import need
+from gpu_tui.ui.theme import CockpitTheme
+
+FRAME = 0.1  # seconds between two looks at the store; nothing is drawn where nothing changed
+
+
+class CockpitApp(App[None]):
+    """Reads the store, paints, and asks ports. It owns no task that outlives it."""
+
+    TITLE = "gpu-tui"
+    CSS_PATH = "cockpit.tcss"
+    HORIZONTAL_BREAKPOINTS = [
+        (0, "-narrow"),
+        (110, "-roomy"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-tall")]
+
+    def __init__(
+        self,
+        store: FleetStore,
+        clock: Clock,
+        *,
+        control: FleetControl | None,
+        teardown: TeardownPort | None,
+        profiles: Mapping[str, Profile],
+        themes: Sequence[CockpitTheme],
+        theme: str,
+        read_only: bool = False,
+        badge: str | None = None,
+        tour: bool = False,
+        keymap: Mapping[str, str] | None = None,
+        zone: tzinfo | None = None,
+    ) -> None:
+        self._themes = {one.name: one for one in themes}
+        self._last_filter = LastFilter()
+        super().__init__()
+        self.animation_level = "none"
+        self._store = store
+        self._clock = clock
+        self._zone = zone
+        self._second = -1
+        self._known: frozenset[str] | None = None
+        self._notes: tuple[str, ...] = ()
+        self._give_back: Callable[[], None] | None = None
+        badges = [word for word in (badge, "read-only" if read_only else None) if word]
+        if read_only:
+            self._cockpit = Cockpit(
+                store, control, profiles, badges=badges, keymap=keymap, tour=tour
+            )
+        else:
+            self._cockpit = ActingCockpit(
+                store, control, profiles, teardown=teardown, clock=clock,
+                badges=badges, keymap=keymap, tour=tour,
+            )  # fmt: skip
+        for one in themes:
+            self.register_theme(one.textual)
+        self.theme = theme if theme in self._themes else next(iter(self._themes))
+        self.console.push_theme(self._themes[self.theme].rich)
+        self.set_keymap(keymap or {})
+
+    # --- life ---------------------------------------------------------------------------------
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The cockpit itself."""
+        return self._cockpit
+
+    def on_mount(self) -> None:
+        """Start looking at the store; be ready to leave tidily."""
+        self.theme_changed_signal.subscribe(self, self._theme_changed)
+        if not self.is_headless:
+            self._give_back = terminal.on_endings(self._end)
+        self.set_interval(FRAME, self._tick)
+        self._tick()
+
+    def on_unmount(self) -> None:
+        """The signal handlers were only ours while we ran."""
+        if self._give_back is not None:
+            self._give_back()
+
+    def _end(self, code: int) -> None:
+        """SIGTERM or SIGHUP: leave the terminal as it was."""
+        terminal.release(self)
+        self.exit(return_code=code)
+
+    # --- frames -------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        """One look: paint only where something changed, and once a second for clocks and ages."""
+        if terminal.choked(self):
+            return
+        now = self._clock.now()
+        beat = int(now) != self._second
+        if not self._store.drain() and not beat:
+            return
+        self._second = int(now)
+        fleet = self._store.view(now)
+        self._announce(fleet)
+        moment = Moment(fleet, self._select(fleet), self._zone)
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, Cockpit | Card):
+                screen.show(moment)
+                break
+
+    def _select(self, fleet: FleetView) -> InstanceView | None:
+        """The instance under the cursor; at first the one that needs a human most."""
+        for view in fleet.instances:
+            if view.name == self._cockpit.selected:
+                return view
+        return min(fleet.instances, key=need, default=None)
+
+    def _announce(self, fleet: FleetView) -> None:
+        """A toast for each new alarm and each new note; what was there at the start is no news."""
+        alarms = {
+            f.id: f for f in fleet.findings if f.severity in (Severity.FATAL, Severity.SERIOUS)
+        }
+        if self._known is not None:
+            for id in alarms.keys() - self._known:
+                found = alarms[id]
+                text = (
+                    f"{found.instance}{f' · {found.cell}' if found.cell else ''}: {found.evidence}"
+                )
+                fatal = found.severity is Severity.FATAL
+                self.notify(
+                    safe(text[:200]), title=found.kind.replace("_", " "),
+                    severity="error" if fatal else "warning", markup=False,
+                )  # fmt: skip
+                if fatal:
+                    self.bell()
+        self._known = (self._known or frozenset()) | alarms.keys()
+        if fleet.notes != self._notes:
+            if fleet.notes:
+                self.notify(safe(fleet.notes[-1][:200]), markup=False)
+            self._notes = fleet.notes
+
+    # --- colours and the last filter ----------------------------------------------------------
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Ours is last: whatever the ones before made, only printable text leaves."""
+        return [*super().get_line_filters(), self._last_filter]
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Every meaning has a colour, whatever the theme."""
+        first = next(iter(self._themes.values()))
+        return dict(first.textual.variables)
+
+    def _theme_changed(self, theme: Theme) -> None:
+        """Meanings resolve by the new theme from now on."""
+        if theme.name in self._themes:
+            self.console.pop_theme()
+            self.console.push_theme(self._themes[theme.name].rich)
+            self.screen.refresh(layout=True)
+            for widget in self.screen.walk_children():
+                widget.refresh()
+
+    def action_next_theme(self) -> None:
+        """The next of our themes."""
+        names = list(self._themes)
+        self.theme = names[(names.index(self.theme) + 1) % len(names)]
+
+    # --- palette ------------------------------------------------------------------------------
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """Every action of the key table that works where the palette was opened, by name."""
+        seen: set[str] = set()
+        for key in KEYS:
+            if key.dangerous and screen is self._cockpit and self._cockpit.READ_ONLY:
+                continue
+            owner = screen if hasattr(screen, f"action_{key.action}") else screen.focused
+            if owner is None or not hasattr(owner, f"action_{key.action}") or key.call in seen:
+                continue
+            seen.add(key.call)
+            yield SystemCommand(key.label, key.help, self._runner(key.call, owner))
+
+    def _runner(self, call: str, owner: Any) -> Callable[[], Any]:
+        async def run() -> None:
+            await self.run_action(call, owner)
+
+        return run

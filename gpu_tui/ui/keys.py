@@ -1,0 +1,173 @@
+"""The one table of keys. Bindings, footer, help, palette and the README's table are all made from it.
+
+No tmux prefix (ctrl+b, ctrl+a) and no function key is used. `dangerous` marks what changes something
+outside this program: read-only cockpits do not have these actions at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: what it does, where, and how it is written. `footer` 0 keeps it out of the footer;
+    a lower number stays longer when the footer is narrow. `argument` is the action's parameter.
+    """
+
+    key: str
+    action: str
+    label: str
+    help: str
+    context: str = "cockpit"
+    dangerous: bool = False
+    footer: int = 0
+    show: str | None = None
+    argument: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The name under which the config file remaps it."""
+        return f"{self.context}.{self.action}" + (f".{self.argument}" if self.argument else "")
+
+    @property
+    def call(self) -> str:
+        """The action as textual parses it."""
+        return f"{self.action}({self.argument!r})" if self.argument else self.action
+
+
+CONTEXTS = {
+    "cockpit": "everywhere",
+    "list": "in a list",
+    "instances": "in Instances",
+    "queue": "in Queue",
+    "log": "in Log",
+    "findings": "in Findings",
+    "chart": "in the chart",
+    "overlay": "in a card",
+}
+
+KEYS: tuple[Key, ...] = (
+    Key("tab", "next_pane", "next pane", "Go to the next pane", footer=9),
+    Key("shift+tab", "previous_pane", "previous pane", "Go to the previous pane"),
+    Key("1", "pane", "instances", "Go to Instances", argument="instances"),
+    Key("2", "pane", "clocks", "Go to Danger clocks", argument="clocks"),
+    Key("3", "pane", "vitals", "Go to Vitals", argument="vitals"),
+    Key("4", "pane", "queue", "Go to Queue", argument="queue"),
+    Key("5", "pane", "log", "Go to Log", argument="log"),
+    Key("J", "step", "next instance", "Select the next instance, from any pane", argument="1"),
+    Key(
+        "K", "step", "previous instance", "Select the previous instance, from any pane",
+        argument="-1",
+    ),
+    Key("z", "zoom", "zoom", "Give the whole screen to this pane, and back", footer=5),
+    Key("slash", "filter", "filter", "Filter this pane: words, tag:x, !without, /regex/", footer=4, show="/"),
+    Key("f", "findings", "findings", "All findings with evidence and remedy", footer=2),
+    Key("p", "profile", "profile", "The platform's whole profile", footer=6),
+    Key("c", "chart", "chart", "Histories of this instance as charts", footer=7),
+    Key("r", "reconnect", "reconnect", "Try this box again now", footer=10),
+    Key("t", "teardown", "teardown", "Verify, then stop the meter: opens the ladder", dangerous=True, footer=3),
+    Key("T", "theme", "theme", "Change the colours"),
+    Key("ctrl+l", "redraw", "redraw", "Draw the whole screen again"),
+    Key("question_mark", "help", "help", "All keys", footer=1, show="?"),
+    Key("ctrl+p", "palette", "palette", "Every action by name", footer=11),
+    Key("escape", "back", "back", "Leave filter or zoom"),
+    Key("q", "quit", "quit", "Leave gpu-tui; nothing on any box changes", footer=8),
+    Key("down,j", "cursor_down", "down", "One line down", context="list", show="↓ j"),
+    Key("up,k", "cursor_up", "up", "One line up", context="list", show="↑ k"),
+    Key("pagedown", "page_down", "page down", "One page down", context="list"),
+    Key("pageup", "page_up", "page up", "One page up", context="list"),
+    Key("home,g", "top", "top", "To the first line", context="list", show="home g"),
+    Key("end,G", "bottom", "bottom", "To the last line", context="list", show="end G"),
+    Key("enter", "choose", "open", "Open what the cursor is on", context="list"),
+    Key("o", "columns", "columns", "Other columns: overview, money, place", context="instances", footer=1),
+    Key("enter", "choose", "its log", "Show this cell's log", context="queue", footer=1),
+    Key("space", "pause", "pause", "Pause, or follow the tail again", context="log", footer=1),
+    Key("n", "alarm", "next alarm", "To the next line that is an alarm", context="log", footer=2, argument="1"),
+    Key("N", "alarm", "previous alarm", "To the alarm before", context="log", argument="-1"),
+    Key(
+        "right_square_bracket", "source", "next log", "The next log of this instance",
+        context="log", footer=3, show="]", argument="1",
+    ),
+    Key(
+        "left_square_bracket", "source", "previous log", "The log before",
+        context="log", show="[", argument="-1",
+    ),
+    Key("right,l", "shift", "right", "Scroll long lines to the right", context="log", show="→ l", argument="1"),
+    Key("left,h", "shift", "left", "Scroll back to the left", context="log", show="← h", argument="-1"),
+    Key("y", "copy", "copy", "Copy the lines on screen to the clipboard", context="log"),
+    Key("s", "save", "save", "Save the kept lines to a file here", context="log"),
+    Key("enter", "choose", "go there", "Show the finding's instance and log", context="findings", footer=1),
+    Key(
+        "a", "acknowledge", "acknowledge", "Hide this finding until it is another one",
+        context="findings", dangerous=True, footer=2,
+    ),
+    Key("right,l", "span", "longer", "A longer span of time", context="chart", show="→ l", footer=1, argument="1"),
+    Key("left,h", "span", "shorter", "A shorter span of time", context="chart", show="← h", footer=2, argument="-1"),
+    Key("down,j", "series", "next", "The next history", context="chart", show="↓ j", footer=3, argument="1"),
+    Key("up,k", "series", "previous", "The history before", context="chart", show="↑ k", footer=4, argument="-1"),
+    Key("escape", "close", "close", "Close this card", context="overlay", footer=1),
+    Key("q", "close", "close", "Close this card", context="overlay"),
+)  # fmt: skip
+
+SHOWN = {
+    "question_mark": "?", "slash": "/", "left_square_bracket": "[", "right_square_bracket": "]",
+    "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "ctrl+p": "^p", "ctrl+l": "^l",
+    "shift+tab": "⇧tab",
+}  # fmt: skip
+
+
+def keys_of(*contexts: str, dangerous: bool | None = None) -> list[Key]:
+    """The rows of these contexts; `dangerous` picks only the ones that act, or only the others."""
+    return [
+        key
+        for key in KEYS
+        if key.context in contexts and (dangerous is None or key.dangerous is dangerous)
+    ]
+
+
+def bindings(*contexts: str, dangerous: bool | None = None) -> list[Binding]:
+    """The rows as textual's bindings."""
+    return [
+        Binding(key.key, key.call, key.label, show=False, id=key.id)
+        for key in keys_of(*contexts, dangerous=dangerous)
+    ]
+
+
+def shown(key: Key, keymap: Mapping[str, str] | None = None) -> str:
+    """How a key is written on screen."""
+    if keymap and key.id in keymap:
+        return " ".join(SHOWN.get(part, part) for part in keymap[key.id].split(","))
+    return key.show or SHOWN.get(key.key, key.key)
+
+
+def footer_keys(contexts: Sequence[str], *, read_only: bool) -> list[Key]:
+    """The keys that matter here: those of the narrowest context first."""
+    found: list[Key] = []
+    for context in contexts:
+        rows = [key for key in keys_of(context) if key.footer]
+        found += sorted(rows, key=lambda key: key.footer)
+    return [key for key in found if not (read_only and key.dangerous)]
+
+
+def unsafe_keys(table: Iterable[Key] = KEYS) -> list[str]:
+    """Keys that a tmux user or a small keyboard cannot press; must be empty."""
+    bad = []
+    for row in table:
+        for key in row.key.split(","):
+            function = key.startswith("f") and key[1:].isdigit()
+            if key in ("ctrl+a", "ctrl+b") or function:
+                bad.append(f"{row.id}: {key}")
+    return bad
+
+
+def keys_markdown() -> str:
+    """The table for the README."""
+    rows = ["| key | where | does |", "|---|---|---|"]
+    for key in KEYS:
+        mark = " **(acts)**" if key.dangerous else ""
+        rows.append(f"| `{shown(key)}` | {CONTEXTS[key.context]} | {key.help}{mark} |")
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,96 @@
+"""Instances: one row per box, the one that needs a human most on top."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import BindingType
+from textual.message import Message
+from textual.widget import Widget
+
+from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.pane import Moment, Pane, more_below
+from gpu_tui.ui.text.fleet import SETS, columns, head, matches, need, row
+from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.widgets.rows import Rows
+
+
+class InstancesPane(Pane):
+    """The list that selects what the other panes show."""
+
+    NUMBER, NAME, TITLE, CONTEXT, FILTERS = 1, "instances", "Instances", "instances", True
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("instances")]
+
+    class Selected(Message):
+        """Another instance is selected."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+
+    class Opened(Message):
+        """Enter on an instance: show more of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wanted = ""
+        self._set = "overview"
+
+    def content(self) -> Iterable[Widget]:
+        """One list."""
+        yield Rows(id="instance-rows")
+
+    @property
+    def rows(self) -> Rows:
+        """The list."""
+        return self.query_one("#instance-rows", Rows)
+
+    def paint(self, moment: Moment) -> None:
+        """All rows that pass the filter."""
+        rows = self.rows
+        views = sorted(moment.fleet.instances, key=need)
+        kept = [view for view in views if matches(view, self._wanted)]
+        if not views:
+            hint = "no instances: write a fleet file with `gpu-tui init`, or name hosts: gpu-tui watch HOST"
+            rows.put(wrap(hint, rows.size.width, "muted"))
+            return
+        fitted = columns(rows.size.width, self._set)
+        if not kept:
+            rows.put([line((f"nothing matches {self._wanted}", "muted"))], head=head(fitted))
+        else:
+            rows.put([row(view, fitted) for view in kept], [v.name for v in kept], head(fitted))
+            if moment.selected is not None:
+                rows.point(moment.selected.name)
+        count = f"{len(kept)} of {len(views)}" if self._wanted else str(len(views))
+        self.entitle(
+            count if self._set == "overview" else f"{count} · {self._set}", more_below(rows.hidden)
+        )
+
+    def keep_only(self, wanted: str) -> None:
+        """Words that must be in name, platform, verdict or tags."""
+        self._wanted = wanted
+        if self.moment is not None:
+            self.show(self.moment)
+
+    def action_columns(self) -> None:
+        """The next set of columns."""
+        names = list(SETS)
+        self._set = names[(names.index(self._set) + 1) % len(names)]
+        if self.moment is not None:
+            self.show(self.moment)
+
+    def step(self, by: int) -> None:
+        """Select another instance from outside."""
+        self.rows.action_cursor_down() if by > 0 else self.rows.action_cursor_up()
+
+    @on(Rows.Chosen)
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.post_message(self.Opened())
+
+    @on(Rows.Moved)
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self.post_message(self.Selected(event.key))

@@ -1,0 +1,144 @@
+"""What every pane is: a titled box that is shown one moment at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Input
+
+from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.ui.safe import safe
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What all panes are painted from: the fleet, the selected instance, and the zone of wall times."""
+
+    fleet: FleetView
+    selected: InstanceView | None
+    zone: tzinfo | None = None
+
+
+class FilterBar(Input):
+    """One line to type a filter into; escape leaves it empty."""
+
+    DEFAULT_CSS = """
+    FilterBar, FilterBar:focus {
+        height: 1; border: none; padding: 0; background: $panel; display: none;
+    }
+    FilterBar.-open { display: block; }
+    """
+
+
+class Pane(Vertical):
+    """Subclasses say what they hold in `content` and paint a `Moment` in `paint`."""
+
+    NUMBER: ClassVar[int] = 0
+    NAME: ClassVar[str] = ""
+    TITLE: ClassVar[str] = ""
+    CONTEXT: ClassVar[str] = "list"
+    FILTERS: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        super().__init__(id=self.NAME)
+        self.moment: Moment | None = None
+        self._title = ""
+        self._subtitle = ""
+
+    def content(self) -> Iterable[Widget]:
+        """The widgets of this pane."""
+        raise NotImplementedError
+
+    def paint(self, moment: Moment) -> None:
+        """Bring the widgets to `moment`."""
+        raise NotImplementedError
+
+    def keep_only(self, wanted: str) -> None:
+        """Take another filter."""
+
+    def compose(self) -> ComposeResult:
+        """Content, and the filter where there is one."""
+        yield from self.content()
+        if self.FILTERS:
+            bar = FilterBar(placeholder="words, !without, tag:x, /regex/", select_on_focus=False)
+            bar.cursor_blink = False
+            yield bar
+
+    def show(self, moment: Moment) -> None:
+        """Paint `moment`, and remember it for the next change of size."""
+        self.moment = moment
+        if self.is_mounted and self.display and self.size.width:
+            self.paint(moment)
+
+    def on_mount(self) -> None:
+        """The number in the title is the key that leads here."""
+        self.entitle()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lines are made for one width: make them again."""
+        if self.moment is not None:
+            self.call_after_refresh(self.show, self.moment)
+
+    def entitle(self, more: str = "", below: str = "") -> None:
+        """Set the title behind the pane's own name, and the words on the lower edge."""
+        title = f"{self.NUMBER} {self.TITLE}{f' · {more}' if more else ''}"
+        if title != self._title:
+            self._title = title
+            self.border_title = Text(safe(title))
+        if below != self._subtitle:
+            self._subtitle = below
+            self.border_subtitle = Text(safe(below))
+
+    def focus_inside(self) -> None:
+        """Put the focus on what the keys are for."""
+        next(iter(self.query("Rows, LogView"))).focus()
+
+    # --- filter -------------------------------------------------------------------------------
+
+    def open_filter(self) -> bool:
+        """Show the filter bar; False where this pane has none."""
+        if not self.FILTERS:
+            return False
+        bar = self.query_one(FilterBar)
+        bar.add_class("-open")
+        bar.focus()
+        return True
+
+    def close_filter(self) -> bool:
+        """Empty and hide the filter bar; False where it was not open."""
+        if not self.FILTERS:
+            return False
+        bar = self.query_one(FilterBar)
+        if not bar.has_class("-open"):
+            return False
+        bar.value = ""
+        bar.remove_class("-open")
+        self.focus_inside()
+        return True
+
+    @on(Input.Changed)
+    def _filter_typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.keep_only(event.value)
+
+    @on(Input.Submitted)
+    def _filter_kept(self, event: Input.Submitted) -> None:
+        event.stop()
+        if not event.value:
+            self.close_filter()
+        self.focus_inside()
+
+
+def more_below(hidden: tuple[int, int]) -> str:
+    """Words for what is out of sight."""
+    above, below = hidden
+    words = [f"▲ {above}"] if above else []
+    return "  ".join([*words, f"▼ {below}"] if below else words)

@@ -1,0 +1,67 @@
+"""The one place that knows plotext: a series in, a chart as text out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from gpu_tui.ui.text.units import age
+
+Point = tuple[float, float | None]
+SMALLEST = (20, 5)
+
+
+def render_plot(
+    series: Sequence[Point], width: int, height: int, *, top: float | None = None
+) -> Text:
+    """A chart of `series` (epoch seconds, value), the newest point at the right edge.
+
+    Only finite values reach plotext; a gap or a value that is not finite breaks the line. `top` fixes
+    the upper limit (and 0 the lower one). Lines are joined by newlines.
+    """
+    runs = _runs(series)
+    if not runs or width < SMALLEST[0] or height < SMALLEST[1]:
+        return Text("no numbers to draw yet" if not runs else "too small for a chart", "muted")
+    import plotext  # type: ignore[import-untyped]  # heavy: loaded with the first chart
+
+    start, end = runs[0][0][0], series[-1][0]
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.plotsize(width, height)
+    for run in runs:
+        thin = _thin(run, width * 2)
+        plotext.plot([at - end for at, _ in thin], [value for _, value in thin], marker="braille")
+    plotext.xlim(min(start - end, -1.0), 0)
+    if top is not None:
+        plotext.ylim(0, top)
+    ticks = [(start - end) * part / 4 for part in (4, 3, 2, 1)]
+    plotext.xticks([*ticks, 0], [*(f"-{age(-tick)}" for tick in ticks), "now"])
+    plotext.xaxes(True, False)
+    plotext.yaxes(True, False)
+    return Text(plotext.uncolorize(plotext.build()).rstrip("\n"), "accent")
+
+
+def _runs(series: Sequence[Point]) -> list[list[tuple[float, float]]]:
+    """The stretches without a gap."""
+    runs: list[list[tuple[float, float]]] = [[]]
+    for at, value in series:
+        if value is not None and math.isfinite(value) and math.isfinite(at):
+            runs[-1].append((at, value))
+        elif runs[-1]:
+            runs.append([])
+    return [run for run in runs if run]
+
+
+def _thin(run: list[tuple[float, float]], most: int) -> list[tuple[float, float]]:
+    """At most about `most` points: the lowest and the highest of each stretch, in order."""
+    if len(run) <= most:
+        return run
+    size = math.ceil(len(run) / (most / 2))
+    thin: list[tuple[float, float]] = []
+    for start in range(0, len(run), size):
+        part = run[start : start + size]
+        ends = {min(part, key=lambda p: p[1]), max(part, key=lambda p: p[1])}
+        thin += sorted(ends)
+    return thin

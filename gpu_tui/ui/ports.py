@@ -1,0 +1,29 @@
+"""What the screen needs of the store. Reading it never blocks."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gpu_tui.core.logs import LogSource
+from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.views import FleetView
+
+
+class FleetStore(Protocol):
+    """The only thing that panes are painted from."""
+
+    def view(self, now: float) -> FleetView:
+        """Everything known at `now` (epoch seconds)."""
+        ...
+
+    def log(self, instance: str, source: LogSource) -> LogBuffer | None:
+        """The kept lines of one followed log; None where nothing follows it."""
+        ...
+
+    def drain(self) -> frozenset[str]:
+        """Names of what changed since the last drain; "" stands for the fleet as a whole."""
+        ...
+
+    def acknowledge(self, finding_id: str) -> None:
+        """Hide one finding until it is another one."""
+        ...

@@ -1,0 +1,73 @@
+"""What every card over the cockpit is: a covered screen with a title, lines, and a way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widget import Widget
+
+from gpu_tui.ui.keys import Key, bindings, footer_keys
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.safe import safe
+from gpu_tui.ui.text.help import footer
+from gpu_tui.ui.widgets.paint import OneLine
+from gpu_tui.ui.widgets.rows import Rows
+
+
+class Card(ModalScreen[str | None]):
+    """Covers the cockpit whole, for what lies under it is not painted meanwhile."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("overlay")]
+    CONTEXTS: ClassVar[Sequence[str]] = ("overlay",)
+    TITLE_WORDS: ClassVar[str] = ""
+    READ_ONLY: ClassVar[bool] = True
+
+    def __init__(self, moment: Moment) -> None:
+        super().__init__()
+        self.moment = moment
+
+    def content(self) -> Iterable[Widget]:
+        """The widgets of this card."""
+        yield Rows(id="card-rows")
+
+    def paint(self, moment: Moment) -> None:
+        """Bring the card to `moment`."""
+
+    def compose(self) -> ComposeResult:
+        """A frame around the content, keys below."""
+        with Vertical(id="card"):
+            yield from self.content()
+        yield OneLine(id="footer")
+
+    def on_mount(self) -> None:
+        """The frame's title."""
+        self.query_one("#card").border_title = Text(safe(self.title_words()))
+
+    def title_words(self) -> str:
+        """What stands in the frame."""
+        return self.TITLE_WORDS
+
+    def show(self, moment: Moment) -> None:
+        """One more moment."""
+        self.moment = moment
+        if self.is_mounted and self.size.width:
+            self.paint(moment)
+            self.query_one("#footer", OneLine).put(footer(self.footer_keys(), self.size.width))
+
+    def footer_keys(self) -> list[Key]:
+        """The keys that matter here."""
+        return footer_keys(self.CONTEXTS, read_only=self.READ_ONLY)
+
+    def on_resize(self) -> None:
+        """Lines are made for one width."""
+        self.call_after_refresh(lambda: self.show(self.moment))
+
+    def action_close(self) -> None:
+        """Back to the cockpit."""
+        self.dismiss(None)

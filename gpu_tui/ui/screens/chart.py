@@ -1,0 +1,81 @@
+"""Charts: the histories of one instance, with axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.plot import render_plot
+from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.widgets.rows import Rows
+
+SPANS: tuple[tuple[str, float | None], ...] = (
+    ("last 10 min", 600.0),
+    ("last hour", 3600.0),
+    ("since start", None),
+)
+SHARES = {"gpu": "GPU utilisation", "gpu_memory": "GPU memory", "memory": "memory of its limit"}
+
+
+class ChartScreen(Card):
+    """One history at a time; up and down for the others, left and right for the span."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("chart")]
+    CONTEXTS = ("chart", "overlay")
+
+    def __init__(self, moment: Moment) -> None:
+        super().__init__(moment)
+        self._span = 0
+        self._series = 0
+
+    def content(self) -> Iterable[Widget]:
+        """The chart is lines too; the keys move among charts, so it takes no focus."""
+        rows = Rows(id="chart-rows")
+        rows.can_focus = False
+        yield rows
+
+    def title_words(self) -> str:
+        """Whose histories."""
+        return f"Histories · {self.moment.selected.name if self.moment.selected else ''}"
+
+    def paint(self, moment: Moment) -> None:
+        """The chosen history over the chosen span."""
+        rows = self.query_one(Rows)
+        view = moment.selected
+        names = sorted(view.series) if view else []
+        if view is None or not names:
+            rows.put([line(("nothing was recorded of this instance yet", "muted"))])
+            return
+        name = names[self._series % len(names)]
+        word, seconds = SPANS[self._span]
+        points = view.series[name]
+        if seconds is not None:
+            points = tuple(p for p in points if p[0] >= moment.fleet.taken_at - seconds)
+        shares = name in SHARES
+        shown = [
+            (at, value * 100 if shares and value is not None else value) for at, value in points
+        ]
+        chart = render_plot(
+            shown, rows.size.width, rows.size.height - 2, top=100.0 if shares else None
+        )
+        head = line(
+            (SHARES.get(name, name), "strong"), (" in %" if shares else "", "muted"),
+            (f"   {word}", "accent"), (f"   {self._series % len(names) + 1} of {len(names)}", "faint"),
+        )  # fmt: skip
+        rows.put([head, line(), *(line(row) for row in chart.split("\n"))])
+
+    def action_span(self, way: str) -> None:
+        """A longer or shorter span."""
+        self._span = max(0, min(len(SPANS) - 1, self._span + int(way)))
+        self.show(self.moment)
+
+    def action_series(self, way: str) -> None:
+        """Another history."""
+        self._series += int(way)
+        self.show(self.moment)

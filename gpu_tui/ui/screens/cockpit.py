@@ -1,0 +1,354 @@
+"""The cockpit: five panes, a line above and a line below. Read-only unless it is an `ActingCockpit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container
+from textual.screen import Screen
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.ports import FleetControl, TeardownPort
+from gpu_tui.core.profile import Profile
+from gpu_tui.ui.keys import Key, bindings, footer_keys
+from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
+from gpu_tui.ui.panes.clocks import ClocksPane
+from gpu_tui.ui.panes.instances import InstancesPane
+from gpu_tui.ui.panes.log import LogPane
+from gpu_tui.ui.panes.pane import Moment, Pane
+from gpu_tui.ui.panes.queue import QueuePane
+from gpu_tui.ui.panes.vitals import VitalsPane
+from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.screens.chart import ChartScreen
+from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
+from gpu_tui.ui.screens.help import HelpScreen
+from gpu_tui.ui.screens.profile import ProfileScreen
+from gpu_tui.ui.screens.teardown import TeardownScreen
+from gpu_tui.ui.screens.verbs import VerbScreen
+from gpu_tui.ui.text.fleet import header
+from gpu_tui.ui.text.help import footer
+from gpu_tui.ui.widgets.paint import OneLine
+from gpu_tui.ui.widgets.tour import Tour
+
+INSTANCES_SHARE = 0.45  # of the body, at most, where two panes share one column
+
+
+class Cockpit(Screen[None]):
+    """Shows moments; changes nothing outside."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("cockpit", dangerous=False)]
+    READ_ONLY: ClassVar[bool] = True
+    AUTO_FOCUS = "#instance-rows"
+
+    def __init__(
+        self,
+        store: FleetStore,
+        control: FleetControl | None,
+        profiles: Mapping[str, Profile],
+        *,
+        badges: Sequence[str] = (),
+        keymap: Mapping[str, str] | None = None,
+        tour: bool = False,
+    ) -> None:
+        super().__init__()
+        self.store = store
+        self.selected: str | None = None
+        self._control = control
+        self._profiles = profiles
+        self._badges = badges
+        self._keymap = keymap or {}
+        self._tour = tour
+        self._front = "instances"
+        self._second = "log"
+        self._zoomed = False
+        self.moment: Moment | None = None
+
+    def compose(self) -> ComposeResult:
+        """Header, panes, tour, footer."""
+        yield OneLine(id="header")
+        with Container(id="body"):
+            yield InstancesPane()
+            yield ClocksPane()
+            yield VitalsPane()
+            yield QueuePane()
+            yield LogPane(self.store, self._control)
+        if self._tour:
+            yield Tour(self._point_at)
+        yield OneLine(id="footer")
+
+    # --- moments ------------------------------------------------------------------------------
+
+    def show(self, moment: Moment) -> None:
+        """Paint the panes that are in sight."""
+        self.moment = moment
+        if moment.selected is not None:
+            self.selected = moment.selected.name
+        if not self.is_mounted or not self.size.width:
+            return
+        width = self.size.width
+        self.query_one("#header", OneLine).put(
+            header(moment.fleet, width, self._badges, moment.zone)
+        )
+        for pane in self.query(Pane):
+            if pane.display:
+                pane.show(moment)
+        self._foot()
+
+    def _foot(self) -> None:
+        keys = self.footer_keys()
+        self.query_one("#footer", OneLine).put(footer(keys, self.size.width, self._keymap))
+
+    def footer_keys(self) -> list[Key]:
+        """The keys of the pane in front, then those of everywhere."""
+        contexts = (self.pane(self._front).CONTEXT, "cockpit")
+        return footer_keys(contexts, read_only=self.READ_ONLY)
+
+    def pane(self, name: str) -> Pane:
+        """The pane called `name`."""
+        return self.query_one(f"#{name}", Pane)
+
+    def _again(self) -> None:
+        """Another selection: paint at once, from the same fleet view."""
+        if self.moment is None:
+            return
+        fleet = self.moment.fleet
+        selected = next((view for view in fleet.instances if view.name == self.selected), None)
+        self.show(Moment(fleet, selected, self.moment.zone))
+
+    # --- layout -------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Another size may mean another layout."""
+        self.place_panes()
+
+    def place_panes(self) -> None:
+        """Show and hide panes for the present size, front and zoom."""
+        layout = layout_for(self.size.width, self.size.height)
+        names = panes_in(layout, self._front, self._second, zoomed=self._zoomed)
+        self.set_class(layout is Layout.WIDE and not self._zoomed, "-grid")
+        for name in PANES:
+            self.pane(name).display = name in names
+        instances = self.pane("instances")
+        if len(names) == 2:
+            count = len(self.moment.fleet.instances) if self.moment else 4
+            most = max(5, int((self.size.height - 2) * INSTANCES_SHARE))
+            instances.styles.height = min(count + 2, most)
+        else:
+            instances.styles.height = "1fr"
+        self.call_after_refresh(self._again)
+
+    def bring(self, name: str) -> None:
+        """Put the pane called `name` in front."""
+        self._front = name
+        if name != "instances":
+            self._second = name
+        self.place_panes()
+        self.pane(name).focus_inside()
+
+    @on(events.DescendantFocus)
+    def _focus_moved(self, event: events.DescendantFocus) -> None:
+        pane = next((node for node in event.widget.ancestors if isinstance(node, Pane)), None)
+        if pane is not None and self._front != pane.NAME:
+            self._front = pane.NAME
+            if pane.NAME != "instances":
+                self._second = pane.NAME
+            if self.moment is not None:
+                self._foot()
+
+    def _point_at(self, name: str) -> None:
+        """The tour shows a pane."""
+        if name in PANES:
+            self.bring(name)
+
+    def on_key(self, event: events.Key) -> None:
+        """While the tour runs, its keys are its own."""
+        tours = self.query(Tour)
+        if tours and tours.first().take(event.key):
+            event.stop()
+            event.prevent_default()
+
+    # --- keys ---------------------------------------------------------------------------------
+
+    def action_pane(self, name: str) -> None:
+        """Go to one pane."""
+        self.bring(name)
+
+    def action_next_pane(self) -> None:
+        """Go to the next pane."""
+        self.bring(PANES[(PANES.index(self._front) + 1) % len(PANES)])
+
+    def action_previous_pane(self) -> None:
+        """Go to the pane before."""
+        self.bring(PANES[(PANES.index(self._front) - 1) % len(PANES)])
+
+    def action_zoom(self) -> None:
+        """One pane alone, and back."""
+        self._zoomed = not self._zoomed
+        self.place_panes()
+
+    def action_back(self) -> None:
+        """Leave the filter, else the zoom."""
+        if self.pane(self._front).close_filter():
+            return
+        if self._zoomed:
+            self.action_zoom()
+
+    def action_filter(self) -> None:
+        """Filter the pane in front."""
+        if not self.pane(self._front).open_filter():
+            self.app.notify(f"nothing to filter in {self.pane(self._front).TITLE}", markup=False)
+
+    def action_step(self, by: str) -> None:
+        """Another instance, from any pane."""
+        self.query_one(InstancesPane).step(int(by))
+
+    def action_help(self) -> None:
+        """All keys."""
+        if self.moment is not None:
+            self.app.push_screen(HelpScreen(self.moment, read_only=self.READ_ONLY))
+
+    def action_findings(self) -> None:
+        """All findings."""
+        if self.moment is not None:
+            self.app.push_screen(FindingsScreen(self.moment), self._go_to)
+
+    def action_profile(self) -> None:
+        """The selected instance's platform."""
+        view = self.moment.selected if self.moment else None
+        if self.moment is None or view is None:
+            return
+        profile = view.profile or self._profiles.get(view.instance.platform)
+        if profile is None:
+            self.app.notify(f"no profile is known for {view.instance.platform}", markup=False)
+            return
+        self.app.push_screen(ProfileScreen(self.moment, profile))
+
+    def action_chart(self) -> None:
+        """The selected instance's histories."""
+        if self.moment is not None:
+            self.app.push_screen(ChartScreen(self.moment))
+
+    def action_reconnect(self) -> None:
+        """Try this box again now."""
+        if self.selected is not None and self._control is not None:
+            self._control.reconnect(self.selected)
+            self.app.notify(f"{self.selected}: trying again", markup=False)
+
+    def action_redraw(self) -> None:
+        """Draw the whole screen again."""
+        self.refresh(layout=True)
+
+    def action_palette(self) -> None:
+        """Every action by name."""
+        self.app.action_command_palette()
+
+    async def action_theme(self) -> None:
+        """Other colours."""
+        await self.app.run_action("app.next_theme")
+
+    async def action_quit(self) -> None:
+        """Leave."""
+        self.app.exit()
+
+    # --- what panes say -----------------------------------------------------------------------
+
+    def _go_to(self, finding_id: str | None) -> None:
+        """Show the instance and the log of a finding."""
+        fleet = self.moment.fleet if self.moment else None
+        found = next((f for f in (fleet.findings if fleet else ()) if f.id == finding_id), None)
+        if found is None or fleet is None:
+            return
+        self.select(found.instance)
+        if found.source.startswith("log:"):
+            view = next((v for v in fleet.instances if v.name == found.instance), None)
+            if view is not None:
+                path, _, number = found.source.removeprefix("log:").rpartition(":")
+                log = next((one for one in view.logs if one.source.path == path), None)
+                pane = self.query_one(LogPane)
+                self.bring("log")
+                if log is not None:
+                    pane.choose(view, log.source.cell)
+                    if number.isdigit() and log.first < int(number) <= log.end:
+                        pane.view.go_to(int(number) - 1)
+
+    def select(self, name: str) -> None:
+        """Show another instance in every pane."""
+        self.selected = name
+        self._again()
+
+    @on(InstancesPane.Selected)
+    def _selected(self, event: InstancesPane.Selected) -> None:
+        event.stop()
+        self.select(event.name)
+
+    @on(InstancesPane.Opened)
+    def _opened(self, event: InstancesPane.Opened) -> None:
+        event.stop()
+        self.bring("vitals")
+
+    @on(QueuePane.CellChosen)
+    def _cell_chosen(self, event: QueuePane.CellChosen) -> None:
+        event.stop()
+        if self.moment is not None and self.moment.selected is not None:
+            self.query_one(LogPane).choose(self.moment.selected, event.cell)
+            self.bring("log")
+
+
+class ActingCockpit(Cockpit):
+    """The same with what acts outside: acknowledging and teardown. A read-only cockpit has no such methods."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("cockpit", dangerous=True)]
+    READ_ONLY = False
+
+    def __init__(
+        self,
+        store: FleetStore,
+        control: FleetControl | None,
+        profiles: Mapping[str, Profile],
+        *,
+        teardown: TeardownPort | None,
+        clock: Clock,
+        badges: Sequence[str] = (),
+        keymap: Mapping[str, str] | None = None,
+        tour: bool = False,
+    ) -> None:
+        super().__init__(store, control, profiles, badges=badges, keymap=keymap, tour=tour)
+        self._teardown = teardown
+        self._clock = clock
+
+    def action_findings(self) -> None:
+        """All findings, which may be acknowledged."""
+        if self.moment is not None:
+            screen = ActingFindings(self.moment, self.store.acknowledge)
+            self.app.push_screen(screen, self._go_to)
+
+    def action_teardown(self) -> None:
+        """Choose a verb, then climb its ladder."""
+        view = self.moment.selected if self.moment else None
+        if self.moment is None or view is None:
+            return
+        port = self._teardown
+        if port is None or view.instance.read_only:
+            why = (
+                "is read-only in the fleet file"
+                if view.instance.read_only
+                else "cannot be torn down from here"
+            )
+            self.app.notify(f"{view.name} {why}", severity="warning", markup=False)
+            return
+        verbs = tuple(port.verbs(view.name))
+        if not verbs:
+            text = f"the profile {view.instance.platform} names no way to stop {view.name}; see p"
+            self.app.notify(text, severity="warning", markup=False)
+            return
+
+        def climb(verb: str | None) -> None:
+            if verb is not None and self.moment is not None:
+                ladder = port.open(view.name, verb)
+                self.app.push_screen(TeardownScreen(self.moment, view, ladder, self._clock))
+
+        self.app.push_screen(VerbScreen(self.moment, view, verbs), climb)

@@ -1,0 +1,73 @@
+"""Findings: all of them by severity, with evidence and remedy of the one under the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from textual import on
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text.findings import finding_detail, finding_row
+from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.widgets.rows import Rows
+
+
+class FindingsScreen(Card):
+    """Dismissed with the id of the finding to go to. Reads only."""
+
+    TITLE_WORDS = "Findings"
+    CONTEXTS = ("findings", "overlay")
+
+    def content(self) -> Iterable[Widget]:
+        """The list above, one finding whole below."""
+        yield Rows(id="finding-rows")
+        yield Rows(id="finding-detail")
+
+    def paint(self, moment: Moment) -> None:
+        """Worst first."""
+        rows = self.query_one("#finding-rows", Rows)
+        found = moment.fleet.findings
+        if not found:
+            rows.put([line(("✓ nothing to see: no findings", "level-ok"))])
+        else:
+            now, width = moment.fleet.taken_at, rows.size.width
+            rows.put([finding_row(f, now, width) for f in found], [f.id for f in found])
+        self._detail()
+
+    def _detail(self) -> None:
+        rows = self.query_one("#finding-rows", Rows)
+        detail = self.query_one("#finding-detail", Rows)
+        chosen = next((f for f in self.moment.fleet.findings if f.id == rows.key), None)
+        width = detail.size.width
+        detail.put(finding_detail(chosen, width, self.moment.zone) if chosen else [])
+
+    @on(Rows.Moved, "#finding-rows")
+    def _moved(self) -> None:
+        self._detail()
+
+    @on(Rows.Chosen, "#finding-rows")
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.dismiss(event.key)
+
+
+class ActingFindings(FindingsScreen):
+    """The same, where findings may be acknowledged."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("findings", dangerous=True)]
+    READ_ONLY = False
+
+    def __init__(self, moment: Moment, acknowledge: Callable[[str], None]) -> None:
+        super().__init__(moment)
+        self._acknowledge = acknowledge
+
+    def action_acknowledge(self) -> None:
+        """Hide the finding under the cursor until it is another one."""
+        key = self.query_one("#finding-rows", Rows).key
+        if key is not None:
+            self._acknowledge(key)

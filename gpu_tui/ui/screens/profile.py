@@ -1,0 +1,31 @@
+"""Profile card: everything known of one platform."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from gpu_tui.core.profile import Profile
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text.card import card
+from gpu_tui.ui.widgets.rows import Rows
+
+
+class ProfileScreen(Card):
+    """The facts, then the prose."""
+
+    def __init__(self, moment: Moment, profile: Profile) -> None:
+        super().__init__(moment)
+        self._profile = profile
+        self._made: tuple[int, list[Text]] = (0, [])
+
+    def title_words(self) -> str:
+        """The platform's name."""
+        return f"Platform · {self._profile.title}"
+
+    def paint(self, moment: Moment) -> None:
+        """Made once per width; the facts do not change while they are read."""
+        rows = self.query_one(Rows)
+        if self._made[0] != rows.size.width:
+            self._made = (rows.size.width, card(self._profile, rows.size.width))
+        rows.put(self._made[1])

@@ -1,0 +1,72 @@
+"""The first step of a teardown: which verb, and what it really does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual import on
+from textual.widget import Widget
+
+from gpu_tui.core.profile import Verb
+from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text.card import survival, verb_lines
+from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.widgets.rows import Rows
+
+KEEP = "."
+
+
+class VerbScreen(Card):
+    """Dismissed with the chosen verb, or None. The cursor starts on keeping everything."""
+
+    def __init__(self, moment: Moment, view: InstanceView, verbs: Sequence[Verb]) -> None:
+        super().__init__(moment)
+        self._view = view
+        self._verbs = verbs
+
+    def title_words(self) -> str:
+        """Which box."""
+        return f"Teardown · {self._view.name} on {self._view.instance.platform}"
+
+    def content(self) -> Iterable[Widget]:
+        """The verbs above, what the one under the cursor does below."""
+        yield Rows(id="verb-rows")
+        yield Rows(id="verb-detail")
+
+    def paint(self, moment: Moment) -> None:
+        """What this platform offers."""
+        rows = self.query_one("#verb-rows", Rows)
+        lines = [line(("Keep everything as it is", "safe"))]
+        lines += [verb_lines(verb, rows.size.width)[0] for verb in self._verbs]
+        rows.put(lines, [KEEP, *(verb.verb for verb in self._verbs)])
+        self._detail()
+
+    @on(Rows.Moved, "#verb-rows")
+    def _detail(self) -> None:
+        detail = self.query_one("#verb-detail", Rows)
+        key = self.query_one("#verb-rows", Rows).key
+        verb = next((verb for verb in self._verbs if verb.verb == key), None)
+        width = detail.size.width
+        lines = [line()]
+        if verb is None:
+            text = "Nothing happens on this page. Choosing a verb opens its ladder: first the evidence, then the question."
+            lines += wrap(text, width, "muted")
+        else:
+            if verb.note:
+                lines += [*wrap(verb.note, width, "text"), line()]
+            if verb.via == "console":
+                lines += wrap(
+                    "There is no call for this: the ladder ends with the steps to click.",
+                    width,
+                    "level-watch",
+                )
+        if self._view.profile and self._view.profile.storage:
+            lines += [line(), *survival(self._view.profile, width, verb)]
+        detail.put(lines)
+
+    @on(Rows.Chosen, "#verb-rows")
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.dismiss(None if event.key == KEEP else event.key)

@@ -1,0 +1,119 @@
+"""Pictures of the cockpit: scenes rendered without a terminal, as SVG and, where a converter is, PNG."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.scenes import NOW, PROFILES, SceneStore, ladder_ready, sweep
+from gpu_tui.ui.screens.teardown import TeardownScreen
+from gpu_tui.ui.scripted import ScriptedLadder
+from gpu_tui.ui.theme import CockpitTheme
+
+Steps = Callable[[Pilot[None], CockpitApp], Awaitable[None]]
+CONVERT_SECONDS = 60
+
+
+async def _nothing(pilot: Pilot[None], app: CockpitApp) -> None:
+    """The scene as it opens."""
+
+
+def _press(*keys: str) -> Steps:
+    async def steps(pilot: Pilot[None], app: CockpitApp) -> None:
+        await pilot.press(*keys)
+
+    return steps
+
+
+async def _teardown(pilot: Pilot[None], app: CockpitApp) -> None:
+    """The ladder, ready for its phrase."""
+    fleet = sweep().view(NOW)
+    view = fleet["autodl-1"]
+    ladder = ScriptedLadder([ladder_ready(ready_at=0.0, expires_at=1_000.0 + 272)])
+    screen = TeardownScreen(Moment(fleet, view, UTC), view, ladder, ManualClock(NOW))
+    await app.push_screen(screen)
+    await pilot.pause()
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """One picture: a scene, a theme, a size, and the keys that lead there."""
+
+    theme: str
+    size: tuple[int, int]
+    steps: Steps = _nothing
+    scene: Callable[[], SceneStore] = sweep
+
+
+SHOTS: Mapping[str, Shot] = {
+    "cockpit-night": Shot("night", (160, 46)),
+    "cockpit-day": Shot("day", (160, 46)),
+    "cockpit-80x24": Shot("night", (80, 24)),
+    "teardown": Shot("night", (110, 34), _teardown),
+    "findings": Shot("night", (120, 30), _press("f")),
+    "log-nan": Shot("night", (120, 30), _press("5", "z", "N", "N")),
+    "profile": Shot("night", (110, 40), _press("p")),
+    "chart": Shot("night", (110, 30), _press("c", "l")),
+    "help": Shot("night", (140, 46), _press("question_mark")),
+}
+
+
+def render(names: Iterable[str], out: Path, themes: Sequence[CockpitTheme]) -> list[Path]:
+    """Write each named shot into `out`; returns the files written, the PNG beside its SVG."""
+    return asyncio.run(_render(list(names), out, themes))
+
+
+async def _render(names: list[str], out: Path, themes: Sequence[CockpitTheme]) -> list[Path]:
+    out.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for name in names:
+        path = out / f"{name}.svg"
+        path.write_text(await picture(SHOTS[name], themes), "utf-8")
+        written.append(path)
+        png = to_png(path)
+        if png is not None:
+            written.append(png)
+    return written
+
+
+async def picture(shot: Shot, themes: Sequence[CockpitTheme]) -> str:
+    """One shot as SVG."""
+    app = CockpitApp(
+        shot.scene(), ManualClock(NOW), control=None, teardown=None, profiles=PROFILES,
+        themes=themes, theme=shot.theme, zone=UTC,
+    )  # fmt: skip
+    async with app.run_test(size=shot.size) as pilot:
+        await pilot.pause()
+        await shot.steps(pilot, app)
+        await pilot.pause()
+        return plain_svg(app.export_screenshot(title="gpu-tui"))
+
+
+def plain_svg(svg: str) -> str:
+    """The SVG without what converters stumble over: spaces stay, fonts are the ones installed."""
+    svg = svg.replace("&#160;", " ").replace("<text ", '<text xml:space="preserve" ')
+    return re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
+
+
+def to_png(svg: Path) -> Path | None:
+    """The picture as PNG through rsvg-convert; None where that is not installed or fails."""
+    tool = shutil.which("rsvg-convert")
+    if tool is None:
+        return None
+    png = svg.with_suffix(".png")
+    done = subprocess.run(
+        [tool, "--zoom", "1", "--output", str(png), str(svg)],
+        capture_output=True, timeout=CONVERT_SECONDS, check=False,
+    )  # fmt: skip
+    return png if done.returncode == 0 else None

@@ -1,0 +1,76 @@
+"""Findings as lines: what, where, how often, the evidence and the remedy."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+
+from rich.text import Text
+
+from gpu_tui.core.findings import Finding
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
+from gpu_tui.ui.text.marks import fit, line, wrap
+
+TITLE = 18
+
+
+def finding_row(finding: Finding, now: float, width: int) -> Text:
+    """One finding in one line."""
+    where = finding.cell or ""
+    times = f"×{finding.count}" if finding.count > 1 else ""
+    style = f"severity-{finding.severity}"
+    fixed = line(
+        fit(
+            line((f"{SEVERITY_GLYPH[finding.severity]} {finding.kind.replace('_', ' ')}", style)),
+            TITLE,
+        ),
+        " ",
+        ("▌", box_style(finding.instance)),
+        fit(line((finding.instance, "strong")), 12),
+        " ",
+        fit(line((where, "text")), 14),
+        " ",
+        fit(line((times, "muted")), 5, right=True),
+        " ",
+        fit(line((units.age(now - finding.last_seen), "muted")), 4, right=True),
+        "  ",
+    )
+    room = width - fixed.cell_len
+    return (
+        line(fixed, fit(line((finding.evidence, "muted")), room)) if room > 8 else fit(fixed, width)
+    )
+
+
+def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Text]:
+    """All of one finding: evidence, source, first and last seen, what to do."""
+    rows = [
+        line(
+            (
+                f"{finding.kind.replace('_', ' ')} on {finding.instance}",
+                f"severity-{finding.severity}",
+            )
+        )
+    ]
+    if finding.cell:
+        rows[0].append_text(line((f", cell {finding.cell}", "text")))
+    for label, text, style in (
+        ("evidence", finding.evidence, "strong"),
+        ("source", finding.source, "muted"),
+        ("seen", _seen(finding, zone), "muted"),
+        ("do", finding.remedy, "accent"),
+    ):
+        lines = wrap(text, width, style, indent=10)
+        if lines:
+            lines[0] = line(fit(line((label, "faint")), 10), lines[0][10:])
+        rows += lines
+    return rows
+
+
+def _seen(finding: Finding, zone: tzinfo | None) -> str:
+    first, last = _clock(finding.first_seen, zone), _clock(finding.last_seen, zone)
+    times = f", {finding.count} times" if finding.count > 1 else ""
+    return f"{first}{times}" if first == last else f"{first} to {last}{times}"
+
+
+def _clock(at: float, zone: tzinfo | None) -> str:
+    return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime("%d %b %H:%M:%S")

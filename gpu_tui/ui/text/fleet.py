@@ -1,0 +1,414 @@
+"""The fleet as rows: one line per instance, columns by width; and the one-line header."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from rich.text import Text
+
+from gpu_tui.core import metrics
+from gpu_tui.core.clocks import SEVERITY_RANK, earliest
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.levels import Level, level, share
+from gpu_tui.core.sample import STALE_AFTER_PERIODS, Freshness
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.views import FleetView, InstanceView, utilization
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, believed, fit, gauge, line
+
+# verdict -> (glyph, word, style, how much it needs a human: 0 is most)
+VERDICTS: dict[Verdict, tuple[str, str, str, int]] = {
+    Verdict.CRASHED: ("✗", "crashed", "level-act", 0),
+    Verdict.STALLED: ("■", "stalled", "level-act", 1),
+    Verdict.PREEMPTED: ("↯", "preempted", "level-act", 2),
+    Verdict.UNREACHABLE: ("⊘", "unreachable", "level-act", 3),
+    Verdict.FINISHED_BUT_HUNG: ("◆", "done, hung", "level-watch", 4),
+    Verdict.CANNOT_TELL: ("?", "cannot tell", "unknown", 5),
+    Verdict.FINISHED: ("✓", "finished", "accent", 6),
+    Verdict.IDLE: ("○", "idle", "level-watch", 7),
+    Verdict.RUNNING: ("●", "running", "level-ok", 8),
+    Verdict.OFF: ("◌", "off", "muted", 9),
+}
+SEVERITY_GLYPH = {
+    Severity.FATAL: "✗",
+    Severity.SERIOUS: "▲",
+    Severity.WARN: "△",
+    Severity.NONE: " ",
+}
+
+
+def need(view: InstanceView) -> tuple[int, int, int, float, str]:
+    """Sort key: who needs a human most comes first; a due clock counts like a serious finding."""
+    clock = earliest(view.clocks)
+    fires = clock.earliest_fires_at if clock else None
+    rank = view.worst.rank
+    if clock is not None and clock.due(view.taken_at):
+        rank = min(rank, Severity.SERIOUS.rank)
+    alarms = sum(finding.severity.rank <= Severity.SERIOUS.rank for finding in view.findings)
+    return (
+        rank,
+        -alarms,
+        VERDICTS[view.verdict][3],
+        fires if fires is not None else float("inf"),
+        view.name,
+    )
+
+
+def box_style(name: str) -> str:
+    """The colour of one box, the same in every pane and every session."""
+    return f"box-{hashlib.sha256(name.encode()).digest()[0] % 6 + 1}"
+
+
+def verdict(view: InstanceView) -> Text:
+    """Glyph and word."""
+    glyph, word, style, _ = VERDICTS[view.verdict]
+    return line((f"{glyph} {word}", style))
+
+
+# --- one cell each ----------------------------------------------------------------------------
+
+
+def _name(view: InstanceView, width: int) -> Text:
+    return line((view.name, "strong"))
+
+
+def _verdict(view: InstanceView, width: int) -> Text:
+    return verdict(view)
+
+
+def _gpu(view: InstanceView, width: int) -> Text:
+    track = view.track(metrics.GPUS)
+    table = track.value
+    if table and table.error:
+        word = {"no-device": "no GPU", "no-driver": "no drv", "hung": "hung", "lost": "lost"}
+        style = "absent" if table.error.kind == "no-device" else "level-act"
+        text = line((word.get(table.error.kind, "error"), style))
+        return believed(text, view.freshness(metrics.GPUS))
+    return gauge(utilization(table), Level.OK, view.freshness(metrics.GPUS), width - 5)
+
+
+def _vram(view: InstanceView, width: int) -> Text:
+    table = view.track(metrics.GPUS).value
+    shares = [
+        used
+        for gpu in (table.gpus if table else ())
+        if (used := share(gpu.memory_used, gpu.memory_total)) is not None
+    ]
+    worst = max(shares, default=None)
+    return gauge(worst, level("gpu_memory", worst), view.freshness(metrics.GPUS), width - 5)
+
+
+def _memory(view: InstanceView, width: int) -> Text:
+    memory = view.track(metrics.MEMORY).value
+    used = share(memory.used, memory.limit) if memory else None
+    return gauge(used, level("memory", used), view.freshness(metrics.MEMORY))
+
+
+def _mounts(view: InstanceView, axis: str) -> Text:
+    shares = []
+    for mount in view.track(metrics.MOUNTS).value or ():
+        pair = (
+            (mount.bytes_used, mount.bytes_total)
+            if axis == "bytes"
+            else (mount.inodes_used, mount.inodes_total)
+        )
+        if (used := share(*pair)) is not None:
+            shares.append(used)
+    worst = max(shares, default=None)
+    return gauge(worst, level(axis, worst), view.freshness(metrics.MOUNTS))
+
+
+def _bytes(view: InstanceView, width: int) -> Text:
+    return _mounts(view, "bytes")
+
+
+def _inodes(view: InstanceView, width: int) -> Text:
+    return _mounts(view, "inodes")
+
+
+def _cell(view: InstanceView, width: int) -> Text:
+    cell = view.queue.running
+    if cell is None:
+        if not view.queue.cells:
+            return line((ABSENT, "absent"))
+        total = len(view.queue.cells)
+        ended = sum(cell.finished_at is not None for cell in view.queue.cells)
+        return line((f"{ended}/{total} cells ended", "muted"))
+    if cell.epoch is not None and cell.epochs:
+        progress = f"{cell.epoch}/{cell.epochs}"
+    else:
+        progress = f"{cell.index}/{len(view.queue.cells)}"
+    stale = not view.link.live
+    style = "stale" if stale else "text"
+    room = width - len(progress) - 1
+    if cell.share is not None and room >= 14 and not stale:
+        graph = line(" ", bar(cell.share, 6, "accent"))
+        return line((progress, "strong"), graph, " ", (cell.name, style))
+    return line((progress, style if stale else "strong"), " ", (cell.name, style))
+
+
+def _clock(view: InstanceView, width: int) -> Text:
+    clock = earliest(view.clocks)
+    if clock is None or clock.earliest_fires_at is None:
+        return line((ABSENT, "absent"))
+    left = clock.earliest_fires_at - view.taken_at
+    text = units.countdown(left)
+    bound = "" if clock.fires_at is not None else "≥"
+    style = clock_style(clock.severity, due=clock.due(view.taken_at))
+    return line((bound + text, style))
+
+
+def _age(view: InstanceView, width: int) -> Text:
+    seen = view.last_contact
+    if seen is None:
+        return line((UNKNOWN, "unknown"))
+    seconds = view.taken_at - seen
+    late = seconds > STALE_AFTER_PERIODS * max(1.0, view.instance.poll)
+    return line((units.age(seconds), "stale" if late else "muted"))
+
+
+def _price(view: InstanceView, width: int) -> Text:
+    cost = view.cost
+    if cost.per_hour is None:
+        return line((UNKNOWN, "unknown"))
+    return line((units.money(cost.per_hour, cost.currency), "money"))
+
+
+def _spent(view: InstanceView, width: int) -> Text:
+    cost = view.cost
+    if cost.spent is None:
+        return line((UNKNOWN, "unknown"))
+    return line((units.money(cost.spent, cost.currency), "money"))
+
+
+def _platform(view: InstanceView, width: int) -> Text:
+    return line((view.instance.platform, "muted"))
+
+
+def _uptime(view: InstanceView, width: int) -> Text:
+    if view.uptime is None:
+        return line((UNKNOWN, "unknown"))
+    return believed(
+        line((units.span(view.uptime), "muted")),
+        view.track(metrics.HOST).freshness(view.taken_at, live=view.link.live),
+    )
+
+
+def _tags(view: InstanceView, width: int) -> Text:
+    return line((" ".join(view.instance.tags) or ABSENT, "muted"))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its title, its width (a floor where it grows), its painter."""
+
+    key: str
+    title: str
+    width: int
+    paint: Callable[[InstanceView, int], Text]
+    right: bool = False
+    grows: bool = False
+
+
+COLUMNS: dict[str, Column] = {
+    column.key: column
+    for column in (
+        Column("name", "instance", 12, _name),
+        Column("verdict", "verdict", 13, _verdict),
+        Column("gpu", "gpu", 4, _gpu, right=True),
+        Column("gpu+", "gpu util", 11, _gpu, right=False),
+        Column("vram", "vram", 4, _vram, right=True),
+        Column("vram+", "vram", 11, _vram, right=False),
+        Column("mem", "mem", 4, _memory, right=True),
+        Column("disk", "disk", 4, _bytes, right=True),
+        Column("ino", "inod", 4, _inodes, right=True),
+        Column("cell", "cell", 11, _cell, grows=True),
+        Column("clock", "clock", 9, _clock, right=True),
+        Column("age", "age", 4, _age, right=True),
+        Column("price", "per h", 6, _price, right=True),
+        Column("spent", "spent", 8, _spent, right=True),
+        Column("platform", "platform", 11, _platform),
+        Column("up", "up", 7, _uptime, right=True),
+        Column("tags", "tags", 12, _tags),
+    )
+}
+# What is dropped last comes first; the order on screen is that of ORDER.
+SETS: dict[str, tuple[str, ...]] = {
+    "overview": (
+        "name", "verdict", "gpu", "age", "disk", "ino", "cell", "clock", "mem", "vram",
+        "gpu+", "vram+", "price", "platform", "up",
+    ),
+    "money": ("name", "verdict", "price", "spent", "clock", "up", "age", "cell", "platform"),
+    "place": ("name", "verdict", "platform", "tags", "age", "up", "cell", "price"),
+}  # fmt: skip
+ORDER = (
+    "name", "platform", "verdict", "gpu", "gpu+", "vram", "vram+", "mem", "disk", "ino", "tags",
+    "cell", "price", "spent", "up", "clock", "age",
+)  # fmt: skip
+MEASURED = frozenset(
+    {"gpu", "gpu+", "vram", "vram+", "mem", "disk", "ino"}
+)  # nothing to measure while off
+ROOMY = 14  # spare cells that the growing column takes before the name may grow
+EDGE = 2  # the mark of the worst finding, and a space
+
+
+def columns(width: int, chosen: str = "overview") -> list[tuple[Column, int]]:
+    """The columns that fit into `width` cells with their widths, in screen order."""
+    kept: dict[str, Column] = {}
+    used = EDGE
+    for key in SETS[chosen]:
+        column = COLUMNS[key]
+        narrow = kept.get(key.rstrip("+")) if key.endswith("+") else None
+        extra = column.width - narrow.width if narrow else column.width + 1
+        room = width - (ROOMY if key.endswith("+") and "cell" in kept else 0)
+        if used + extra > room and key not in ("name", "verdict"):
+            continue
+        if narrow:
+            del kept[narrow.key]
+        kept[key] = column
+        used += extra
+    spare = max(0, width - used)
+    rows = []
+    for key in ORDER:
+        if key not in kept:
+            continue
+        column = kept[key]
+        grow = 0
+        if key == "name" and spare > ROOMY:
+            grow = min(spare - ROOMY, 6)
+            spare -= grow
+        rows.append((column, column.width + grow))
+    return [(column, w + (spare if column.grows else 0)) for column, w in rows]
+
+
+def head(fitted: Sequence[tuple[Column, int]]) -> Text:
+    """The titles above the rows."""
+    text = line(" " * EDGE)
+    for column, width in fitted:
+        text.append_text(fit(line((column.title, "faint")), width, right=column.right))
+        text.append(" ")
+    return text
+
+
+def row(view: InstanceView, fitted: Sequence[tuple[Column, int]]) -> Text:
+    """One instance."""
+    worst = view.worst
+    text = line((SEVERITY_GLYPH[worst], f"severity-{worst}"), (" ", "text"))
+    off = view.verdict is Verdict.OFF
+    for column, width in fitted:
+        blank = off and column.key in MEASURED
+        piece = line((ABSENT, "absent")) if blank else column.paint(view, width)
+        right = column.right or (blank and column.key.endswith("+"))
+        text.append_text(fit(piece, min(width, 4) if blank else width, right=right))
+        text.append(" " * (width - 3) if blank and width > 4 else " ")
+    return text
+
+
+def matches(view: InstanceView, wanted: str) -> bool:
+    """True where every word of `wanted` is in the name, platform, verdict or tags (`tag:x` only there)."""
+    hay = f"{view.name} {view.instance.platform} {view.verdict}".casefold()
+    tags = {tag.casefold() for tag in view.instance.tags}
+    for word in wanted.casefold().split():
+        if word.startswith("tag:"):
+            if word[4:] not in tags:
+                return False
+        elif word not in hay and word not in tags:
+            return False
+    return True
+
+
+def clock_style(severity: str, *, due: bool) -> str:
+    """How loud a clock is."""
+    if due:
+        return "level-act" if SEVERITY_RANK.get(severity, 9) <= 1 else "level-watch"
+    return "level-watch" if SEVERITY_RANK.get(severity, 9) == 0 else "muted"
+
+
+# --- header -----------------------------------------------------------------------------------
+
+
+def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
+    """How many boxes are live, stale, unreachable, and off."""
+    live = stale = lost = off = 0
+    for view in fleet.instances:
+        if view.verdict is Verdict.OFF:
+            off += 1
+        elif not view.link.live:
+            lost += 1
+        elif view.freshness(metrics.GPUS) is Freshness.STALE or view.last_contact is None:
+            stale += 1
+        else:
+            live += 1
+    return live, stale, lost, off
+
+
+def burn(fleet: FleetView) -> tuple[str, str]:
+    """Money per hour and spent so far, per currency; `+2?` counts the boxes without a price."""
+    rates: dict[str, float] = {}
+    spent: dict[str, float] = {}
+    unpriced = 0
+    for view in fleet.instances:
+        cost = view.cost
+        if cost.per_hour is None:
+            unpriced += 1
+            continue
+        unit = cost.currency or ""
+        rates[unit] = rates.get(unit, 0.0) + cost.per_hour
+        if cost.spent is not None:
+            spent[unit] = spent.get(unit, 0.0) + cost.spent
+    per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
+    so_far = " + ".join(units.money(amount, unit) for unit, amount in spent.items())
+    more = f" +{unpriced}?" if unpriced else ""
+    return (f"{per_hour}/h{more}" if per_hour else ""), so_far
+
+
+def header(fleet: FleetView, width: int, badges: Sequence[str], zone: tzinfo | None) -> Text:
+    """The one line on top; the least important pieces leave first when it is narrow."""
+    left = line((" gpu-tui ", "brand"), " ")
+    for badge in badges:
+        left.append_text(line((f" {badge} ", "badge"), " "))
+    live, stale, lost, off = pulse(fleet)
+    links = line((f"● {live} live", "level-ok"))
+    for number, glyph, word, style in (
+        (stale, "◐", "stale", "stale"),
+        (lost, "⊘", "unreachable", "level-act"),
+        (off, "◌", "off", "muted"),
+    ):
+        if number:
+            links.append_text(line("  ", (f"{glyph} {number} {word}", style)))
+    counts = line()
+    for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
+        number = sum(finding.severity is severity for finding in fleet.findings)
+        if number:
+            glyph = SEVERITY_GLYPH[severity]
+            counts.append_text(line((f"{glyph} {number} {severity}  ", f"severity-{severity}")))
+    if not counts.plain:
+        counts = line(("✓ no findings  ", "level-ok"))
+    rate, spent = burn(fleet)
+    moment = datetime.fromtimestamp(fleet.taken_at, UTC).astimezone(zone).strftime("%H:%M:%S")
+    sweep = line((fleet.sweep or "no sweep", "strong"), "  ")
+    pieces: list[tuple[int, Text]] = [
+        (1, links), (0, line("   ")), (0, counts), (3, sweep),
+    ]  # fmt: skip
+    right: list[tuple[int, Text]] = [
+        (2, line((rate, "money"), "  ")) if rate else (9, line()),
+        (4, line((f"{spent} spent", "money"), "  ")) if spent else (9, line()),
+        (1, line((moment, "muted"), " ")),
+    ]
+    keep = 4
+    while keep >= 0:
+        body = line(left)
+        for rank, piece in (pieces[3], *pieces[:3]):
+            if rank <= keep:
+                body.append_text(piece)
+        tail = line(*(piece for rank, piece in right if rank <= keep))
+        room = width - body.cell_len - tail.cell_len
+        if room >= 0 or keep == 0:
+            break
+        keep -= 1
+    if room < 0:
+        return fit(body, width)
+    return line(body, " " * room, tail)

@@ -1,0 +1,65 @@
+"""The keys as lines: the whole table, and the one line at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.text import Text
+
+from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, shown
+from gpu_tui.ui.text.marks import fit, line
+
+KEY_CELLS = 10
+
+
+def footer(keys: Sequence[Key], width: int, keymap: Mapping[str, str] | None = None) -> Text:
+    """As many keys as fit, most useful first."""
+    text = line(" ")
+    for key in keys:
+        style = "danger" if key.dangerous else "key"
+        piece = line((shown(key, keymap), style), " ", (key.label, "muted"), "   ")
+        if text.cell_len + piece.cell_len > width:
+            break
+        text.append_text(piece)
+    return text
+
+
+def help_lines(
+    width: int, *, read_only: bool, keymap: Mapping[str, str] | None = None
+) -> list[Text]:
+    """Every key, grouped by where it works; in two columns where there is room."""
+    blocks: list[list[Text]] = []
+    for context, where in CONTEXTS.items():
+        rows = [line((where, "heading"))]
+        for key in KEYS:
+            if key.context != context or (read_only and key.dangerous):
+                continue
+            mark = line(("! ", "danger")) if key.dangerous else line("  ")
+            rows.append(
+                line(mark, fit(line((shown(key, keymap), "key")), KEY_CELLS), (key.help, "text"))
+            )
+        blocks.append([*rows, line()])
+    if width < 130:
+        return [row for block in blocks for row in block] + _legend()
+    left = blocks[0]
+    right = [row for block in blocks[1:] for row in block]
+    half = width // 2
+    tall = max(len(left), len(right))
+    pad = line()
+    return [
+        line(fit(left[n] if n < len(left) else pad, half), right[n] if n < len(right) else pad)
+        for n in range(tall)
+    ] + _legend()
+
+
+def _legend() -> list[Text]:
+    """The signs that numbers wear."""
+    return [
+        line(("how far a number may be believed", "heading")),
+        line("  ", ("97%", "level-ok"), "  read just now"),
+        line("  ", ("~97%", "stale"), " read some time ago, or the link is down"),
+        line("  ", ("–", "absent"), "    the box has no such thing"),
+        line("  ", ("?", "unknown"), "    never read, or the probe hangs: unknown, and not zero"),
+        line(),
+        line(("! ", "danger"), "acts outside gpu-tui; not there with --read-only"),
+    ]

@@ -1,0 +1,129 @@
+"""Small drawings made of characters: bars, sparklines, and the four ways a value may be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from gpu_tui.core.levels import Level
+from gpu_tui.core.sample import Freshness
+from gpu_tui.ui.safe import safe
+from gpu_tui.ui.text.units import percent
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+Piece = str | Text | tuple[str, str]
+ABSENT, UNKNOWN, STALE = "–", "?", "~"
+
+
+def line(*pieces: Piece) -> Text:
+    """One line of pieces; a string is text and never markup."""
+    text = Text(no_wrap=True, end="")
+    for piece in pieces:
+        if isinstance(piece, Text):
+            text.append_text(piece)
+        elif isinstance(piece, str):
+            text.append(safe(piece))
+        else:
+            text.append(safe(piece[0]), piece[1])
+    return text
+
+
+def fit(text: Text, width: int, *, right: bool = False) -> Text:
+    """`text` in exactly `width` cells, cut with an ellipsis, padded on the other side."""
+    out = text.copy()
+    out.truncate(width, overflow="ellipsis")
+    pad = width - cell_len(out.plain)
+    if pad > 0:
+        out.pad_left(pad) if right else out.pad_right(pad)
+    return out
+
+
+def wrap(text: str, width: int, style: str, *, indent: int = 0) -> list[Text]:
+    """`text` broken at spaces into lines of `width` cells, each indented."""
+    room = max(8, width - indent)
+    rows: list[str] = []
+    row = ""
+    for word in safe(text).split():
+        for part in _chop(word, room):
+            joined = f"{row} {part}" if row else part
+            if cell_len(joined) <= room:
+                row = joined
+            else:
+                rows.append(row)
+                row = part
+    rows.append(row)
+    return [line(" " * indent, (row, style)) for row in rows if row]
+
+
+def _chop(word: str, room: int) -> Iterable[str]:
+    """A word in pieces that fit; most words are one piece. Chinese text breaks anywhere."""
+    if cell_len(word) <= room:
+        return [word]
+    parts, part = [], ""
+    for char in word:
+        if cell_len(part) + cell_len(char) > room:
+            parts.append(part)
+            part = ""
+        part += char
+    return [*parts, part]
+
+
+def bar(share: float, width: int, style: str) -> Text:
+    """A thin bar `width` cells long, half a cell fine; a used share is never drawn as nothing."""
+    halves = round(min(1.0, max(0.0, share)) * width * 2)
+    if share > 0:
+        halves = max(1, halves)
+    full, half = divmod(halves, 2)
+    rest = width - full - half
+    return line(("━" * full + "╸" * half, style), ("─" * rest, "track"))
+
+
+def spark(values: Sequence[float | None], width: int, style: str, top: float | None = None) -> Text:
+    """The newest `width` values as blocks from 0 to `top` (default: the span of the values).
+
+    A gap is a dot on the baseline, so that it is never taken for a zero.
+    """
+    shown = list(values[-width:])
+    known = [value for value in shown if value is not None]
+    if not known:
+        return line(("·" * min(width, len(shown)), "faint"))
+    low, high = (0.0, top) if top is not None else (min(known), max(known))
+    room = (high - low) or 1.0
+    text = line()
+    for value in shown:
+        if value is None:
+            text.append("·", "faint")
+        else:
+            step = int((min(high, max(low, value)) - low) / room * (len(BLOCKS) - 1) + 0.5)
+            text.append(BLOCKS[step], style)
+    return text
+
+
+def level_style(level: Level) -> str:
+    """The style of a level."""
+    return f"level-{level}"
+
+
+def believed(text: Text | None, freshness: Freshness) -> Text:
+    """A value with what is known of its truth: plain, `~` and dim, `–`, or `?`; never a zero."""
+    if freshness is Freshness.UNKNOWN:
+        return line((UNKNOWN, "unknown"))
+    if freshness is Freshness.ABSENT or text is None:
+        return line((ABSENT, "absent"))
+    if freshness is Freshness.STALE:
+        return line((STALE + text.plain, "stale"))
+    return text
+
+
+def gauge(share: float | None, level: Level, freshness: Freshness, width: int = 0) -> Text:
+    """A share as `93%`, followed by a bar of `width` cells where there is room for one."""
+    value = None if share is None else line((percent(share), level_style(level)))
+    shown = fit(believed(value, freshness), 4, right=True)
+    if not width:
+        return shown
+    if share is None or freshness in (Freshness.ABSENT, Freshness.UNKNOWN):
+        return line(shown, " " * (width + 1))
+    style = "stale" if freshness is Freshness.STALE else level_style(level)
+    return line(shown, " ", bar(share, width, style))

@@ -1,0 +1,166 @@
+"""The queue of one instance as rows: what the plan says, and what became of each cell."""
+
+from __future__ import annotations
+
+import math
+
+from rich.text import Text
+
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, spark
+
+STATES: dict[CellState, tuple[str, str, str]] = {
+    CellState.PENDING: ("·", "pending", "muted"),
+    CellState.RUNNING: ("●", "running", "level-ok"),
+    CellState.FINISHED: ("✓", "finished", "accent"),
+    CellState.SYNC_FAILED: ("✗", "sync failed", "level-act"),
+    CellState.FAILED: ("✗", "failed", "level-act"),
+    CellState.SUSPICIOUS: ("▲", "suspicious", "level-watch"),
+    CellState.SKIPPED: ("–", "skipped", "muted"),
+    CellState.CANNOT_TELL: ("?", "cannot tell", "unknown"),
+}
+NARROW = 74  # below this the state is its sign alone
+
+
+def queue_head(width: int) -> Text:
+    """The titles above the cells."""
+    state, name, graph = _widths(width)
+    text = line(("  # ", "faint"))
+    for title, cells, right in (
+        ("state" if state > 1 else "", state, False), ("cell", name, False), ("epoch", 7, True),
+        ("loss", 8, True), ("history", graph, False), ("took", 7, True), ("left", 7, True),
+        ("exit", 4, True),
+    ):  # fmt: skip
+        if cells:
+            text.append_text(fit(line((title, "faint")), cells, right=right))
+            text.append(" ")
+    return text
+
+
+def _widths(width: int) -> tuple[int, int, int]:
+    """Cells for the state, the name and the loss history."""
+    state = 13 if width >= NARROW else 1
+    spare = width - (4 + state + 1 + 1 + 8 + 9 + 8 + 8 + 4)
+    name = max(6, min(22, spare))
+    graph = min(24, spare - name - 1)
+    return state, name, graph if graph >= 6 else 0
+
+
+def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
+    """One cell."""
+    state, name, graph = _widths(width)
+    glyph, word, style = STATES[cell.state]
+    stale = not view.link.live
+    tone = "stale" if stale else "text"
+    tint = "stale" if stale and cell is view.queue.running else style
+    text = line(
+        (f"{cell.index:>3} ", "faint"),
+        fit(line((glyph if state == 1 else f"{glyph} {word}", tint)), state),
+        " ",
+        fit(line((cell.name, "strong" if cell.state is CellState.RUNNING else tone)), name),
+        " ",
+        fit(_progress(cell), 7, right=True),
+        " ",
+        fit(_loss(cell), 8, right=True),
+        " ",
+    )
+    if graph:
+        values = [value for _, value in view.series.get(f"loss:{cell.name}", ())]
+        text.append_text(fit(spark(values, graph, "accent") if values else line(), graph))
+        text.append(" ")
+    for part in (_took(cell), _left(cell)):
+        text.append_text(fit(part, 7, right=True))
+        text.append(" ")
+    text.append_text(fit(_exit(cell), 4, right=True))
+    return text
+
+
+def _progress(cell: Cell) -> Text:
+    if cell.state is CellState.PENDING:
+        return line((ABSENT, "absent"))
+    if cell.epoch is not None:
+        return line((f"{cell.epoch}/{cell.epochs or UNKNOWN}", "text"))
+    if cell.step is not None:
+        return line(
+            (
+                f"{units.count(cell.step)}/{units.count(cell.steps)}"
+                if cell.steps
+                else f"{cell.step}",
+                "text",
+            )
+        )
+    return line((UNKNOWN, "unknown")) if cell.started_at else line((ABSENT, "absent"))
+
+
+def _loss(cell: Cell) -> Text:
+    if cell.loss is None:
+        return line((ABSENT, "absent"))
+    style = "text" if math.isfinite(cell.loss) else "level-act"
+    return line((units.number(cell.loss), style))
+
+
+def _took(cell: Cell) -> Text:
+    if cell.duration_seconds is None:
+        unknown = cell.state is CellState.CANNOT_TELL
+        return line((UNKNOWN, "unknown")) if unknown else line((ABSENT, "absent"))
+    return line((units.span(cell.duration_seconds), "muted"))
+
+
+def _left(cell: Cell) -> Text:
+    if cell.eta_seconds is None:
+        running = cell.state in (CellState.RUNNING, CellState.CANNOT_TELL)
+        return line((UNKNOWN, "unknown")) if running else line((ABSENT, "absent"))
+    return line((units.span(cell.eta_seconds), "text"))
+
+
+def _exit(cell: Cell) -> Text:
+    if cell.exit_code is None:
+        return line((ABSENT, "absent"))
+    return line((str(cell.exit_code), "muted" if cell.exit_code == 0 else "level-act"))
+
+
+def totals(view: InstanceView, width: int) -> list[Text]:
+    """The sums under the cells: done and failed, time and money so far and to the end."""
+    queue = view.queue
+    if not queue.cells:
+        return []
+    total = queue.total or len(queue.cells)
+    done = queue.count(CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
+    failed = queue.count(CellState.FAILED, CellState.SYNC_FAILED)
+    text = line(
+        bar(done / total if total else 0.0, 12, "accent"),
+        (f"  {done}/{total} ended", "strong"),
+    )
+    if failed:
+        text.append_text(line((f"  {failed} failed", "level-act")))
+    if odd := queue.count(CellState.SUSPICIOUS):
+        text.append_text(line((f"  {odd} suspicious", "level-watch")))
+    if queue.claimed_done:
+        text.append_text(line(("  the log says: done", "muted")))
+    elif queue.eta_seconds is not None:
+        text.append_text(line(("  left ", "muted"), (units.span(queue.eta_seconds), "text")))
+    else:
+        text.append_text(line(("  left ", "muted"), (UNKNOWN, "unknown")))
+    cost = view.cost
+    money = line()
+    if cost.spent is not None:
+        money.append_text(
+            line(("  spent ", "muted"), (units.money(cost.spent, cost.currency), "money"))
+        )
+    if cost.per_hour and queue.eta_seconds:
+        rest = cost.per_hour * queue.eta_seconds / 3600
+        money.append_text(
+            line(("  to the end ", "muted"), (f"~{units.money(rest, cost.currency)}", "money"))
+        )
+    return [line(text, money)] if text.cell_len + money.cell_len <= width else [text, money]
+
+
+def queue_note(view: InstanceView) -> Text:
+    """Why there is no queue to show."""
+    if view.queue.refused:
+        return line((f"the wrapper refused to start: {view.queue.refused}", "level-act"))
+    if view.instance.queue.file is None and view.instance.scheduler is None:
+        return line(("no queue file is named for this instance in the fleet file", "absent"))
+    return line((f"{UNKNOWN} the queue file was not read yet", "unknown"))

@@ -1,0 +1,291 @@
+"""One instance's vital signs as lines: cards, memory, CPU, and every mount by bytes and inodes."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from rich.text import Text
+
+from gpu_tui.core import metrics
+from gpu_tui.core.levels import Level, level, share
+from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
+from gpu_tui.core.sample import Freshness
+from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.marks import (
+    ABSENT,
+    believed,
+    fit,
+    gauge,
+    level_style,
+    line,
+    spark,
+    wrap,
+)
+
+LABEL = 8
+T = TypeVar("T")
+MEMORY_SOURCE = {"cgroup2": "cgroup v2", "cgroup1": "cgroup v1", "host": "whole host, no cgroup"}
+GPU_ERRORS = {
+    "no-device": "no GPU here",
+    "no-driver": "the NVIDIA driver is not loaded",
+    "lost": "a GPU fell off the bus",
+    "hung": "nvidia-smi does not return",
+    "no-nvidia-smi": "no nvidia-smi on this box",
+    "unknown-error": "nvidia-smi failed",
+}
+
+
+def vitals(view: InstanceView, width: int) -> list[Text]:
+    """Everything of one instance, `width` cells wide."""
+    rows: list[Text] = []
+    if not view.link.live:
+        rows += _no_link(view, width)
+    rows += _gpus(view, width)
+    rows.append(line())
+    rows += _memory(view, width)
+    rows += _cpu(view, width)
+    rows.append(line())
+    rows += _mounts(view, width)
+    if view.clock_skew is not None and abs(view.clock_skew) >= 2:
+        text = f"the box's clock is off by {view.clock_skew:+.0f} s"
+        rows += [line(), line((fit(line("clock"), LABEL).plain, "muted"), (text, "level-watch"))]
+    return rows
+
+
+def _no_link(view: InstanceView, width: int) -> list[Text]:
+    link = view.link
+    rows = wrap(f"⊘ {link.state}: {link.error or 'no connection'}", width, "level-act")
+    if link.next:
+        rows += wrap(f"→ {link.next}", width, "accent")
+    rows.append(line(("What follows is what was last seen.", "stale")))
+    rows.append(line())
+    return rows
+
+
+def _label(word: str) -> Text:
+    return line((fit(line(word), LABEL).plain, "muted"))
+
+
+def _age_note(view: InstanceView, metric: metrics.Metric[T]) -> Text:
+    """How old a stale value is, or why there is none."""
+    track = view.track(metric)
+    fresh = view.freshness(metric)
+    age = track.age(view.taken_at)
+    if fresh is Freshness.STALE and age is not None:
+        why = f", {track.why}" if track.why else ""
+        return line((f"  {units.age(age)} old{why}", "stale"))
+    if fresh is Freshness.UNKNOWN:
+        return line((f"  {track.why}", "unknown"))
+    if fresh is Freshness.ABSENT:
+        return line((f"  {track.why}", "absent"))
+    return line()
+
+
+def _history(view: InstanceView, name: str, width: int, style: str, top: float | None) -> Text:
+    values = [value for _, value in view.series.get(name, ())]
+    return spark(values, width, style, top) if values and width > 0 else line()
+
+
+def _gpus(view: InstanceView, width: int) -> list[Text]:
+    track = view.track(metrics.GPUS)
+    fresh = view.freshness(metrics.GPUS)
+    table = track.value
+    if table is None:
+        return [line(_label("gpu"), believed(None, fresh), _age_note(view, metrics.GPUS))]
+    if table.error:
+        style = "absent" if table.error.kind in ("no-device", "no-nvidia-smi") else "level-act"
+        what = GPU_ERRORS.get(table.error.kind, table.error.kind)
+        rows = [line(_label("gpu"), (what, style), _age_note(view, metrics.GPUS))]
+        if table.error.text:
+            rows += wrap(table.error.text, width, "muted", indent=LABEL)[:3]
+        return rows
+    rows = []
+    for gpu in table.gpus:
+        rows += _gpu(view, gpu, table, fresh, width)
+    return rows or [line(_label("gpu"), ("no GPU here", "absent"))]
+
+
+def _gpu(view: InstanceView, gpu: Gpu, table: GpuTable, fresh: Freshness, width: int) -> list[Text]:
+    graph = max(6, min(18, (width - LABEL - 5) // 3))
+    mig = f"  MIG {gpu.mig}" if gpu.mig else ""
+    title = line(_label(f"gpu {gpu.index}"), (gpu.name + mig, "strong"))
+    if fresh is not Freshness.FRESH:
+        title.append_text(_age_note(view, metrics.GPUS))
+    used = share(gpu.memory_used, gpu.memory_total)
+    room = width - LABEL - 5 - graph - 2
+    utilization = line(
+        _label("  util"),
+        gauge(gpu.utilization, Level.OK, fresh, graph),
+        "  ",
+        _history(view, "gpu", room, "level-ok", 1.0) if len(table.gpus) == 1 else line(),
+    )
+    vram = line(
+        _label("  vram"),
+        gauge(used, level("gpu_memory", used), fresh, graph),
+        "  ",
+        _plain(units.used_of(gpu.memory_used, gpu.memory_total), fresh),
+    )
+    rows = [title, utilization, vram, line(_label("  state"), *_state(gpu, fresh))]
+    rows.append(line(_label("  procs"), *_processes(gpu, table)))
+    return rows
+
+
+def _plain(text: str, fresh: Freshness) -> Text:
+    return line((text, "stale" if fresh is Freshness.STALE else "text"))
+
+
+def _state(gpu: Gpu, fresh: Freshness) -> list[Text]:
+    parts: list[Text] = []
+    if gpu.temperature is not None:
+        style = level_style(level("temperature", gpu.temperature))
+        parts.append(line((f"{gpu.temperature:.0f} °C", style)))
+    else:
+        parts.append(line((f"temp {ABSENT}", "absent")))
+    if gpu.power is not None:
+        limit = f" of {gpu.power_limit:.0f}" if gpu.power_limit else ""
+        parts.append(line((f"{gpu.power:.0f}{limit} W", "text")))
+    if gpu.sm_clock_hz is not None:
+        parts.append(line((units.hertz(gpu.sm_clock_hz), "text")))
+    if gpu.throttle:
+        parts.append(line((f"throttled: {', '.join(gpu.throttle)}", "level-watch")))
+    if gpu.ecc_uncorrected:
+        parts.append(line((f"{gpu.ecc_uncorrected} ECC errors", "level-act")))
+    if fresh is Freshness.STALE:
+        parts = [line((part.plain, "stale")) for part in parts]
+    joined: list[Text] = []
+    for part in parts:
+        joined += [line("   "), part] if joined else [part]
+    return joined
+
+
+def _processes(gpu: Gpu, table: GpuTable) -> list[Text]:
+    if gpu.processes:
+        shown = [
+            line(
+                (f"{process.pid} {process.name}", "text"),
+                (
+                    f" {units.size(process.memory_used)}  "
+                    if process.memory_used is not None
+                    else "  ",
+                    "muted",
+                ),
+            )
+            for process in gpu.processes[:3]
+        ]
+        more = len(gpu.processes) - 3
+        return [*shown, line((f"+{more} more", "muted"))] if more > 0 else shown
+    if table.processes_hidden:
+        return [line(("PIDs hidden by the container", "muted"))]
+    return [line(("no process", "muted"))]
+
+
+def _memory(view: InstanceView, width: int) -> list[Text]:
+    track = view.track(metrics.MEMORY)
+    fresh = view.freshness(metrics.MEMORY)
+    memory = track.value
+    if memory is None:
+        return [line(_label("memory"), believed(None, fresh), _age_note(view, metrics.MEMORY))]
+    used = share(memory.used, memory.limit)
+    graph = max(6, min(18, (width - LABEL - 5) // 3))
+    first = line(
+        _label("memory"),
+        gauge(used, level("memory", used), fresh, graph),
+        "  ",
+        _plain(units.used_of(memory.used, memory.limit), fresh),
+        ("  no limit" if memory.limit is None else "", "muted"),
+        _age_note(view, metrics.MEMORY) if fresh is Freshness.STALE else "",
+    )
+    second = line(_label(""), *_memory_notes(view, memory))
+    return [first, second]
+
+
+def _memory_notes(view: InstanceView, memory: Memory) -> list[Text]:
+    notes = [line((MEMORY_SOURCE.get(memory.source, memory.source), "muted"))]
+    if memory.peak is not None:
+        notes.append(line((f"   peak {units.size(memory.peak)}", "muted")))
+    if memory.oom_kill is None:
+        notes.append(line(("   oom_kill –", "absent")))
+    else:
+        rise = memory.oom_kill - (
+            view.oom_baseline if view.oom_baseline is not None else memory.oom_kill
+        )
+        style = "level-act" if rise > 0 else "muted"
+        seen = f" (+{rise} since first seen)" if rise > 0 else ""
+        notes.append(line((f"   oom_kill {memory.oom_kill}{seen}", style)))
+    return notes
+
+
+def _cpu(view: InstanceView, width: int) -> list[Text]:
+    fresh = view.freshness(metrics.CPU)
+    if view.track(metrics.CPU).value is None:
+        return [line(_label("cpu"), believed(None, fresh), _age_note(view, metrics.CPU))]
+    cpu = view.cpu
+    used = share(cpu.used_cores, cpu.quota_cores)
+    cores = "?" if cpu.used_cores is None else f"{cpu.used_cores:.1f}"
+    quota = f" of {cpu.quota_cores:g} cores" if cpu.quota_cores is not None else " cores, no quota"
+    graph = max(6, min(18, (width - LABEL - 5) // 3))
+    first = line(
+        _label("cpu"),
+        gauge(used, Level.OK, fresh, graph),
+        "  ",
+        _plain(cores + quota, fresh),
+    )
+    notes = line(_label(""))
+    if cpu.throttled_share is not None:
+        style = "level-watch" if cpu.throttled_share > 0.1 else "muted"
+        notes.append_text(line((f"throttled {units.percent(cpu.throttled_share)}   ", style)))
+    if cpu.host_load1 is not None:
+        notes.append_text(line((f"host load {cpu.host_load1:.0f}", "muted")))
+        noisy = cpu.quota_cores and cpu.host_load1 > 4 * cpu.quota_cores
+        hint = " (the whole host's: noisy neighbours)" if noisy else " (the whole host's)"
+        notes.append_text(line((hint, "faint")))
+    return [first, notes]
+
+
+def _mounts(view: InstanceView, width: int) -> list[Text]:
+    fresh = view.freshness(metrics.MOUNTS)
+    mounts = view.track(metrics.MOUNTS).value
+    if mounts is None:
+        return [line(_label("disk"), believed(None, fresh), _age_note(view, metrics.MOUNTS))]
+    name = min(max((len(mount.path) for mount in mounts), default=0) + 2, max(12, width - 42))
+    rows = [_mount_head(name)] if mounts else []
+    for mount in mounts:
+        rows += _mount(view, mount, fresh, name)
+    if fresh is Freshness.STALE:
+        rows.append(line(_label(""), _age_note(view, metrics.MOUNTS)))
+    return rows or [line(_label("disk"), ("no mounts asked for", "absent"))]
+
+
+def _mount_head(name: int) -> Text:
+    return line(
+        (fit(line("mount"), name).plain, "faint"),
+        ("  bytes used         inodes used     full", "faint"),
+    )
+
+
+def _mount(view: InstanceView, mount: Mount, fresh: Freshness, name: int) -> list[Text]:
+    used = share(mount.bytes_used, mount.bytes_total)
+    inodes = share(mount.inodes_used, mount.inodes_total)
+    full = view.full_in.get(mount.path)
+    left = line()
+    if full is not None:
+        style = "level-act" if full < 3600 else "level-watch" if full < 86400 else "muted"
+        left = line((f"in {units.age(full)}", style))
+    if mount.read_only:
+        left = line(("read-only", "level-watch"))
+    total = "" if mount.bytes_total is None else f" of {units.size(mount.bytes_total)}"
+    inode_total = "" if mount.inodes_total is None else f" of {units.count(mount.inodes_total)}"
+    return [
+        line(
+            fit(_plain(mount.path, fresh), name),
+            " ",
+            gauge(used, level("bytes", used), fresh),
+            fit(line((total, "muted")), 14),
+            " ",
+            gauge(inodes, level("inodes", inodes), fresh),
+            fit(line((inode_total, "muted")), 10),
+            "  ",
+            left,
+        )
+    ]

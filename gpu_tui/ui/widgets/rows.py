@@ -1,0 +1,203 @@
+"""A list of lines that redraws only the lines that changed; with a cursor where the lines have keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.widgets.paint import paint
+
+BLANK = Text(end="")
+WHEEL = 3
+
+
+class Rows(Widget, can_focus=True):
+    """Lines under an optional head that stays in place.
+
+    With keys, one key per line, the cursor sits on a key and stays with it when lines move.
+    """
+
+    DEFAULT_CSS = "Rows { height: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
+
+    class Moved(Message):
+        """The cursor is on another key."""
+
+        def __init__(self, rows: Rows, key: str) -> None:
+            super().__init__()
+            self.rows = rows
+            self.key = key
+
+        @property
+        def control(self) -> Rows:
+            """The list it happened in."""
+            return self.rows
+
+    class Chosen(Moved):
+        """Enter, or a click on the cursor's line."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: list[Text] = []
+        self._keys: list[str] | None = None
+        self._head: Text | None = None
+        self._top = 0
+        self.key: str | None = None
+
+    # --- content ------------------------------------------------------------------------------
+
+    def put(
+        self, lines: Sequence[Text], keys: Sequence[str] | None = None, head: Text | None = None
+    ) -> None:
+        """Show `lines`; what is equal to what stands there is not drawn again."""
+        before = self._shown()
+        self._lines, self._head = list(lines), head
+        self._keys = list(keys) if keys is not None else None
+        if self._keys is not None and self.key not in self._keys:
+            self.key = self._keys[0] if self._keys else None
+        self._keep_in_sight()
+        self._redraw(before)
+
+    def point(self, key: str) -> None:
+        """Put the cursor on `key` without a message."""
+        if self._keys and key in self._keys and key != self.key:
+            before = self._shown()
+            self.key = key
+            self._keep_in_sight()
+            self._redraw(before)
+
+    @property
+    def lines(self) -> list[Text]:
+        """All lines, also those out of sight."""
+        return list(self._lines)
+
+    @property
+    def hidden(self) -> tuple[int, int]:
+        """How many lines are above and below what is in sight."""
+        return self._top, max(0, len(self._lines) - self._top - self._room)
+
+    @property
+    def _room(self) -> int:
+        return max(0, self.size.height - (1 if self._head is not None else 0))
+
+    @property
+    def _index(self) -> int | None:
+        if not self._keys or self.key not in self._keys:
+            return None
+        return self._keys.index(self.key)
+
+    def _keep_in_sight(self) -> None:
+        room = self._room
+        if self._index is not None and room:
+            self._top = min(self._top, self._index)
+            self._top = max(self._top, self._index - room + 1)
+        self._top = max(0, min(self._top, len(self._lines) - room))
+
+    def _shown(self) -> list[tuple[Text, bool]]:
+        index = self._index
+        rows = [(self._head, False)] if self._head is not None else []
+        stop = self._top + self._room
+        rows += [
+            (self._lines[n], n == index) for n in range(self._top, min(stop, len(self._lines)))
+        ]
+        return rows
+
+    def _redraw(self, before: list[tuple[Text, bool]]) -> None:
+        after = self._shown()
+        for y in range(max(len(before), len(after))):
+            old = before[y] if y < len(before) else None
+            new = after[y] if y < len(after) else None
+            if old != new:
+                self.refresh(Region(0, y, self.size.width, 1))
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in sight."""
+        shown = self._shown()
+        text, here = shown[y] if y < len(shown) else (BLANK, False)
+        base = self.rich_style
+        if here:
+            base += self.app.console.get_style("cursor" if self.has_focus else "cursor-away")
+        return paint(text, self.size.width, self.app.console, base)
+
+    # --- moving -------------------------------------------------------------------------------
+
+    def _move(self, by: int) -> None:
+        before = self._shown()
+        if self._keys:
+            index = self._index or 0
+            target = self._keys[max(0, min(len(self._keys) - 1, index + by))]
+            if target != self.key:
+                self.key = target
+                self.post_message(self.Moved(self, target))
+            self._keep_in_sight()
+        else:
+            self._top += by
+            self._keep_in_sight()
+        self._redraw(before)
+
+    def action_cursor_down(self) -> None:
+        """One line down."""
+        self._move(1)
+
+    def action_cursor_up(self) -> None:
+        """One line up."""
+        self._move(-1)
+
+    def action_page_down(self) -> None:
+        """One page down."""
+        self._move(max(1, self._room - 1))
+
+    def action_page_up(self) -> None:
+        """One page up."""
+        self._move(-max(1, self._room - 1))
+
+    def action_top(self) -> None:
+        """To the first line."""
+        self._move(-len(self._lines))
+
+    def action_bottom(self) -> None:
+        """To the last line."""
+        self._move(len(self._lines))
+
+    def action_choose(self) -> None:
+        """Say which key was chosen."""
+        if self.key is not None:
+            self.post_message(self.Chosen(self, self.key))
+
+    def on_click(self, event: events.Click) -> None:
+        """A click puts the cursor there."""
+        index = self._top + event.y - (1 if self._head is not None else 0)
+        if self._keys and 0 <= index < len(self._keys):
+            self._move(index - (self._index or 0))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel moves like the keys."""
+        event.stop()
+        self._move(WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The wheel moves like the keys."""
+        event.stop()
+        self._move(-WHEEL)
+
+    def on_resize(self) -> None:
+        """Another height shows other lines."""
+        self._keep_in_sight()
+        self.refresh()
+
+    def on_focus(self) -> None:
+        """The cursor looks different with the focus."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """The cursor looks different without the focus."""
+        self.refresh()

@@ -1,0 +1,68 @@
+"""The tour: ten sentences over the living cockpit, each next to what it speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.widgets.rows import Rows
+
+STEPS: tuple[tuple[str, str, str], ...] = (
+    ("", "Welcome", "This is a fleet of rented GPU boxes. Nothing here can break anything: press any key you like."),
+    ("instances", "Instances", "One row per box; the one that needs a human most is on top. Up and down select it."),
+    ("instances", "Four kinds of numbers", "Plain is fresh, ~ is old, – is absent, ? is unknown. None of them is drawn as 0."),
+    ("clocks", "Danger clocks", "Deadlines and bills that the platform does not remind you of, with what they destroy."),
+    ("vitals", "Vitals", "Cards, the memory limit that really binds, and every disk by bytes and by inodes."),
+    ("queue", "Queue", "The sweep as planned against what the box shows: a log that says done is only a claim."),
+    ("log", "Log", "Always at the tail. n jumps to the next alarm; the line below says what to do about it."),
+    ("log", "Findings", "f lists everything worth seeing, worst first, with evidence and remedy."),
+    ("instances", "Teardown", "t opens a ladder: pull, compare, load, and only then a phrase to type. Enter never destroys."),
+    ("instances", "That is all", "? shows all keys, ctrl+p every action by name, q leaves."),
+)  # fmt: skip
+WAYS: dict[str, int | None] = {"space": 1, "backspace": -1, "escape": None}
+
+
+class Tour(Vertical, can_focus=False):
+    """Docked above the footer. The screen hands it its keys."""
+
+    def __init__(self, point: Callable[[str], None]) -> None:
+        super().__init__(id="tour")
+        self._point = point
+        self._step = 0
+
+    def compose(self) -> ComposeResult:
+        """The words."""
+        rows = Rows(id="tour-rows")
+        rows.can_focus = False
+        yield rows
+
+    def on_mount(self) -> None:
+        """The first sentence."""
+        self.border_title = "Tour"
+        self.border_subtitle = "space: next · backspace: back · escape: end"
+
+    def on_resize(self) -> None:
+        """Words are broken for one width."""
+        self._say()
+
+    def take(self, key: str) -> bool:
+        """Go on, back or away; False where the key is not the tour's."""
+        if key not in WAYS:
+            return False
+        way = WAYS[key]
+        self._step = len(STEPS) if way is None else max(0, self._step + way)
+        if self._step >= len(STEPS):
+            self.remove()
+        else:
+            self._point(STEPS[self._step][0])
+            self._say()
+        return True
+
+    def _say(self) -> None:
+        _, title, text = STEPS[self._step]
+        rows = self.query_one(Rows)
+        place = line((f"{self._step + 1}/{len(STEPS)}  ", "faint"), (title, "strong"))
+        rows.put([place, *wrap(text, max(20, rows.size.width), "text")])
