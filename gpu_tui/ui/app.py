@@ -34,11 +34,11 @@ class CockpitApp(App[None]):
 
     TITLE = "gpu-tui"
     CSS_PATH = "cockpit.tcss"
-    HORIZONTAL_BREAKPOINTS = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - textual declares it an instance variable
         (0, "-narrow"),
         (110, "-roomy"),
     ]
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-tall")]
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-tall")]  # noqa: RUF012 - as above
 
     def __init__(
         self,

@@ -29,10 +29,11 @@ def render_plot(
     start, end = runs[0][0][0], series[-1][0]
     plotext.clear_figure()
     plotext.theme("clear")
+    plotext.limit_size(False, False)
     plotext.plotsize(width, height)
     for run in runs:
         thin = _thin(run, width * 2)
-        plotext.plot([at - end for at, _ in thin], [value for _, value in thin], marker="braille")
+        plotext.plot([at - end for at, _ in thin], [value for _, value in thin], marker="hd")
     plotext.xlim(min(start - end, -1.0), 0)
     if top is not None:
         plotext.ylim(0, top)

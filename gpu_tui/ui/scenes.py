@@ -106,9 +106,9 @@ AUTODL = Profile(
         "Downloads from the file storage cost nothing; a start without a card is enough to move data.",
     ),
     teardown=(
-        Verb("stop", "关机 power off", (), "stops", True, "console", note="Keeps both disks, starts the 15-day count.",
-             steps=("Open the console's instance list", "Choose 关机 on the row of this instance")),
-        Verb("release", "释放 release", ("system", "data"), "stops", False, "console", effect="destroy",
+        Verb("stop", "power off", (), "stops", True, "console", note="Keeps both disks, starts the 15-day count.",
+             steps=("Open the console's instance list", "Choose power off on the row of this instance")),
+        Verb("release", "release", ("system", "data"), "stops", False, "console", effect="destroy",
              note="Wipes the system disk and the data disk. Only the file storage stays."),
     ),
     gotchas=(
@@ -477,7 +477,7 @@ SCENES: Mapping[str, Callable[[], SceneStore]] = {
 # --- the ladder -------------------------------------------------------------------------------
 
 _PASSED: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
-    (Rung.PLAN, "plan", ("释放 release: the meter stops; deletes system disk, data disk; cannot be undone",)),
+    (Rung.PLAN, "plan", ("release: the meter stops; deletes system disk, data disk; cannot be undone",)),
     (Rung.QUIESCE, "quiesce", ("nothing writes to the results: no trainer, no open file, 41 s without a change",)),
     (Rung.MANIFEST, "manifest", ("14 files, 11.4 GiB on the box, each with its SHA-256",)),
     (Rung.PULL, "pull", ("14 of 14 files here, 11.4 GiB, resumed once",)),
@@ -495,7 +495,7 @@ def ladder_ready(*, ready_at: float = 0.0, expires_at: float | None = None) -> G
         RungView(Rung.READ_BACK, "read back", RungState.WAITING),
     ]
     return GateView(
-        "autodl-1", "release", "释放 release", "ready", tuple(rungs), "autodl-1-3f9c",
+        "autodl-1", "release", "release", "ready", tuple(rungs), "autodl-1-3f9c",
         ready=True, ready_at=ready_at, expires_at=expires_at,
     )  # fmt: skip
 
@@ -511,7 +511,7 @@ def ladder_blocked() -> GateView:
             (Rung.LOAD, "load"), (Rung.CONFIRM, "confirm"), (Rung.ACT, "act"), (Rung.READ_BACK, "read back"))),
     ]  # fmt: skip
     return GateView(
-        "autodl-1", "release", "释放 release", "blocked", tuple(rungs), "autodl-1-3f9c",
+        "autodl-1", "release", "release", "blocked", tuple(rungs), "autodl-1-3f9c",
         closed_because="2 files here are not what the box has",
         lost_paths=("/root/autodl-tmp/no_aug/best.pth", "/root/autodl-tmp/no_aug/best_metrics.json"),
         abandon_phrase="lose 2 paths on autodl-1",

@@ -71,15 +71,11 @@ SHOTS: Mapping[str, Shot] = {
 
 def render(names: Iterable[str], out: Path, themes: Sequence[CockpitTheme]) -> list[Path]:
     """Write each named shot into `out`; returns the files written, the PNG beside its SVG."""
-    return asyncio.run(_render(list(names), out, themes))
-
-
-async def _render(names: list[str], out: Path, themes: Sequence[CockpitTheme]) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for name in names:
         path = out / f"{name}.svg"
-        path.write_text(await picture(SHOTS[name], themes), "utf-8")
+        path.write_text(asyncio.run(picture(SHOTS[name], themes)), "utf-8")
         written.append(path)
         png = to_png(path)
         if png is not None:

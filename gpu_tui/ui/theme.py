@@ -18,7 +18,7 @@ BASE = (
 )  # fmt: skip
 MEANINGS = frozenset((
     "text", "strong", "muted", "faint", "heading", "brand", "accent", "key", "cursor", "cursor-away",
-    "border", "border-focus", "track", "badge", "money",
+    "border", "border-focus", "track", "history", "badge", "money",
     "level-none", "level-ok", "level-watch", "level-act", "stale", "absent", "unknown",
     "severity-fatal", "severity-serious", "severity-warn", "severity-none",
     "mark-numeric", "mark-memory", "mark-storage", "mark-peers", "mark-hardware", "mark-program",

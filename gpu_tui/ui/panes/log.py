@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
-from rich.text import Text
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -21,9 +20,9 @@ from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.logs import FilterError, line_filter, mark_style, remedy_of
-from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.widgets.logview import LogView
-from gpu_tui.ui.widgets.paint import OneLine
+from gpu_tui.ui.widgets.paint import Block
 
 EMPTY = LogBuffer(1)
 
@@ -44,7 +43,7 @@ class LogPane(Pane):
     def content(self) -> Iterable[Widget]:
         """The tail, and the remedy under it."""
         yield LogView(id="log-view")
-        yield OneLine(id="remedy")
+        yield Block(id="remedy")
 
     @property
     def view(self) -> LogView:
@@ -57,7 +56,7 @@ class LogPane(Pane):
         followed = self._pick(instance) if instance else None
         if instance is None or followed is None:
             self.view.look_at(EMPTY)
-            self._remedy(line(("no log is followed here", "muted")))
+            self._remedy("no log is followed here")
             self.entitle(instance.name if instance else "")
             return
         self.view.look_at(self._store.log(instance.name, followed.source) or EMPTY)
@@ -78,7 +77,13 @@ class LogPane(Pane):
     def _caption(self, view: InstanceView, log: Followed) -> None:
         name = log.source.cell or PurePosixPath(log.source.path).name
         place = f"{[one.source for one in view.logs].index(log.source) + 1}/{len(view.logs)}"
-        words = ["following" if self.view.following else f"paused · {self.view.below} below"]
+        words = [
+            "following"
+            if self.view.following
+            else f"paused · {self.view.below} below"
+            if self.view.below
+            else "paused"
+        ]
         if log.last_at is not None:
             words.append(f"last line {units.age(view.taken_at - log.last_at)} ago")
         if log.skipped_bytes:
@@ -86,33 +91,24 @@ class LogPane(Pane):
         if self.view.matched is not None:
             words.append(f"{self.view.matched} lines match")
         self.entitle(f"{view.name} · {name} · {place}", " · ".join(words))
-        if self._problem or log.error:
-            self._remedy(
-                line(
-                    (
-                        self._problem or f"cannot follow {log.source.path}: {log.error}",
-                        "level-watch",
-                    )
-                )
-            )
-            return
         entry = self.view.line_here()
         text = remedy_of(entry.mark.label) if entry is not None else None
-        if entry is None or text is None:
-            self._remedy(line())
+        if self._problem or log.error:
+            why = self._problem or f"cannot follow {log.source.path}: {log.error}"
+            self._remedy(why, style="level-watch")
+        elif entry is None or text is None:
+            self._remedy("")
         else:
-            self._remedy(
-                line(
-                    (f" {entry.mark.label.replace('_', ' ')} ", mark_style(entry)),
-                    ("→ ", "accent"),
-                    (text, "text"),
-                )
-            )
+            self._remedy(text, entry.mark.label.replace("_", " "), mark_style(entry))
 
-    def _remedy(self, text: Text) -> None:
-        widget = self.query_one("#remedy", OneLine)
-        shown = fit(text, widget.size.width) if widget.size.width else text
-        widget.put(shown)
+    def _remedy(self, text: str, label: str = "", style: str = "muted") -> None:
+        """At most two lines under the log."""
+        width = self.view.size.width
+        lead = line((f"{label} ", style), ("→ ", "accent")) if label else line()
+        rows = wrap(text, width, "text" if label else style, indent=lead.cell_len)[:2]
+        if rows and label:
+            rows[0] = line(lead, rows[0][lead.cell_len :])
+        self.query_one(Block).put(rows)
 
     # --- which log ----------------------------------------------------------------------------
 

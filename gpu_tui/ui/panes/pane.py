@@ -90,6 +90,8 @@ class Pane(Vertical):
     def entitle(self, more: str = "", below: str = "") -> None:
         """Set the title behind the pane's own name, and the words on the lower edge."""
         title = f"{self.NUMBER} {self.TITLE}{f' · {more}' if more else ''}"
+        if below and self.screen.has_class("-narrow"):
+            title, below = f"{title} · {below}", ""  # there is no lower edge to write on
         if title != self._title:
             self._title = title
             self.border_title = Text(safe(title))

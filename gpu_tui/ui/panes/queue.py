@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.text import Text
 from textual import on
 from textual.message import Message
 from textual.widget import Widget
 
+from gpu_tui.core.sweep import Cell
+from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, totals
-from gpu_tui.ui.widgets.paint import OneLine
+from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
+
+
+def key_of(cell: Cell) -> str:
+    """What makes a row the same row: two entries may share one name."""
+    return f"{cell.index}:{cell.name}"
 
 
 class QueuePane(Pane):
@@ -31,13 +37,12 @@ class QueuePane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self._wanted = ""
+        self._instance: str | None = None
 
     def content(self) -> Iterable[Widget]:
         """The cells, why the one under the cursor is as it is, and the sums."""
         yield Rows(id="cell-rows")
-        yield OneLine(id="cell-why")
-        yield OneLine(id="queue-total")
-        yield OneLine(id="queue-money")
+        yield Block(id="queue-notes")
 
     def paint(self, moment: Moment) -> None:
         """The selected instance's queue."""
@@ -47,7 +52,8 @@ class QueuePane(Pane):
         if view is None or not view.queue.cells:
             note = queue_note(view) if view else line(("no instance selected", "muted"))
             rows.put(wrap(note.plain, width, str(note.spans[0].style) if note.spans else "muted"))
-            self._sums([])
+            self.query_one(Block).put([])
+            self._instance = None
             self.entitle(view.name if view else "")
             return
         cells = [
@@ -55,39 +61,27 @@ class QueuePane(Pane):
             for cell in view.queue.cells
             if all(w in f"{cell.name} {cell.state}".casefold() for w in self._wanted.split())
         ]
-        rows.put(
-            [cell_row(view, cell, width) for cell in cells],
-            [f"{cell.index}:{cell.name}" for cell in cells],
-            queue_head(width),
-        )
-        self._sums(totals(view, width))
-        self._say_why()
+        keys = [key_of(cell) for cell in cells]
+        rows.put([cell_row(view, cell, width) for cell in cells], keys, queue_head(width))
+        if self._instance != view.name:
+            self._instance = view.name
+            if view.queue.running is not None:
+                rows.point(key_of(view.queue.running))
+        self._notes(view, width)
         self.entitle(view.name, more_below(rows.hidden))
 
-    def _sums(self, sums: list[Text]) -> None:
-        for number, id in enumerate(("#queue-total", "#queue-money")):
-            widget = self.query_one(id, OneLine)
-            widget.display = number < len(sums)
-            if number < len(sums):
-                widget.put(sums[number])
-        if not sums:
-            self.query_one("#cell-why", OneLine).display = False
-
-    def _say_why(self) -> None:
-        why = self.query_one("#cell-why", OneLine)
+    def _notes(self, view: InstanceView, width: int) -> None:
+        """Why the cell under the cursor is as it is, and the sums."""
         key = self.query_one(Rows).key
-        view = self.moment.selected if self.moment else None
-        cell = next(
-            (c for c in (view.queue.cells if view else ()) if f"{c.index}:{c.name}" == key), None
-        )
-        text = line()
+        cell = next((cell for cell in view.queue.cells if key_of(cell) == key), None)
+        why = line()
         if cell is not None and cell.why:
-            text = line((f"{cell.name}: {cell.why}", "level-watch"))
+            why = line((f"{cell.name}: {cell.why}", "level-watch"))
         elif cell is not None and cell.metrics:
             shown = "  ".join(f"{name} {value:g}" for name, value in list(cell.metrics.items())[:4])
-            text = line((f"{cell.name}: {shown}", "muted"))
-        why.display = bool(text.plain)
-        why.put(text)
+            why = line((f"{cell.name}: {shown}", "muted"))
+        notes = [why] if why.plain else []
+        self.query_one(Block).put([*notes, *totals(view, width)])
 
     def keep_only(self, wanted: str) -> None:
         """Words that must be in a cell's name or state."""
@@ -103,4 +97,5 @@ class QueuePane(Pane):
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
-        self._say_why()
+        if self.moment is not None and self.moment.selected is not None:
+            self._notes(self.moment.selected, self.query_one(Rows).size.width)

@@ -87,7 +87,7 @@ def _gpu(view: InstanceView, width: int) -> Text:
         style = "absent" if table.error.kind == "no-device" else "level-act"
         text = line((word.get(table.error.kind, "error"), style))
         return believed(text, view.freshness(metrics.GPUS))
-    return gauge(utilization(table), Level.OK, view.freshness(metrics.GPUS), width - 5)
+    return gauge(utilization(table), Level.OK, view.freshness(metrics.GPUS), max(0, width - 5))
 
 
 def _vram(view: InstanceView, width: int) -> Text:
@@ -98,7 +98,7 @@ def _vram(view: InstanceView, width: int) -> Text:
         if (used := share(gpu.memory_used, gpu.memory_total)) is not None
     ]
     worst = max(shares, default=None)
-    return gauge(worst, level("gpu_memory", worst), view.freshness(metrics.GPUS), width - 5)
+    return gauge(worst, level("gpu_memory", worst), view.freshness(metrics.GPUS), max(0, width - 5))
 
 
 def _memory(view: InstanceView, width: int) -> Text:
@@ -366,49 +366,54 @@ def burn(fleet: FleetView) -> tuple[str, str]:
 
 
 def header(fleet: FleetView, width: int, badges: Sequence[str], zone: tzinfo | None) -> Text:
-    """The one line on top; the least important pieces leave first when it is narrow."""
+    """The one line on top. Where it is narrow, first the least important pieces go, then the words."""
+    for words in (True, False):
+        for keep in (4, 3, 2, 1):
+            body, tail = _header_parts(fleet, badges, zone, words=words, keep=keep)
+            room = width - body.cell_len - tail.cell_len
+            if room >= 0:
+                return line(body, " " * room, tail)
+    return fit(body, width)
+
+
+def _header_parts(
+    fleet: FleetView, badges: Sequence[str], zone: tzinfo | None, *, words: bool, keep: int
+) -> tuple[Text, Text]:
+    """Left and right half. `keep` 4 keeps everything: sweep 3, money 2 and 4, time 1."""
     left = line((" gpu-tui ", "brand"), " ")
     for badge in badges:
         left.append_text(line((f" {badge} ", "badge"), " "))
+    if keep >= 3:
+        left.append_text(line((fleet.sweep or "no sweep", "strong"), "  "))
     live, stale, lost, off = pulse(fleet)
-    links = line((f"● {live} live", "level-ok"))
     for number, glyph, word, style in (
+        (live, "●", "live", "level-ok"),
         (stale, "◐", "stale", "stale"),
         (lost, "⊘", "unreachable", "level-act"),
         (off, "◌", "off", "muted"),
     ):
         if number:
-            links.append_text(line("  ", (f"{glyph} {number} {word}", style)))
-    counts = line()
+            left.append_text(line((_counted(glyph, number, word, words), style), "  "))
+    left.append(" ")
+    found = False
     for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
         number = sum(finding.severity is severity for finding in fleet.findings)
         if number:
-            glyph = SEVERITY_GLYPH[severity]
-            counts.append_text(line((f"{glyph} {number} {severity}  ", f"severity-{severity}")))
-    if not counts.plain:
-        counts = line(("✓ no findings  ", "level-ok"))
+            found = True
+            text = _counted(SEVERITY_GLYPH[severity], number, str(severity), words)
+            left.append_text(line((text, f"severity-{severity}"), "  "))
+    if not found:
+        left.append_text(line(("✓ no findings" if words else "✓", "level-ok"), "  "))
     rate, spent = burn(fleet)
+    right = line()
+    if rate and keep >= 2:
+        right.append_text(line((rate, "money"), "  "))
+    if spent and keep >= 4:
+        right.append_text(line((f"{spent} spent", "money"), "  "))
     moment = datetime.fromtimestamp(fleet.taken_at, UTC).astimezone(zone).strftime("%H:%M:%S")
-    sweep = line((fleet.sweep or "no sweep", "strong"), "  ")
-    pieces: list[tuple[int, Text]] = [
-        (1, links), (0, line("   ")), (0, counts), (3, sweep),
-    ]  # fmt: skip
-    right: list[tuple[int, Text]] = [
-        (2, line((rate, "money"), "  ")) if rate else (9, line()),
-        (4, line((f"{spent} spent", "money"), "  ")) if spent else (9, line()),
-        (1, line((moment, "muted"), " ")),
-    ]
-    keep = 4
-    while keep >= 0:
-        body = line(left)
-        for rank, piece in (pieces[3], *pieces[:3]):
-            if rank <= keep:
-                body.append_text(piece)
-        tail = line(*(piece for rank, piece in right if rank <= keep))
-        room = width - body.cell_len - tail.cell_len
-        if room >= 0 or keep == 0:
-            break
-        keep -= 1
-    if room < 0:
-        return fit(body, width)
-    return line(body, " " * room, tail)
+    right.append_text(line((moment, "muted"), " "))
+    return left, right
+
+
+def _counted(glyph: str, number: int, word: str, words: bool) -> str:
+    return f"{glyph} {number} {word}" if words else f"{glyph}{number}"

@@ -41,7 +41,7 @@ def help_lines(
         blocks.append([*rows, line()])
     if width < 130:
         return [row for block in blocks for row in block] + _legend()
-    left = blocks[0]
+    left = blocks[0] + _legend()
     right = [row for block in blocks[1:] for row in block]
     half = width // 2
     tall = max(len(left), len(right))
@@ -49,7 +49,7 @@ def help_lines(
     return [
         line(fit(left[n] if n < len(left) else pad, half), right[n] if n < len(right) else pad)
         for n in range(tall)
-    ] + _legend()
+    ]
 
 
 def _legend() -> list[Text]:

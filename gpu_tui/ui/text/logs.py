@@ -48,7 +48,7 @@ def log_row(number: int, entry: LogLine, *, shift: int = 0, current: bool = Fals
     if shift:
         body = body[shift:]
     edge = style if entry.mark.alarm else "track"
-    return line((f"{number + 1:>{NUMBER}} ", "faint"), (gutter, edge), body)
+    return line((f"{number + 1:>{NUMBER}} ", "faint"), (gutter, edge), " ", body)
 
 
 def remedy_of(label: str) -> str | None:

@@ -118,7 +118,7 @@ def _gpu(view: InstanceView, gpu: Gpu, table: GpuTable, fresh: Freshness, width:
         _label("  util"),
         gauge(gpu.utilization, Level.OK, fresh, graph),
         "  ",
-        _history(view, "gpu", room, "level-ok", 1.0) if len(table.gpus) == 1 else line(),
+        _history(view, "gpu", room, "history", 1.0) if len(table.gpus) == 1 else line(),
     )
     vram = line(
         _label("  vram"),
