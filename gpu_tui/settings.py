@@ -11,12 +11,23 @@ from pathlib import Path
 from gpu_tui.core.fleet import Fleet, Instance, Results, SshAccess
 from gpu_tui.core.profile import Profile
 from gpu_tui.parse.box_paths import BoxPaths
+from gpu_tui.parse.config_file import ConfigError, UserConfig, parse_config
 from gpu_tui.parse.fleet_file import FleetError, expand_home, parse_fleet
 from gpu_tui.parse.host import AddressError, HostAddress, parse_host
 from gpu_tui.parse.yaml_strict import LARGEST_BYTES, SourceError, did_you_mean
 from gpu_tui.resources import load_profiles
 
-__all__ = ["FleetError", "find_fleet", "fleet_of_hosts", "load_fleet", "state_dir"]
+__all__ = [
+    "ConfigError",
+    "FleetError",
+    "UserConfig",
+    "config_dir",
+    "find_fleet",
+    "fleet_of_hosts",
+    "load_config",
+    "load_fleet",
+    "state_dir",
+]
 
 
 def find_fleet(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path | None:
@@ -28,7 +39,7 @@ def find_fleet(explicit: str | None, env: Mapping[str, str], cwd: Path) -> Path 
     for name, origin in named:
         if name is not None:
             path = cwd / expand_home(name, user_home(env))
-            if not path.is_file():
+            if not path.exists():
                 raise FleetError(
                     f"{origin} names {name}, and there is no such file",
                     str(path),
@@ -70,6 +81,18 @@ def fleet_of_hosts(
             )
         )
     return Fleet(None, tuple(instances), None)
+
+
+def load_config(env: Mapping[str, str]) -> UserConfig:
+    """The user's settings: $GPU_TUI_CONFIG (set by --config), else config.yaml; defaults if there is none.
+
+    A file that was named must be there. Raises ConfigError.
+    """
+    named = env.get("GPU_TUI_CONFIG")
+    path = expand_home(named, user_home(env)) if named else config_dir(env) / "config.yaml"
+    if not named and not path.exists():
+        return UserConfig()
+    return parse_config(read_text(path, ConfigError), str(path))
 
 
 def read_text(path: Path, raises: type[SourceError]) -> str:

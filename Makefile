@@ -1,0 +1,81 @@
+# Everything runs in .venv, which is made from `python3` when it is first needed. Stamps in .make/ keep
+# later runs fast; `make clean` forgets both. On a fresh Debian: apt-get install git make python3-venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+STAMPS := .make
+ARGS ?=
+
+# What the tests drive for real; installed only by root on a machine that has apt-get.
+APT := openssh-server openssh-client tmux procps busybox librsvg2-bin fonts-firacode
+
+# A fact's age is judged as of the newest commit, so that an old commit stays green.
+TODAY := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-verify test lint check format screenshots nightly clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(STAMPS)/app ## open the cockpit on simulated boxes (needs no GPU, no config, no network)
+	$(BIN)/gpu-tui demo $(ARGS)
+
+demo-verify: $(STAMPS)/verify ## the same with torch installed, so that checkpoints can be loaded
+	$(BIN)/gpu-tui demo $(ARGS)
+
+test: $(STAMPS)/apt $(STAMPS)/dev ## run all tests
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(STAMPS)/dev ## format, lint, types, import directions, age of facts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/gpu-tui profiles check --today $(TODAY)
+
+check: lint test ## everything that must pass before a push
+
+format: $(STAMPS)/dev ## rewrite the code as the formatter wants it
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+screenshots: $(STAMPS)/apt $(STAMPS)/dev ## draw screenshots/ again
+	$(BIN)/gpu-tui screenshots $(ARGS)
+
+nightly: $(STAMPS)/apt $(STAMPS)/dev ## the long soaks, in full length
+	GPU_TUI_NIGHTLY=1 $(BIN)/python -m pytest -m nightly --timeout 3600 $(ARGS)
+
+clean: ## forget the environment and every cache
+	rm -rf $(VENV) $(STAMPS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpu-tui needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/app: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --editable .
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/verify: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --editable '.[verify]'
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/app
+
+$(STAMPS)/dev: pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --editable '.[dev,verify]'
+	@mkdir -p $(STAMPS) && touch $@ $(STAMPS)/app $(STAMPS)/verify
+
+$(STAMPS)/apt: Makefile
+	@missing=; for package in $(APT); do \
+	  dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$package"; \
+	done; \
+	if [ -z "$$missing" ] || ! command -v dpkg-query >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing:$$missing" && apt-get update -qq && \
+	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	else \
+	  echo "the tests need these packages:$$missing"; exit 1; \
+	fi
+	@mkdir -p $(STAMPS) && touch $@

@@ -1,0 +1,254 @@
+"""The fleet file: what it means, and how each mistake is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpu_tui.core.fleet import (
+    Fleet,
+    Money,
+    ProviderAccess,
+    QueueFiles,
+    Results,
+    Roots,
+    SchedulerScope,
+)
+from gpu_tui.resources import load_profiles
+from gpu_tui.settings import FleetError, fleet_of_hosts, load_fleet
+
+Write = Callable[[str], Path]
+
+WHOLE = """\
+sweep: paper-ablation-v1
+defaults: {platform: autodl, poll: 2s}
+instances:
+  - name: autodl-1
+    host: autodl-1
+    platform: autodl
+    price_per_hour: 2.08 CNY
+    queue: {file: /root/q/queue_1.txt, log: /root/autodl-tmp/runs/logs/q1_master.log}
+    logs: /root/autodl-tmp/runs/logs/{cell}.log
+    results: {remote: /root/autodl-fs/final_ckpts, local: ./results/paper-ablation-v1}
+    mounts: [/root/autodl-tmp, /root/autodl-fs]
+    provider: {id: null, variant: pro, key_env: AUTODL_TOKEN}
+    ssh: {known_hosts: null, identity: keys/one, jump: me@bastion, config: ssh_config}
+    scheduler: {kind: slurm, user: me}
+    tags: [ablation]
+    read_only: false
+    stall_after: 15m
+    roots: {cgroup: /sys/fs/cgroup, proc: /proc}
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write_file(text: str) -> Path:
+        path = tmp_path / "fleet.yaml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_file
+
+
+def fleet(path: Path) -> Fleet:
+    return load_fleet(path, load_profiles())
+
+
+def refused(path: Path) -> FleetError:
+    with pytest.raises(FleetError) as caught:
+        fleet(path)
+    assert caught.value.file == str(path)
+    return caught.value
+
+
+def test_every_key_of_the_file(write: Write, tmp_path: Path) -> None:
+    box = fleet(write(WHOLE))["autodl-1"]
+    assert box.price == Money(2.08, "CNY")
+    assert box.poll == 2.0
+    assert box.stall_after == 900.0
+    assert box.queue == QueueFiles(
+        "/root/q/queue_1.txt", "/root/autodl-tmp/runs/logs/q1_master.log"
+    )
+    assert box.results == Results(
+        "/root/autodl-fs/final_ckpts", str(tmp_path / "results/paper-ablation-v1")
+    )
+    assert box.provider == ProviderAccess(None, "pro", "AUTODL_TOKEN")
+    assert (box.ssh.host, box.ssh.jump) == ("autodl-1", "me@bastion")
+    assert box.ssh.identity == str(tmp_path / "keys/one")
+    assert box.ssh.config == str(tmp_path / "ssh_config")
+    assert (box.scheduler, box.scheduler_scope) == ("slurm", SchedulerScope(user="me"))
+    assert box.tags == ("ablation",)
+    assert box.roots == Roots()
+
+
+def test_paths_default_to_what_the_profile_exports(write: Write, tmp_path: Path) -> None:
+    boxes = fleet(
+        write(
+            "instances:\n"
+            "  - {name: a, host: a, platform: autodl}\n"
+            "  - {name: r, host: r, platform: runpod}\n"
+            "  - {name: v, host: v, platform: vastai}\n"
+            "  - {name: l, host: l, platform: lambda}\n"
+            "  - {name: g, host: g}\n"
+        )
+    )
+    a, r, v, l_, g = boxes.instances
+    assert a.logs == "/root/autodl-tmp/runs/logs/{cell}.log"
+    assert a.results.remote == "/root/autodl-fs/final_ckpts"
+    assert a.mounts == ("/", "/root/autodl-tmp", "/root/autodl-fs")
+    assert a.results.local == str(tmp_path / "results" / "a")
+    assert r.mounts == ("/", "/workspace")
+    assert v.results.remote == "/workspace/checkpoints"  # nothing durable on the box
+    assert v.mounts == ("/",)
+    assert l_.results.remote == "/home/ubuntu/checkpoints"  # the file system's name is the user's
+    assert g.platform == "generic-ssh"
+    assert g.logs == "~/proj/runs/logs/{cell}.log"
+    assert a.queue == QueueFiles()
+
+
+def test_defaults_are_merged_key_by_key(write: Write) -> None:
+    boxes = fleet(
+        write(
+            "defaults: {ssh: {config: cfg, jump: hop}, tags: [x], read_only: true}\n"
+            "instances:\n"
+            "  - {name: a, host: a, ssh: {jump: other}}\n"
+            "  - {name: b, host: b, read_only: false, tags: []}\n"
+        )
+    )
+    a, b = boxes.instances
+    assert (a.ssh.jump, Path(a.ssh.config or "").name) == ("other", "cfg")
+    assert (a.read_only, b.read_only) == (True, False)
+    assert (a.tags, b.tags) == (("x",), ())
+
+
+def test_home_in_local_paths_is_this_machines(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    text = "instances: [{name: a, host: a, ssh: {identity: ~/.ssh/id}}]\n"
+    assert fleet(write(text))["a"].ssh.identity == "/home/somebody/.ssh/id"
+
+
+BROKEN = [
+    # text after "instances:\n", line, column, words of the error, words of the next step
+    ("  - {name: a, host: a, platfrom: autodl}", 2, 24, 'unknown key "platfrom"', '"platform"'),
+    ("  - {name: a, host: a, platform: autodi}", 2, 34, 'called "autodi"', '"autodl"'),
+    ("  - {name: a, host: a, platform: AutoDL}", 2, 34, "no platform", '"autodl"'),
+    ("  - {name: a, host: a, poll: 5}", 2, 30, '"poll" must be a duration', '"5m"'),
+    ("  - {name: a, host: a, poll: 5 s}", 2, 30, "not a duration", '"5s"'),
+    ("  - {name: a, host: a, poll: 1ms}", 2, 30, "cannot be '1ms'", "Between"),
+    ("  - {name: a, host: a, stall_after: '1:30'}", 2, 37, "not a duration", "1h30m"),
+    ("  - {name: a, host: a, read_only: 'yes'}", 2, 35, "true or false, not 'yes'", None),
+    ("  - {name: a, host: a, read_only: yes}", 2, 35, "'yes' without quotes", None),
+    ("  - {name: a, host: a, price_per_hour: 2.08}", 2, 40, "not a price", '"2.08 CNY"'),
+    ("  - {name: a, host: a, price_per_hour: '-1 CNY'}", 2, 40, "not a price", None),
+    ("  - {name: a, host: a, tags: one}", 2, 30, '"tags" must be a list', "[a, b]"),
+    ("  - {name: a, host: a, mounts: [relative]}", 2, 33, "not a whole path", '"/"'),
+    ("  - {name: a, host: a, mounts: [/a/../b]}", 2, 33, "not a whole path", None),
+    ("  - {name: a, host: a, logs: /x/log}", 2, 30, "{cell}", "{cell}"),
+    ("  - {name: a, host: a, logs: '/x/{cel}.log'}", 2, 30, "{cell}", None),
+    ("  - {name: a, host: a, ssh: {idenity: x}}", 2, 30, 'unknown key "idenity"', '"identity"'),
+    ("  - {name: a, host: a, ssh: {jump: '-oX'}}", 2, 36, "not a host", None),
+    ("  - {name: a, host: a, roots: {proc: proc}}", 2, 38, "not a whole path", None),
+    ("  - {name: a, host: 'root@h:22'}", 2, 21, "port without ssh://", "ssh://root@h:22"),
+    ("  - {name: a b, host: a}", 2, 12, "cannot be a name", "letters"),
+    ("  - {name: .., host: a}", 2, 12, "cannot be a name", None),
+    ("  - {name: 7, host: a}", 2, 12, "must be a text", "quotes"),
+    ("  - {name: a}", 2, 5, 'lacks the key "host"', "host"),
+    ("  - {host: a}", 2, 5, 'lacks the key "name"', "name"),
+    ("  - a", 2, 5, "must be a mapping", None),
+    ("  - {name: a, host: a}\n  - {name: a, host: b}", 3, 12, "two instances", "rename"),
+    ("  - {name: a, host: a, scheduler: {kind: slurn}}", 2, 42, "'slurn'", '"slurm"'),
+    ("  - {name: a, host: a, scheduler: {kind: slurm, context: c}}", 2, 49, "unknown key", None),
+    ("  - {name: a, host: a, platform: autodl, provider: {variant: pr}}", 2, 62, "variant", '"pro"'),
+    ("  - {name: a, host: a, provider: {base_url: 'http://api.x.org'}}", 2, 45, "https", "https"),
+    ("  - {name: a, host: a, provider: {base_url: ftp}}", 2, 45, "web address", None),
+    ("  - {name: a, host: a, provider: {id: 'a b'}}", 2, 39, "instance id", None),
+    ("  - {name: a, name: b, host: a}", 2, 15, "second time", None),
+    ("  - {name: a, host: \"a\\x1b[2J\"}", 2, 21, "control character", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rest", "line", "column", "words", "hint"), BROKEN)
+def test_a_mistake_is_told_with_its_place(
+    write: Write, rest: str, line: int, column: int, words: str, hint: str | None
+) -> None:
+    error = refused(write(f"instances:\n{rest}\n"))
+    assert words in error.text
+    assert (error.line, error.column) == (line, column)
+    assert hint is None or hint in (error.next or "")
+
+
+SECRETS = [
+    "sk-proj-abcdefghijklmnop",
+    "eyJhbGciOiJIUzI1NiJ9.e30.abc",
+    "AKIAIOSFODNN7EXAMPLE",
+    "0123456789abcdef0123456789abcdef",
+    "hunter2",
+]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("shape", ["{{key_env: '{}'}}", "{{token: '{}'}}", "'{}'"])
+def test_a_pasted_secret_is_refused_and_never_repeated(
+    write: Write, secret: str, shape: str
+) -> None:
+    text = f"instances: [{{name: a, host: a, provider: {shape.format(secret)}}}]\n"
+    error = refused(write(text))
+    assert error.line == 1
+    assert error.next
+    assert secret not in f"{error} {error.next}"
+
+
+def test_a_dollar_before_the_name_is_explained(write: Write) -> None:
+    text = "instances: [{name: a, host: a, provider: {key_env: $RUNPOD_API_KEY}}]\n"
+    assert refused(write(text)).next == "Write key_env: RUNPOD_API_KEY"
+
+
+def test_the_usual_variable_is_the_default(write: Write) -> None:
+    text = "instances: [{name: a, host: a, platform: runpod, provider: {id: 4242}}]\n"
+    assert fleet(write(text))["a"].provider == ProviderAccess("4242", None, "RUNPOD_API_KEY")
+
+
+def test_an_alias_of_a_variant_is_its_id(write: Write) -> None:
+    text = "instances: [{name: a, host: a, platform: autodl, provider: {variant: container-pro}}]\n"
+    assert fleet(write(text))["a"].provider.variant == "pro"
+
+
+@pytest.mark.parametrize("text", ["", "sweep: x\n", "instances: []\n", "instances:\n", "- a\n"])
+def test_a_file_without_instances_is_an_error(write: Write, text: str) -> None:
+    refused(write(text))
+
+
+def test_defaults_may_not_name_an_instance(write: Write) -> None:
+    error = refused(write("defaults: {host: a}\ninstances: [{name: a}]\n"))
+    assert error.line == 1
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    assert "cannot be read" in refused(tmp_path / "missing.yaml").text
+    assert "cannot be read" in refused(tmp_path).text
+    binary = tmp_path / "b.yaml"
+    binary.write_bytes(b"sweep: x\nname: \xff\xfe\n")
+    assert refused(binary).line == 2
+    large = tmp_path / "l.yaml"
+    large.write_bytes(b"#" * 70_000)
+    assert "too large" in refused(large).text
+
+
+def test_a_fleet_of_hosts() -> None:
+    made = fleet_of_hosts(["a", "root@a", "ssh://a:2222", "[::1]"], "autodl")
+    assert made.names == ("a", "a-2", "a-2222", "1")
+    assert made["a-2222"].ssh.port == 2222
+    assert made["a"].mounts == ("/", "/root/autodl-tmp", "/root/autodl-fs")
+
+
+def test_hosts_and_platforms_are_checked() -> None:
+    with pytest.raises(FleetError) as caught:
+        fleet_of_hosts(["a"], "autodi")
+    assert caught.value.next == 'Did you mean "autodl"?'
+    with pytest.raises(FleetError):
+        fleet_of_hosts(["-oProxyCommand=x"], "autodl")

@@ -1,0 +1,77 @@
+"""How hosts are written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_tui.parse.host import AddressError, HostAddress, parse_host
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("autodl-1", HostAddress("autodl-1")),
+        ("root@10.0.0.7", HostAddress("10.0.0.7", "root")),
+        ("ssh://root@gpu.example.org:2222", HostAddress("gpu.example.org", "root", 2222)),
+        ("ssh://gpu.example.org", HostAddress("gpu.example.org")),
+        ("ssh://gpu.example.org/", HostAddress("gpu.example.org")),
+        ("[2001:db8::1]", HostAddress("2001:db8::1")),
+        ("2001:db8::1", HostAddress("2001:db8::1")),
+        ("me@[fe80::1%eth0]", HostAddress("fe80::1%eth0", "me")),
+        ("ssh://me@[2001:db8::1]:22022", HostAddress("2001:db8::1", "me", 22022)),
+        ("pod-64411@ssh.runpod.io", HostAddress("ssh.runpod.io", "pod-64411")),
+    ],
+)
+def test_a_host(text: str, address: HostAddress) -> None:
+    assert parse_host(text) == address
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-oProxyCommand=ls",
+        "root@-oProxyCommand=ls",
+        "-l@host",
+        "two words",
+        "host\n",
+        "host;ls",
+        "host:70000",
+        "ssh://host:0",
+        "ssh://host:99999",
+        "ssh://host:",
+        "[nonsense]",
+        "[1:2]",
+        "@host",
+        "root@",
+        "http://host",
+        "ssh://host/path",
+    ],
+)
+def test_what_is_no_host(text: str) -> None:
+    with pytest.raises(AddressError):
+        parse_host(text)
+
+
+def test_a_port_without_ssh_is_explained() -> None:
+    with pytest.raises(AddressError) as caught:
+        parse_host("root@host:2222")
+    assert caught.value.next == "Write ssh://root@host:2222"
+
+
+def test_a_password_is_refused_and_not_repeated() -> None:
+    with pytest.raises(AddressError) as caught:
+        parse_host("ssh://root:hunter2@host")
+    assert "hunter2" not in caught.value.text + caught.value.next
+
+
+@given(st.text(max_size=40))
+def test_no_accepted_host_can_be_an_option(text: str) -> None:
+    try:
+        address = parse_host(text)
+    except AddressError:
+        return
+    assert not address.host.startswith("-")
+    assert not (address.user or "").startswith("-")
