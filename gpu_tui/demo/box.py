@@ -12,6 +12,7 @@ import shlex
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from io import FileIO
 from pathlib import Path
 from random import Random
 
@@ -100,6 +101,7 @@ class Box:
     _procs: dict[int, Proc] = field(default_factory=dict)
     _next_pid: int = 0
     _inodes: dict[str, int] = field(default_factory=dict)
+    _logs: dict[str, FileIO] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Build the tree."""
@@ -183,12 +185,19 @@ class Box:
 
     def append(self, path: str, data: str, at: float | None = None) -> None:
         """Add to a log; one write, so that a reader never sees a torn character."""
-        target = self.home / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("ab", buffering=0) as file:
-            file.write(data.encode())
+        log = self._logs.get(path)
+        if log is None:
+            target = self.home / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            log = self._logs[path] = target.open("ab", buffering=0)
+        log.write(data.encode())
         if at is not None:
-            os.utime(target, (at, at))
+            os.utime(log.fileno(), (at, at))
+
+    def close(self) -> None:
+        """Let go of the logs that are still open."""
+        while self._logs:
+            self._logs.popitem()[1].close()
 
     def inodes_used(self, disk: Disk) -> int:
         """Files and folders that really lie below a mount, itself included."""

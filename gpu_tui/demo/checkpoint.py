@@ -61,8 +61,8 @@ def _values(random: Random, shape: Shape) -> list[float]:
     count = 1
     for size in shape:
         count *= size
-    scale = shape[-1] ** -0.5
-    return [random.uniform(-scale, scale) for _ in range(count)]
+    scale = shape[-1] ** -0.5 / 32_768
+    return [scale * whole for whole in array("h", random.randbytes(2 * count))]
 
 
 def _pickle(weights: Mapping[str, tuple[Shape, Sequence[float]]], epoch: int) -> bytes:

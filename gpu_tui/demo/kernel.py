@@ -142,7 +142,8 @@ def write_proc(root: Path, now: Vitals, boot_id: str, booted_at: float) -> None:
         f"ctxt 9912345\nbtime {round(booted_at)}\nprocesses 99231\nprocs_running 2\n",
     )
     for pid, process in now.processes.items():
-        _write_process(root / str(pid), process)
+        if not (root / str(pid)).exists():  # a row never changes while its process lives
+            _write_process(root / str(pid), process)
     for entry in os.scandir(root):
         if entry.name.isdigit() and int(entry.name) not in now.processes:
             shutil.rmtree(entry.path, ignore_errors=True)

@@ -115,6 +115,8 @@ async def theatre(directory: Path, boxes: int, speed: float, seed: int) -> Async
         for line in lines.values():
             with contextlib.suppress(OSError):
                 await line.close()
+        for stage in stages:
+            stage.box.close()
         shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -26,8 +26,12 @@ async def test_the_healthy_run_has_bars_and_reaches_its_next_cell(boxes: Boxes) 
     assert re.search(r"\rEpoch 2/6:  \d\d%\|█+.? *\| \d+/500 \[00:\d\d<00:\d\d, +\d\d", log)
     losses = [float(value) for value in re.findall(r"train_loss=(\d\.\d+)", log)]
     assert losses[5] < losses[0] / 3
-    shown = await boxes.ask("vega", "nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader")
-    assert all(int(line.split()[0]) > 50 for line in shown.splitlines())
+    query = "nvidia-smi --query-gpu=utilization.gpu --format=csv,noheader,nounits"
+
+    async def busy() -> bool:
+        return all(int(line) > 50 for line in (await boxes.ask("vega", query)).split())
+
+    await until(busy)  # between two cells the cards rest for a moment
 
 
 async def test_a_loss_turns_nan_and_the_run_goes_on(boxes: Boxes) -> None:
