@@ -189,7 +189,7 @@ def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
     if not plan.console and plan.provider not in ("running", "stopped"):
         return plan.provider_error or "the control API does not say what state it is in"
     if not plan.verb.park and not plan.results:
-        return "no results are named: set results.remote and results.local in the fleet file"
+        return "no results directory: results.remote must be on the box, results.local named"
     return None
 
 
@@ -364,7 +364,8 @@ def _same_remote(gate: Gate, seen: Recheck, now: float) -> str | None:
         if seen.remote is None or not set(gate.loss.proven.files) <= set(seen.remote.files):
             return "files on the box changed"
         return None
-    if seen.remote is None or seen.remote != gate.manifest:
+    expected = {file.path for file in gate.manifest.files}
+    if seen.paths is None or set(seen.paths) != expected or seen.remote != gate.manifest:
         return "files on the box changed"
     return None
 
@@ -427,6 +428,7 @@ class Gate:
         self.rung = STATE_RUNG[self.state]
         self.because: str | None = None
         self.note: str | None = None  # what was wrong with the last thing typed
+        self.stuck: Rung | None = None  # the rung whose evidence was refused
         self.loss: Loss | None = None
         self.permit: StopPermit | None = None
         self.ready_at: float | None = None
@@ -524,7 +526,7 @@ class Gate:
         elif shut is State.CLOSED:
             self._close(reason)
         else:
-            self.state, self.because = shut, reason
+            self.state, self.because, self.stuck = shut, reason, self.rung
             if self.loss is not None and before != self.digest:
                 self._arm(now_boot, now_wall)
         return self.state

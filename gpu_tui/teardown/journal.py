@@ -86,7 +86,7 @@ class Journal:
                 detail=detail,
                 prev=found.tip,
             )
-            line = _line(record)
+            line = line_of(record)
             # A torn tail is closed off by its own newline, so that it never swallows this record.
             data = (b"\n" if found.torn else b"") + line + b"\n"
             if os.write(fd, data) != len(data):
@@ -98,10 +98,7 @@ class Journal:
 
     def read(self) -> Reading:
         """Everything in it; an empty reading where there is no journal yet."""
-        try:
-            return parse(self.path.read_bytes())
-        except FileNotFoundError:
-            return Reading()
+        return read_journal(self.path)
 
     def unresolved(self, instance: str) -> Record | None:
         """The last intent for this instance if nobody saw how its call ended."""
@@ -128,6 +125,14 @@ class Journal:
             finally:
                 os.close(held)
         return fd
+
+
+def read_journal(path: Path) -> Reading:
+    """The journal in this file; an empty reading where there is none."""
+    try:
+        return parse(path.read_bytes())
+    except FileNotFoundError:
+        return Reading()
 
 
 def parse(data: bytes) -> Reading:
@@ -163,7 +168,8 @@ def parse(data: bytes) -> Reading:
     return Reading(tuple(records), None, bool(open_end), tip)
 
 
-def _line(record: Record) -> bytes:
+def line_of(record: Record) -> bytes:
+    """The record as its line, without the newline."""
     fields = {name: getattr(record, name) for name in Record.__slots__}
     return json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode()
 

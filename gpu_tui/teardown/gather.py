@@ -1,0 +1,270 @@
+"""Collects the evidence that the gate asks for, one method per rung. It decides nothing.
+
+Everything comes from the box, the provider or the disk at the moment of asking; nothing that the
+screen showed earlier is passed on as evidence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.evidence import (
+    Cells,
+    FileVerdict,
+    Inventory,
+    Listed,
+    Loaded,
+    Matched,
+    Plan,
+    Pulled,
+    Quiet,
+    Recheck,
+)
+from gpu_tui.core.fleet import Instance, Money, ProviderState
+from gpu_tui.core.manifest import Manifest
+from gpu_tui.core.profile import Profile, Verb
+from gpu_tui.core.sweep import Roster
+from gpu_tui.providers.base import Provider
+from gpu_tui.state.views import InstanceView
+from gpu_tui.teardown.box import BoxError, Survey, survey, work
+from gpu_tui.teardown.local import OWN, LocalTree, local_tree
+from gpu_tui.teardown.manifest_file import manifest_json
+from gpu_tui.teardown.pull import Listing, list_remote, pull_files, remote_manifest
+from gpu_tui.teardown.roster import cells_of_queue, read_cells, read_roster
+from gpu_tui.teardown.verify import load_all
+from gpu_tui.transport.base import Connection
+
+Share = Callable[[float], None]  # told of progress, 0–1
+
+
+@dataclass(slots=True)
+class Gather:
+    """The eyes of one climb. The connection is the one it began with; another one is another box."""
+
+    name: str
+    view: Callable[[str], InstanceView]
+    connection: Callable[[str], Connection | None]
+    provider: Provider
+    profile: Profile | None
+    clock: Clock
+    read_only: Callable[[], bool]
+    share: Share
+    _link: Connection | None = None
+    _listing: Listing | None = field(default=None, repr=False)
+
+    @property
+    def instance(self) -> Instance:
+        """The instance as the fleet file describes it now."""
+        return self.view(self.name).instance
+
+    async def plan(self, verb: Verb, unresolved: str | None) -> Plan:
+        """Rung 1: which machine, what the verb does there, what the queue planned."""
+        view = self.view(self.name)
+        instance = view.instance
+        seen = await self._survey()
+        console = not self.provider.offers(verb)
+        state = await self._state()
+        roster = await self._roster()
+        cost = view.cost
+        price = instance.price
+        if cost.per_hour is not None:
+            price = Money(cost.per_hour, cost.currency or "")
+        return Plan(
+            instance=self.name,
+            verb=verb,
+            identity=seen.identity(instance, self.link()),
+            provider=state.state,
+            provider_error=state.error,
+            console=console,
+            read_only=self.read_only(),
+            results=seen.root if instance.results.local else None,
+            cells=await self._cells(roster),
+            tiers=self.profile.storage if self.profile else (),
+            price=price or state.price,
+            unresolved=unresolved,
+        )
+
+    async def quiet(self) -> Quiet:
+        """Rung 2: what works there now."""
+        seen = await self._survey()
+        running = work(seen, self.instance.queue.file, await self._roster())
+        return Quiet(running, seen.busy)
+
+    async def inventory(self) -> Inventory:
+        """Rung 3: every result file, hashed on the box."""
+        seen = await self._survey()
+        listing = await self._list(seen)
+        manifest, failed = await remote_manifest(self.link(), listing, self._steps(listing.bytes))
+        return Inventory(
+            manifest=manifest,
+            identity=seen.identity(self.instance, self.link()),
+            cells=await self._cells(await self._roster()),
+            refused=listing.refused + failed,
+        )
+
+    async def pulled(self, manifest: Manifest) -> Pulled:
+        """Rung 4: everything of the manifest under its own name here."""
+        listing = self._known_listing()
+        step = self._steps(manifest.total_bytes)
+        return await pull_files(self.link(), listing.root, manifest, self.local, step)
+
+    async def matched(self, manifest: Manifest) -> Matched:
+        """Rung 5: both sides again, from scratch."""
+        listing = await self._list(await self._survey())
+        step = self._steps(listing.bytes + manifest.total_bytes)
+        remote, failed = await remote_manifest(self.link(), listing, step)
+        tree = await asyncio.to_thread(local_tree, self.local, step)
+        if failed or listing.refused or tree.odd:
+            odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
+            raise BoxError(f"cannot be compared: {odd[0]}")
+        await asyncio.to_thread(_keep_manifest, self.local, tree, self.name, self.clock)
+        return Matched(remote, tree.manifest)
+
+    async def loaded(self, manifest: Manifest) -> Loaded:
+        """Rung 6: every checkpoint opened in a child process."""
+        step = self._steps(max(1, len(manifest.files)))
+
+        def judged(verdict: FileVerdict) -> None:
+            step(1)
+
+        return Loaded(await load_all(self.local, manifest, step=judged))
+
+    async def listed(self) -> Listed:
+        """What an abandonment would lose: every path on the box now."""
+        seen = await self._survey()
+        listing = await self._list(seen)
+        roster = await self._roster()
+        return Listed(
+            paths=listing.paths,
+            identity=seen.identity(self.instance, self.link()),
+            running=work(seen, self.instance.queue.file, roster),
+        )
+
+    async def recheck(self, wanted: Manifest | None) -> Recheck:
+        """Everything again after the confirmation; what takes long first, what changes fast last.
+
+        `wanted`: the files whose hashes must be read again on both sides, None for a park.
+        """
+        began = self.clock.boot()
+        remote = local = paths = cells = None
+        if wanted is not None:
+            listing = await self._list(await self._survey())
+            safe = {file.path for file in wanted.files}
+            chosen = tuple(row for row in listing.files if row[0] in safe)
+            paths = listing.paths
+            subset = Listing(listing.root, chosen)
+            (remote, _), tree = await asyncio.gather(
+                remote_manifest(self.link(), subset),
+                asyncio.to_thread(local_tree, self.local),
+            )
+            local = tree.manifest if not tree.odd else None
+        roster = await self._roster()
+        if wanted is not None:
+            cells = await self._cells(roster)
+        state = await self._state()
+        read_at = self.clock.boot()
+        seen = await self._survey()
+        return Recheck(
+            began_at=began,
+            read_at=read_at,
+            read_only=self.read_only(),
+            identity=seen.identity(self.instance, self.link()),
+            provider=state.state,
+            running=work(seen, self.instance.queue.file, roster),
+            busy=seen.busy,
+            cells=cells,
+            paths=paths,
+            remote=remote,
+            local=local,
+        )
+
+    # --- parts ---
+
+    @property
+    def local(self) -> Path:
+        """Where the results come to lie; BoxError where the fleet file does not say."""
+        path = self.instance.results.local
+        if path is None:
+            raise BoxError("results.local is not named in the fleet file")
+        return Path(path).expanduser()
+
+    def link(self) -> Connection:
+        """The connection this climb began with; BoxError once it is gone or another one took its place."""
+        now = self.connection(self.name)
+        if now is None:
+            raise BoxError("there is no connection to the box")
+        if self._link is None:
+            self._link = now
+        if now is not self._link:
+            raise BoxError(
+                "the connection was lost and came back: what was seen proves nothing now"
+            )
+        return now
+
+    def changed(self) -> str | None:
+        """Why the fleet as watched no longer fits this climb, or None. Asks nobody."""
+        try:
+            view = self.view(self.name)
+            self.link()
+        except KeyError:
+            return "it is no longer in the fleet file"
+        except BoxError as error:
+            return str(error)
+        if self.read_only() or view.instance.read_only:
+            return "read-only was set"
+        return None
+
+    def _known_listing(self) -> Listing:
+        if self._listing is None:
+            raise BoxError("nothing was listed yet")
+        return self._listing
+
+    async def _survey(self) -> Survey:
+        return await survey(self.link(), self.instance)
+
+    async def _list(self, seen: Survey) -> Listing:
+        if seen.root is None:
+            raise BoxError(f"{self.instance.results.remote or 'results.remote'} is not on the box")
+        self._listing = await list_remote(self.link(), seen.root)
+        return self._listing
+
+    async def _roster(self) -> Roster | None:
+        return await read_roster(self.link(), self.instance.queue)
+
+    async def _cells(self, roster: Roster | None) -> Cells | None:
+        queue = self.instance.queue
+        if roster is not None:
+            return await read_cells(self.link(), queue, roster)
+        return None if queue.file else cells_of_queue(self.view(self.name).queue)
+
+    async def _state(self) -> ProviderState:
+        id = self.instance.provider.id
+        if id is None or not self.provider.reads:
+            return ProviderState()
+        return await self.provider.read(id)
+
+    def _steps(self, total: int) -> Callable[[int], None]:
+        done = 0
+
+        def step(count: int) -> None:
+            nonlocal done
+            done += count
+            self.share(min(1.0, done / total) if total else 1.0)
+
+        self.share(0.0)
+        return step
+
+
+def _keep_manifest(local: Path, tree: LocalTree, name: str, clock: Clock) -> None:
+    """Write what was matched beside the results, for `gpu-tui verify` later. It unlocks nothing."""
+    target = local / OWN / "manifest.json"
+    scratch = target.with_suffix(".new")
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(manifest_json(tree.manifest, name, clock.now()), file, indent=1)
+    os.replace(scratch, target)

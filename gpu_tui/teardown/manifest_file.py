@@ -1,0 +1,80 @@
+"""A manifest as a JSON file: schema remote-gpu-trainer/PULL/v1, read strictly and written whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_tui.core.clock import rfc3339
+from gpu_tui.core.manifest import FileEntry, Manifest
+from gpu_tui.teardown.pull import path_problem
+
+SCHEMA = "remote-gpu-trainer/PULL/v1"
+NAMES = ("PULL_MANIFEST.json", ".gpu-tui/manifest.json")  # where one is looked for
+FILE_CAP = 256 << 20
+
+
+class ManifestUnreadable(Exception):
+    """The file is not a manifest. `next` is what the user can do."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.next = f"a manifest is JSON of schema {SCHEMA}"
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFile:
+    """What one says: its run and its files."""
+
+    run_id: str
+    manifest: Manifest
+
+
+def manifest_json(manifest: Manifest, run_id: str, now: float) -> dict[str, object]:
+    """The object to write."""
+    return {
+        "schema": SCHEMA,
+        "run_id": run_id,
+        "created_at_utc": rfc3339(now),
+        "top_level_dirs": sorted(
+            {file.path.split("/")[0] for file in manifest.files if "/" in file.path}
+        ),
+        "files": [
+            {"path": file.path, "bytes": file.bytes, "sha256": file.sha256}
+            for file in manifest.files
+        ],
+        "totals": {"files": len(manifest.files), "bytes": manifest.total_bytes},
+    }
+
+
+def read_manifest(path: Path) -> ManifestFile:
+    """Read one; ManifestUnreadable for anything that is not exactly a manifest."""
+    if path.stat().st_size > FILE_CAP:
+        raise ManifestUnreadable(f"{path} is far too long")
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ManifestUnreadable(f"{path} is not JSON") from error
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise ManifestUnreadable(f"{path} is of another schema")
+    run_id, rows = data.get("run_id"), data.get("files")
+    if not isinstance(run_id, str) or not run_id:
+        raise ManifestUnreadable(f"{path} names no run")
+    if not isinstance(rows, list) or not rows:
+        raise ManifestUnreadable(f"{path} lists no file")
+    files = [_entry(path, row) for row in rows]
+    if len({file.path for file in files}) != len(files):
+        raise ManifestUnreadable(f"{path} lists a file twice")
+    return ManifestFile(run_id, Manifest.of(files))
+
+
+def _entry(source: Path, row: object) -> FileEntry:
+    if isinstance(row, dict):
+        path, size, digest = row.get("path"), row.get("bytes"), row.get("sha256")
+        sized = isinstance(size, int) and not isinstance(size, bool) and size >= 0
+        hashed = isinstance(digest, str) and re.fullmatch(r"[0-9a-f]{64}", digest)
+        if isinstance(path, str) and sized and hashed and path_problem(path) is None:
+            return FileEntry(path, int(str(size)), str(digest))
+    raise ManifestUnreadable(f"{source} has a file that cannot be one: {str(row)[:80]!r}")

@@ -1,0 +1,81 @@
+"""The queue as the box has it now: which cells there should be, and which of them ended well."""
+
+from __future__ import annotations
+
+import secrets
+
+from gpu_tui.core.evidence import Cells
+from gpu_tui.core.fleet import QueueFiles
+from gpu_tui.core.sweep import CellRun, CellState, Queue, QueueHistory, Roster
+from gpu_tui.parse.queue_log import parse_queue_line, parse_roster
+from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path
+from gpu_tui.transport.base import Connection
+
+TRAINED = frozenset({0, 2})  # exit 2: trained, but the durable copy is missing
+FINISHED = frozenset({CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS})
+
+
+async def read_roster(connection: Connection, queue: QueueFiles) -> Roster | None:
+    """The queue file, read now; None where there is none or it cannot be read whole."""
+    if queue.file is None:
+        return None
+    data = await read_text(connection, queue.file)
+    return None if data is None else parse_roster(data.decode("utf-8", "replace"))
+
+
+async def read_cells(connection: Connection, queue: QueueFiles, roster: Roster) -> Cells:
+    """The roster joined with what the queue's log says of each cell."""
+    history = QueueHistory()
+    if queue.log is not None:
+        for line in await _milestones(connection, queue.log):
+            event = parse_queue_line(line)
+            if event is not None:
+                history = history.fold(event)
+    return cells_of(roster, history)
+
+
+def cells_of(roster: Roster, history: QueueHistory) -> Cells:
+    """What each planned cell came to. A name that stands twice or a line that is no cell is doubt."""
+    names = tuple(dict.fromkeys(cell.name for cell in roster.cells))
+    ends = {name: _end(history.runs.get(name)) for name in names}
+    return Cells(
+        finished=tuple(name for name in names if ends[name] is None),
+        unfinished=tuple((name, end) for name, end in ends.items() if end is not None),
+        doubtful=(
+            *(f"{name} stands twice" for name in roster.duplicates),
+            *(f"no cell: {line}" for line in roster.rejected),
+        ),
+    )
+
+
+def cells_of_queue(queue: Queue) -> Cells | None:
+    """The cells of a scheduler's jobs, which no queue file names; None where none are known."""
+    if not queue.cells:
+        return None
+    return Cells(
+        finished=tuple(cell.name for cell in queue.cells if cell.state in FINISHED),
+        unfinished=tuple(
+            (cell.name, cell.state.value) for cell in queue.cells if cell.state not in FINISHED
+        ),
+    )
+
+
+def _end(run: CellRun | None) -> str | None:
+    """None for a cell that trained to its end, else what became of it."""
+    if run is None:
+        return "no start line"
+    if run.finished is None:
+        return "no end line"
+    return None if run.exit_code in TRAINED else f"exit {run.exit_code}"
+
+
+async def _milestones(connection: Connection, path: str) -> list[str]:
+    """The queue log's own lines, found on the box: a log full of progress bars can be huge."""
+    mark = secrets.token_hex(8)
+    program = (
+        f"tr '\\r' '\\n' <{shell_path(path)} 2>/dev/null | grep -a -e '^=== Queue' -e '] STARTING ' "
+        f"-e '] FINISHED ' -e 'QUEUE DONE' | tail -n 20000\necho {mark}\n"
+    )
+    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
+    lines = done.stdout.decode("utf-8", "replace").split("\n")
+    return lines[: lines.index(mark)] if mark in lines else []

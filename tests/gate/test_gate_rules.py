@@ -1,0 +1,474 @@
+"""The gate as tables: what each piece of evidence must look like, and what one fault does to it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from gate_world import CELLS, FAULTS, PARK, TERMINATE, World, armed_fault_destroy, manifest_of
+
+from gpu_tui.core import gate as rules
+from gpu_tui.core.evidence import (
+    Abandoned,
+    Accepted,
+    Cells,
+    FileVerdict,
+    Identity,
+    IntentWritten,
+    Inventory,
+    Listed,
+    Loaded,
+    Matched,
+    Pulled,
+    Quiet,
+    ReadBack,
+    Relocked,
+    Tick,
+    Typed,
+)
+from gpu_tui.core.gate import Gate, GateShut, State, StopPermit, phrase_of
+from gpu_tui.core.manifest import Manifest
+
+Make = Callable[[World], object]
+
+
+def _at(state: State) -> World:
+    world = World()
+    for _ in range(7):
+        if world.gate.state is not state:
+            world.step()
+    assert world.gate.state is state
+    return world
+
+
+def _local(world: World, **changes: str) -> Matched:
+    files = dict(world.box)
+    for key, text in changes.items():
+        path = key.replace("__", "/").replace("_pth", ".pth")
+        files[path] = text
+    return Matched(manifest_of(world.box), manifest_of(files))
+
+
+def _verdicts(world: World, **changes: object) -> Loaded:
+    good = world.verdicts().verdicts
+    return Loaded((replace(good[0], **changes), *good[1:]))  # type: ignore[arg-type]
+
+
+# (state it is offered in, the evidence that must be refused)
+REFUSED: dict[str, tuple[State, Make]] = {
+    "read-only": (State.PLANNING, lambda w: replace(w.plan(), read_only=True)),
+    "other verb": (State.PLANNING, lambda w: replace(w.plan(), verb=PARK)),
+    "other instance": (State.PLANNING, lambda w: replace(w.plan(), instance="box-2")),
+    "no boot id": (
+        State.PLANNING,
+        lambda w: replace(w.plan(), identity=Identity("pod-4242", "SHA256:x", None)),
+    ),
+    "no host key": (
+        State.PLANNING,
+        lambda w: replace(w.plan(), identity=Identity("pod-4242", None, "boot-1")),
+    ),
+    "provider unknown": (State.PLANNING, lambda w: replace(w.plan(), provider="unknown")),
+    "already gone": (State.PLANNING, lambda w: replace(w.plan(), provider="gone")),
+    "no results": (State.PLANNING, lambda w: replace(w.plan(), results=None)),
+    "earlier call open": (State.PLANNING, lambda w: replace(w.plan(), unresolved="a call")),
+    "no process table": (State.QUIESCING, lambda w: Quiet(None)),
+    "running": (State.QUIESCING, lambda w: Quiet(("python train.py",))),
+    "being written": (State.QUIESCING, lambda w: Quiet((), ("base/best.pth",))),
+    "empty box": (State.LISTING, lambda w: Inventory(Manifest(), w.identity, CELLS)),
+    "odd names": (
+        State.LISTING,
+        lambda w: replace(w.inventory(), refused=(("../x", "leaves its directory"),)),
+    ),
+    "rebooted": (
+        State.LISTING,
+        lambda w: replace(w.inventory(), identity=replace(w.identity, boot_id="2")),
+    ),
+    "not all pulled": (State.PULLING, lambda w: Pulled(len(w.box) - 1, 1)),
+    "pull failed": (State.PULLING, lambda w: Pulled(len(w.box), 1, (("x", "EIO"),))),
+    "box changed": (
+        State.MATCHING,
+        lambda w: Matched(manifest_of({**w.box, "x": "y"}), manifest_of({**w.box, "x": "y"})),
+    ),
+    "missing here": (
+        State.MATCHING,
+        lambda w: Matched(manifest_of(w.box), manifest_of(dict(list(w.box.items())[1:]))),
+    ),
+    "unexpected here": (State.MATCHING, lambda w: _local(w, stray="ok")),
+    "same size, other bytes": (
+        State.MATCHING,
+        lambda w: _local(w, base__best_pth="ok base best.pt2"),
+    ),
+    "nothing here": (State.MATCHING, lambda w: Matched(manifest_of(w.box), Manifest())),
+    "both empty": (State.MATCHING, lambda w: Matched(Manifest(), Manifest())),
+    "no verdicts": (State.LOADING, lambda w: Loaded(())),
+    "one verdict short": (State.LOADING, lambda w: Loaded(w.verdicts().verdicts[1:])),
+    "one failed": (State.LOADING, lambda w: _verdicts(w, load="failed")),
+    "one refused": (State.LOADING, lambda w: _verdicts(w, load="refused")),
+    "one skipped": (State.LOADING, lambda w: _verdicts(w, load="skipped")),
+    "a checkpoint called data": (
+        State.LOADING,
+        lambda w: _verdicts(w, load="skipped", checkpoint=False),
+    ),
+    "verdict on other bytes": (State.LOADING, lambda w: _verdicts(w, sha256="0" * 64)),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_evidence_that_is_refused_never_leads_to_a_permit(case: str) -> None:
+    state, make = REFUSED[case]
+    world = _at(state)
+    world.apply(make(world))
+    assert world.gate.state in (State.BLOCKED, State.CLOSED)
+    assert world.gate.because
+    world.type()
+    assert world.press() is None
+    assert world.gate.permit is None
+
+
+@pytest.mark.parametrize(
+    ("cells", "word"),
+    [
+        (None, "roster is not known"),
+        (Cells(), "names no cell"),
+        (Cells(("base",), (), ("base stands twice",)), "in doubt"),
+        (Cells(("base", "lost")), "lost (finished): no best.pth and no best_metrics.json"),
+        (Cells(("base",), (("never", "no start line"),)), "never (no start line)"),
+    ],
+)
+def test_the_roster_must_be_known_and_every_cell_complete(cells: Cells | None, word: str) -> None:
+    world = World(cells=cells)
+    for _ in range(6):
+        world.step()
+    assert world.gate.state is State.BLOCKED
+    assert word in (world.gate.because or "")
+
+
+def test_a_box_full_of_text_alone_is_not_proof() -> None:
+    world = World(cells=Cells(("a",)), box={"a/x.log": "ok"})
+    world.step()
+    for _ in range(5):
+        world.step()
+    assert world.gate.state is State.BLOCKED
+
+
+def test_a_healthy_box_opens_in_bounded_steps_and_calls_once() -> None:
+    world = World()
+    assert world.arm() is State.READY
+    assert world.type() is State.RECHECKING
+    permit = world.press()
+    assert permit is not None
+    assert world.wrongs() == []
+    assert (permit.instance, permit.provider_id, permit.verb) == ("box", "pod-4242", "terminate")
+    with pytest.raises(GateShut, match="used already"):
+        permit.redeem("pod-4242", world.boot)
+    assert world.apply(ReadBack("gone")) is State.DONE
+    assert world.gate.outcome == "gone"
+
+
+@pytest.mark.parametrize("after_typing", [False, True])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_fault_between_arming_and_the_call(fault: str, after_typing: bool) -> None:
+    assert armed_fault_destroy(fault, after_typing=after_typing) == []
+
+
+@pytest.mark.parametrize(
+    "fault", [f for f in FAULTS if not f.startswith(("remote", "local", "queue"))]
+)
+def test_one_fault_shuts_a_park_too(fault: str) -> None:
+    assert armed_fault_destroy(fault, after_typing=True, verb=PARK) == []
+
+
+def test_the_wrong_words_change_nothing_and_the_right_ones_are_needed() -> None:
+    world = World()
+    world.arm()
+    for text in ("", "box", "box-4243", "BOX-4242", "box-4242 ", "y"):
+        assert world.type(text) is State.READY
+        assert "box-4242" in (world.gate.note or "")
+    assert world.type("box-4242") is State.RECHECKING
+
+
+def test_too_early_is_not_taken() -> None:
+    world = _at(State.READY)
+    assert not world.gate.ready(world.boot)
+    assert world.type() is State.READY
+    world.beat(2.9)
+    assert world.type() is State.READY
+    world.beat(0.2)
+    assert world.gate.ready(world.boot)
+    assert world.type() is State.RECHECKING
+
+
+def test_a_confirmation_of_other_evidence_is_not_taken() -> None:
+    old = World()
+    old.arm()
+    world = World()
+    world.box["base/train.log"] = "ok epoch 2"
+    world.arm()
+    assert world.type(evidence=old.gate.digest) is State.READY
+
+
+@pytest.mark.parametrize("seconds", [31.0, 599.0 - 5.0])
+def test_a_machine_that_slept_must_climb_again(seconds: float) -> None:
+    world = World()
+    world.arm()
+    world.boot += seconds
+    world.wall += seconds
+    assert world.type() is State.CLOSED
+    assert "slept" in (world.gate.because or "")
+
+
+@pytest.mark.parametrize("jump", [-86_400.0, 61.0])
+def test_a_wall_clock_that_jumps_shuts_the_gate(jump: float) -> None:
+    world = World()
+    world.arm()
+    world.wall += jump
+    assert world.apply(Tick()) is State.CLOSED
+
+
+def test_a_boot_clock_that_goes_back_shuts_the_gate() -> None:
+    world = World()
+    world.arm()
+    world.boot -= 1
+    assert world.apply(Tick()) is State.CLOSED
+
+
+def test_a_permit_lapses_while_the_caller_dawdles() -> None:
+    world = World()
+    world.arm()
+    world.type()
+    assert world.press(dawdle=rules.PERMIT_LIFE) is None
+
+
+def test_a_look_from_before_the_confirmation_does_not_count() -> None:
+    world = World()
+    world.arm()
+    look = world.recheck()
+    world.beat(1.0)
+    world.box["base/best.pth"] = "bad"
+    world.type()
+    assert world.press(look) is None
+
+
+def test_a_look_that_is_eleven_seconds_old_does_not_count() -> None:
+    world = World()
+    world.arm()
+    world.type()
+    look = world.recheck()
+    world.beat(11.0)
+    assert world.press(look) is None
+
+
+@pytest.mark.parametrize("reason", ["the connection was lost", "read-only was set"])
+def test_a_relock_shuts_every_state_before_the_call(reason: str) -> None:
+    for state in (State.PLANNING, State.QUIESCING, State.LISTING, State.LOADING, State.READY):
+        world = _at(state)
+        assert world.apply(Relocked(reason)) is State.CLOSED
+        assert world.gate.because == reason
+
+
+def test_nothing_calls_off_what_was_called() -> None:
+    world = World()
+    world.arm()
+    world.type()
+    assert world.press() is not None
+    world.boot += 10_000
+    for event in (Relocked("closed"), Tick(), Quiet(("x",)), Typed("box-4242", world.gate.digest)):
+        assert world.apply(event) is State.CALLED
+
+
+def test_evidence_out_of_order_shuts_the_gate() -> None:
+    for event in (Loaded(()), IntentWritten("x"), Typed("box-4242", ""), ReadBack("gone")):
+        world = World()
+        assert world.apply(event) is State.CLOSED
+
+
+def test_a_park_climbs_by_acceptance_and_needs_no_files() -> None:
+    world = World(PARK, running=("python train.py (pid 7)",), box={})
+    world.step()
+    assert world.step() is State.ACCEPTING
+    assert world.apply(Accepted(())) is State.CLOSED
+    world.reopen()
+    assert world.arm() is State.READY
+    world.type()
+    assert world.press() is not None
+
+
+def test_a_park_with_more_work_than_was_accepted_is_shut() -> None:
+    world = World(PARK, running=("a",))
+    world.arm()
+    world.type()
+    world.running = ("a", "b")
+    assert world.press() is None
+
+
+def test_only_a_row_that_deletes_nothing_is_a_park() -> None:
+    assert Gate("box", PARK).kind == "park"
+    for row in (
+        replace(PARK, deletes=("disk",)),
+        replace(PARK, reversible=False),
+        replace(PARK, effect="destroy"),
+        TERMINATE,
+    ):
+        assert Gate("box", row).kind == "stop"
+
+
+def test_a_pull_never_reaches_a_permit() -> None:
+    assert all(
+        state not in (State.READY, State.PERMITTED) for state, _ in rules.TRANSITIONS["pull"]
+    )
+    world = World()
+    world.gate = Gate("box")
+    world.local = dict(world.box)
+    for event in (
+        world.inventory(),
+        Pulled(len(world.box), 1),
+        Matched(manifest_of(world.box), manifest_of(world.local)),
+        world.verdicts(),
+    ):
+        world.apply(event)
+    assert (world.gate.state, world.gate.outcome) == (State.DONE, "verified")
+    assert not world.gate.called
+
+
+# --- abandonment ---
+
+
+def _blocked() -> World:
+    """One checkpoint that does not load, one cell that never ran."""
+    world = World(cells=Cells(("base", "wide"), (("late", "exit 1"),)))
+    world.box["wide/best.pth"] = "bad"
+    for _ in range(7):
+        world.step()
+    assert world.gate.state is State.BLOCKED
+    assert world.gate.loss is not None
+    return world
+
+
+def test_an_abandonment_lists_what_is_not_proven_and_nothing_else() -> None:
+    gate = _blocked().gate
+    assert gate.loss is not None
+    assert gate.loss.paths == ("wide/best.pth",)
+    assert gate.loss.cells == ("wide (finished): no best.pth",)
+    assert gate.abandon_phrase == "abandon 1 files on box-4242"
+
+
+def test_an_abandonment_is_typed_after_the_list_and_rechecked() -> None:
+    world = _blocked()
+    gate = world.gate
+    phrase = gate.abandon_phrase or ""
+    assert world.apply(Abandoned(phrase, gate.digest)) is State.BLOCKED  # too early
+    world.beat(3.0)
+    assert world.apply(Abandoned(gate.phrase, gate.digest)) is State.BLOCKED
+    assert world.apply(Abandoned(phrase, "older")) is State.BLOCKED
+    assert world.apply(Abandoned(phrase, gate.digest)) is State.RECHECKING
+    assert world.press() is not None
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["remote_grows", "remote_changes", "local_changes", "rebooted", "job_starts", "read_only"],
+)
+def test_one_fault_after_an_abandonment(fault: str) -> None:
+    world = _blocked()
+    world.beat(3.0)
+    world.apply(Abandoned(world.gate.abandon_phrase or "", world.gate.digest))
+    FAULTS[fault](world)
+    assert world.press() is None
+
+
+def test_an_abandonment_expires() -> None:
+    world = _blocked()
+    world.beat(rules.TTL)
+    assert world.gate.state is State.CLOSED
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        Listed(("x",), Identity("pod-4242", "SHA256:abcdEFGH", "boot-1"), None),
+        Listed(("x",), Identity("pod-4242", "SHA256:abcdEFGH", "boot-2"), ()),
+    ],
+)
+def test_what_cannot_be_listed_surely_cannot_be_abandoned(listed: Listed) -> None:
+    world = World(running=("python train.py",))
+    world.step()
+    world.step()
+    world.apply(listed)
+    assert world.gate.abandon_phrase is None
+    assert world.apply(Abandoned("abandon 1 files on box-4242", world.gate.digest)) is State.BLOCKED
+
+
+def test_a_park_offers_no_abandonment() -> None:
+    world = World(PARK, running=None)
+    world.step()
+    assert world.step() is State.BLOCKED
+    assert world.step() is State.CLOSED
+
+
+# --- the permit ---
+
+
+def _permit() -> StopPermit:
+    world = World()
+    world.arm()
+    world.type()
+    world.apply(world.recheck())
+    assert world.gate.permit is not None
+    return world.gate.permit
+
+
+def test_only_the_gate_mints() -> None:
+    fields = {
+        "instance": "box",
+        "provider_id": "pod-4242",
+        "verb": "terminate",
+        "effect": "destroy",
+        "evidence": "e",
+        "expires_at": 1e12,
+    }
+    for token in (None, object(), "x"):
+        with pytest.raises(GateShut):
+            StopPermit(**fields, token=token)  # type: ignore[arg-type]
+
+
+def test_a_permit_cannot_be_copied_or_changed() -> None:
+    permit = _permit()
+    for attempt in (
+        lambda: copy.copy(permit),
+        lambda: copy.deepcopy(permit),
+        lambda: pickle.dumps(permit),
+        lambda: replace(permit, provider_id="other"),
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            attempt()
+    with pytest.raises(AttributeError):
+        permit.provider_id = "other"  # type: ignore[misc]
+
+
+def test_a_permit_is_for_one_instance() -> None:
+    with pytest.raises(GateShut, match="another instance"):
+        _permit().redeem("pod-9", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("identity", "phrase"),
+    [
+        (Identity("pod-0123abcd", "SHA256:zzzz", "b"), "box-abcd"),
+        (Identity("i-9", "SHA256:zzzz", "b"), "box-i9"),
+        (Identity(None, "SHA256:ab/cd+ef==", "b"), "box-cdef"),
+        (Identity(None, "\x1b[2J—", "b"), "box-2J"),
+        (Identity("…", "…", "b"), ""),
+    ],
+)
+def test_the_phrase(identity: Identity, phrase: str) -> None:
+    assert phrase_of("box", identity) == phrase
+
+
+def test_a_verdict_of_metrics_must_load_too() -> None:
+    assert not rules.proves(FileVerdict("a/best_metrics.json", "0", "skipped"))
+    assert rules.proves(FileVerdict("a/train.log", "0", "skipped"))
+    assert not rules.proves(FileVerdict("a/model.safetensors", "0", "skipped"))
+    assert not rules.proves(FileVerdict("a/noname", "0", "skipped", checkpoint=True))
