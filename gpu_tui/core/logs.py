@@ -34,6 +34,7 @@ class Progress:
     eta_seconds: float | None = None
     rate_per_second: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    epoch_exact: float | None = None  # the epoch as printed where it has a fraction: 0.32
 
 
 @dataclass(frozen=True, slots=True)

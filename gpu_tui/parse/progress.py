@@ -1,0 +1,411 @@
+"""One line of a training log -> how far the work has come, and its numbers. Nothing is ever guessed:
+a total, a rate or an end that is not printed stays None.
+
+Reading goes from the most certain form to the least: bars, then counters with words, then names with
+values. A dump of settings holds names with values too, so a line counts only when it shows a counter,
+a rate, a loss or a well-known metric.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from gpu_tui.core.logs import Progress
+from gpu_tui.parse import progress_words as words
+from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED, VALUE
+
+LONGEST = 8192  # characters; the end of a longer line is read
+MOST_METRICS = 64
+
+_TIME = rf"(?:{CLOCK}|{SPELLED}|\?)"
+_BAR = re.compile(
+    rf"(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?)%\|[^|\[]{{0,400}}\| ?"
+    rf" *(?P<step>{COUNT})B?/(?P<steps>{COUNT})B? \[(?P<elapsed>{_TIME})<(?P<eta>{_TIME})"
+    r"(?:, *(?P<rate>[0-9.]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
+)
+_ENDLESS = re.compile(
+    rf"(?<![\w./])(?P<step>{COUNT}) ?(?P<name>[A-Za-z]{{1,12}}) \[(?P<elapsed>{CLOCK})"
+    r"(?:, *(?P<rate>[0-9.]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
+)
+_RICH = re.compile(
+    rf"━[━╸╺ ]*[ ╸╺]+(?P<step>[0-9]{{1,12}})/(?P<steps>[0-9]{{1,12}}|--) +(?P<elapsed>{CLOCK}|-:--:--)"
+    rf"(?: *• *| +)(?P<eta>{CLOCK}|-:--:--)(?: +(?P<rate>[0-9.]+)(?P<unit>it/s|s/it))?"
+)
+_RICH_PERCENT = re.compile(rf"━{{3,}}[━╸╺ ]* +(?P<percent>[0-9]{{1,3}})%(?: +(?P<eta>{CLOCK}))?")
+_KERAS = re.compile(
+    r"(?:^|[\s\]])(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9}|Unknown) "
+    r"(?P<bar>\[[=>.]{5,}\]|━{5,}|-(?= [0-9]+m?s))"
+)
+_KERAS_TAIL = re.compile(
+    rf"(?:-? ?ETA: (?P<eta>{_TIME})|(?:- )?(?P<time>{CLOCK}|[0-9]{{1,7}}m?s))"
+    r"(?:,? (?P<pace>[0-9.]+(?:ms|us|s))/(?:step|sample))?"
+)
+
+_EPOCH = re.compile(
+    r"(?<![A-Za-z_\-./])(?:train[_/]|current[_ ]|cur_)?(?P<word>epochs?|ep|EPOCHS?|Epochs?|Ep)"
+    r"(?:\((?:train|val|test)\))?(?:_idx|_num)?[\"']?[ \t]{0,8}[:=#_\-]{0,2}[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
+    r"(?P<epoch>[0-9]{1,7}(?:\.[0-9]{1,18})?)(?![0-9.]*[A-Za-z%])"
+    r"(?: {0,6}(?:/|of|out of) {0,6}(?P<epochs>[0-9]{1,7})(?![0-9.]*[A-Za-z]))?"
+)
+_NOT_AN_EPOCH = re.compile(
+    r"(?:\b(?:best|per|max|num|every|each|from|last|total|warm-?up|resum\w+|since|n|previous|at)[ _]?"
+    r"(?:at |of |from )?|save_)$",
+    re.IGNORECASE,
+)
+_AFTER_EPOCH = re.compile(
+    r"[\s:|,\[\](\-]{1,12}(?:Iter0?\()?(?P<step>[0-9]{1,12}) {0,6}/ {0,6}(?P<steps>[0-9]{1,12})"
+    r"(?: ?\( {0,4}(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)%\))?(?![0-9.]*[A-Za-z/])"
+)
+_TRAIN_COUNT = re.compile(  # timm: `Train: 3 [ 50/1000 (  5%)]`
+    r"^[^\w]{0,4}(?:\S+ ){0,4}?Train: (?P<epoch>[0-9]{1,6}) (?=\[ *[0-9]+/[0-9]+ )"
+)
+_TWO_PAIRS = re.compile(  # `[0/25][100/1583]`
+    r"\[ *(?P<epoch>[0-9]{1,7})/(?P<epochs>[0-9]{1,7})\] ?\[ *(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9})\]"
+)
+_YOLO = re.compile(  # `  3/99  8.2G  0.045 ...`
+    r"^\s*(?P<epoch>[0-9]{1,5})/(?P<epochs>[0-9]{1,5}) +[0-9.]{1,7}G(?P<losses>(?: +[0-9.naninf-]{1,10}){2,8}) "
+)
+_STEP = re.compile(
+    r"(?<![A-Za-z_\-./])(?P<word>(?:global|train|training|optimizer|current)?[ _]?(?:step|iter(?:ation)?|it|update)"
+    r"|steps|iters|iterations|num_updates|batch|batches|updates|Global step|global_step)"
+    r"(?:_num|_idx)?[\"']?[ \t]{0,8}[:=#]{0,2}[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
+    r"(?P<step>[0-9][0-9,]{0,14}[kKM]?)(?![0-9.]*[A-Za-z%])"
+    r"(?:\.0(?![0-9]))?(?: {0,6}(?:/|of|out of) {0,6}(?P<steps>[0-9][0-9,]{0,14}[kKM]?)(?![0-9.]*[A-Za-z]))?"
+    r"(?=(?P<next>[\s,:;|\])}\"'(]|$))",
+    re.IGNORECASE,
+)
+_NOT_A_STEP = re.compile(
+    r"\b(?:per|every|each|max|num|total|warm-?up|accumulation|save|eval|logging|last|best|from|at|in|of)[ _]$",
+    re.IGNORECASE,
+)
+_BRACKET = re.compile(r"^\s*\[ *(?P<step>[0-9]{1,12}) ?/ ?(?P<steps>[0-9]{1,12})\]")
+_OF_BATCHES = re.compile(
+    r"(?<![\w/.])(?P<step>[0-9]{1,9})/ {0,4}(?P<steps>[0-9]{1,9}) (?:batches|steps|iterations|iters)\b"
+)
+_LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
+    r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=[\w']+[ \-']|\w+:)|(?P<colon>[0-9]{1,9}):\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg))"
+)
+_DARKNET = re.compile(
+    rf"(?P<loss>{VALUE}), (?P<average>{VALUE}) avg(?: loss)?, (?P<lr>{VALUE}) rate"
+)
+_IMPROVED = re.compile(rf"\bval_loss improved from {VALUE} to (?P<value>{VALUE})")
+
+_ETA = re.compile(
+    rf"\b(?:eta|time left|remaining(?: time)?|ETA)\b[\"']?(?: \(\w+\))?\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<eta>{CLOCK}|{SPELLED})"
+    rf"|(?P<left>{SPELLED}) ?left\b",
+    re.IGNORECASE,
+)
+_ELAPSED = re.compile(
+    rf"\b(?:elapsed|time elapsed|total time|elapsed time)\b(?!\s*per)\s{{0,3}}[:=]?\s{{0,3}}(?P<elapsed>{CLOCK}|{SPELLED})",
+    re.IGNORECASE,
+)
+_RATE = re.compile(
+    r"(?<![\w.])(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?"
+    r"(?:(?P<per>(?:it|its|iter|iters|iterations|step|steps|batch|batches)/s(?:ec)?)\b"
+    r"|(?P<inverse>s|ms|sec)/(?:it|iter|step|batch)\b)"
+)
+
+_NAMED = re.compile(
+    rf"(?<=[\w)\"'@\]/%}}])\s{{0,2}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\()?(?P<value>{VALUE})(?![\w:/]|\.[A-Za-z0-9]|%\|)"
+)
+_NAME = re.compile(
+    r"(?:(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
+)
+_SPACED = re.compile(
+    rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>{VALUE})(?![\w:/])",
+    re.IGNORECASE,
+)
+_TWO_WORDS = frozenset(
+    ("loss", "losses", "rate", "norm", "acc", "accuracy", "score", "error", "time", "scale", "size",
+     "iterations", "samples", "map")
+)  # fmt: skip
+_VALIDATING = re.compile(
+    r"\b(?:val|valid|validation|validating|eval|evaluation|evaluating|test|testing|dev)\b(?![_.]?(?:py|loss))"
+    r"(?!\w*=)",
+    re.IGNORECASE,
+)
+_TRAINING = re.compile(r"\btrain(?:ing|_inner)?\b", re.IGNORECASE)
+_SETTINGS = re.compile(
+    r"\b(?:Namespace|\w*Config|\w*Args|\w*Arguments|dict)\(|^\s*(?:parser|args|self)\."
+)
+_PLAIN_TIMES = frozenset(
+    {"eta", "elapsed", "time", "epoch", "step", "iter", "iteration", "global_step"}
+)
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """What was found so far. The first finding of a field stays."""
+
+    ints: dict[str, int] = field(default_factory=dict)
+    floats: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
+    report: bool = False  # something that only a report shows
+
+    def count(self, name: str, text: str | None) -> None:
+        if text and text[0].isdigit() and name not in self.ints:
+            self.ints[name] = words.count(text.replace(",", ""))
+
+    def value(self, name: str, value: float | None) -> None:
+        if value is not None and name not in self.floats:
+            self.floats[name] = value
+
+    def epoch(self, text: str) -> None:
+        if "epoch" not in self.ints:
+            self.ints["epoch"] = math.floor(float(text))
+            if "." in text:
+                self.floats["epoch_exact"] = float(text)
+
+
+def parse_progress(line: str) -> Progress | None:
+    """What `line` (one segment, already safe text) reports, or None."""
+    text = line[-LONGEST:]
+    if not any(sign in text for sign in _SIGNS) or _SETTINGS.search(text):
+        return None
+    draft = _Draft()
+    _read_bars(text, draft)
+    _read_counters(text, draft)
+    _read_times(text, draft)
+    _read_names(text, draft)
+    if not draft.report:
+        return None
+    ints, floats = draft.ints, draft.floats
+    return Progress(
+        epoch=ints.get("epoch"),
+        epochs=ints.get("epochs"),
+        step=ints.get("step"),
+        steps=ints.get("steps"),
+        loss=floats.get("loss"),
+        val_loss=floats.get("val_loss"),
+        lr=floats.get("lr"),
+        percent=floats.get("percent"),
+        elapsed_seconds=floats.get("elapsed"),
+        eta_seconds=floats.get("eta"),
+        rate_per_second=floats.get("rate"),
+        metrics=draft.metrics,
+        epoch_exact=floats.get("epoch_exact"),
+    )
+
+
+_SIGNS = (":", "=", "/", "%", "poch", "step", "iter", "loss", "Loss", "acc")
+
+
+def _read_bars(text: str, draft: _Draft) -> None:
+    match = None
+    if "%|" in text:
+        # The last bar of the segment is the one on the screen.
+        match = next(reversed(list(_BAR.finditer(text))), None)
+        if match is None and (percent := re.search(r"([0-9]{1,3})%\|", text)):
+            draft.value("percent", float(percent[1]))
+            draft.report = True
+    if match is None and "━" in text:
+        match = _RICH.search(text)
+        if match is None and (percent := _RICH_PERCENT.search(text)):
+            draft.value("percent", float(percent["percent"]))
+            draft.value("eta", words.seconds(percent["eta"] or "?"))
+            draft.report = True
+    if match is None and " [" in text:
+        match = _ENDLESS.search(text)
+    if match is None:
+        _read_keras(text, draft)
+        return
+    draft.report = True
+    found = match.groupdict()
+    over_epochs = (found["unit"] or "").strip().startswith(("epoch", "s/epoch")) or re.search(
+        r"(?:^|\s)epochs?:\s*$", text[: match.start()], re.IGNORECASE
+    )
+    step, steps = ("epoch", "epochs") if over_epochs else ("step", "steps")
+    draft.count(step, found["step"])
+    draft.count(steps, found.get("steps"))
+    if found.get("percent"):
+        draft.value("percent", float(found["percent"]))
+    draft.value("elapsed", words.seconds(found["elapsed"]))
+    draft.value("eta", words.seconds(found.get("eta") or "?"))
+    draft.value("rate", _rate(found["rate"], found["unit"]))
+
+
+def _rate(rate: str | None, unit: str | None) -> float | None:
+    """Units per second of `5.41it/s` or `1.20s/it`."""
+    if not rate or not re.fullmatch(COUNT, rate):
+        return None
+    scale = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(rate[-1], 1.0)
+    value = float(rate.rstrip("kMGT")) * scale
+    if unit and unit.startswith("s/"):
+        return 1.0 / value if value else None
+    return value
+
+
+def _read_keras(text: str, draft: _Draft) -> None:
+    match = _KERAS.search(text)
+    if match is None:
+        return
+    draft.report = True
+    draft.count("step", match["step"])
+    draft.count("steps", match["steps"])
+    tail = _KERAS_TAIL.search(text, match.end(), match.end() + 40)
+    if tail is None:
+        return
+    ended = match["step"] == match["steps"] or match["bar"].startswith("-")
+    draft.value("eta", words.seconds(tail["eta"] or "?"))
+    if tail["time"]:
+        running = "eta" if match["bar"].startswith("━") and not ended else "elapsed"
+        draft.value(running, words.seconds(tail["time"]))
+    if tail["pace"] and tail["pace"][-2:] != "us":
+        pace = words.seconds(tail["pace"])
+        draft.value("rate", 1.0 / pace if pace else None)
+
+
+def _read_counters(text: str, draft: _Draft) -> None:
+    for pattern in (_TWO_PAIRS, _YOLO):
+        if match := pattern.search(text):
+            draft.report = True
+            draft.epoch(match["epoch"])
+            draft.count("epochs", match["epochs"])
+            draft.count("step", match.groupdict().get("step"))
+            draft.count("steps", match.groupdict().get("steps"))
+    end = _read_epoch(text, draft)
+    if end is not None and "step" not in draft.ints and (after := _AFTER_EPOCH.match(text, end)):
+        draft.count("step", after["step"])
+        draft.count("steps", after["steps"])
+        if after["percent"]:
+            draft.value("percent", float(after["percent"]))
+    for pattern in (_STEP, _OF_BATCHES, _BRACKET, _LEADING):
+        if "step" in draft.ints:
+            return
+        for match in pattern.finditer(text):
+            found = match.groupdict()
+            if pattern is _STEP and not _is_step(text, match):
+                continue
+            draft.report = True
+            draft.count("step", found["step"] or found.get("colon"))
+            draft.count("steps", found.get("steps"))
+            break
+
+
+def _read_epoch(text: str, draft: _Draft) -> int | None:
+    """Read the epoch; returns where it ends."""
+    match = _TRAIN_COUNT.match(text)
+    if match is None:
+        for match in _EPOCH.finditer(text):
+            before = text[max(0, match.start() - 14) : match.start()]
+            plural = match["word"].lower() == "epochs" and match["epochs"] is None
+            if not plural and not _NOT_AN_EPOCH.search(before):
+                break
+        else:
+            return None
+    if match is None:
+        return None
+    draft.report = True
+    draft.epoch(match["epoch"])
+    draft.count("epochs", match.groupdict().get("epochs"))
+    return match.end()
+
+
+def _is_step(text: str, match: re.Match[str]) -> bool:
+    if _NOT_A_STEP.search(text[max(0, match.start() - 14) : match.start()]):
+        return False
+    word = match["word"].lower()
+    if match["steps"] is None and (
+        word.endswith("s") or word.startswith(("batch", "it", "update"))
+    ):
+        # A plural or a `batch` alone is a setting; `it 5` and `update 5` need a separator to be sure.
+        return word.startswith(("iter", "update", "num_updates", "it ")) and word not in (
+            "iters",
+            "iterations",
+            "updates",
+        )
+    return True
+
+
+def _read_times(text: str, draft: _Draft) -> None:
+    if "eta" not in draft.floats and (match := _ETA.search(text)):
+        draft.value("eta", words.seconds(match["eta"] or match["left"]))
+    if "elapsed" not in draft.floats and (match := _ELAPSED.search(text)):
+        draft.value("elapsed", words.seconds(match["elapsed"]))
+    if "rate" not in draft.floats and "/" in text and (match := _RATE.search(text)):
+        value = float(match["rate"])
+        if match["per"]:
+            draft.value("rate", value)
+        elif value:
+            draft.value("rate", 1.0 / (value / 1000 if match["inverse"] == "ms" else value))
+        draft.report = True
+
+
+def _read_names(text: str, draft: _Draft) -> None:
+    pairs: list[tuple[str, float, str, int]] = []
+    for match in _NAMED.finditer(text):
+        start = max(0, match.start() - 84)
+        name = _NAME.search(text[start : match.start()].rstrip())
+        if name:
+            pairs.append(
+                (_joined(name), words.number(match["value"]), match["value"], match.start())
+            )
+    pairs += [
+        (match["name"], words.number(match["value"]), match["value"], match.start())
+        for match in _SPACED.finditer(text)
+    ]
+    if match := _DARKNET.search(text):
+        pairs += [("loss", words.number(match["loss"]), match["loss"], match.start())]
+        pairs += [("lr", words.number(match["lr"]), match["lr"], match.start())]
+    if match := _IMPROVED.search(text):
+        pairs += [("val_loss", words.number(match["value"]), match["value"], match.start())]
+    best: dict[str, int] = {}
+    for name, value, printed, at in pairs:
+        key = words.normal(name)
+        field_name, rank = _field_of(key, text[:at])
+        if field_name in ("loss", "val_loss"):
+            draft.report = True
+        if field_name:
+            if rank < best.get(field_name, 999):
+                best[field_name] = rank
+                draft.floats[field_name] = value
+        elif key not in _PLAIN_TIMES and len(draft.metrics) < MOST_METRICS:
+            draft.metrics.setdefault(name, value)
+            fraction = "." in printed or not math.isfinite(value)
+            if fraction and _known_metric(key):
+                draft.report = True
+
+
+def _joined(name: re.Match[str]) -> str:
+    """The printed name: one word, or two where the last one alone says too little."""
+    lead, last = name["lead"], name["last"]
+    if lead and words.normal(last) in _TWO_WORDS:
+        return f"{lead} {last}"
+    return last
+
+
+def _field_of(key: str, before: str) -> tuple[str | None, int]:
+    """The field of a normalised name and its rank, (None, 0) where it is a metric."""
+    if key in words.VAL_LOSS:
+        return "val_loss", words.VAL_LOSS.index(key)
+    stem = next((word for word in words.LOSS if key == word or key.endswith("_" + word)), None)
+    if key in words.LOSS:
+        near = before[-160:]
+        if _VALIDATING.search(near) and not _TRAINING.search(near):
+            return "val_loss", 50 + words.LOSS.index(key)
+        return "loss", words.LOSS.index(key)
+    if key in words.RATE_NAMES:
+        return "lr", words.RATE_NAMES.index(key)
+    if stem == "loss" and key.split("_")[0] in (
+        "training",
+        "train",
+        "epoch",
+        "step",
+        "mean",
+        "reporting",
+    ):
+        return "loss", 90
+    return None, 0
+
+
+def _known_metric(key: str) -> bool:
+    if key in words.METRICS:
+        return True
+    for prefix in words.CALLED_PREFIX:
+        if key.startswith(prefix) and key.removeprefix(prefix) in words.METRICS:
+            return True
+    return False
