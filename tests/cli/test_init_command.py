@@ -1,0 +1,104 @@
+"""`gpu-tui init`: the fleet file that it writes loads."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpu_tui.cli.init import SshHost, fleet_text, ssh_hosts
+from gpu_tui.cli.main import main
+from gpu_tui.resources import load_profiles
+from gpu_tui.settings import load_fleet
+
+CONFIG = """\
+Include extra/*.conf
+Host *
+  ServerAliveInterval 5
+Host autodl-1 autodl-2 gpu-* !not
+  HostName connect.west.seetacloud.com
+  HostName second.example.org
+Host=pod
+  HostName=ssh.runpod.io
+host "quoted" bad;name
+  hostname 10.0.0.7
+Match host x
+  HostName never
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "extra").mkdir()
+    (tmp_path / "extra/a.conf").write_text("Host lab # mine\n  HostName lab.example.org\n")
+    path = tmp_path / "config"
+    path.write_text(CONFIG)
+    return path
+
+
+def test_hosts_are_read_as_ssh_reads_them(config: Path) -> None:
+    assert list(ssh_hosts(config)) == [
+        SshHost("lab", "lab.example.org"),
+        SshHost("autodl-1", "connect.west.seetacloud.com"),
+        SshHost("autodl-2", "connect.west.seetacloud.com"),
+        SshHost("pod", "ssh.runpod.io"),
+        SshHost("quoted", "10.0.0.7"),
+    ]
+
+
+def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("Include config\nHost a\n")
+    assert SshHost("a") in list(ssh_hosts(path))
+
+
+@pytest.mark.parametrize(
+    ("address", "platform"),
+    [
+        ("connect.x.seetacloud.com", "autodl"),
+        ("region-1.autodl.com", "autodl"),
+        ("ssh.runpod.io", "runpod"),
+        ("ssh5.vast.ai", "vastai"),
+        ("notvast.ai.example.org", "generic-ssh"),
+        ("evilvast.ai", "generic-ssh"),
+        (None, "generic-ssh"),
+    ],
+)
+def test_an_address_may_give_the_platform_away(address: str | None, platform: str) -> None:
+    assert SshHost("box", address).platform == platform
+
+
+def test_the_written_file_loads(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "fleet.yaml"
+    assert main(["init", "--ssh-config", str(config), "--out", str(out)]) == 0
+    assert "5 instances" in capsys.readouterr().out
+    fleet = load_fleet(out, load_profiles())
+    assert fleet.names == ("lab", "autodl-1", "autodl-2", "pod", "quoted")
+    assert fleet["pod"].platform == "runpod"
+
+
+def test_every_commented_key_is_a_key(tmp_path: Path) -> None:
+    """The comments of the first entry are a fleet file too."""
+    text = re.sub(r"^( +)# ", r"\1", fleet_text([SshHost("box")]), flags=re.MULTILINE)
+    path = tmp_path / "fleet.yaml"
+    path.write_text(text)
+    box = load_fleet(path, load_profiles())["box"]
+    assert box.read_only
+    assert box.tags == ("ablation",)
+    assert box.scheduler == "slurm"
+
+
+def test_a_file_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "fleet.yaml"
+    out.write_text("mine")
+    config = tmp_path / "none"
+    config.write_text("")
+    words = ["init", "--ssh-config", str(config), "--out", str(out)]
+    assert main(words) == 2
+    assert "--force" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert main([*words, "--force"]) == 0
+    assert load_fleet(out, load_profiles()).names == ("my-box",)

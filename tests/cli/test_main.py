@@ -1,0 +1,176 @@
+"""From words to exit codes: dispatch, help, and how failures are told."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from gpu_tui import __version__
+from gpu_tui.cli import main as cli
+from gpu_tui.settings import FleetError
+
+
+def failing(error: Exception) -> SimpleNamespace:
+    """A command that raises `error`."""
+
+    def run(args: argparse.Namespace) -> int:
+        raise error
+
+    def configure(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true")
+
+    return SimpleNamespace(NAME="check", HELP="h", EXAMPLE="e", configure=configure, run=run)
+
+
+@pytest.fixture
+def raising(monkeypatch: pytest.MonkeyPatch):
+    def install(error: Exception) -> None:
+        monkeypatch.setattr(cli, "command", lambda name: failing(error))
+
+    return install
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"gpu-tui {__version__}\n"
+
+
+def test_help_lists_every_command_that_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--help"]) == 0
+    out = capsys.readouterr().out
+    for name in cli.available():
+        assert f"\n  {name} " in out
+
+
+@pytest.mark.parametrize("name", [*cli.available(), cli.COCKPIT])
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    module = cli.command(name)
+    assert name == module.NAME
+    assert module.EXAMPLE.startswith("gpu-tui")
+    words = [] if name == cli.COCKPIT else [name]
+    if words:
+        assert cli.main([*words, "--help"]) == 0
+        out = capsys.readouterr().out
+        assert "example: gpu-tui" in out
+        assert "--config" in out
+        assert "--debug" in out
+    else:
+        assert "example: gpu-tui" in cli.parser_of(name).format_help()
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "hint"),
+    [
+        (["profile"], "no command 'profile'", "gpu-tui profiles"),
+        (["zzz"], "no command 'zzz'", "--help"),
+        (["profiles", "--nonsense"], "unrecognized arguments", "gpu-tui profiles --help"),
+        (["profiles", "lisst"], "invalid choice", "--help"),
+        (["profiles", "--today", "tomorrow"], "not a date", "--help"),
+        (["--nonsense"], "unrecognized arguments", "gpu-tui --help"),
+        (["profiles", "--js"], "unrecognized arguments", "--help"),  # no abbreviations
+    ],
+)
+def test_usage_errors_exit_64(
+    words: list[str], text: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words) == 64
+    err = capsys.readouterr().err
+    assert text in err
+    assert hint in err
+    assert "Traceback" not in err
+
+
+def test_flags_may_stand_before_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--debug", "profiles", "list", "--today", "2026-11-21"]) == 0
+    assert "autodl" in capsys.readouterr().out
+
+
+def test_an_error_of_ours_is_a_sentence_and_a_next_step(
+    raising, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raising(FleetError("two instances are called a", "fleet.yaml", 3, 5, "Rename one."))
+    assert cli.main(["check"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "gpu-tui: fleet.yaml:3:5: two instances are called a\n  Rename one.\n"
+
+
+def test_with_json_stdout_holds_one_object(raising, capsys: pytest.CaptureFixture[str]) -> None:
+    raising(FleetError("bad", "fleet.yaml", 3, 5, "Do this."))
+    assert cli.main(["check", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out) == {
+        "version": 1,
+        "error": {"text": "bad", "file": "fleet.yaml", "line": 3, "next": "Do this."},
+    }
+
+
+def test_a_usage_error_with_json_is_an_object_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["profiles", "--json", "--nonsense"]) == 64
+    assert json.loads(capsys.readouterr().out)["error"]["text"]
+
+
+def test_an_error_of_the_system_names_its_file(raising, capsys: pytest.CaptureFixture[str]) -> None:
+    raising(FileNotFoundError(2, "No such file or directory", "/x/y"))
+    assert cli.main(["check"]) == 2
+    assert capsys.readouterr().err == "gpu-tui: No such file or directory: /x/y\n"
+
+
+def test_a_bug_is_called_a_bug(raising, capsys: pytest.CaptureFixture[str]) -> None:
+    raising(KeyError("x"))
+    assert cli.main(["check"]) == 70
+    err = capsys.readouterr().err
+    assert "bug in gpu-tui (KeyError" in err
+    assert "Traceback" not in err
+    assert cli.main(["check", "--debug"]) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_hostile_error_cannot_steer_the_terminal(
+    raising, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raising(FleetError("\x1b[2Jcleared\x9b\u202e", next="\x1b]0;title\x07"))
+    assert cli.main(["check"]) == 2
+    err = capsys.readouterr().err
+    assert all(letter.isprintable() or letter == "\n" for letter in err)
+
+
+def test_ctrl_c_is_no_error(raising, capsys: pytest.CaptureFixture[str]) -> None:
+    raising(KeyboardInterrupt())  # type: ignore[arg-type]
+    assert cli.main(["check"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    code = "import sys; from gpu_tui.cli.main import main; sys.exit(main(['profiles', '--json']))"
+    program = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert program.stdout is not None
+    program.stdout.close()
+    _, err = program.communicate(timeout=30)
+    assert err == b""
+
+
+def test_help_and_version_load_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom gpu_tui.cli.main import main\nmain(['--help'])\n"
+        "print(sorted({'textual', 'asyncssh', 'torch', 'httpx', 'plotext'} & set(sys.modules)))\n"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30
+    ).stdout
+    assert out.endswith("[]\n")
+
+
+def test_the_module_is_the_command(tmp_path: Path) -> None:
+    out = subprocess.run(
+        [sys.executable, "-m", "gpu_tui", "--version"],
+        capture_output=True, text=True, check=True, timeout=30, cwd=tmp_path,
+    ).stdout  # fmt: skip
+    assert out == f"gpu-tui {__version__}\n"

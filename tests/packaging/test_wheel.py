@@ -1,0 +1,79 @@
+"""What is installed works from anywhere: the wheel carries profiles and themes, the checkout has its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import gpu_tui
+from gpu_tui import resources
+
+ROOT = Path(gpu_tui.__file__).resolve().parents[1]
+
+
+def run(*words: str | Path, cwd: Path) -> str:
+    done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built without a network."""
+    out = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    run(*build, "--no-index", "--disable-pip-version-check", "--wheel-dir", out, ROOT, cwd=out)
+    return next(out.glob("gpu_tui-*.whl"))
+
+
+def test_the_wheel_holds_what_the_checkout_has(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for folder in ("profiles", "themes"):
+        for file in (ROOT / folder).iterdir():
+            assert f"gpu_tui/_bundled/{folder}/{file.name}" in names
+    code = {str(file.relative_to(ROOT)) for file in (ROOT / "gpu_tui").rglob("*.py")}
+    assert code <= names
+    assert "gpu_tui/py.typed" in names
+    assert not [name for name in names if "tests" in name or "__pycache__" in name]
+
+
+def test_a_fresh_environment_finds_its_profiles(wheel: Path, tmp_path: Path) -> None:
+    home = tmp_path / "fresh"
+    # Our own packages lend the dependencies; gpu_tui itself must come from the wheel.
+    venv.create(home, with_pip=False)
+    site = next(home.glob("lib/python*/site-packages"))
+    zipfile.ZipFile(wheel).extractall(site)
+    lent = [path for path in sys.path if path.endswith("site-packages")]
+    (site / "lent.pth").write_text("\n".join(lent) + "\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    python = home / "bin/python"
+    code = "import gpu_tui.resources as r; print(r.profiles_dir()); print(*r.load_profiles())"
+    folder, names = run(python, "-c", code, cwd=elsewhere).splitlines()
+    assert Path(folder) == site / "gpu_tui/_bundled/profiles"
+    assert set(names.split()) == set(resources.profile_files())
+    assert "autodl" in run(
+        python, "-m", "gpu_tui", "profiles", "--today", "2026-11-21", cwd=elsewhere
+    )
+
+
+def test_the_checkout_finds_its_profiles_from_anywhere(tmp_path: Path) -> None:
+    code = "import gpu_tui.resources as r; print(r.profiles_dir()); print(r.themes_dir())"
+    profiles, themes = run(sys.executable, "-c", code, cwd=tmp_path).splitlines()
+    assert (Path(profiles), Path(themes)) == (ROOT / "profiles", ROOT / "themes")
+
+
+def test_missing_resources_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "gpu_tui")
+    with pytest.raises(resources.ResourceError) as caught:
+        resources.profiles_dir()
+    assert "Install gpu-tui again" in caught.value.next
+    (tmp_path / "profiles").mkdir()
+    assert resources.profiles_dir() == tmp_path / "profiles"
+    (tmp_path / "gpu_tui/_bundled/profiles").mkdir(parents=True)
+    assert resources.profiles_dir() == tmp_path / "gpu_tui/_bundled/profiles"
