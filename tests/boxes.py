@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from gpu_tui.core.fleet import Instance, SshAccess
@@ -75,7 +76,7 @@ class Sshd:
             "StrictModes no\nUsePAM no\nPasswordAuthentication no\n"
             "KbdInteractiveAuthentication no\nPermitRootLogin yes\n"
             f"MaxSessions {self._max_sessions}\nUseDNS no\nPrintMotd no\nPrintLastLog no\n"
-            "AllowTcpForwarding yes\nSubsystem sftp internal-sftp\nLogLevel VERBOSE\n"
+            f"AllowTcpForwarding yes\nSubsystem sftp internal-sftp -d {self.home}\nLogLevel VERBOSE\n"
             f"SetEnv {pairs}\n"
         )
         log = etc / "sshd.log"
@@ -152,7 +153,8 @@ class Sshd:
         """Kill every session as a broken box would; how many there were."""
         pids = self.session_pids()
         for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it may have ended by itself
+                os.kill(pid, signal.SIGKILL)
         return len(pids)
 
     def restart_with_new_host_key(self) -> None:

@@ -75,6 +75,12 @@ class LinkLost(LinkError):
     state = "unreachable"
 
 
+class ChannelRefused(LinkError):
+    """The connection is fine, but the server opens no further channel (MaxSessions)."""
+
+    state = "live"
+
+
 class RemoteFileError(Exception):
     """A remote file or directory cannot be read; the connection is fine."""
 

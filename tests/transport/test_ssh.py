@@ -1,0 +1,321 @@
+"""The transport against a real OpenSSH sshd: host keys, shells, floods, limits, files."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from boxes import Sshd, make_key
+
+from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport.base import (
+    AuthRejected,
+    ChannelRefused,
+    ConnectRefused,
+    HostKeyRejected,
+    LinkError,
+    LinkLost,
+    NameUnknown,
+    NoShell,
+    RemoteFileError,
+)
+from gpu_tui.transport.ssh import SshConnection, SshTransport
+
+MakeBox = Callable[..., Sshd]
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[SshTransport]:
+    made = SshTransport()
+    yield made
+    await made.close()
+
+
+def reach(box: Sshd, **changed: object) -> Instance:
+    return box.instance(ssh=replace(box.ssh_access, **changed))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def connection(box: Sshd, transport: SshTransport) -> AsyncIterator[SshConnection]:
+    made = await transport.connect(box.instance())
+    yield made
+    await made.close()
+
+
+async def test_a_program_runs_in_sh_with_the_boxs_home(
+    box: Sshd, connection: SshConnection
+) -> None:
+    done = await connection.run('printf "%s" "$HOME"; echo err >&2; exit 3\n', limit=10)
+    assert (done.stdout, done.stderr, done.exit) == (str(box.home).encode(), b"err\n", 3)
+    assert connection.host_key.startswith("SHA256:")
+
+
+async def test_bytes_that_are_no_text_do_no_harm(connection: SshConnection) -> None:
+    done = await connection.run("printf '\\377\\000\\233ok'\n", limit=10)
+    assert done.stdout == b"\xff\x00\x9bok"
+
+
+async def test_output_past_the_cap_is_cut_and_a_long_program_times_out(
+    connection: SshConnection,
+) -> None:
+    done = await connection.run("head -c 500000 /dev/zero\n", limit=20, stdout_cap=1000)
+    assert (len(done.stdout), done.exit) == (1000, 0)
+    with pytest.raises(TimeoutError):
+        await connection.run("sleep 60\n", limit=0.2)
+    assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+
+
+async def test_a_slow_reader_makes_the_box_wait(connection: SshConnection) -> None:
+    async with connection.stream("yes | head -c 20000000; exit\n") as chunks:
+        total = 0
+        async for chunk in chunks:
+            assert len(chunk) <= 262_144
+            total += len(chunk)
+            await asyncio.sleep(0)
+    assert total == 20_000_000
+
+
+async def test_leaving_a_stream_ends_the_program_on_the_box(
+    box: Sshd, connection: SshConnection
+) -> None:
+    guard = (
+        "exec 3<&0; echo $$; (while :; do sleep 1; done) & w=$!\n"
+        "cat <&3 >/dev/null; kill $w; echo gone > ~/left\n"
+    )
+    async with connection.stream(guard) as chunks:
+        first = await anext(chunks)
+        assert first.strip().isdigit()
+    done = await connection.run("while [ ! -s ~/left ]; do :; done; cat ~/left\n", limit=20)
+    assert done.stdout == b"gone\n"
+
+
+async def test_motd_and_profile_noise_does_not_hide_the_shell(make_box: MakeBox) -> None:
+    box = make_box()
+    (box.home / ".bashrc").write_text("echo noise from an rc file\n")
+    transport = SshTransport()
+    connection = await transport.connect(box.instance())
+    assert b"7" in (await connection.run("echo $((3 + 4))\n", limit=10)).stdout
+    await connection.close()
+
+
+# --- host keys ---
+
+
+async def refused(transport: SshTransport, instance: Instance) -> HostKeyRejected:
+    with pytest.raises(HostKeyRejected) as caught:
+        await transport.connect(instance)
+    return caught.value
+
+
+async def test_an_unknown_key_is_refused_with_fingerprint_and_next_step(
+    box: Sshd, transport: SshTransport, tmp_path: Path
+) -> None:
+    for known_hosts in ("", "garbage\n", f"127.0.0.1 {other_key(tmp_path)}\n"):
+        box.known_hosts.write_text(known_hosts)
+        error = await refused(transport, box.instance())
+        assert "unknown" in str(error)
+        assert fingerprint(box) in str(error)
+        assert error.host_key == fingerprint(box)
+        assert error.next is not None
+        assert f"ssh -p {box.port}" in error.next
+
+
+async def test_a_missing_known_hosts_file_is_an_empty_one(
+    box: Sshd, transport: SshTransport, tmp_path: Path
+) -> None:
+    error = await refused(transport, reach(box, known_hosts=str(tmp_path / "none")))
+    assert "unknown" in str(error)
+
+
+async def test_a_changed_key_is_another_error_than_an_unknown_one(
+    box: Sshd, transport: SshTransport
+) -> None:
+    old = fingerprint(box)
+    box.restart_with_new_host_key()
+    error = await refused(transport, box.instance())
+    assert "CHANGED" in str(error)
+    assert old in str(error)
+    assert fingerprint(box) in str(error)
+    assert error.next is not None
+    assert f"-R '[127.0.0.1]:{box.port}'" in error.next
+
+
+async def test_a_revoked_key_is_never_taken(box: Sshd, transport: SshTransport) -> None:
+    line = box.known_hosts.read_text()
+    box.known_hosts.write_text(f"{line}@revoked {line}")
+    assert "revoked" in str(await refused(transport, box.instance()))
+
+
+async def test_a_hashed_entry_and_an_alias_are_understood(
+    box: Sshd, transport: SshTransport
+) -> None:
+    keygen("-H", "-f", str(box.known_hosts))
+    assert "127.0.0.1" not in box.known_hosts.read_text()
+    connection = await transport.connect(box.instance())
+    await connection.close()
+
+
+async def test_a_config_that_would_accept_any_key_is_refused(
+    box: Sshd, transport: SshTransport
+) -> None:
+    box.config.write_text("Host *\n  UserKnownHostsFile none\n  StrictHostKeyChecking no\n")
+    error = await refused(transport, reach(box, known_hosts=None))
+    assert "UserKnownHostsFile none" in str(error)
+
+
+# --- ~/.ssh/config ---
+
+
+async def test_an_alias_with_port_user_identity_and_known_hosts(
+    box: Sshd, transport: SshTransport
+) -> None:
+    access = box.ssh_access
+    box.config.write_text(
+        f"Host lab\n  HostName 127.0.0.1\n  Port {box.port}\n  User {access.user}\n"
+        f"  IdentityFile {box.home}/no-such-key\n  IdentityFile {access.identity}\n"
+        f"  UserKnownHostsFile {access.known_hosts}\n"
+    )
+    alias = Instance("lab", SshAccess("lab", config=str(box.config)))
+    connection = await transport.connect(alias)
+    assert (await connection.run("echo hi\n", limit=10)).stdout == b"hi\n"
+    await connection.close()
+
+
+async def test_a_jump_host_is_shared_and_a_broken_one_is_named(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    jump, box = make_box("jump"), make_box("target")
+    user = box.ssh_access.user
+    box.config.write_text(
+        f"Host hop\n  HostName 127.0.0.1\n  Port {jump.port}\n  User {user}\n"
+        f"  IdentityFile {jump.identity}\n  UserKnownHostsFile {jump.known_hosts}\n"
+        f"Host behind\n  HostName 127.0.0.1\n  Port {box.port}\n  User {user}\n"
+        f"  IdentityFile {box.identity}\n  UserKnownHostsFile {box.known_hosts}\n"
+        f"  ProxyJump hop\n"
+    )
+    behind = Instance("behind", SshAccess("behind", config=str(box.config)))
+    first = await transport.connect(behind)
+    second = await transport.connect(behind)
+    assert (await second.run("echo $HOME\n", limit=10)).stdout.strip() == str(box.home).encode()
+    assert sum("Accepted publickey" in line for line in sshd_log(jump)) == 1
+    await first.close()
+    await second.close()
+    await transport.close()
+    jump.stop()
+    with pytest.raises(ConnectRefused) as caught:
+        await transport.connect(behind)
+    assert caught.value.hop == "hop"
+
+
+# --- what else can go wrong ---
+
+
+async def test_refused_port_unknown_name_and_wrong_key(
+    box: Sshd, transport: SshTransport, tmp_path: Path
+) -> None:
+    with pytest.raises(NameUnknown):
+        await transport.connect(reach(box, host="no-such-host.invalid"))
+    stranger = make_key(tmp_path / "stranger", "x")
+    with pytest.raises(AuthRejected) as caught:
+        await transport.connect(reach(box, identity=str(stranger)))
+    assert "stranger" in str(caught.value)
+    with pytest.raises(LinkError, match="does not exist"):
+        await transport.connect(reach(box, identity=str(tmp_path / "nothing")))
+    box.stop()
+    with pytest.raises(ConnectRefused) as closed:
+        await transport.connect(box.instance())
+    assert str(box.port) in str(closed.value)
+
+
+async def test_an_encrypted_key_is_named_as_the_reason(box: Sshd, transport: SshTransport) -> None:
+    keygen("-q", "-p", "-N", "secret", "-f", str(box.identity))
+    with pytest.raises(AuthRejected) as caught:
+        await transport.connect(box.instance())
+    assert "encrypted" in str(caught.value)
+    assert caught.value.next == f"ssh-add {box.identity}"
+
+
+async def test_a_login_without_a_shell_says_so(box: Sshd, transport: SshTransport) -> None:
+    keys = box.directory / "etc" / "authorized_keys"
+    keys.write_text('command="echo only a menu" ' + keys.read_text())
+    with pytest.raises(NoShell):
+        await transport.connect(box.instance())
+
+
+async def test_a_server_with_few_sessions_refuses_in_a_sentence(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    box = make_box(max_sessions=1)
+    connection = await transport.connect(box.instance())
+    async with connection.stream("echo one; cat\n") as chunks:
+        await anext(chunks)
+        with pytest.raises(ChannelRefused, match="MaxSessions"):
+            await connection.run("echo two\n", limit=10)
+    await connection.close()
+
+
+async def test_a_killed_session_ends_the_stream_and_names_the_loss(
+    box: Sshd, connection: SshConnection
+) -> None:
+    async with connection.stream("echo up; cat\n") as chunks:
+        await anext(chunks)
+        assert box.kill_sessions() == 1
+        assert [chunk async for chunk in chunks] == []
+    assert isinstance(await connection.wait_closed(), LinkLost)
+    with pytest.raises(LinkLost):
+        await connection.run("echo\n", limit=5)
+
+
+async def test_our_own_close_is_no_loss(connection: SshConnection) -> None:
+    await connection.close()
+    assert await connection.wait_closed() is None
+
+
+# --- files ---
+
+
+async def test_a_tree_is_listed_without_following_links(
+    box: Sshd, connection: SshConnection
+) -> None:
+    out = box.home / "out"
+    (out / "a").mkdir(parents=True)
+    (out / "a" / "best.pth").write_bytes(b"x" * 300_000)
+    (out / "link").symlink_to("/etc")
+    (out / "odd\udcff").write_bytes(b"1")
+    async with connection.files() as files:
+        found = {entry.path: (entry.kind, entry.size) for entry in await files.walk("~/out")}
+        assert found[b"a"][0] == "dir"
+        assert found[b"a/best.pth"] == ("file", 300_000)
+        assert found[b"link"][0] == "link"
+        assert found[b"odd\xff"] == ("file", 1)
+        assert b"link/passwd" not in found
+        tail = b"".join([chunk async for chunk in files.read("~/out/a/best.pth", 299_990)])
+        assert tail == b"x" * 10
+        with pytest.raises(RemoteFileError, match="regular"):
+            _ = [chunk async for chunk in files.read("~/out/link")]
+        with pytest.raises(RemoteFileError):
+            await files.walk("~/nowhere")
+        with pytest.raises(RemoteFileError, match="more than"):
+            await files.walk("~/out", limit=2)
+
+
+def fingerprint(box: Sshd) -> str:
+    return keygen("-l", "-f", f"{box.host_key}.pub").split()[1]
+
+
+def keygen(*words: str) -> str:
+    done = subprocess.run(["ssh-keygen", *words], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def other_key(directory: Path) -> str:
+    path = make_key(directory / "other", "other")
+    return " ".join(Path(f"{path}.pub").read_text().split()[:2])
+
+
+def sshd_log(box: Sshd) -> list[str]:
+    return (box.directory / "etc" / "sshd.log").read_text().splitlines()
