@@ -24,6 +24,7 @@ from gpu_tui.parse.procs import parse_processes
 from gpu_tui.parse.queue_file import parse_roster
 
 ROSTER_BYTES = 262_144
+TOO_LONG = 75  # the exit code that the prelude's `ask` gives to a flood
 MISSING_FILE, UNREADABLE_FILE = 66, 77  # exit codes of the prelude's `content`
 SCRIPT_LOGS = "runs/logs/{cell}.log"  # where run_one.sh logs; its checkpoints lie beside
 
@@ -53,7 +54,8 @@ NOTHING = Section()
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One row. `every` in seconds, never below the instance's poll; `limit_seconds` per command.
+    """One row. `every` in seconds (0 = at every poll), never below the instance's poll;
+    `limit_seconds` is for one command.
 
     `snippet` is the sh text, empty where this target has nothing to ask; `parse` turns the sections
     into a value, an absence or a failure.
@@ -79,6 +81,8 @@ def read(
     probe: Probe, target: Target, sections: Sections, taken_at: float, period: float
 ) -> Sample:
     """The sample that came of one frame."""
+    if any(section.truncated or section.exit == TOO_LONG for section in sections.values()):
+        return Failure(FailureKind.GARBAGE, "it printed more than can be read", taken_at)
     value = probe.parse(target, sections)
     if not isinstance(value, NoValue):
         return Reading(value, taken_at, period)
@@ -201,10 +205,7 @@ def _host(_: Target, sections: Sections) -> object:
 def _processes(_: Target, sections: Sections) -> object:
     section = sections.get("stat", NOTHING)
     uptime = parse_uptime(sections.get("uptime", NOTHING).body.decode("ascii", "replace")[7:])
-    cmdline = sections.get("cmdline", NOTHING)
-    rows = parse_processes(section.body, cmdline.body, uptime)
-    if section.truncated or cmdline.truncated:
-        return NoValue("the process table is too long to read whole", FailureKind.GARBAGE)
+    rows = parse_processes(section.body, sections.get("cmdline", NOTHING).body, uptime)
     return rows or NoValue("no process can be seen: /proc is hidden", FailureKind.DENIED)
 
 
@@ -212,6 +213,8 @@ def _processes(_: Target, sections: Sections) -> object:
 
 
 def _files_snippet(target: Target) -> str:
+    if not target.files:
+        return ""
     words = " ".join(quote_pattern(pattern) for pattern in target.files)
     return f"""
     open home; printf '>%s\\n' "$HOME"; close 0
@@ -225,8 +228,6 @@ def _files(target: Target, sections: Sections) -> object:
         return NoValue("stat does not return: a mount may be dead", FailureKind.HUNG)
     if section.exit in nvidia_smi.NOT_FOUND:
         return NoValue("the box has no `stat` program")
-    if section.truncated:
-        return NoValue("too many files match the patterns", FailureKind.GARBAGE)
     home = sections.get("home", NOTHING).body.decode("utf-8", "replace").strip("\n") or None
     return stat.parse_files(section.body, target.files, home)
 
@@ -246,7 +247,7 @@ def _roster(target: Target, sections: Sections) -> object:
         return NoValue("reading the queue file does not return", FailureKind.HUNG)
     if section.exit:
         return NoValue(f"reading {file} ended with {section.exit}", FailureKind.GARBAGE)
-    if section.truncated or len(section.body) > ROSTER_BYTES:
+    if len(section.body) > ROSTER_BYTES:
         return NoValue(f"{file} is too long for a queue file", FailureKind.GARBAGE)
     return parse_roster(section.body.decode("utf-8", "replace"))
 
@@ -291,8 +292,8 @@ def _mounts(target: Target, sections: Sections) -> object:
 
 PROBES: tuple[Probe, ...] = (
     Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),
-    Probe(metrics.MEMORY.name, "box", 1.0, 1.0, lambda _: _MEMORY, _memory),
-    Probe(metrics.CPU.name, "box", 1.0, 1.0, lambda _: _CPU, _cpu),
+    Probe(metrics.MEMORY.name, "box", 0.0, 1.0, lambda _: _MEMORY, _memory),
+    Probe(metrics.CPU.name, "box", 0.0, 1.0, lambda _: _CPU, _cpu),
     Probe(metrics.HOST.name, "box", 5.0, 1.0, lambda _: _HOST, _host),
     Probe(metrics.PROCESSES.name, "box", 5.0, 4.0, lambda _: _PROCESSES, _processes),
     Probe(metrics.ROSTER.name, "files", 5.0, 4.0, _roster_snippet, _roster),

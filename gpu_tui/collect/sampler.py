@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from gpu_tui.collect.probes import (
     PROBES,
     PROCESS_FUNCTIONS,
+    TOO_LONG,
     Probe,
     Section,
     Sections,
@@ -57,8 +58,9 @@ ask() {
     shift
     out=$("$@" 2>&1)
     code=$?
+    [ ${#out} -le MOST ] || { out= code=TOO_LONG; }
     open "$section"
-    [ -z "$out" ] || printf '%s\n' "$out" | sed -e 's/^/>/' -e 20000q
+    [ -z "$out" ] || printf '%s\n' "$out" | sed 's/^/>/'
     close "$code"
 }
 
@@ -219,7 +221,9 @@ def _group(name: str, target: Target) -> Group | None:
         .replace("@PROC@", quote_path(target.instance.roots.proc))
         .replace("@CGROUP@", quote_path(target.instance.roots.cgroup))
     )
-    program = PRELUDE.replace("NONCE", nonce) + PROCESS_FUNCTIONS + functions + main
+    prelude = PRELUDE.replace("NONCE", nonce).replace("MOST", str(MAX_SECTION))
+    prelude = prelude.replace("TOO_LONG", str(TOO_LONG))
+    program = prelude + PROCESS_FUNCTIONS + functions + main
     slowest = max(probe.limit_seconds for probe in snippets)
     longest = min(_stride(p, period) for p in snippets) * period
     return Group(name, program, nonce, period, longest + slowest + GRACE, target, tuple(snippets))

@@ -109,7 +109,7 @@ def _row(output: bytes, code: int) -> tuple[int | str | None, int | None, str | 
 
 def _complaint(lines: Sequence[str], code: int) -> str:
     said = next((line.strip() for line in reversed(lines) if line.startswith("df: ")), "")
-    if "No such file" in said:
+    if "No such file" in said or "can't find mount point" in said:  # coreutils, busybox
         return MISSING
     return plain(said) or f"df printed no row (exit {code})"
 

@@ -1,0 +1,209 @@
+"""A box made of files, whose programs run under a shell of our choice as a local process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpu_tui.collect.sampler import Group, plan
+from gpu_tui.core.events import Event, Sampled
+from gpu_tui.core.fleet import Instance, QueueFiles, Results, Roots, SshAccess
+
+SHELLS = {
+    "dash": ("dash", "-s"),
+    "bash": ("bash", "-s"),
+    "busybox": ("busybox", "ash", "-s"),
+}
+GPU_ROW = (
+    "0, GPU-11111111-aaaa-4bbb-8ccc-000000000000, 45, 9216, 24564, 62, 310.55, 450.00, 2520, 3105, "
+    "0, Not Active, Not Active, Not Active, Not Active, Not Active, NVIDIA L40S"
+)
+NVIDIA_SMI = f"""#!/bin/sh
+case $1 in
+    --query-gpu=index*) echo '{GPU_ROW}' ;;
+    --query-compute-apps*) echo 'GPU-11111111-aaaa-4bbb-8ccc-000000000000, 4127, 9000, python' ;;
+    *) echo 'Field is not a valid field to query.'; exit 2 ;;
+esac
+"""
+TAIL = "58 58 0 -1 4194304 0 0 0 0 120 30 0 0 20 0 1 0 {start} 900 10 18446744073709551615 0 0\n"
+
+
+class ShellBox:
+    """`root` holds proc, cgroup, home and bin; `bin` comes first in the PATH."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.home, self.bin, self.proc, self.cgroup = (
+            root / part for part in ("home", "bin", "proc", "cgroup")
+        )
+        for part in (self.home, self.bin, self.proc, self.cgroup):
+            part.mkdir()
+        self.file("proc/uptime", "5000.25 90.00\n")
+        self.file("proc/loadavg", "490.10 400.00 300.00 3/900 12\n")
+        self.file("proc/meminfo", "MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 400 kB\n")
+        self.file("proc/vmstat", "nr_free_pages 5\noom_kill 4\n")
+        self.file("proc/mounts", "/dev/vda / ext4 rw 0 0\n")
+        self.file("proc/sys/kernel/random/boot_id", "77427627-700c-463f-a4d1-862d6a5f0ee9\n")
+        self.process(1, 0, "bash", ["bash", "/init/boot.sh"], 0)
+        self.process(2, 0, "kthreadd", [], 0)
+        self.process(30, 2, "kworker/0:0", [], 0)
+        self.process(
+            4127, 1, "python", ["python", "train.py", "--config", "cfg/no aug.yaml"], 400_000
+        )
+        self.program("nvidia-smi", NVIDIA_SMI)
+
+    def file(self, path: str, text: str | bytes) -> Path:
+        """Write a file below the root."""
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode() if isinstance(text, str) else text)
+        return target
+
+    def program(self, name: str, text: str) -> None:
+        """A program of the box."""
+        self.file(f"bin/{name}", text).chmod(0o755)
+
+    def process(self, pid: int, ppid: int, name: str, argv: list[str], start: int) -> None:
+        """A row of the process table; `start` in ticks after boot."""
+        self.file(f"proc/{pid}/stat", f"{pid} ({name}) S {ppid} " + TAIL.format(start=start))
+        self.file(f"proc/{pid}/cmdline", "".join(f"{word}\0" for word in argv))
+
+    def cgroup2(self, where: str = "", limit: str = "8000") -> None:
+        """Version 2 files of one cgroup."""
+        for name, text in {
+            "memory.current": "5000\n",
+            "memory.max": f"{limit}\n",
+            "memory.peak": "7000\n",
+            "memory.events": "low 0\nmax 9\noom 3\noom_kill 3\noom_group_kill 0\n",
+            "memory.stat": "anon 4000\ninactive_file 1000\nactive_file 0\n",
+            "cpu.max": "1600000 100000\n",
+            "cpu.stat": "usage_usec 2500000\nuser_usec 1\nnr_periods 10\nnr_throttled 4\n",
+        }.items():
+            self.file(f"cgroup{where}/{name}", text)
+
+    def cgroup1(self, where: str = "", limit: str = "8000") -> None:
+        """Version 1 files of one cgroup; in `where` below each controller."""
+        for name, text in {
+            "memory{}/memory.usage_in_bytes": "5000\n",
+            "memory{}/memory.limit_in_bytes": f"{limit}\n",
+            "memory{}/memory.max_usage_in_bytes": "6000\n",
+            "memory{}/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+            "memory{}/memory.stat": "cache 900\ntotal_inactive_file 700\n",
+            "cpu{}/cpu.cfs_quota_us": "250000\n",
+            "cpu{}/cpu.cfs_period_us": "100000\n",
+            "cpu{}/cpu.stat": "nr_periods 8\nnr_throttled 2\nthrottled_time 9\n",
+            "cpuacct{}/cpuacct.usage": "3000000000\n",
+        }.items():
+            self.file("cgroup/" + name.format(where), text)
+
+    def instance(self, **changes: object) -> Instance:
+        """The fleet file's row for this box."""
+        row: dict[str, object] = {
+            "name": "box-1",
+            "ssh": SshAccess("box-1"),
+            "roots": Roots(str(self.cgroup), str(self.proc)),
+            "mounts": ("/", str(self.root / "nowhere")),
+            "queue": QueueFiles("~/q 1.txt", "~/runs/logs/q1.log"),
+            "logs": "~/runs/logs/{cell}.log",
+            "results": Results("~/final"),
+        }
+        return Instance(**{**row, **changes})  # type: ignore[arg-type]
+
+    def groups(self, **changes: object) -> dict[str, Group]:
+        """The planned programs by name."""
+        return {group.name: group for group in plan(self.instance(**changes))}
+
+    def environment(self, shell: str) -> dict[str, str]:
+        """PATH and HOME of a login; with busybox, its own tools come before the system's."""
+        path = [str(self.bin)]
+        if shell == "busybox":
+            tools = self.root / "busybox"
+            if not tools.is_dir():
+                tools.mkdir()
+                busybox = shutil.which("busybox")
+                assert busybox, "these tests need busybox: apt-get install busybox"
+                subprocess.run([busybox, "--install", "-s", str(tools)], check=True)
+            path.append(str(tools))
+        path.append(os.environ.get("PATH", os.defpath))
+        return {"PATH": os.pathsep.join(path), "HOME": str(self.home)}
+
+
+@dataclass
+class ShellConnection:
+    """A Connection whose far side is a shell on this machine; only `stream` is used here."""
+
+    box: ShellBox
+    shell: str = "dash"
+    host_key: str = "none"
+    processes: list[asyncio.subprocess.Process] = field(default_factory=list)
+
+    @asynccontextmanager
+    async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The program's stdout in chunks; its stdin ends with the block."""
+        process = await start(self.box, self.shell, program)
+        self.processes.append(process)
+        try:
+            yield _chunks(process)
+        finally:
+            assert process.stdin
+            process.stdin.close()
+            await process.wait()
+
+
+async def _chunks(process: asyncio.subprocess.Process) -> AsyncIterator[bytes]:
+    assert process.stdout
+    while chunk := await process.stdout.read(65_536):
+        yield chunk
+
+
+async def start(
+    box: ShellBox, shell: str, program: str, pass_fds: tuple[int, ...] = ()
+) -> asyncio.subprocess.Process:
+    """The shell with the program sent over stdin, which stays open: as sshd runs it."""
+    process = await asyncio.create_subprocess_exec(
+        *SHELLS[shell],
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=box.environment(shell),
+        cwd=box.home,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
+    assert process.stdin
+    process.stdin.write(program.encode())
+    await process.stdin.drain()
+    return process
+
+
+class Inbox:
+    """A sink whose events can be awaited."""
+
+    def __init__(self) -> None:
+        self.queue: asyncio.Queue[Sampled] = asyncio.Queue()
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        assert isinstance(event, Sampled)
+        self.queue.put_nowait(event)
+
+    async def metric(self, name: str) -> Sampled:
+        """The next event of one metric; others before it are dropped."""
+        while True:
+            event = await asyncio.wait_for(self.queue.get(), 30)
+            if event.metric == name:
+                return event
+
+    async def all_of(self, names: set[str]) -> dict[str, Sampled]:
+        """The first event of each metric."""
+        found: dict[str, Sampled] = {}
+        while names - found.keys():
+            event = await asyncio.wait_for(self.queue.get(), 30)
+            found.setdefault(event.metric, event)
+        return found

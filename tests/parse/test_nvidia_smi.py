@@ -1,0 +1,201 @@
+"""nvidia-smi's text: rows by position, trouble by its words, and never a 0 for what is unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_tui.parse.nvidia_smi import GPU_FIELDS, parse_gpus
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "nvidia_smi"
+MIB = 1 << 20
+
+
+def fixture(name: str) -> bytes:
+    return (FIXTURES / name).read_bytes()
+
+
+def test_two_cards_with_their_processes():
+    table = parse_gpus(fixture("two_cards.out"), 0, fixture("two_cards.apps"), 0)
+    assert table.error is None
+    assert not table.processes_hidden
+    busy, idle = table.gpus
+    assert (busy.index, busy.name) == (0, "NVIDIA A100-SXM4-80GB")
+    assert busy.uuid == "GPU-11111111-aaaa-4bbb-8ccc-000000000000"
+    assert busy.utilization == 0.97
+    assert (busy.memory_used, busy.memory_total) == (41236 * MIB, 81920 * MIB)
+    assert (busy.temperature, busy.power, busy.power_limit) == (71.0, 402.1, 400.0)
+    assert (busy.sm_clock_hz, busy.sm_clock_max_hz) == (1_380_000_000, 1_410_000_000)
+    assert busy.throttle == ("hw_slowdown", "sw_thermal", "sw_power_cap")
+    assert busy.ecc_uncorrected == 2
+    assert [(p.pid, p.name, p.memory_used) for p in busy.processes] == [
+        (4127, "/opt/conda/bin/python", 41226 * MIB),
+        (4200, "eval, with a comma.py", None),
+    ]
+    assert busy.why == {}
+    assert idle.utilization == 0.0
+    assert idle.throttle == ()
+    assert [(p.pid, p.name, p.memory_used) for p in idle.processes] == [(77, "(Not Found)", None)]
+
+
+def test_a_card_without_ecc_says_why():
+    (gpu,) = parse_gpus(fixture("consumer.out"), 0, b"", 0).gpus
+    assert gpu.ecc_uncorrected is None
+    assert gpu.why == {"ecc_uncorrected": "not reported by this card"}
+
+
+def test_processes_are_hidden_where_memory_is_used_and_none_is_listed():
+    assert parse_gpus(fixture("consumer.out"), 0, b"", 0).processes_hidden
+    assert not parse_gpus(
+        fixture("two_cards.out"), 0, fixture("two_cards.apps"), 0
+    ).processes_hidden
+
+
+def test_an_unreadable_process_list_is_not_a_hidden_one():
+    table = parse_gpus(fixture("consumer.out"), 0, b"", 124)
+    assert not table.processes_hidden
+    assert "did not return" in table.gpus[0].why["processes"]
+
+
+def test_fields_without_a_number_are_none_each_with_its_reason():
+    (gpu,) = parse_gpus(fixture("fields_unknown.out"), 0, b"", 0).gpus
+    assert gpu.utilization is None
+    assert gpu.temperature is None
+    assert gpu.power is None
+    assert gpu.sm_clock_hz is None
+    assert gpu.ecc_uncorrected is None
+    assert gpu.throttle == ()
+    assert gpu.memory_used == 9216 * MIB
+    assert gpu.why == {
+        "utilization": "Unknown Error",
+        "temperature": "not reported by this card",
+        "power": "Not Supported",
+        "sm_clock_hz": "Requested functionality has been deprecated",
+        "ecc_uncorrected": "nvidia-smi says 'ERR!'",
+        "throttle": "not reported by this card",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "kind", "said"),
+    [
+        ("no_driver.out", 9, "no-driver", "couldn't communicate"),
+        ("no_library.out", 12, "no-driver", "libnvidia-ml"),
+        ("mismatch.out", 18, "no-driver", "version mismatch"),
+        ("mismatch.out", 255, "no-driver", "version mismatch"),
+        ("no_device.out", 6, "no-device", "No devices"),
+        ("lost_hides_all.out", 15, "lost", "GPU1: GPU is lost"),
+        ("no_permission.out", 4, "unknown-error", "Insufficient Permissions"),
+        ("nvml_unknown.out", 255, "unknown-error", "Unknown Error"),
+        ("bad_field.out", 2, "unknown-error", "mig.mode.current"),
+    ],
+)
+def test_whole_failures(name: str, code: int, kind: str, said: str):
+    table = parse_gpus(fixture(name), code, b"", 0)
+    assert table.gpus == ()
+    assert table.error is not None
+    assert table.error.kind == kind
+    assert said in table.error.text
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "kind"),
+    [
+        (b"", 127, "no-nvidia-smi"),
+        (b"sh: nvidia-smi: not found\n", 127, "no-nvidia-smi"),
+        (b"", 126, "no-nvidia-smi"),
+        (b"", 124, "hung"),
+        (b"", 137, "hung"),
+        (b"Terminated\n", 143, "hung"),
+        (b"", 9, "no-driver"),
+        (b"", 6, "no-device"),
+        (b"", 15, "lost"),
+        (b"", 0, "unknown-error"),
+        (b"", 3, "unknown-error"),
+        (b"<html>502 Bad Gateway</html>\n", 0, "unknown-error"),
+    ],
+)
+def test_kinds_by_exit_code_alone(output: bytes, code: int, kind: str):
+    error = parse_gpus(output, code, b"", 0).error
+    assert error is not None
+    assert error.kind == kind
+    assert error.text
+
+
+def test_one_lost_card_does_not_hide_the_others():
+    table = parse_gpus(fixture("lost_among_others.out"), 15, b"", 0)
+    assert [gpu.index for gpu in table.gpus] == [1]
+    assert table.error is not None
+    assert table.error.kind == "lost"
+    assert "02:00.0" in table.error.text
+
+
+def test_a_card_that_is_lost_in_every_field_stays_a_row():
+    table = parse_gpus(fixture("fields_lost.out"), 0, b"[GPU is lost], 1, 2, 3\n", 0)
+    lost, well = table.gpus
+    assert table.error is not None
+    assert table.error.kind == "lost"
+    assert lost.uuid == "unknown-0"
+    assert lost.memory_used is None
+    assert lost.why["memory_used"] == "GPU is lost"
+    assert well.memory_used == 4 * MIB
+
+
+def test_a_card_that_requires_a_reset_is_an_error_beside_its_row():
+    table = parse_gpus(fixture("requires_reset.out"), 0, b"", 0)
+    assert table.error is not None
+    assert table.error.text == "GPU 0: GPU requires reset"
+    assert table.gpus[0].utilization is None
+
+
+def test_mig_names_its_instances_and_owns_their_processes():
+    table = parse_gpus(fixture("mig.out"), 0, fixture("mig.apps"), 0, fixture("mig.list"))
+    (gpu,) = table.gpus
+    assert gpu.mig == "3g.40gb, 1g.10gb"
+    assert gpu.utilization is None
+    assert "MIG is on" in gpu.why["utilization"]
+    assert [process.pid for process in gpu.processes] == [900]
+
+
+def test_mig_without_instances():
+    listing = fixture("mig.list").split(b"\n")[0]
+    (gpu,) = parse_gpus(fixture("mig.out"), 0, b"", 0, listing).gpus
+    assert gpu.mig == "enabled, without instances"
+
+
+def test_hostile_text_is_made_harmless():
+    row = fixture("consumer.out").replace(b"RTX 4090", b"\x1b]0;x\x07 \xe2\x80\xae 4090")
+    (gpu,) = parse_gpus(row, 0, b"", 0).gpus
+    assert gpu.name.isprintable()
+    error = parse_gpus(b"\x1b[2Jno \xff idea\n", 1, b"", 0).error
+    assert error is not None
+    assert error.text.isprintable()
+
+
+def test_a_share_beyond_100_percent_is_no_number():
+    row = fixture("consumer.out").replace(b", 45, ", b", 4294967295, ")
+    assert parse_gpus(row, 0, b"", 0).gpus[0].utilization is None
+
+
+field = st.sampled_from(
+    ["0", "7", "", "N/A", "[N/A]", "[Unknown Error]", "-1", "1e9", "nan", "Active", "GPU-12345678"]
+) | st.text(max_size=12)
+
+
+@given(
+    st.lists(st.lists(field, min_size=1, max_size=len(GPU_FIELDS) + 1), max_size=5),
+    st.integers(0, 255),
+    st.binary(max_size=200),
+)
+def test_any_table_is_read_without_a_crash_and_without_an_invented_number(rows, code, apps):
+    query = "\n".join(", ".join(row) for row in rows).encode("utf-8", "surrogatepass")
+    table = parse_gpus(query, code, apps, code, apps)
+    assert table.gpus or table.error
+    for gpu in table.gpus:
+        assert gpu.utilization is None or 0 <= gpu.utilization <= 1
+        for name in ("utilization", "memory_used", "temperature", "power", "ecc_uncorrected"):
+            assert (getattr(gpu, name) is None) == (name in gpu.why)
+        assert gpu.name == "" or gpu.name.isprintable()

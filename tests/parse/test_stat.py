@@ -1,0 +1,39 @@
+"""stat's lines, told by the patterns that were asked."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_tui.parse.stat import parse_files
+
+TEXT = b"""11 100 1763700000 /root/q/queue 1.txt
+12 200 1763700001 /root/runs/logs/baseline.log
+13 300 1763700002 /root/final/no_aug/best.pth
+14 1 1763700002 /root/final/a/b/best.pth
+15 1 1763700002 /etc/passwd
+stat: cannot statx '/root/x': No such file or directory
+"""
+
+
+def test_files_are_found_under_the_spelling_they_were_asked_by():
+    patterns = ("/root/q/queue 1.txt", "/root/runs/logs/{cell}.log", "~/final/{cell}/best.pth")
+    found = parse_files(TEXT, patterns, "/root").found
+    assert set(found) == {
+        "/root/q/queue 1.txt",
+        "/root/runs/logs/baseline.log",
+        "~/final/no_aug/best.pth",
+    }
+    log = found["/root/runs/logs/baseline.log"]
+    assert (log.inode, log.size, log.mtime) == (12, 200, 1763700001.0)
+
+
+def test_nothing_found_is_an_empty_table():
+    assert parse_files(b"", ("/a/{cell}",), None).found == {}
+
+
+@given(st.binary(max_size=300))
+def test_only_what_was_asked_can_be_found(text):
+    for path in parse_files(text, ("/a/{cell}.log",), "/root").found:
+        assert path.startswith("/a/")
+        assert "/" not in path[3:]
