@@ -188,6 +188,8 @@ class CockpitApp(App[None]):
         """Every action of the key table that works where the palette was opened, by name."""
         seen: set[str] = set()
         for key in KEYS:
+            if key.context in ("list", "overlay"):
+                continue
             if key.dangerous and screen is self._cockpit and self._cockpit.READ_ONLY:
                 continue
             owner = screen if hasattr(screen, f"action_{key.action}") else screen.focused

@@ -28,5 +28,5 @@ class VitalsPane(Pane):
         if view is None:
             rows.put([line(("no instance selected", "muted"))])
             return
-        rows.put(vitals(view, rows.size.width))
+        rows.put(vitals(view, rows.size.width, rows.size.height))
         self.entitle(view.name, more_below(rows.hidden))

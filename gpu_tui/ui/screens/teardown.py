@@ -6,11 +6,9 @@ The screen covers everything below it. It shows what the gate says and decides n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from rich.text import Text
-from textual import on
-from textual.binding import BindingType
+from textual import events, on
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widget import Widget
@@ -32,12 +30,12 @@ from gpu_tui.ui.widgets.phrase import PhraseField
 from gpu_tui.ui.widgets.rows import Rows
 
 BEAT = 0.25
+SCROLL = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -1000, "end": 1000}
 
 
 class TeardownScreen(Card):
     """One open ladder. Leaving the screen, in any way, closes it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = []
     AUTO_FOCUS = "#cancel"
 
     class Climbed(Message):
@@ -61,7 +59,9 @@ class TeardownScreen(Card):
     def content(self) -> Iterable[Widget]:
         """Whose box, the ladder, the question, the ways out."""
         yield OneLine(id="identity")
-        yield Rows(id="ladder")
+        rows = Rows(id="ladder")
+        rows.can_focus = False  # tab leads from Cancel to the phrase; the scroll keys work anyway
+        yield rows
         yield OneLine(id="question")
         yield PhraseField(self._clock, id="phrase")
         with Horizontal(id="buttons"):
@@ -214,6 +214,11 @@ class TeardownScreen(Card):
     @on(Button.Pressed, "#cancel")
     def _cancel(self) -> None:
         self.dismiss(None)
+
+    def on_key(self, event: events.Key) -> None:
+        """The ladder scrolls wherever the focus is."""
+        if event.key in SCROLL:
+            self.query_one("#ladder", Rows).scroll_lines(SCROLL[event.key])
 
     def action_close(self) -> None:
         """Escape cancels."""

@@ -83,9 +83,10 @@ def _gpu(view: InstanceView, width: int) -> Text:
     track = view.track(metrics.GPUS)
     table = track.value
     if table and table.error:
-        word = {"no-device": "no GPU", "no-driver": "no drv", "hung": "hung", "lost": "lost"}
-        style = "absent" if table.error.kind == "no-device" else "level-act"
-        text = line((word.get(table.error.kind, "error"), style))
+        if table.error.kind in ("no-device", "no-nvidia-smi"):
+            return line(("no GPU" if width > 5 else ABSENT, "absent"))
+        word = table.error.kind if table.error.kind in ("hung", "lost") else "err"
+        text = line((word, "level-act"))
         return believed(text, view.freshness(metrics.GPUS))
     return gauge(utilization(table), Level.OK, view.freshness(metrics.GPUS), max(0, width - 5))
 
@@ -136,7 +137,7 @@ def _cell(view: InstanceView, width: int) -> Text:
             return line((ABSENT, "absent"))
         total = len(view.queue.cells)
         ended = sum(cell.finished_at is not None for cell in view.queue.cells)
-        return line((f"{ended}/{total} cells ended", "muted"))
+        return line((f"{ended}/{total} ended", "muted"))
     if cell.epoch is not None and cell.epochs:
         progress = f"{cell.epoch}/{cell.epochs}"
     else:
@@ -251,7 +252,7 @@ ORDER = (
 MEASURED = frozenset(
     {"gpu", "gpu+", "vram", "vram+", "mem", "disk", "ino"}
 )  # nothing to measure while off
-ROOMY = 14  # spare cells that the growing column takes before the name may grow
+ROOMY = 10  # spare cells that the growing column takes before the name may grow
 EDGE = 2  # the mark of the worst finding, and a space
 
 

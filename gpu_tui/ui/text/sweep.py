@@ -21,7 +21,7 @@ STATES: dict[CellState, tuple[str, str, str]] = {
     CellState.SKIPPED: ("–", "skipped", "muted"),
     CellState.CANNOT_TELL: ("?", "cannot tell", "unknown"),
 }
-NARROW = 74  # below this the state is its sign alone
+NARROW = 66  # below this the state is its sign alone
 
 
 def queue_head(width: int) -> Text:

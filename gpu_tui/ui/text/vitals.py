@@ -36,8 +36,8 @@ GPU_ERRORS = {
 }
 
 
-def vitals(view: InstanceView, width: int) -> list[Text]:
-    """Everything of one instance, `width` cells wide."""
+def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
+    """Everything of one instance, `width` cells wide; without blank lines where `height` is short."""
     rows: list[Text] = []
     if not view.link.live:
         rows += _no_link(view, width)
@@ -50,7 +50,7 @@ def vitals(view: InstanceView, width: int) -> list[Text]:
     if view.clock_skew is not None and abs(view.clock_skew) >= 2:
         text = f"the box's clock is off by {view.clock_skew:+.0f} s"
         rows += [line(), line((fit(line("clock"), LABEL).plain, "muted"), (text, "level-watch"))]
-    return rows
+    return rows if len(rows) <= height else [row for row in rows if row.plain]
 
 
 def _no_link(view: InstanceView, width: int) -> list[Text]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -59,13 +59,19 @@ class Rows(Widget, can_focus=True):
         self, lines: Sequence[Text], keys: Sequence[str] | None = None, head: Text | None = None
     ) -> None:
         """Show `lines`; what is equal to what stands there is not drawn again."""
-        before = self._shown()
+        before, count = self._shown(), len(self._lines)
         self._lines, self._head = list(lines), head
         self._keys = list(keys) if keys is not None else None
         if self._keys is not None and self.key not in self._keys:
             self.key = self._keys[0] if self._keys else None
         self._keep_in_sight()
         self._redraw(before)
+        if count != len(self._lines) and self.styles.is_auto_height:
+            self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Where the height is `auto`: as many lines as there are."""
+        return len(self._lines) + (1 if self._head is not None else 0)
 
     def point(self, key: str) -> None:
         """Put the cursor on `key` without a message."""
@@ -129,6 +135,10 @@ class Rows(Widget, can_focus=True):
         return paint(text, self.size.width, self.app.console, base)
 
     # --- moving -------------------------------------------------------------------------------
+
+    def scroll_lines(self, by: int) -> None:
+        """Move from outside, as the keys do."""
+        self._move(by)
 
     def _move(self, by: int) -> None:
         before = self._shown()

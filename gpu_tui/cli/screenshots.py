@@ -1,0 +1,46 @@
+"""`gpu-tui screenshots`: the pictures of the README, rendered again from the scenes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+NAME = "screenshots"
+HELP = "render the screenshots again (SVG; PNG too where rsvg-convert is installed)"
+EXAMPLE = "gpu-tui screenshots --out screenshots/"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's flags."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which ones (all)")
+    parser.add_argument(
+        "--out", type=Path, default=Path("screenshots"), metavar="DIR", help="where (screenshots/)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Render and say what was written."""
+    from gpu_tui.resources import themes_dir
+    from gpu_tui.ui.shots import SHOTS, render
+    from gpu_tui.ui.theme import load_themes
+
+    unknown = [name for name in args.names if name not in SHOTS]
+    if unknown:
+        print(
+            f"gpu-tui screenshots: no picture is called {', '.join(unknown)}. "
+            f"Next: choose from {', '.join(SHOTS)}",
+            file=sys.stderr,
+        )
+        return 2
+    try:
+        for path in render(args.names or list(SHOTS), args.out, load_themes(themes_dir())):
+            print(path)
+    except OSError as error:
+        print(
+            f"gpu-tui screenshots: cannot write to {args.out}: {error.strerror}. "
+            "Next: --out DIR with a directory of yours",
+            file=sys.stderr,
+        )
+        return 2
+    return 0
