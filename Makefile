@@ -1,11 +1,11 @@
-# Everything runs in .venv, which is made from `python3` when it is first needed. Stamps in .make/ keep
-# later runs fast; `make clean` forgets both. On a fresh Debian: apt-get install git make python3-venv.
+# Everything runs in .venv, which is made from `python3` when it is first needed. Stamps in .venv/.make keep
+# later runs fast; `make clean` forgets them. On a fresh Debian: apt-get install git make python3-venv.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-STAMPS := .make
+STAMPS := $(VENV)/.make
 ARGS ?=
 
 # What the tests drive for real; installed only by root on a machine that has apt-get.
@@ -49,7 +49,7 @@ nightly: $(STAMPS)/apt $(STAMPS)/dev ## the long soaks, in full length
 	GPU_TUI_NIGHTLY=1 $(BIN)/python -m pytest -m nightly --timeout 3600 $(ARGS)
 
 clean: ## forget the environment and every cache
-	rm -rf $(VENV) $(STAMPS) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpu-tui needs Python 3.11 or newer")'

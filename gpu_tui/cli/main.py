@@ -210,7 +210,9 @@ def _tell(error: Exception, *, as_json: bool) -> None:
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
         body = {"version": 1, "error": {"text": text, **place, "next": next_step}}
         print(json.dumps(body, ensure_ascii=False))
-    print(f"gpu-tui: {plain(str(error) if _is_source(error) else text, ERROR_WIDTH)}", file=sys.stderr)
+    print(
+        f"gpu-tui: {plain(str(error) if _is_source(error) else text, ERROR_WIDTH)}", file=sys.stderr
+    )
     if next_step:
         print(f"  {plain(next_step, ERROR_WIDTH)}", file=sys.stderr)
 
