@@ -1,0 +1,159 @@
+"""The life of one connection: connect, serve, lose, back off, return. Never a storm.
+
+"Cannot connect" is not "the box died": the link says what is known and since when, nothing more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from random import Random
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.events import LinkChanged
+from gpu_tui.core.fleet import Instance, LinkState
+from gpu_tui.core.ports import Sink
+from gpu_tui.transport.base import (
+    AuthRejected,
+    Connection,
+    ConnectTimeout,
+    HostKeyRejected,
+    LinkError,
+    Transport,
+)
+
+CONNECT_LIMIT = 60.0  # a chain of hops at 400 ms needs about 20 s
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 60.0
+# A server bans addresses after a few refused logins; a person must act first anyway.
+REFUSED_WAIT = 300.0
+SETTLED = 10.0  # seconds of life after which the next loss starts the back-off anew
+PING_LIMIT = 15.0
+
+
+def wait_seconds(attempt: int, error: LinkError, random: Random) -> float:
+    """How long to wait before attempt `attempt` + 1: exponential, jittered, capped."""
+    if isinstance(error, AuthRejected | HostKeyRejected):
+        return REFUSED_WAIT
+    longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(attempt, 16))
+    return longest * (0.5 + random.random() / 2)
+
+
+class Link:
+    """Keeps one instance connected. `wake` makes it try again now."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        transport: Transport,
+        sink: Sink,
+        clock: Clock,
+        serve: Callable[[Connection], Awaitable[None]],
+        handshakes: asyncio.Semaphore,
+        random: Random,
+    ) -> None:
+        self.connection: Connection | None = None
+        self._instance = instance
+        self._transport = transport
+        self._sink = sink
+        self._clock = clock
+        self._serve = serve
+        self._handshakes = handshakes
+        self._random = random
+        self._woken = asyncio.Event()
+        self._live_at: float | None = None
+
+    def wake(self) -> None:
+        """Try again now, whatever the back-off says."""
+        self._woken.set()
+
+    async def keep(self) -> None:
+        """Connect and serve for ever."""
+        attempt = 0
+        since = self._clock.now()
+        self._say(LinkState("connecting", since))
+        while True:
+            self._live_at = None
+            try:
+                error = await self._once()
+            except LinkError as failed:
+                error = failed
+            self.connection = None
+            if self._live_at is not None:
+                since = self._clock.now()
+                if self._clock.boot() - self._live_at > SETTLED:
+                    attempt = 0
+            wait = wait_seconds(attempt, error, self._random)
+            attempt += 1
+            self._failed(error, since, self._clock.now() + wait)
+            await self._rest(wait)
+
+    async def _once(self) -> LinkError:
+        """One connection from handshake to loss."""
+        async with self._handshakes:
+            try:
+                async with asyncio.timeout(CONNECT_LIMIT):
+                    connection = await self._transport.connect(self._instance)
+            except TimeoutError:
+                raise ConnectTimeout(
+                    f"no login within {CONNECT_LIMIT:.0f} s",
+                    next="check the provider's console, then press r to try again",
+                ) from None
+        try:
+            latency = await self._ping(connection)
+            self.connection, self._live_at = connection, self._clock.boot()
+            now = self._clock.now()
+            self._say(LinkState("live", now, host_key=connection.host_key, latency=latency))
+            return await self._serve_until_lost(connection)
+        finally:
+            await connection.close()
+
+    async def _ping(self, connection: Connection) -> float | None:
+        """Seconds that the smallest command takes there and back, as a person would feel it."""
+        began = self._clock.boot()
+        try:
+            await connection.run(":\n", limit=PING_LIMIT)
+        except TimeoutError:
+            return None
+        return self._clock.boot() - began
+
+    async def _serve_until_lost(self, connection: Connection) -> LinkError:
+        """Serve until the connection goes; the reason it went."""
+        serving = asyncio.ensure_future(self._serve(connection))
+        closing = asyncio.ensure_future(connection.wait_closed())
+        try:
+            await asyncio.wait({serving, closing}, return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                # Serving only ends by an error: a LinkError is a loss, anything else is a bug.
+                serving.result()
+            lost = await closing
+            return lost or LinkError("the connection was closed")
+        finally:
+            for task in (serving, closing):
+                task.cancel()
+            await asyncio.gather(serving, closing, return_exceptions=True)
+
+    async def _rest(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+        self._woken.clear()
+
+    def _failed(self, error: LinkError, since: float, retry_at: float) -> None:
+        state = error.state if error.state != "live" else "unreachable"
+        self._say(
+            LinkState(
+                state,
+                since,
+                error=str(error),
+                next=error.next,
+                hop=error.hop,
+                host_key=error.host_key,
+                retry_at=retry_at,
+            )
+        )
+
+    def _say(self, link: LinkState) -> None:
+        self._sink(LinkChanged(self._instance.name, self._clock.now(), link))
