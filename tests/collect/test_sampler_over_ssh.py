@@ -1,0 +1,71 @@
+"""The sampler through a real sshd: every metric arrives, and nothing of it outlives the connection."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from shell_box import NVIDIA_SMI, Inbox
+
+from gpu_tui.collect.sampler import plan, sample_group
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.fleet import QueueFiles
+from gpu_tui.core.sample import Reading
+from gpu_tui.transport.ssh import SshTransport
+
+
+def processes_of(home: Path) -> list[int]:
+    """Every process that was started for a login of this box."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else []
+        except OSError:
+            continue
+        if f"HOME={home}".encode() in words:
+            found.append(int(entry.name))
+    return found
+
+
+async def ended(pid: int) -> None:
+    """Return when the process is gone."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    loop = asyncio.get_running_loop()
+    gone = asyncio.Event()
+    loop.add_reader(handle, gone.set)
+    try:
+        await asyncio.wait_for(gone.wait(), 15)
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+
+
+async def test_all_groups_over_one_connection(box):  # type: ignore[no-untyped-def]
+    box.program("nvidia-smi", NVIDIA_SMI)
+    (box.home / "queue.txt").write_text("configs/no_aug.yaml reconstruction 5\n")
+    (box.home / ".bashrc").write_text("echo welcome to this noisy box\n")
+    instance = box.instance(queue=QueueFiles("~/queue.txt"), mounts=("/",))
+    groups = plan(instance)
+    inbox = Inbox()
+    transport = SshTransport()
+    connection = await transport.connect(instance)
+    tasks = [
+        asyncio.create_task(sample_group(connection, instance, group, inbox, ManualClock()))
+        for group in groups
+    ]
+    got = await inbox.all_of({probe.metric for group in groups for probe in group.probes})
+    assert all(isinstance(event.sample, Reading) for event in got.values()), got
+    assert got["roster"].sample.value.cells[0].name == "no_aug"
+
+    started = processes_of(box.home)
+    assert len(started) >= 2 * len(groups)  # a shell and its guard each
+    await connection.close()
+    await transport.close()
+    await asyncio.gather(*(ended(pid) for pid in started))
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
