@@ -79,14 +79,18 @@ class Link:
             except LinkError as failed:
                 error = failed
             self.connection = None
-            if self._live_at is not None:
+            lived = self._lived()
+            if lived is not None:
                 since = self._clock.now()
-                if self._clock.boot() - self._live_at > SETTLED:
-                    attempt = 0
+                attempt = 0 if lived > SETTLED else attempt
             wait = wait_seconds(attempt, error, self._random)
             attempt += 1
             self._failed(error, since, self._clock.now() + wait)
             await self._rest(wait)
+
+    def _lived(self) -> float | None:
+        """Seconds that the last connection was up, or None where none came up."""
+        return None if self._live_at is None else self._clock.boot() - self._live_at
 
     async def _once(self) -> LinkError:
         """One connection from handshake to loss."""
