@@ -108,13 +108,14 @@ async def open_fleet(
     clock = SystemClock()
     profiles = load_profiles()
     directory = state or settings.state_dir(os.environ)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     with SqliteHistory(directory / "history.sqlite") as history:
         store = Store(fleet, profiles, history)
         tap = Tap(store)
-        supervisor = Supervisor(fleet, SshTransport(), tap, clock, profiles=profiles)
+        supervisor = Supervisor(fleet, SshTransport(), tap, clock)
 
         def provider_of(instance: Instance) -> Provider:
-            return provider_for(instance, profiles, os.environ)
+            return provider_for(instance, profiles, os.environ, clock)
 
         def view_of(name: str) -> InstanceView:
             return store.view(clock.now())[name]
@@ -187,7 +188,8 @@ def settled(view: InstanceView) -> bool:
     if view.link.state == "connecting":
         return False
     if not view.link.live:
-        return view.provider.read_at is not None or not view.instance.provider.id
+        asked = view.provider.read_at is not None or view.provider.error is not None
+        return asked or not view.instance.provider.id
     wanted = [GPUS.name, MEMORY.name, CPU.name, MOUNTS.name, HOST.name, PROCESSES.name, FILES.name]
     queue = view.instance.queue
     if queue.file:

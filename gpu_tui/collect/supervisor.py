@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from random import Random
 
 from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, TailMemory, follow, read_once
@@ -15,7 +15,6 @@ from gpu_tui.core.events import Event, LogArrived, Noted
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import Sink
-from gpu_tui.core.profile import Profile
 from gpu_tui.core.sweep import CellFinished, CellStarted, QueueOpened
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError, Transport
 
@@ -35,15 +34,12 @@ class Supervisor:
         transport: Transport,
         sink: Sink,
         clock: Clock,
-        *,
-        profiles: Mapping[str, Profile],
         random: Random | None = None,
     ) -> None:
         self._fleet = fleet
         self._transport = transport
         self._sink = sink
         self._clock = clock
-        self._profiles = profiles
         self._random = random or Random()
         self._boxes: dict[str, Watched] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -90,7 +86,7 @@ class Supervisor:
             return
         server = instance.ssh.jump or instance.ssh.host
         gate = self._handshakes.setdefault(server, asyncio.Semaphore(HANDSHAKES))
-        box = Watched(instance, self._profiles.get(instance.platform), self._sink, self._clock)
+        box = Watched(instance, self._sink, self._clock)
         box.link = Link(
             instance, self._transport, self._sink, self._clock, box.serve, gate, self._random
         )
@@ -104,15 +100,11 @@ class Watched:
 
     link: Link
 
-    def __init__(
-        self, instance: Instance, profile: Profile | None, sink: Sink, clock: Clock
-    ) -> None:
+    def __init__(self, instance: Instance, sink: Sink, clock: Clock) -> None:
         self._instance = instance
         self._sink = sink
         self._clock = clock
-        tiers = profile.storage if profile else ()
-        mounts = tuple(tier.path for tier in tiers if tier.path.startswith(("/", "~")))
-        self._groups = plan(instance, mounts)
+        self._groups = plan(instance)
         self._memories: dict[LogSource, TailMemory] = {}
         self._started: list[str] = []
         self._finished: list[str] = []
