@@ -43,8 +43,8 @@ class StoryClock:
         return (self._clock.boot() - self._boot) * self.speed if self._risen.is_set() else 0.0
 
     def wall_at(self, story: float) -> float:
-        """Epoch seconds at a story time. The past ran at natural speed, the present runs at `speed`."""
-        return self._wall + (story / self.speed if story > 0 else story)
+        """Epoch seconds at a story time. The past runs at `speed` too: no cell is faster than another."""
+        return self._wall + story / self.speed
 
     async def wait(self, story: float) -> None:
         """Return at a story time after the curtain rose."""
