@@ -36,10 +36,15 @@ def make_key(path: Path, comment: str) -> Path:
 
 
 class Sshd:
-    """One sshd. `home` is the box's home, `bin` comes first in its PATH."""
+    """One sshd. `home` is the box's home (also of SFTP), `bin` comes first in its PATH."""
 
     def __init__(
-        self, directory: Path, *, max_sessions: int = 10, env: dict[str, str] | None = None
+        self,
+        directory: Path,
+        *,
+        max_sessions: int = 10,
+        env: dict[str, str] | None = None,
+        extra: str = "",
     ) -> None:
         self.directory = directory
         self.home = directory / "home"
@@ -47,6 +52,7 @@ class Sshd:
         self.port = 0
         self._max_sessions = max_sessions
         self._env = env or {}
+        self._extra = extra  # further lines of sshd_config
         self._process: subprocess.Popen[bytes] | None = None
         for part in (self.home, self.bin, directory / "etc"):
             part.mkdir(parents=True, exist_ok=True)
