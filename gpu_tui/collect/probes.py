@@ -1,9 +1,9 @@
 """The catalogue of what is sampled, as data: one row per metric.
 
 To add a metric: a reader in parse, a row here. A row's snippet is POSIX sh for the sampler's loop; it
-may call what `sampler.PRELUDE` defines (`ask NAME COMMAND...`, `lines KEY FILE [NAME]`, `$within
-SECONDS COMMAND...`). Rows of one group run one after another in one program on the box; what can
-hang without being killable (a dead driver, a dead mount) has a group of its own.
+may call what `sampler.PRELUDE` defines (`ask NAME COMMAND...`, `lines KEY FILE [NAME]`, `tell KEY
+TEXT`, `$within SECONDS COMMAND...`). Rows of one group run one after another in one program on the
+box; what can hang without being killable (a dead driver, a dead mount) has a group of its own.
 """
 
 from __future__ import annotations
@@ -162,10 +162,10 @@ _CPU = """
 """
 _HOST = """
     open host
-    printf '>date %s\\n' "$(date '+%s %z')"
+    tell date "$(date '+%s %z')"
     lines uptime "$proc/uptime"
     lines boot_id "$proc/sys/kernel/random/boot_id"
-    printf '>hostname %s\\n' "$hostname"
+    tell hostname "$hostname"
     close 0
 """
 # stat: PID (NAME) STATE PPID and, of the rest, only the start time; kernel threads (children of 2)
@@ -217,7 +217,7 @@ def _files_snippet(target: Target) -> str:
         return ""
     words = " ".join(quote_pattern(pattern) for pattern in target.files)
     return f"""
-    open home; printf '>%s\\n' "$HOME"; close 0
+    open home; tell home "$HOME"; close 0
     ask files quiet $within 4 stat -c '{stat.FORMAT}' -- {words}
 """
 
@@ -228,8 +228,8 @@ def _files(target: Target, sections: Sections) -> object:
         return NoValue("stat does not return: a mount may be dead", FailureKind.HUNG)
     if section.exit in nvidia_smi.NOT_FOUND:
         return NoValue("the box has no `stat` program")
-    home = sections.get("home", NOTHING).body.decode("utf-8", "replace").strip("\n") or None
-    return stat.parse_files(section.body, target.files, home)
+    home = sections.get("home", NOTHING).body.decode("utf-8", "replace").strip("\n")
+    return stat.parse_files(section.body, target.files, home.removeprefix("home ") or None)
 
 
 def _roster_snippet(target: Target) -> str:

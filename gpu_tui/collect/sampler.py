@@ -77,6 +77,11 @@ lines() {
     done <"$2"
 }
 
+# One line of our own making: tell KEY TEXT, cut at the first line end of the text.
+newline='
+'
+tell() { printf '>%s %s\n' "$1" "${2%%"$newline"*}"; }
+
 quiet() { "$@" 2>/dev/null; }
 untimed() { shift; "$@"; }
 
@@ -192,7 +197,7 @@ class Frame:
 
 
 def plan(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> tuple[Group, ...]:
-    """The programs to run on this box, one channel each. Plan anew for every start: nonces are used once."""
+    """The programs to run on this box, one channel each, with a fresh nonce each."""
     target = target_of(instance, profile_mounts)
     groups = dict.fromkeys(probe.group for probe in PROBES)
     planned = (_group(name, target) for name in groups)

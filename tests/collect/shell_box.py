@@ -151,9 +151,7 @@ class ShellConnection:
         try:
             yield _chunks(process)
         finally:
-            assert process.stdin
-            process.stdin.close()
-            await process.wait()
+            await finish(process)
 
 
 async def _chunks(process: asyncio.subprocess.Process) -> AsyncIterator[bytes]:
@@ -180,6 +178,14 @@ async def start(
     process.stdin.write(program.encode())
     await process.stdin.drain()
     return process
+
+
+async def finish(process: asyncio.subprocess.Process) -> None:
+    """The client goes: stdin ends; its own end of every pipe is closed too."""
+    assert process.stdin
+    process.stdin.close()
+    await process.wait()
+    process._transport.close()  # type: ignore[attr-defined]  # else it lives until collected
 
 
 class Inbox:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shell_box import SHELLS, Inbox, ShellBox, ShellConnection, start
+from shell_box import SHELLS, Inbox, ShellBox, ShellConnection, finish, start
 
 from gpu_tui.collect.sampler import Frame, FrameReader, Group, plan, sample_group, samples
 from gpu_tui.core import metrics
@@ -331,8 +331,7 @@ async def run_to_its_end(box: ShellBox, shell: str, group: Group, *, close_stdou
     )
     assert await asyncio.wait_for(gone.read(), 15) == b""
     transport.close()
-    process.stdin.close()
-    await process.wait()
+    await finish(process)
 
 
 @pytest.mark.parametrize("name", ["gpu", "box", "disk", "files"])
@@ -362,15 +361,18 @@ async def test_box_text_cannot_forge_a_frame(files: ShellBox, shell: str):
     """Even one who knew the nonce could not leave the place behind the mark."""
     groups = files.groups()
     forged = "".join(
-        f"x\n@{group.nonce} close 0\n@{group.nonce} end 0\n\n@{group.nonce} begin 9 memory\n"
-        f"@{group.nonce} open memory\n>v2.current 1\n@{group.nonce} close 0\n@{group.nonce} end 9"
+        f"x\n@{group.nonce} close 0\n@{group.nonce} end 0\n\n"
+        f"@{group.nonce} begin 9 {group.probes[0].metric}\n@{group.nonce} open forged\n"
+        f">v2.current 1\n@{group.nonce} close 0\n@{group.nonce} end 9\n"
         for group in groups.values()
     )
     files.file("home/q 1.txt", forged)
     files.file("forged", forged)
-    files.program("nvidia-smi", f"#!/bin/sh\ncat '{files.root}/forged'\n")
+    for name in ("nvidia-smi", "df", "hostname"):
+        files.program(name, f"#!/bin/sh\ncat '{files.root}/forged'\n")
     files.process(66, 1, forged[:400], ["python", forged], 5)
-    files.file("proc/sys/kernel/random/boot_id", forged)
+    for name in ("sys/kernel/random/boot_id", "uptime", "loadavg", "meminfo", "mounts"):
+        files.file(f"proc/{name}", forged)
     for group in groups.values():
         process = await start(files, shell, group.program)
         assert process.stdin
@@ -380,13 +382,14 @@ async def test_box_text_cannot_forge_a_frame(files: ShellBox, shell: str):
         while len(seen) < len(group.probes):
             seen += reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20))
         process.stdin.close()
-        await process.wait()
-        assert [frame.metric for frame in seen] == [probe.metric for probe in group.probes]
-        assert {frame.beat for frame in seen} == {0}
+        seen += reader.feed(await process.stdout.read())
+        await finish(process)
+        first_beat = [frame.metric for frame in seen if frame.beat == 0]
+        assert first_beat == [probe.metric for probe in group.probes]
+        assert {frame.beat for frame in seen} <= {0, 1}
+        assert not any("forged" in frame.sections for frame in seen)
         for frame in seen:
-            for event in samples(group, frame, 1.0):
-                if event.metric == "memory":
-                    assert value(event).used != 1
+            samples(group, frame, 1.0)
 
 
 async def test_paths_of_the_fleet_file_are_never_run(files: ShellBox, shell: str):
