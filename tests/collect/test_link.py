@@ -1,0 +1,115 @@
+"""The life of a link: back-off without a storm, wake-up, loss and return."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+
+import pytest
+from boxes import Sshd
+
+from gpu_tui.collect.link import LONGEST_WAIT, REFUSED_WAIT, Link, wait_seconds
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import Event, LinkChanged
+from gpu_tui.core.fleet import Instance, LinkState
+from gpu_tui.transport.base import (
+    AuthRejected,
+    Connection,
+    ConnectRefused,
+    HostKeyRejected,
+    LinkLost,
+)
+from gpu_tui.transport.ssh import SshTransport
+
+
+def test_waits_grow_are_jittered_and_capped() -> None:
+    random = Random(1)
+    error = ConnectRefused("no")
+    waits = [wait_seconds(attempt, error, random) for attempt in range(40)]
+    assert all(0.5 * min(LONGEST_WAIT, 2.0**n) <= w <= LONGEST_WAIT for n, w in enumerate(waits))
+    assert len(set(waits)) == len(waits)
+    assert wait_seconds(10_000, error, random) <= LONGEST_WAIT
+
+
+@pytest.mark.parametrize("error", [AuthRejected("no"), HostKeyRejected("no")])
+def test_what_a_person_must_mend_is_hardly_retried(error: Exception) -> None:
+    assert wait_seconds(0, error, Random(1)) == REFUSED_WAIT  # type: ignore[arg-type]
+
+
+class States:
+    """The link states as they come."""
+
+    def __init__(self) -> None:
+        self.seen: asyncio.Queue[LinkState] = asyncio.Queue()
+
+    def __call__(self, event: Event) -> None:
+        assert isinstance(event, LinkChanged)
+        self.seen.put_nowait(event.link)
+
+    async def until(self, state: str) -> LinkState:
+        async with asyncio.timeout(20):
+            while (link := await self.seen.get()).state != state:
+                pass
+        return link
+
+
+async def serve_for_ever(connection: Connection) -> None:
+    await asyncio.Event().wait()
+
+
+def make_link(instance: Instance, states: States, serve=serve_for_ever) -> Link:  # type: ignore[no-untyped-def]
+    gate = asyncio.Semaphore(4)
+    return Link(instance, SshTransport(), states, ManualClock(), serve, gate, Random(7))
+
+
+async def test_live_lost_refused_and_back(box: Sshd) -> None:
+    states = States()
+    link = make_link(box.instance(), states)
+    keeping = asyncio.create_task(link.keep())
+    assert (await states.until("connecting")).state == "connecting"
+    live = await states.until("live")
+    assert live.host_key
+    assert live.latency is not None
+    box.stop()
+    lost = await states.until("unreachable")
+    assert lost.retry_at is not None
+    assert link.connection is None
+    link.wake()
+    refused = await states.until("refused")
+    assert refused.next
+    box.start()
+    link.wake()
+    await states.until("live")
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def test_a_loss_that_serving_notices_first_is_a_loss(box: Sshd) -> None:
+    async def serve(connection: Connection) -> None:
+        raise LinkLost("the stream ended")
+
+    states = States()
+    keeping = asyncio.create_task(make_link(box.instance(), states, serve).keep())
+    lost = await states.until("unreachable")
+    assert lost.error == "the stream ended"
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def test_a_bug_while_serving_is_not_hidden_as_a_loss(box: Sshd) -> None:
+    async def serve(connection: Connection) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await make_link(box.instance(), States(), serve).keep()
+
+
+async def test_a_changed_host_key_is_its_own_state(box: Sshd) -> None:
+    box.restart_with_new_host_key()
+    states = States()
+    keeping = asyncio.create_task(make_link(box.instance(), states).keep())
+    refused = await states.until("host-key")
+    assert refused.host_key is not None
+    assert "CHANGED" in (refused.error or "")
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)

@@ -1,0 +1,122 @@
+"""The supervisor over real boxes: each box on its own, cells followed as the queue log names them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from boxes import Sshd
+
+from gpu_tui.collect.supervisor import Supervisor
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import Event, LinkChanged, LogArrived, LogOpened, Sampled
+from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
+from gpu_tui.transport.ssh import SshTransport
+
+STAMP = "[2026-11-21 10:00:00]"
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._woken = asyncio.Event()
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+        self._woken.set()
+
+    async def until(self, condition: Callable[[Event], bool]) -> Event:
+        async with asyncio.timeout(30):
+            while True:
+                for event in self.events:
+                    if condition(event):
+                        return event
+                self._woken.clear()
+                await self._woken.wait()
+
+
+def queue_box(box: Sshd, name: str = "a") -> Instance:
+    (box.home / "logs").mkdir()
+    return box.instance(
+        name, queue=QueueFiles("~/queue.txt", "~/q.log"), logs="~/logs/{cell}.log", poll=0.2
+    )
+
+
+def opened(cell: str | None, instance: str = "a") -> Callable[[Event], bool]:
+    return lambda e: isinstance(e, LogOpened) and (e.source.cell, e.instance) == (cell, instance)
+
+
+async def stop(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_dead_box_does_not_hold_up_a_live_one(box: Sshd) -> None:
+    dead = Instance("dead", SshAccess("127.0.0.1", port=9, config=str(box.config)))
+    heard = Heard()
+    supervisor = Supervisor(
+        Fleet("s", (dead, box.instance("a", poll=0.2))), SshTransport(), heard, ManualClock()
+    )
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(lambda e: isinstance(e, Sampled) and e.metric == "memory")
+    await heard.until(lambda e: isinstance(e, LinkChanged) and e.link.state == "refused")
+    assert supervisor.connection("a") is not None
+    assert supervisor.connection("dead") is None
+    await stop(running)
+
+
+async def test_started_cells_are_tailed_and_ended_ones_read_once(box: Sshd) -> None:
+    instance = queue_box(box)
+    (box.home / "queue.txt").write_text("one.yaml t\ntwo.yaml t\n")
+    (box.home / "logs/one.log").write_text("loss: 1.0\n")
+    (box.home / "logs/two.log").write_text("loss: 2.0\n")
+    (box.home / "q.log").write_text(
+        f"=== Queue q: 2 ablations, starting from 1 on h ===\n{STAMP} [1/2] STARTING one (t, 20ep)\n"
+        f"{STAMP} [1/2] FINISHED one (exit=0)\n{STAMP} [2/2] STARTING two (t, 20ep)\n"
+    )
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(opened("one"))
+    await heard.until(opened("two"))
+    await heard.until(lambda e: isinstance(e, Sampled) and e.metric == "roster")
+    with (box.home / "logs/two.log").open("a") as log:
+        log.write("loss: 1.5\n")
+    await heard.until(
+        lambda e: isinstance(e, LogArrived) and not e.backfill and e.source.cell == "two"
+    )
+    await stop(running)
+
+
+async def test_a_cell_name_never_leaves_the_log_directory(box: Sshd) -> None:
+    instance = queue_box(box)
+    (box.home / "q.log").write_text(
+        f"=== Queue q: 2 ablations, starting from 1 on h ===\n"
+        f"{STAMP} [1/2] STARTING ../../etc/passwd (t, 20ep)\n{STAMP} [2/2] STARTING fine (t, 20ep)\n"
+    )
+    (box.home / "logs/fine.log").write_text("x\n")
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(opened("fine"))
+    followed = {e.source.path for e in heard.events if isinstance(e, LogOpened)}
+    assert followed == {"~/q.log", "~/logs/fine.log"}
+    await stop(running)
+
+
+async def test_an_edited_fleet_keeps_unchanged_boxes_connected(
+    make_box: Callable[..., Sshd],
+) -> None:
+    first, second = make_box("one"), make_box("two")
+    kept = first.instance("kept", poll=0.2)
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (kept,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(lambda e: isinstance(e, LinkChanged) and e.link.live)
+    before = supervisor.connection("kept")
+    await supervisor.replace_fleet(Fleet("s", (kept, second.instance("new", poll=0.2))))
+    await heard.until(lambda e: isinstance(e, LinkChanged) and e.link.live and e.instance == "new")
+    assert supervisor.connection("kept") is before
+    await supervisor.replace_fleet(Fleet("s", (kept,)))
+    assert supervisor.connection("new") is None
+    await stop(running)
