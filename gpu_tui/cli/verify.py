@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0 verified, 1 failed, 2 incomplete (no torch, no roster)."""
-    from gpu_tui.parse.queue_log import parse_roster
+    from gpu_tui.parse.queue_file import parse_roster
     from gpu_tui.teardown.audit import EXITS, audit
     from gpu_tui.teardown.manifest_file import NAMES, read_manifest
 

@@ -7,7 +7,8 @@ import secrets
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import QueueFiles
 from gpu_tui.core.sweep import CellRun, CellState, Queue, QueueHistory, Roster
-from gpu_tui.parse.queue_log import parse_queue_line, parse_roster
+from gpu_tui.parse.queue_file import parse_roster
+from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path
 from gpu_tui.transport.base import Connection
 

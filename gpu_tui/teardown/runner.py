@@ -7,7 +7,7 @@ once it may have left, nothing cancels the read-back.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -113,7 +113,7 @@ class Runner:
             self._open[instance] = climb
         return climb
 
-    async def pull_only(self, instance: str) -> AsyncIterator[GateView]:
+    async def pull_only(self, instance: str) -> AsyncGenerator[GateView]:
         """Rungs 3 to 6 alone; the last view's outcome is `verified`, or it says what is not."""
         climb = Climb(self, instance, Gate(instance), self._gather, None)
         async for view in climb.views():
@@ -174,7 +174,7 @@ class Climb:
         acting = self._act_task is not None and not self._act_task.done()
         return not acting and (self._closed or self._gate.ended)
 
-    async def views(self) -> AsyncIterator[GateView]:
+    async def views(self) -> AsyncGenerator[GateView]:
         """The ladder each time it changes, until it ends."""
         if self._task is None:
             self._task = asyncio.create_task(self._climb(), name=f"teardown:{self._instance}")

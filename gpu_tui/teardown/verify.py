@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import zipfile
 from collections.abc import AsyncIterator, Callable
@@ -23,6 +24,7 @@ from gpu_tui.core.manifest import FileEntry, Manifest, must_load
 from gpu_tui.core.plain import plain
 
 ANSWER_CAP = 16_384  # bytes of one answer
+GRACE = 0.5  # seconds that a child gets to end by itself
 RECORDS = 100_000  # members that a zip may have
 MEMORY_FLOOR = 1 << 30  # bytes a loader may use beyond twice the file
 SECONDS_FLOOR, SECONDS_PER_GIB = 60.0, 3.0
@@ -85,12 +87,12 @@ async def load_all(
     manifest: Manifest,
     *,
     limits: Limits | None = None,
-    python: str = sys.executable,
+    python: str | None = None,
     step: Callable[[FileVerdict], None] | None = None,
 ) -> tuple[FileVerdict, ...]:
     """The verdict on every file of `manifest` below `root`, in its order."""
     verdicts: list[FileVerdict] = []
-    async with _worker(python, limits or Limits()) as worker:
+    async with _worker(python or sys.executable, limits or Limits()) as worker:
         for file in manifest.files:
             verdict = await _verdict(worker, root, file)
             verdicts.append(verdict)
@@ -153,18 +155,19 @@ class _Worker:
         return _parsed(start, line)
 
     async def end(self) -> int | None:
-        """Kill the child and reap it; its exit code as it died by itself, if it did."""
+        """End the child and all it may have started; its exit code, as it died by itself if it did."""
         child, self._child = self._child, None
         if child is None:
             return None
-        if child.returncode is None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(0.5):
-                    await child.wait()
-        if child.returncode is None:
-            with suppress(ProcessLookupError):
-                child.kill()
-        return await child.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                await child.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        code = await child.wait()
+        if child.stdout is not None:
+            await child.stdout.read()  # to its end, or the pipe stays open
+        return code
 
     async def _ask(self, request: bytes) -> bytes | None:
         """One answer line, or None where the child is gone or babbles."""

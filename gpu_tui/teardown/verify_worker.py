@@ -216,12 +216,11 @@ def _torch_module() -> Any:
 def _inert_classes() -> list[Any]:
     """What ordinary training scripts put beside the weights and what runs no code when rebuilt."""
     import argparse
-    import collections
     import datetime
     import pathlib
 
     classes: list[Any] = [
-        *(argparse.Namespace, collections.defaultdict, collections.deque, dict, list, int, float),
+        argparse.Namespace,
         *(datetime.datetime, datetime.date, datetime.timedelta),
         *(pathlib.PosixPath, pathlib.PurePosixPath),
     ]

@@ -1,0 +1,8 @@
+"""The RunPod server is shared with the teardown's tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "teardown"))

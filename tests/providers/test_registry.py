@@ -1,0 +1,114 @@
+"""Which provider an instance gets, the console's steps, and the slow watch."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+from runpod_server import POD, RunPodServer
+
+from gpu_tui.collect.provider_watch import watch_provider
+from gpu_tui.core import gate as rules
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import Event, ProviderRead
+from gpu_tui.core.fleet import Instance, ProviderAccess, ProviderState, SshAccess
+from gpu_tui.core.gate import GateShut, StopPermit
+from gpu_tui.core.profile import Profile, Verb
+from gpu_tui.providers.base import AnswerKind
+from gpu_tui.providers.manual import Manual
+from gpu_tui.providers.registry import provider_for
+from gpu_tui.providers.runpod import RunPod
+
+RELEASE = Verb(
+    "释放", "释放", ("data",), "stops", False, "console", "destroy", steps=("Click 释放.",)
+)
+STOP = Verb("关机", "关机", (), "partly", True, "ssh")
+AUTODL = Profile(
+    "autodl",
+    "AutoDL",
+    "ssh-rental",
+    teardown=(RELEASE, STOP),
+    facts={"display": {"console": "https://www.autodl.com/console"}},
+)
+PROFILES = {"autodl": AUTODL}
+
+
+def _instance(platform: str, **access: object) -> Instance:
+    return Instance("box", SshAccess("h"), platform, provider=ProviderAccess(**access))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("platform", "access", "kind"),
+    [
+        ("runpod", {"id": "p1"}, RunPod),
+        ("runpod", {}, Manual),
+        ("runpod", {"id": "p1", "base_url": "http://evil.example"}, Manual),
+        ("autodl", {"id": "x"}, Manual),
+        ("nowhere", {}, Manual),
+    ],
+)
+def test_the_provider_of_a_platform(platform: str, access: dict[str, object], kind: type) -> None:
+    assert isinstance(
+        provider_for(_instance(platform, **access), PROFILES, {}, ManualClock()), kind
+    )
+
+
+async def test_the_console_names_the_profiles_steps_and_proves_nothing() -> None:
+    provider = provider_for(_instance("autodl", id="x"), PROFILES, {}, ManualClock())
+    permit = StopPermit("box", "x", "释放", "destroy", "e", 2_000.0, token=rules._MINT)
+    answer = await provider.stop(permit)
+    assert (answer.kind, answer.lines) == (AnswerKind.STEPS, ("Click 释放.",))
+    assert (await provider.read("x")).state == "unknown"
+    with pytest.raises(GateShut):
+        await provider.stop(permit)
+
+
+def test_steps_are_made_where_the_profile_has_none() -> None:
+    provider = Manual(_instance("autodl", id="x9"), AUTODL, ManualClock())
+    steps = provider.steps("关机")
+    assert "https://www.autodl.com/console" in steps[0]
+    assert "x9" in steps[1]
+    assert "关机" in steps[2]
+
+
+@dataclass
+class Heard:
+    """A sink that wakes its test."""
+
+    events: list[Event] = field(default_factory=list)
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+        self.woken.set()
+
+    async def states(self, count: int) -> list[ProviderState]:
+        async with asyncio.timeout(10):
+            while len(self.events) < count:
+                self.woken.clear()
+                await self.woken.wait()
+        return [event.state for event in self.events if isinstance(event, ProviderRead)]
+
+
+async def test_the_watch_keeps_the_last_facts_through_trouble() -> None:
+    async with RunPodServer() as server:
+        instance = _instance("runpod", id=POD["id"], base_url=server.url)
+        provider = provider_for(instance, {}, {"RUNPOD_API_KEY": "test-key"}, ManualClock())
+        heard = Heard()
+        task = asyncio.create_task(watch_provider(instance, provider, heard, ManualClock(), 0.001))
+        (first,) = (await heard.states(1))[:1]
+        server.get = [(503, b"")] * 1_000
+        states = await heard.states(len(heard.events) + 2)
+        task.cancel()
+    assert (first.state, first.error) == ("running", None)
+    assert (states[-1].state, states[-1].price) == ("running", first.price)
+    assert states[-1].error
+
+
+async def test_the_watch_of_a_console_ends_at_once() -> None:
+    heard = Heard()
+    await watch_provider(
+        _instance("autodl"), Manual(_instance("autodl"), None, ManualClock()), heard, ManualClock()
+    )
+    assert heard.events == []

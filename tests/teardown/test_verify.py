@@ -1,0 +1,287 @@
+"""Loading in the child, with real torch: what counts as verified, and that no file can hurt us."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import struct
+import subprocess
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from gpu_tui.core.evidence import FileVerdict
+from gpu_tui.core.gate import proves
+from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
+from gpu_tui.teardown.local import local_tree
+from gpu_tui.teardown.verify import Limits, load_all, zip_problem
+
+MAKE = """
+import argparse, datetime, os, pathlib, sys, torch
+where = pathlib.Path(sys.argv[1])
+def save(name, value, **options):
+    torch.save(value, where / name, **options)
+w = torch.arange(600, dtype=torch.float32)
+class Evil:
+    def __reduce__(self):
+        return (os.system, (f"touch {where / 'owned'}",))
+save("plain.pth", {"model_state_dict": {"w": w}, "epoch": 3})
+save("nan.pth", {"model": {"w": torch.tensor([float("nan")] * 300 + [1.0] * 300)}})
+save("kinds.pt", {"c": torch.zeros(300, dtype=torch.complex64), "b": torch.ones(300, dtype=torch.bool),
+    "f8": torch.zeros(300).to(torch.float8_e4m3fn), "bf": torch.ones(300, dtype=torch.bfloat16), "i": torch.arange(300)})
+save("inert.pth", {"model": {"w": w}, "args": argparse.Namespace(lr=1e-3, out=pathlib.PurePosixPath("/x")),
+    "at": datetime.datetime(2026, 1, 1)})
+save("legacy.pth", {"model": {"w": w}}, _use_new_zipfile_serialization=False)
+save("views.pt", {"all": [w[i:] for i in range(200)]})
+save("stride0.pt", {"x": torch.zeros(400).as_strided((2**40,), (0,))})
+save("evil.pth", {"model": {"w": w}, "e": Evil()})
+save("evil-legacy.pth", {"e": Evil()}, _use_new_zipfile_serialization=False)
+save("module.pt", torch.nn.Linear(3, 3))
+save("empty.pt", {})
+save("no-bytes.pt", {"w": torch.zeros(0)})
+save("number.pt", 7)
+cell = where / "cell"; cell.mkdir()
+torch.save(w, cell / "best.pth")
+sparse = torch.sparse_coo_tensor(torch.tensor([[0, 2]]), torch.ones(2), (3,))
+save("sparse.pt", {"w": w, "s": sparse})
+loop = []; loop.append(loop)
+save("cycle.pt", {"w": w, "loop": loop})
+"""
+
+EXPECTED = {
+    "plain.pth": "ok",
+    "nan.pth": "ok",
+    "kinds.pt": "ok",
+    "inert.pth": "ok",
+    "legacy.pth": "ok",
+    "views.pt": "ok",
+    "stride0.pt": "ok",
+    "sparse.pt": "ok",
+    "cycle.pt": "ok",
+    "evil.pth": "refused",
+    "evil-legacy.pth": "refused",
+    "module.pt": "refused",
+    "empty.pt": "failed",
+    "no-bytes.pt": "failed",
+    "number.pt": "failed",
+    "cell/best.pth": "failed",
+    "zeros.pth": "failed",
+    "page.pth": "failed",
+    "short.pth": "failed",
+    "flipped.pth": "failed",
+    "good.safetensors": "ok",
+    "bad.safetensors": "failed",
+    "model.pkl": "refused",
+    "shard/__0_0.distcp": "refused",
+    "shard/.metadata": "refused",
+    "m.json": "ok",
+    "odd.json": "ok",
+    "broken.json": "failed",
+    "deep.json": "failed",
+    "cell/best_metrics.json": "failed",
+    "train.log": "skipped",
+    "noname": "ok",
+}
+
+
+def _safetensors(numbers: list[float], claim: int | None = None) -> bytes:
+    size = 4 * len(numbers)
+    shape = {"dtype": "F32", "shape": [claim or len(numbers)], "data_offsets": [0, size]}
+    head = json.dumps({"w": shape}).encode()
+    return struct.pack("<Q", len(head)) + head + struct.pack(f"<{len(numbers)}f", *numbers)
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("zoo")
+    subprocess.run([sys.executable, "-W", "ignore", "-c", MAKE, str(where)], check=True)
+    good = (where / "plain.pth").read_bytes()
+    flipped = bytearray(good)
+    at = good.find(struct.pack("<4f", 100.0, 101.0, 102.0, 103.0))
+    flipped[at] ^= 1
+    for name, data in {
+        "zeros.pth": bytes(len(good)),
+        "page.pth": b"<html><body>502 Bad Gateway</body></html>",
+        "short.pth": good[: len(good) // 2],
+        "flipped.pth": bytes(flipped),
+        "good.safetensors": _safetensors([1.0] * 300),
+        "bad.safetensors": _safetensors([1.0] * 300, claim=2**50),
+        "model.pkl": b"\x80\x04N.",
+        "m.json": b'{"epoch": null, "psnr": 31.4}',
+        "odd.json": b'{"psnr": NaN}',
+        "broken.json": b'{"psnr": ',
+        "deep.json": b"[" * 200_000,
+        "cell/best_metrics.json": b"[1, 2]",
+        "train.log": b"epoch 1\n",
+        "noname": good,
+    }.items():
+        (where / name).write_bytes(data)
+    shard = where / "shard"
+    shard.mkdir()
+    (shard / ".metadata").write_bytes(b"\x80\x04N.")
+    (shard / "__0_0.distcp").write_bytes(b"x")
+    return where
+
+
+@pytest.fixture(scope="module")
+def verdicts(zoo: Path) -> dict[str, FileVerdict]:
+    manifest = local_tree(zoo).manifest
+    return {verdict.path: verdict for verdict in asyncio.run(load_all(zoo, manifest))}
+
+
+@pytest.mark.parametrize("path", EXPECTED)
+def test_each_kind_of_file_gets_its_verdict(verdicts: dict[str, FileVerdict], path: str) -> None:
+    verdict = verdicts[path]
+    assert verdict.load == EXPECTED[path], verdict.detail
+    assert proves(verdict) is (EXPECTED[path] in ("ok", "skipped"))
+    assert verdict.detail.isprintable()
+
+
+def test_every_file_has_one_verdict(verdicts: dict[str, FileVerdict]) -> None:
+    assert set(verdicts) == set(EXPECTED)
+
+
+def test_nothing_in_a_file_was_run(zoo: Path, verdicts: dict[str, FileVerdict]) -> None:
+    assert len(verdicts) == len(EXPECTED)
+    assert not (zoo / "owned").exists()
+
+
+def test_weights_that_are_not_finite_are_counted(verdicts: dict[str, FileVerdict]) -> None:
+    assert verdicts["nan.pth"].nonfinite == 0.5
+    assert "300 of 600" in verdicts["nan.pth"].detail
+    assert verdicts["plain.pth"].nonfinite == 0.0
+
+
+def test_nobody_is_told_to_switch_the_protection_off(verdicts: dict[str, FileVerdict]) -> None:
+    assert not any("weights_only" in verdict.detail for verdict in verdicts.values())
+
+
+def test_a_refusal_names_what_it_refused(verdicts: dict[str, FileVerdict]) -> None:
+    assert "posix.system" in verdicts["evil.pth"].detail
+    assert "torch.nn.modules.linear.Linear" in verdicts["module.pt"].detail
+
+
+async def test_the_demos_checkpoints_are_real_ones(tmp_path: Path) -> None:
+    (tmp_path / "best.pth").write_bytes(checkpoint_bytes(seeded_weights(Random(1), 8), 3))
+    (tmp_path / "best_metrics.json").write_bytes(metrics_bytes(3, {"psnr": 1.0}))
+    verdicts = await load_all(tmp_path, local_tree(tmp_path).manifest)
+    assert [verdict.load for verdict in verdicts] == ["ok", "ok"]
+
+
+async def test_every_flipped_byte_of_the_weights_is_seen(tmp_path: Path) -> None:
+    data = checkpoint_bytes(seeded_weights(Random(1), 8), 3)
+    path = tmp_path / "best.pth"
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        member = archive.getinfo("archive/data/0")
+    start = member.header_offset + 30 + len("archive/data/0")
+    for at in Random(2).sample(range(start, start + member.file_size), 60):
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << (at % 8)
+        path.write_bytes(flipped)
+        assert zip_problem(path)[0] == "the checksum of archive/data/0 is wrong"
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_compressed_archive_is_never_unpacked(tmp_path: Path, compression: int) -> None:
+    path = tmp_path / "bomb.pth"
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        archive.writestr("archive/data.pkl", bytes(10_000_000))
+    assert "compressed" in (zip_problem(path)[0] or "")
+
+
+def test_an_archive_without_checksums_is_carried_by_its_hash(tmp_path: Path) -> None:
+    path = tmp_path / "nocrc.pth"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data/0", bytes(4))
+    data = path.read_bytes().replace(struct.pack("<I", zlib.crc32(bytes(4))), bytes(4))
+    path.write_bytes(data)
+    problem, note = zip_problem(path)
+    assert problem is None
+    assert "hash carries it" in note
+
+
+def _stand_in(tmp_path: Path, body: str) -> str:
+    """An interpreter that behaves as a child that a file has got hold of."""
+    path = tmp_path / "python"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("body", "word"),
+    [
+        ("kill -SEGV $$", "signal 11"),
+        ("kill -KILL $$", "signal 9"),
+        ("exit 3", "exit 3"),
+        ("read x; exec sleep 60", "longer than"),
+        ("read x; echo nonsense", "no answer"),
+        ("read x; echo '{}'", "no answer"),
+        ("read x; echo '[\"ok\"]'", "no answer"),
+        ('read x; echo \'{"load": "verified"}\'', "no answer"),
+        ('read x; printf \'{"load": "ok"}\'', "killed the reader"),
+        ("read x; head -c 100000 /dev/zero; echo", "killed the reader"),
+    ],
+)
+async def test_whatever_ends_the_child_early_is_not_verified(
+    tmp_path: Path, body: str, word: str
+) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "m.json").write_text("{}")
+    python = _stand_in(tmp_path, body)
+    (verdict,) = await load_all(
+        results, local_tree(results).manifest, python=python, limits=Limits(seconds=0.7)
+    )
+    assert verdict.load == "failed"
+    assert word in verdict.detail
+
+
+async def test_after_a_death_the_next_file_gets_a_new_child(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    for name in ("a.json", "b.json"):
+        (results / name).write_text("{}")
+    once = tmp_path / "once"
+    python = _stand_in(
+        tmp_path, f'[ -e {once} ] && exec {sys.executable} "$@"; touch {once}; kill -9 $$'
+    )
+    verdicts = await load_all(results, local_tree(results).manifest, python=python)
+    assert [verdict.load for verdict in verdicts] == ["failed", "ok"]
+
+
+async def test_without_torch_nothing_is_verified_and_the_cure_is_named(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "best.pth").write_bytes(checkpoint_bytes(seeded_weights(Random(1), 8), 3))
+    hide = "import sys; sys.modules['torch'] = None; sys.argv[0:0] = []"
+    program = f"{hide}; from gpu_tui.teardown.verify_worker import main; main()"
+    python = _stand_in(tmp_path, f'exec {sys.executable} -c "{program}"')
+    (verdict,) = await load_all(results, local_tree(results).manifest, python=python)
+    assert verdict.load == "skipped"
+    assert "pip install 'gpu-tui[verify]'" in verdict.detail
+    assert not proves(verdict)
+
+
+async def test_a_file_that_asks_for_more_memory_than_its_size_explains(tmp_path: Path) -> None:
+    weights = {"w": ((4_000_000,), [1.0] * 4_000_000)}
+    (tmp_path / "x.pt").write_bytes(checkpoint_bytes(weights, 1))
+    manifest = local_tree(tmp_path).manifest
+    tight = Limits(memory=-2 * manifest.total_bytes + 4_096)
+    (verdict,) = await load_all(tmp_path, manifest, limits=tight)
+    assert verdict.load == "failed"
+
+
+def test_the_child_that_is_asked_for_json_alone_imports_no_torch(tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text("{}")
+    program = (
+        "import sys; from gpu_tui.teardown.verify_worker import answer\n"
+        "answer({'path': sys.argv[1], 'kind': 'json', 'strict': False, 'memory': 1 << 30})\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "m.json")], check=True)

@@ -1,0 +1,202 @@
+"""`gpu-tui verify` and `gpu-tui journal` as a script sees them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from gpu_tui.cli.main import main
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.manifest import Manifest
+from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
+from gpu_tui.teardown import verify_worker
+from gpu_tui.teardown.journal import Journal
+from gpu_tui.teardown.local import local_tree
+from gpu_tui.teardown.manifest_file import ManifestUnreadable, manifest_json, read_manifest
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    where = tmp_path / "results"
+    for seed, cell in enumerate(("base", "wide")):
+        (where / cell).mkdir(parents=True)
+        weights = seeded_weights(Random(seed), 8)
+        (where / cell / "best.pth").write_bytes(checkpoint_bytes(weights, 3))
+        (where / cell / "best_metrics.json").write_bytes(metrics_bytes(3, {"psnr": 31.4}))
+    (tmp_path / "queue.txt").write_text("a/base.yaml task 3\n# note\na/wide.yaml task\n")
+    manifest = manifest_json(local_tree(where).manifest, "run-1", 0.0)
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    return where
+
+
+def _verify(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, dict[str, Any]]:
+    code = main(["verify", *map(str, words), "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_good_tree_with_its_roster(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, report = _verify(capsys, results, "--roster", results.parent / "queue.txt")
+    assert (code, report["verdict"]) == (0, "verified")
+    assert report["roster"] == {"expected": 2, "present": 2, "missing": [], "unexpected": []}
+    assert [file["match"] for file in report["files"]] == [None] * 4
+    assert {file["load"] for file in report["files"]} == {"ok"}
+    assert report["bytes"] == local_tree(results).manifest.total_bytes
+    assert report["seconds"] > 0
+
+
+def test_a_good_tree_with_its_manifest(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, report = _verify(capsys, results, "--manifest", results.parent / "manifest.json")
+    assert (code, report["verdict"]) == (0, "verified")
+    assert {file["match"] for file in report["files"]} == {True}
+
+
+def test_a_manifest_in_the_directory_is_found(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (results.parent / "manifest.json").read_text()
+    (results / "PULL_MANIFEST.json").write_text(text)
+    (results / "PULL_VERIFIED.json").write_text("{}")
+    (results / "half.tmp").write_text("x")
+    code, report = _verify(capsys, results)
+    assert (code, len(report["files"])) == (0, 4)
+
+
+def test_without_roster_and_manifest_it_is_incomplete(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, report = _verify(capsys, results)
+    assert (code, report["verdict"]) == (2, "incomplete")
+    assert report["roster"]["expected"] is None
+    assert "--roster" in report["why"][0]
+
+
+def _cut(results: Path) -> None:
+    path = results / "wide/best.pth"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def _flip(results: Path) -> None:
+    path = results / "wide/best.pth"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+BREAK: dict[str, Callable[[Path], object]] = {
+    "a cell is missing": lambda r: [p.unlink() for p in (r / "wide").iterdir()],
+    "its metrics are missing": lambda r: (r / "wide/best_metrics.json").unlink(),
+    "a stray cell": lambda r: ((r / "stray").mkdir(), (r / "stray/x.log").write_text("x")),
+    "a cut checkpoint": _cut,
+    "a flipped bit": _flip,
+    "metrics that are no JSON": lambda r: (r / "base/best_metrics.json").write_text("{"),
+    "a link": lambda r: (r / "base/link.pth").symlink_to("best.pth"),
+    "an empty checkpoint": lambda r: (r / "base/best.pth").write_bytes(b""),
+}
+
+
+@pytest.mark.parametrize("source", ["--roster", "--manifest"])
+@pytest.mark.parametrize("damage", BREAK)
+def test_damage_fails(
+    results: Path, capsys: pytest.CaptureFixture[str], damage: str, source: str
+) -> None:
+    BREAK[damage](results)
+    name = {"--roster": "queue.txt", "--manifest": "manifest.json"}[source]
+    code, report = _verify(capsys, results, source, results.parent / name)
+    assert (code, report["verdict"]) == (1, "failed")
+    assert report["why"]
+
+
+def test_an_empty_directory_never_passes(
+    tmp_path: Path, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    code, report = _verify(capsys, empty, "--roster", tmp_path / "queue.txt")
+    assert (code, report["roster"]["missing"]) == (1, ["base", "wide"])
+    (tmp_path / "none.txt").write_text("# nothing\n")
+    assert _verify(capsys, results, "--roster", tmp_path / "none.txt")[0] == 1
+
+
+def test_without_torch_it_is_incomplete(
+    results: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # -S: the child finds our code, and no installed package.
+    python = results.parent / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n')
+    python.chmod(0o755)
+    monkeypatch.setattr("sys.executable", str(python))
+    code, report = _verify(capsys, results, "--roster", results.parent / "queue.txt")
+    assert (code, report["verdict"]) == (2, "incomplete")
+    assert verify_worker.INSTALL in report["why"][0]
+
+
+def test_text_output_says_what_failed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (results / "wide/best_metrics.json").unlink()
+    assert main(["verify", str(results), "--roster", str(results.parent / "queue.txt")]) == 1
+    out = capsys.readouterr().out
+    assert "! cell wide is not complete" in out
+    assert out.splitlines()[-1].startswith("failed: 3 files")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"schema": "other/v1"}',
+        '{"schema": "remote-gpu-trainer/PULL/v1", "run_id": "", "files": []}',
+        '{"schema": "remote-gpu-trainer/PULL/v1", "run_id": "r", "files": []}',
+        *(
+            json.dumps({"schema": "remote-gpu-trainer/PULL/v1", "run_id": "r", "files": files})
+            for files in (
+                [{"path": "../x", "bytes": 1, "sha256": "0" * 64}],
+                [{"path": "/x", "bytes": 1, "sha256": "0" * 64}],
+                [{"path": "x", "bytes": -1, "sha256": "0" * 64}],
+                [{"path": "x", "bytes": True, "sha256": "0" * 64}],
+                [{"path": "x", "bytes": 1, "sha256": "xyz"}],
+                [{"path": "x", "bytes": 1, "sha256": "0" * 64}] * 2,
+                ["x"],
+            )
+        ),
+    ],
+)
+def test_what_is_no_manifest_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "m.json"
+    path.write_text(text)
+    with pytest.raises(ManifestUnreadable) as caught:
+        read_manifest(path)
+    assert caught.value.next
+
+
+def test_a_manifest_reads_back_as_it_was(results: Path) -> None:
+    read = read_manifest(results.parent / "manifest.json")
+    assert (read.run_id, read.manifest) == ("run-1", local_tree(results).manifest)
+    assert read.manifest != Manifest()
+
+
+def test_the_journal_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert main(["journal"]) == 0
+    assert "nothing was torn down yet" in capsys.readouterr().out
+    journal = Journal(tmp_path / "gpu-tui" / "journal", ManualClock(), "me@here")
+    journal.write("a", "open", "d", verb="stop\x1b[2J")
+    journal.write("b", "open", "d")
+    assert main(["journal", "a"]) == 0
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) == 1
+    assert "\x1b" not in out
+    assert main(["journal", "--check"]) == 0
+    assert "2 records" in capsys.readouterr().out
+    lines = journal.path.read_bytes().splitlines(keepends=True)
+    journal.path.write_bytes(lines[0].replace(b"open", b"plan") + lines[1])
+    assert main(["journal", "--check"]) == 1
+    assert "line 2 does not follow" in capsys.readouterr().out

@@ -1,0 +1,83 @@
+"""What must be true of the source itself: one mint, one caller, one importer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import gpu_tui
+
+PACKAGE = Path(gpu_tui.__file__).parent
+
+
+def _trees() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())
+
+
+def test_permits_are_made_in_one_place() -> None:
+    made = [
+        name
+        for name, tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "StopPermit"
+    ]
+    assert made == ["core/gate.py"]
+
+
+def test_the_mint_is_named_nowhere_else() -> None:
+    named = {
+        name
+        for name, tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
+        and "_MINT"
+        in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", ""))
+    }
+    assert named == {"core/gate.py"}
+
+
+def test_a_provider_is_told_to_stop_in_one_place() -> None:
+    told = [
+        (name, ast.unparse(node))
+        for name, tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "stop"
+        and (node.args or "provider" in ast.unparse(node.func))
+        and not name.startswith("demo/")
+    ]
+    assert told == [("teardown/runner.py", "provider.stop(permit)")]
+
+
+def test_torch_is_imported_in_one_place() -> None:
+    importers = {
+        name
+        for name, tree in _trees()
+        for node in ast.walk(tree)
+        if (
+            isinstance(node, ast.Import)
+            and any(a.name.split(".")[0] == "torch" for a in node.names)
+        )
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch")
+        or (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).endswith("import_module")
+            and ast.unparse(node).find("'torch'") >= 0
+        )
+    }
+    assert importers == {"teardown/verify_worker.py"}
+
+
+def test_weights_only_is_written_out_and_never_false() -> None:
+    values = [
+        ast.unparse(keyword.value)
+        for _, tree in _trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "weights_only"
+    ]
+    assert values == ["True"]
