@@ -19,7 +19,7 @@ from gpu_tui.core.sweep import CellFinished, CellStarted, QueueOpened
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError, Transport
 
 HANDSHAKES = 4  # at once per server or jump host: MaxStartups loses none of these
-CELL_TAILS = 3
+CELL_TAILS = 2  # with four samplers and the queue log that leaves a channel for a command
 RETRY_SECONDS = 2.0
 REFUSED_SECONDS = 15.0
 CELL_NAME = re.compile(r"[A-Za-z0-9._ +=@,-]{1,200}\Z")
