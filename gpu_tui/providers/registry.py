@@ -7,11 +7,15 @@ from collections.abc import Callable, Mapping
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.profile import Profile
+from gpu_tui.providers.autodl import AutoDL
 from gpu_tui.providers.base import Provider, ProviderError
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.runpod import RunPod
 
-APIS: dict[str, Callable[[Instance, Mapping[str, str], Clock], Provider]] = {"runpod": RunPod}
+APIS: dict[str, Callable[[Instance, Mapping[str, str], Clock], Provider]] = {
+    "autodl": AutoDL,
+    "runpod": RunPod,
+}
 
 
 def provider_for(
