@@ -46,7 +46,7 @@ class Finding:
     def id(self) -> str:
         """A short stable name for the key, for acknowledging."""
         text = "\x1f".join(word or "" for word in self.key)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     def seen_again(self, other: Finding, *, more: int) -> Finding:
         """One finding seen again; the first evidence stays, the worst severity wins."""

@@ -162,12 +162,13 @@ class LogPane(Pane):
     # --- the rest -----------------------------------------------------------------------------
 
     def keep_only(self, wanted: str) -> None:
-        """Another filter over the whole buffer; a broken one says what is wrong with it."""
+        """Another filter over the whole buffer; a broken one filters nothing and says what is wrong."""
+        fits, self._problem = None, ""
         try:
-            self.view.keep_only(line_filter(wanted))
-            self._problem = ""
+            fits = line_filter(wanted)
         except FilterError as wrong:
             self._problem = str(wrong)
+        self.view.keep_only(fits)
         self._again()
 
     def action_copy(self) -> None:

@@ -59,7 +59,8 @@ def need(view: InstanceView) -> tuple[int, int, int, float, str]:
 
 def box_style(name: str) -> str:
     """The colour of one box, the same in every pane and every session."""
-    return f"box-{hashlib.sha256(name.encode()).digest()[0] % 6 + 1}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
+    return f"box-{digest[0] % 6 + 1}"
 
 
 def verdict(view: InstanceView) -> Text:

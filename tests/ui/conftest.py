@@ -1,0 +1,67 @@
+"""The cockpit over a filled store, without a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.scenes import NOW, PROFILES, SceneStore, sweep
+from gpu_tui.ui.theme import CockpitTheme, load_themes
+
+THEMES = Path(__file__).parents[2] / "themes"
+
+
+class Control:
+    """Remembers what the screen asked of the collectors."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, str | None]] = []
+
+    def reconnect(self, instance: str) -> None:
+        self.asked.append(("reconnect", instance, None))
+
+    def follow_cell(self, instance: str, cell: str | None) -> None:
+        self.asked.append(("follow", instance, cell))
+
+
+@pytest.fixture(scope="session")
+def themes() -> tuple[CockpitTheme, ...]:
+    return load_themes(THEMES)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(NOW)
+
+
+@pytest.fixture
+def control() -> Control:
+    return Control()
+
+
+@pytest.fixture
+def cockpit(
+    themes: tuple[CockpitTheme, ...], clock: ManualClock, control: Control
+) -> Callable[..., CockpitApp]:
+    def make(store: SceneStore | None = None, **options: Any) -> CockpitApp:
+        given = {"control": control, "teardown": None, "profiles": PROFILES, "theme": "night"}
+        return CockpitApp(store or sweep(), clock, themes=themes, zone=UTC, **(given | options))
+
+    return make
+
+
+@pytest.fixture
+def text_of() -> Callable[[CockpitApp], str]:
+    """What is on screen, as text without trailing blanks."""
+
+    def read(app: CockpitApp) -> str:
+        strips = app.screen._compositor.render_strips()
+        return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
+
+    return read

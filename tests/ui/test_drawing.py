@@ -1,0 +1,197 @@
+"""Numbers, bars, charts, themes and pictures."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.color import Color, ColorSystem
+
+from gpu_tui.cli.main import main
+from gpu_tui.ui.plot import render_plot
+from gpu_tui.ui.shots import SHOTS, picture, plain_svg
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.fleet import columns
+from gpu_tui.ui.text.marks import bar, fit, line, wrap
+from gpu_tui.ui.theme import CockpitTheme, ThemeError, load_theme
+
+GIB = 1024**3
+DANGER = (
+    "danger", "level-act", "severity-fatal", "rung-blocked", "mark-memory", "mark-hardware",
+    "danger-badge",
+)  # fmt: skip
+DRAWN = {"border", "track", "history"}  # lines and areas, not words
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        (units.percent(0.934), "93%"),
+        (units.size(61 * GIB), "61.0 GiB"),
+        (units.used_of(61 * GIB, 80 * GIB), "61.0 / 80.0 GiB"),
+        (units.used_of(300 * 1024**2, 24 * GIB), "300.0 MiB / 24.0 GiB"),
+        (units.used_of(None, 80 * GIB), "? / 80.0 GiB"),
+        (units.count(191000), "191k"),
+        (units.count(1_200_000), "1.2M"),
+        (units.age(59.9), "59s"),
+        (units.age(3600), "1h"),
+        (units.span(7500), "2h 05m"),
+        (units.countdown(13 * 86400 + 4 * 3600 + 125), "13d 04:02"),
+        (units.countdown(15129), "04:12:09"),
+        (units.countdown(-7300), "2h ago"),
+        (units.money(2.08, "CNY"), "¥2.08"),
+        (units.money(1234.5, "USD"), "$1,234"),
+        (units.money(3.1, "SEK"), "3.10 SEK"),
+        (units.hertz(1_980_000_000), "1.98 GHz"),
+        (units.number(math.nan), "NaN"),
+        (units.number(-math.inf), "-Inf"),
+        (units.number(0.00012), "1.2e-04"),
+    ],
+)
+def test_units(got: str, expected: str) -> None:
+    assert got == expected
+
+
+@given(st.floats(0, 2), st.integers(1, 40))
+def test_a_bar_is_as_wide_as_asked_and_shows_any_use(share: float, width: int) -> None:
+    drawn = bar(share, width, "accent")
+    assert drawn.cell_len == width
+    assert ("━" in drawn.plain or "╸" in drawn.plain) is (share > 0)
+
+
+@given(st.text(max_size=200), st.integers(8, 60))
+def test_wrapped_lines_fit(text: str, width: int) -> None:
+    for row in wrap(text, width, "text", indent=2):
+        assert row.cell_len <= max(width, 10)
+
+
+@given(st.integers(20, 200), st.sampled_from(["overview", "money", "place"]))
+def test_columns_never_exceed_the_width(width: int, chosen: str) -> None:
+    fitted = columns(width, chosen)
+    used = 2 + sum(cells + 1 for _, cells in fitted)
+    assert used <= max(width, 29)
+    assert fitted[0][0].key == "name"
+
+
+def test_fit_counts_cells_and_not_characters() -> None:
+    assert fit(line("释放释放"), 5).plain == "释放…"
+    assert fit(line("ab"), 4, right=True).plain == "  ab"
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True)), max_size=40))
+def test_no_series_breaks_the_chart(values: list[float | None]) -> None:
+    series = [(1000.0 + n, value) for n, value in enumerate(values)]
+    assert render_plot(series, 60, 12).plain
+
+
+def test_a_chart_has_axes_and_breaks_at_gaps() -> None:
+    series = [(float(n), None if 40 < n < 60 else 0.5) for n in range(100)]
+    text = render_plot(series, 80, 12, top=1.0).plain
+    assert "now" in text
+    longest = max(text.splitlines(), key=lambda row: sum(char in "▀▄█" for char in row))
+    drawn = longest.rstrip()
+    assert " " * 8 in drawn[10:]  # the gap
+
+
+def test_plotext_is_loaded_with_the_first_chart_only() -> None:
+    program = "import sys, gpu_tui.ui.app; print('plotext' in sys.modules, 'torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "False"]
+
+
+# --- themes -----------------------------------------------------------------------------------
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The ratio of WCAG, 1 to 21."""
+
+    def light(colour: Color) -> float:
+        parts = [c / 255 for c in colour.get_truecolor()]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((light(one), light(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+DEPTHS = [ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT, ColorSystem.STANDARD]
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("meaning", DANGER)
+def test_danger_is_readable_at_every_colour_depth(
+    meaning: str, depth: ColorSystem, themes: tuple[CockpitTheme, ...]
+) -> None:
+    for theme in themes:
+        style = theme.styles[meaning]
+        assert style.color is not None
+        grounds = [Color.parse(theme.base[name]) for name in ("background", "surface")]
+        cursor = theme.styles["cursor"].bgcolor
+        assert cursor is not None
+        for ground in [style.bgcolor] if style.bgcolor else [*grounds, cursor]:
+            found = contrast(style.color.downgrade(depth), ground.downgrade(depth))
+            assert found >= 4.5, f"{theme.name}: {meaning} has {found:.1f}:1"
+
+
+def test_every_word_is_readable(themes: tuple[CockpitTheme, ...]) -> None:
+    for theme in themes:
+        ground = Color.parse(theme.base["background"])
+        for name, style in theme.styles.items():
+            if style.color is not None and name not in DRAWN:
+                assert contrast(style.color, style.bgcolor or ground) >= 3.5, (
+                    f"{theme.name}: {name}"
+                )
+
+
+def test_a_theme_must_be_whole(tmp_path: Path, themes: tuple[CockpitTheme, ...]) -> None:
+    source = Path(__file__).parents[2] / "themes" / "night.yaml"
+    broken = tmp_path / "broken.yaml"
+    broken.write_text(source.read_text("utf-8").replace("  stale:", "  stael:"), "utf-8")
+    with pytest.raises(ThemeError, match="no colour for stale"):
+        load_theme(broken)
+    broken.write_text("just words", "utf-8")
+    with pytest.raises(ThemeError, match="not a theme"):
+        load_theme(broken)
+    assert [theme.name for theme in themes] == ["night", "day"]
+
+
+def test_no_colour_is_written_in_python_or_layout() -> None:
+    room = Path(__file__).parents[2] / "gpu_tui" / "ui"
+    for path in [*room.rglob("*.py"), *room.rglob("*.tcss")]:
+        words = path.read_text("utf-8").replace("#id", "").split()
+        for word in words:
+            hexed = word.strip("\"';,:(){}")
+            is_hex = len(hexed) in (4, 7) and hexed[0] == "#"
+            assert not (is_hex and all(c in "0123456789abcdefABCDEF" for c in hexed[1:])), path
+
+
+# --- pictures ---------------------------------------------------------------------------------
+
+
+async def test_a_picture_shows_its_scene(themes: tuple[CockpitTheme, ...]) -> None:
+    svg = await picture(SHOTS["cockpit-80x24"], themes)
+    assert "autodl-1" in svg
+    assert "&#160;" not in svg
+    assert "@font-face" not in svg
+
+
+def test_spaces_survive_converters() -> None:
+    assert plain_svg('<text x="1">a&#160;b</text>') == '<text xml:space="preserve" x="1">a b</text>'
+
+
+def test_the_command_renders_what_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["screenshots", "teardown", "--out", str(tmp_path)]) == 0
+    assert "autodl-1-3f9c" in (tmp_path / "teardown.svg").read_text("utf-8")
+    assert str(tmp_path / "teardown.svg") in capsys.readouterr().out
+    assert main(["screenshots", "nothing", "--out", str(tmp_path)]) == 2
+    assert "choose from cockpit-night" in capsys.readouterr().err

@@ -1,0 +1,83 @@
+"""Fresh, stale, absent and unknown never look alike, and none of them looks like 0."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from gpu_tui.core import metrics
+from gpu_tui.core.levels import Level
+from gpu_tui.core.readings import GpuError, GpuTable, Memory
+from gpu_tui.core.sample import Freshness
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.ui.scenes import GIB, NOW, absent, gpu, hung, instance, read, tracks, view
+from gpu_tui.ui.text.fleet import columns, row
+from gpu_tui.ui.text.marks import gauge, spark
+from gpu_tui.ui.text.vitals import vitals
+
+
+def test_the_four_differ_in_signs_and_in_style() -> None:
+    gauges = {f: gauge(0.0, Level.OK, f) for f in Freshness}
+    for one, other in combinations(Freshness, 2):
+        assert gauges[one].plain != gauges[other].plain
+        assert gauges[one].spans[0].style != gauges[other].spans[0].style
+    assert gauges[Freshness.FRESH].plain.strip() == "0%"
+    for freshness in (Freshness.ABSENT, Freshness.UNKNOWN):
+        assert "0" not in gauges[freshness].plain
+
+
+@pytest.mark.parametrize(
+    ("track", "sign"),
+    [
+        (read(Memory("cgroup2", 0, 8 * GIB)), " 0%"),
+        (read(Memory("cgroup2", 0, 8 * GIB), age=600), "~0%"),
+        (absent("no cgroup here"), "–"),
+        (hung("cat does not return"), "?"),
+    ],
+)
+def test_a_row_and_the_vitals_tell_them_apart(track: object, sign: str) -> None:
+    box = view(
+        instance("box", "autodl", None),
+        Verdict.RUNNING,
+        tracks=tracks(memory=track, gpus=read(GpuTable((gpu(0.5, 10),)))),  # type: ignore[arg-type]
+    )
+    fitted = columns(90)
+    text = row(box, fitted).plain
+    at = 2
+    for column, width in fitted:
+        if column.key == "mem":
+            assert text[at : at + width] == sign.rjust(4)
+        at += width + 1
+    lines = [line.plain for line in vitals(box, 80, 60) if line.plain.startswith("memory")]
+    assert sign in lines[0]
+
+
+def test_stale_vitals_say_how_old_and_unknown_ones_why() -> None:
+    box = view(
+        instance("box", "autodl", None),
+        Verdict.RUNNING,
+        tracks=tracks(gpus=read(GpuTable((gpu(0.5, 10),)), age=300), memory=hung("it hangs")),
+    )
+    text = "\n".join(line.plain for line in vitals(box, 80, 60))
+    assert "5m old" in text
+    assert "?  it hangs" in text
+    assert "not read yet" in text  # mounts were never asked for
+
+
+def test_no_card_is_not_an_idle_card() -> None:
+    box = view(
+        instance("box", "autodl", None),
+        Verdict.RUNNING,
+        tracks=tracks(gpus=read(GpuTable(error=GpuError("no-device", "")))),
+    )
+    assert "no GPU here" in "\n".join(line.plain for line in vitals(box, 80, 60))
+    text = row(box, columns(120)).plain
+    assert "no GPU" in text
+    assert "0%" not in text
+    assert box.freshness(metrics.GPUS) is Freshness.FRESH
+
+
+def test_a_gap_in_a_history_is_not_a_zero() -> None:
+    assert spark([0.0, None, 1.0], 3, "accent", 1.0).plain == "▁·█"
+    assert NOW > 0

@@ -1,0 +1,115 @@
+"""One table of keys: bindings, footer, help and README say the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, footer_keys, keys_markdown, shown, unsafe_keys
+from gpu_tui.ui.panes.instances import InstancesPane
+from gpu_tui.ui.panes.log import LogPane
+from gpu_tui.ui.screens.chart import ChartScreen
+from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
+from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
+from gpu_tui.ui.text.help import footer, help_lines
+from gpu_tui.ui.widgets.logview import LogView
+from gpu_tui.ui.widgets.rows import Rows
+
+OWNERS = {
+    "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
+    "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "overlay": FindingsScreen,
+}  # fmt: skip
+
+
+def test_no_key_belongs_to_tmux_or_needs_a_function_row() -> None:
+    assert unsafe_keys() == []
+    assert unsafe_keys([Key("ctrl+b,f5", "x", "x", "x")]) == ["cockpit.x: ctrl+b", "cockpit.x: f5"]
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_no_key_means_two_things_in_one_context(context: str) -> None:
+    used = Counter(key for row in KEYS if row.context == context for key in row.key.split(","))
+    assert [key for key, times in used.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.id)
+def test_every_key_has_a_method_that_does_it(key: Key) -> None:
+    owner = OWNERS[key.context]
+    action = f"action_{key.action}"
+    if key.context == "findings" and key.action == "choose":
+        owner = Rows
+    assert callable(getattr(owner, action))
+
+
+def test_the_readme_table_has_every_key() -> None:
+    table = keys_markdown()
+    assert len(table.splitlines()) == len(KEYS) + 2
+    for key in KEYS:
+        assert f"`{shown(key)}`" in table
+        assert key.help in table
+
+
+def test_help_shows_every_key_and_no_dangerous_one_when_read_only() -> None:
+    text = "\n".join(line.plain for line in help_lines(140, read_only=False))
+    assert all(key.help in text for key in KEYS)
+    quiet = "\n".join(line.plain for line in help_lines(70, read_only=True))
+    assert [key.help for key in KEYS if key.help in quiet and key.dangerous] == []
+
+
+def test_the_footer_is_the_table_and_fits() -> None:
+    keys = footer_keys(("log", "cockpit"), read_only=False)
+    text = footer(keys, 60)
+    assert text.cell_len <= 60
+    assert text.plain.startswith(" space pause")
+    assert not any(key.dangerous for key in footer_keys(("cockpit",), read_only=True))
+    remapped = footer(keys, 60, {"log.pause": "x"})
+    assert remapped.plain.startswith(" x pause")
+
+
+def test_a_read_only_cockpit_has_no_method_for_what_acts() -> None:
+    assert not hasattr(Cockpit, "action_teardown")
+    assert not hasattr(FindingsScreen, "action_acknowledge")
+    assert hasattr(LogView, "action_cursor_up")
+
+
+async def test_read_only_binds_nothing_dangerous_and_says_so(
+    cockpit: Callable[..., CockpitApp], text_of: Callable[[CockpitApp], str]
+) -> None:
+    app = cockpit(read_only=True, badge="demo")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("t")
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert not isinstance(app.screen, ActingCockpit)
+        bound = {binding.action for _, binding, *_ in app.screen.active_bindings.values()}
+        assert "teardown" not in bound
+        assert " read-only " in text_of(app)
+        assert " demo " in text_of(app)
+        offered = [command.title for command in app.get_system_commands(app.screen)]
+        assert "teardown" not in offered
+        assert "findings" in offered
+
+
+async def test_every_action_is_in_the_palette_and_runs(cockpit: Callable[..., CockpitApp]) -> None:
+    app = cockpit()
+    async with app.run_test(size=(100, 30)) as pilot:
+        commands = {c.title: c.callback for c in app.get_system_commands(app.screen)}
+        for key in KEYS:
+            if key.context == "cockpit":
+                assert key.label in commands
+        await commands["findings"]()
+        await pilot.pause()
+        assert isinstance(app.screen, ActingFindings)
+
+
+async def test_keys_can_be_remapped(cockpit: Callable[..., CockpitApp]) -> None:
+    app = cockpit(keymap={"cockpit.findings": "F"})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("F")
+        await pilot.pause()
+        assert isinstance(app.screen, FindingsScreen)

@@ -1,0 +1,192 @@
+"""The log: at the tail, paused where it was left, filtered over everything that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+from textual.pilot import Pilot
+
+from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.views import LogView as Followed
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.scenes import BENIGN, FATAL_NAN, PROGRESS, SceneStore, fleet, sweep
+from gpu_tui.ui.text.logs import MARKS, FilterError, line_filter, log_row, remedy_of
+from gpu_tui.ui.widgets.logview import LogView
+
+Make = Callable[..., CockpitApp]
+LABELS = [
+    "xid",
+    "hardware",
+    "gpu_oom",
+    "host_oom",
+    "disk_full",
+    "inode",
+    "hang",
+    "nccl",
+    "cuda_error",
+    "ckpt_corrupt",
+    "preempted",
+    "killed",
+    "nan",
+    "inf",
+    "overflow",
+    "traceback",
+    "network",
+    "exception",
+    "warning",
+    "progress",
+    "benign",
+]
+
+
+class Bench:
+    """One log in a running cockpit."""
+
+    def __init__(self, app: CockpitApp, pilot: Pilot[None], buffer: LogBuffer, store: SceneStore):
+        self.app, self.pilot, self.buffer, self.store = app, pilot, buffer, store
+
+    @property
+    def view(self) -> LogView:
+        return self.app.screen.query_one(LogView)
+
+    async def add(self, *texts: str, alarm: bool = False, open: bool = False) -> None:
+        mark = FATAL_NAN if alarm else BENIGN
+        self.buffer.extend(LogLine(text, mark, open=open) for text in texts)
+        self.store.touch("autodl-1")
+        self.app._tick()
+        await self.pilot.pause()
+
+
+@asynccontextmanager
+async def bench(cockpit: Make, size: int = 50) -> AsyncIterator[Bench]:
+    store = sweep()
+    buffer = LogBuffer(size)
+    source = LogSource("/root/a.log", "no_aug")
+    first = replace(store.fleet.instances[0], logs=(Followed(source, 0, 0, 0),))
+    store.become(fleet(first))
+    store.logs = {("autodl-1", source): buffer}
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("5")
+        yield Bench(app, pilot, buffer, store)
+
+
+async def test_it_stays_at_the_tail_until_it_is_paused(cockpit: Make) -> None:
+    async with bench(cockpit) as log:
+        await log.add(*(f"line {n}" for n in range(40)))
+        assert log.view.texts[-1] == "line 39"
+        await log.pilot.press("space")
+        seen = log.view.texts
+        await log.add("new")
+        assert log.view.texts == seen
+        assert log.view.below == 1
+        await log.pilot.press("space")
+        assert log.view.texts[-1] == "new"
+
+
+async def test_what_is_no_longer_kept_leaves_a_paused_view_at_the_oldest_line(
+    cockpit: Make,
+) -> None:
+    async with bench(cockpit, size=50) as log:
+        await log.add(*(f"line {n}" for n in range(50)))
+        await log.pilot.press("home")
+        assert log.view.texts[0] == "line 0"
+        await log.add(*(f"more {n}" for n in range(45)))
+        assert log.view.texts[0] == "line 45"
+
+
+async def test_an_open_line_is_replaced_in_place(cockpit: Make) -> None:
+    async with bench(cockpit) as log:
+        await log.add("10%", open=True)
+        await log.add("20%", open=True)
+        assert log.view.texts == ["20%"]
+        await log.add("done")
+        assert log.view.texts == ["done"]
+
+
+async def test_the_filter_goes_over_everything_also_while_paused(cockpit: Make) -> None:
+    async with bench(cockpit) as log:
+        await log.add(*(f"loss {n}" if n % 2 else f"psnr {n}" for n in range(40)))
+        await log.pilot.press("space", "slash", *"loss !39", "enter")
+        assert log.view.matched == 19
+        assert all(text.startswith("loss") for text in log.view.texts)
+        await log.add("loss again", "psnr again")
+        assert log.view.matched == 20
+        await log.pilot.press("slash", "escape")
+        assert log.view.matched is None
+
+
+async def test_a_filter_follows_lines_that_are_dropped_and_replaced(cockpit: Make) -> None:
+    async with bench(cockpit, size=10) as log:
+        log.view.keep_only(line_filter("keep"))
+        await log.add(*(f"keep {n}" for n in range(10)))
+        await log.add("keep open", open=True)
+        assert log.view.matched == 10
+        await log.add("other now")
+        assert log.view.matched == 9
+        assert log.view.texts[0] == "keep 1"
+
+
+async def test_alarms_are_jumped_to_and_their_remedy_is_shown(
+    cockpit: Make, text_of: Callable[[CockpitApp], str]
+) -> None:
+    async with bench(cockpit) as log:
+        await log.add(*(f"line {n}" for n in range(10)))
+        await log.add("loss nan", alarm=True)
+        await log.add(*(f"line {n}" for n in range(30)))
+        assert "The loss diverged" not in text_of(log.app)
+        await log.pilot.press("n")
+        await log.pilot.pause()
+        assert log.view.current == 10
+        assert not log.view.following
+        assert "nan → The loss diverged." in text_of(log.app)
+        await log.pilot.press("n")
+        assert log.view.current == 10  # there is no other one
+
+
+async def test_a_broken_regular_expression_is_said_and_filters_nothing(
+    cockpit: Make, text_of: Callable[[CockpitApp], str]
+) -> None:
+    async with bench(cockpit) as log:
+        await log.add("a", "b")
+        await log.pilot.press("slash", *"/(/")
+        await log.pilot.pause()
+        assert "not a regular expression" in text_of(log.app)
+        assert log.view.texts == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "kept"),
+    [
+        ("loss", ["train loss 1", "val LOSS 2"]),
+        ("loss !val", ["train loss 1"]),
+        (r"/\d$/ !loss", ["psnr 30"]),
+        ("!loss !psnr", ["saved best.pth"]),
+        ("", ["train loss 1", "val LOSS 2", "psnr 30", "saved best.pth"]),
+    ],
+)
+def test_filters(wanted: str, kept: list[str]) -> None:
+    lines = ["train loss 1", "val LOSS 2", "psnr 30", "saved best.pth"]
+    fits = line_filter(wanted)
+    assert [line for line in lines if fits is None or fits(line)] == kept
+
+
+def test_a_filter_that_cannot_be_read_is_an_error() -> None:
+    with pytest.raises(FilterError, match="not a regular expression"):
+        line_filter("/[/")
+
+
+def test_every_label_has_a_colour_and_every_alarm_a_gutter() -> None:
+    assert set(MARKS) == set(LABELS)
+    assert "█" in log_row(0, LogLine("x", FATAL_NAN)).plain
+    assert "█" not in log_row(0, LogLine("█ x", PROGRESS)).plain[:9]
+
+
+@pytest.mark.parametrize("label", [name for name in LABELS if name not in ("overflow", "network", "warning", "progress", "benign")])  # fmt: skip
+def test_every_alarm_label_has_a_remedy(label: str) -> None:
+    assert remedy_of(label)

@@ -1,0 +1,294 @@
+"""What the screen shows is what the views say, at every size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.logs import LogSource
+from gpu_tui.state.views import FleetView
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
+from gpu_tui.ui.panes.pane import Pane
+from gpu_tui.ui.scenes import SceneStore, empty, finding, fleet, healthy, sweep
+from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.widgets.logview import LogView
+
+GOLDEN = Path(__file__).parent / "golden"
+Make = Callable[..., CockpitApp]
+Read = Callable[[CockpitApp], str]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "keys"),
+    [
+        ("wide", (160, 46), ()),
+        ("narrow-log", (80, 24), ()),
+        ("narrow-clocks", (80, 24), ("2",)),
+        ("small-queue", (59, 19), ("4",)),
+        ("findings", (100, 24), ("f",)),
+    ],
+)
+async def test_the_screen_is_the_golden_one(
+    name: str, size: tuple[int, int], keys: tuple[str, ...], cockpit: Make, text_of: Read
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert text_of(app) + "\n" == (GOLDEN / f"{name}.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [
+        ((140, 40), Layout.WIDE),
+        ((139, 60), Layout.TWO),
+        ((140, 39), Layout.TWO),
+        ((80, 24), Layout.TWO),
+        ((60, 20), Layout.TWO),
+        ((59, 24), Layout.ONE),
+        ((80, 19), Layout.ONE),
+        ((1, 1), Layout.ONE),
+    ],
+)
+def test_the_layout_follows_the_size(size: tuple[int, int], expected: Layout) -> None:
+    assert layout_for(*size) is expected
+
+
+def test_two_panes_are_instances_and_the_last_other_one() -> None:
+    assert panes_in(Layout.TWO, "instances", "queue", zoomed=False) == ("instances", "queue")
+    assert panes_in(Layout.TWO, "vitals", "queue", zoomed=False) == ("instances", "vitals")
+    assert panes_in(Layout.WIDE, "log", "log", zoomed=True) == ("log",)
+
+
+def shown(app: CockpitApp) -> set[str]:
+    return {pane.NAME for pane in app.screen.query(Pane) if pane.display}
+
+
+async def test_panes_come_and_go_with_keys_and_size(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert shown(app) == {"instances", "log"}
+        await pilot.press("3")
+        assert shown(app) == {"instances", "vitals"}
+        await pilot.press("z")
+        assert shown(app) == {"vitals"}
+        await pilot.press("escape")
+        await pilot.resize_terminal(140, 40)
+        assert shown(app) == set(PANES)
+        await pilot.resize_terminal(59, 19)
+        assert shown(app) == {"vitals"}
+
+
+@pytest.mark.parametrize("scene", [sweep, empty])
+async def test_no_size_crashes(scene: Callable[[], SceneStore], cockpit: Make) -> None:
+    app = cockpit(scene())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for size in ((300, 5), (7, 2), (20, 60), (1, 1)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("2", "3", "z", "4", "5", "1")
+        for card in ("f", "question_mark", "c", "p"):
+            await pilot.press(card, "escape")
+        assert app.is_running
+
+
+async def test_every_running_clock_is_whole_on_a_small_screen(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        await pilot.press("2")
+        await pilot.pause()
+        text = text_of(app)
+    assert "21:36:00  ▌autodl-3  loses system disk, data disk" in text
+    assert "pull and verify before parking" in text
+    assert "high confidence · verified 2026-02" in text
+
+
+async def test_ages_and_countdowns_move_with_the_clock_alone(
+    cockpit: Make, text_of: Read, clock: ManualClock
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.pause()
+        assert "21:36:00" in text_of(app)
+        clock.advance(61)
+        app._tick()
+        await pilot.pause()
+        text = text_of(app)
+    assert "21:34:59" in text
+    assert "~97%" in text  # what was fresh is stale a minute later, without any event
+    assert "10:43:12" in text
+
+
+async def test_nothing_is_painted_while_nothing_changes(cockpit: Make) -> None:
+    store = sweep()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        looked: list[float] = []
+        original = store.view
+
+        def view(now: float) -> Any:
+            looked.append(now)
+            return original(now)
+
+        store.view = view  # type: ignore[method-assign]
+        app._tick()
+        assert looked == []
+        store.touch("autodl-1")
+        app._tick()
+        assert len(looked) == 1
+
+
+async def test_a_new_alarm_is_announced_once_and_an_old_one_never(cockpit: Make) -> None:
+    store = healthy()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert len(app._notifications) == 0
+        view = store.fleet.instances[0]
+        hostile = finding(
+            "xid", Severity.FATAL, view.name, "[/] Xid 79 [@click=app.exit]x", "dmesg"
+        )
+        store.become(fleet(replace(view, findings=(hostile,))))
+        app._tick()
+        app._tick()
+        await pilot.pause()
+        assert [note.markup for note in app._notifications] == [False]
+
+
+async def test_selecting_moves_every_pane(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.pause()
+        await pilot.press("down")
+        await pilot.pause()
+        assert "Vitals · runpod-4090" in text_of(app)
+        await pilot.press("5", "J")
+        await pilot.pause()
+        assert "Vitals · runpod-h100" in text_of(app)
+        assert "What follows is what was last seen." in text_of(app)
+
+
+async def test_the_instances_filter_keeps_what_matches(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("slash", *"tag:big")
+        await pilot.pause()
+        assert "1 Instances · 1 of 6" in text_of(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "1 Instances · 6" in text_of(app)
+
+
+async def test_enter_on_a_cell_asks_for_its_log(cockpit: Make, control: Any) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("4", "home", "enter")
+        await pilot.pause()
+        assert control.asked == [("follow", "autodl-1", "baseline")]
+        assert shown(app) == {"instances", "log"}
+
+
+async def test_a_finding_leads_to_its_line(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("f", "enter")
+        await pilot.pause()
+        log = app.screen.query_one(LogView)
+        assert isinstance(app.screen, Cockpit)
+        assert log.current == 58
+        assert not log.following
+
+
+async def test_acknowledging_hides_the_finding(cockpit: Make) -> None:
+    store = sweep()
+    first = store.fleet.findings[0]
+    app = cockpit(store)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("f", "a")
+        assert store.acknowledged == [first.id]
+
+
+async def test_the_log_can_be_copied_and_saved(
+    cockpit: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = sweep()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("5", "y", "s")
+        await pilot.pause()
+        assert "loss nan" in app.clipboard
+        source = LogSource("/root/autodl-tmp/runs/logs/no_aug.log", "no_aug")
+        buffer = store.log("autodl-1", source)
+        assert buffer is not None
+        saved = (tmp_path / f"autodl-1-no_aug-{buffer.end}.log").read_text("utf-8")
+        assert len(saved.splitlines()) == len(buffer)
+
+
+async def test_the_tour_walks_and_ends(cockpit: Make, text_of: Read) -> None:
+    app = cockpit(tour=True)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        assert "1/10  Welcome" in text_of(app)
+        await pilot.press(*["space"] * 3)
+        await pilot.pause()
+        assert "4/10  Danger clocks" in text_of(app)
+        assert shown(app) == {"instances", "clocks"}
+        await pilot.press(*["space"] * 7)
+        await pilot.pause()
+        assert "Tour" not in text_of(app)
+
+
+async def test_the_theme_changes_meanings_too(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        night = app.console.get_style("level-act")
+        await pilot.press("T")
+        await pilot.pause()
+        assert app.theme == "day"
+        assert app.console.get_style("level-act") != night
+
+
+async def test_a_nan_loss_is_drawn_as_such(cockpit: Make, text_of: Read) -> None:
+    store = sweep()
+    assert any(math.isnan(c.loss or 0) for c in store.fleet["autodl-1"].queue.cells)
+    app = cockpit(store)
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.pause()
+        assert "NaN" in text_of(app)
+
+
+async def test_a_bug_ends_the_app_and_is_not_swallowed(cockpit: Make) -> None:
+    store = sweep()
+    app = cockpit(store)
+
+    def bug(now: float) -> FleetView:
+        raise ZeroDivisionError
+
+    async def run() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            store.view = bug  # type: ignore[method-assign]
+            store.touch("autodl-1")
+            await pilot.pause(0.3)
+
+    with pytest.raises(ZeroDivisionError):
+        await run()

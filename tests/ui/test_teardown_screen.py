@@ -1,0 +1,289 @@
+"""Only a hand that types the whole phrase after the wait gets past the ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Button
+
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.gate import RungState
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.scenes import AUTODL, fleet, ladder_blocked, ladder_ready, sweep
+from gpu_tui.ui.screens.abandon import AbandonScreen
+from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.screens.teardown import TeardownScreen
+from gpu_tui.ui.screens.verbs import VerbScreen
+from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
+from gpu_tui.ui.widgets.phrase import PhraseField
+
+Make = Callable[..., CockpitApp]
+Read = Callable[[CockpitApp], str]
+PHRASE = "autodl-1-3f9c"
+SIZE = (100, 32)
+
+
+@pytest.fixture
+def ladder(clock: ManualClock) -> ScriptedLadder:
+    return ScriptedLadder([ladder_ready(ready_at=clock.boot() + 3, expires_at=clock.boot() + 300)])
+
+
+@pytest.fixture
+def app(cockpit: Make, ladder: ScriptedLadder) -> CockpitApp:
+    return cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+
+
+async def climb(pilot: Pilot[None]) -> None:
+    await pilot.pause()
+    await pilot.press("t")
+    await pilot.press("down", "down", "enter")
+    await pilot.pause()
+    assert isinstance(pilot.app.screen, TeardownScreen)
+
+
+async def type_slowly(pilot: Pilot[None], clock: ManualClock, text: str) -> None:
+    for char in text:
+        clock.advance(0.12)
+        await pilot.press({"-": "minus", " ": "space"}.get(char, char))
+
+
+async def test_the_cursor_starts_on_keeping_everything(app: CockpitApp, text_of: Read) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        await pilot.press("t")
+        await pilot.pause()
+        assert isinstance(app.screen, VerbScreen)
+        assert "Keep everything as it is" in text_of(app)
+        await pilot.press("enter")
+        assert isinstance(app.screen, Cockpit)
+        await pilot.press("t", "down", "down")
+        await pilot.pause()
+        text = text_of(app)
+        assert "/root/autodl-tmp" in text
+        assert "deleted" in text
+        assert "left alone" in text
+
+
+async def test_a_typed_phrase_after_the_wait_confirms(
+    app: CockpitApp, ladder: ScriptedLadder, clock: ManualClock
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        await pilot.press("tab")
+        clock.advance(1)
+        await type_slowly(pilot, clock, PHRASE)
+        clock.advance(3)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == [("confirm", PHRASE)]
+
+
+async def test_before_the_wait_is_over_nothing_is_confirmed(
+    app: CockpitApp, ladder: ScriptedLadder, clock: ManualClock, text_of: Read
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        await pilot.press("tab")
+        clock.advance(0.6)
+        await type_slowly(pilot, clock, PHRASE)
+        assert clock.boot() < 1_003
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == []
+        assert app.screen.query_one("#confirm", Button).disabled
+        assert "live in" in text_of(app)
+
+
+async def test_evidence_that_is_void_confirms_nothing(
+    app: CockpitApp, ladder: ScriptedLadder, clock: ManualClock
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        await pilot.press("tab")
+        clock.advance(1)
+        await type_slowly(pilot, clock, PHRASE)
+        clock.advance(400)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == []
+
+
+async def test_enter_space_mouse_and_paste_never_confirm(
+    app: CockpitApp, ladder: ScriptedLadder, clock: ManualClock, text_of: Read
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        clock.advance(10)
+        field = app.screen.query_one(PhraseField)
+        assert app.screen.focused is app.screen.query_one("#cancel")
+        await pilot.click("#confirm")
+        await pilot.click("#phrase")
+        clock.advance(1)
+        field.post_message(events.Paste(PHRASE))
+        await pilot.pause()
+        assert field.typed == ""
+        assert "pasting is refused" in text_of(app)
+        await pilot.press("enter", "ctrl+v")
+        for char in PHRASE:  # a burst without time between the keys: a terminal, not a hand
+            await pilot.press({"-": "minus"}.get(char, char))
+        await pilot.press("enter", "space")
+        await pilot.click("#confirm")
+        await pilot.pause()
+        assert not field.complete
+        assert ladder.asked == []
+
+
+async def test_keys_in_the_first_moment_of_the_focus_do_not_count(
+    app: CockpitApp, clock: ManualClock
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        clock.advance(10)
+        await pilot.press("tab")
+        await type_slowly(pilot, clock, "aut")
+        assert app.screen.query_one(PhraseField).typed == ""
+
+
+async def test_a_wrong_phrase_does_not_confirm_and_can_be_mended(
+    app: CockpitApp, ladder: ScriptedLadder, clock: ManualClock
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        await pilot.press("tab")
+        clock.advance(5)
+        await type_slowly(pilot, clock, PHRASE[:-1] + "x")
+        clock.advance(1)
+        await pilot.press("enter")
+        assert ladder.asked == []
+        clock.advance(1)
+        await pilot.press("backspace")
+        await type_slowly(pilot, clock, "c")
+        clock.advance(1)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == [("confirm", PHRASE)]
+
+
+@pytest.mark.parametrize("key", ["enter", "space", "escape"])
+async def test_the_first_key_cancels_and_shuts_the_gate(
+    key: str, app: CockpitApp, ladder: ScriptedLadder
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        await pilot.press("enter" if key == "space" else key)
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert ladder.asked == [("close", "")]
+
+
+async def test_a_gate_that_shuts_takes_the_question_away(
+    app: CockpitApp, ladder: ScriptedLadder, clock: ManualClock, text_of: Read
+) -> None:
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        await pilot.press("tab")
+        clock.advance(5)
+        await type_slowly(pilot, clock, PHRASE)
+        ladder.show(ladder_blocked())
+        await pilot.pause()
+        assert PHRASE not in text_of(app)
+        assert not app.screen.query_one(PhraseField).complete
+        assert "The gate is shut: 2 files here are not what the box has" in text_of(app)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ("confirm", PHRASE) not in ladder.asked
+
+
+async def test_abandoning_lists_every_path_and_needs_its_own_sentence(
+    cockpit: Make, clock: ManualClock, text_of: Read
+) -> None:
+    ladder = ScriptedLadder([ladder_blocked()])
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        await pilot.click("#abandon")
+        await pilot.pause()
+        assert isinstance(app.screen, AbandonScreen)
+        text = text_of(app)
+        assert "2 paths will be lost" in text
+        for path in ladder_blocked().lost_paths:
+            assert path in text
+        await pilot.press("enter")  # the focus is on keeping the data
+        await pilot.pause()
+        assert isinstance(app.screen, TeardownScreen)
+        await pilot.click("#abandon")
+        await pilot.pause()
+        app.screen.query_one(PhraseField).focus()
+        await pilot.pause()
+        clock.advance(5)
+        await type_slowly(pilot, clock, "lose 2 paths on autodl-1")
+        clock.advance(1)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == [("abandon", "lose 2 paths on autodl-1")]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        ("gone", "proven stopped"),
+        ("stopped", "as read back from the provider"),
+        ("still-there", "STILL THERE"),
+        ("unknown", "UNKNOWN"),
+        ("steps", "1. Open the console"),
+        ("cancelled", "Nothing was changed"),
+    ],
+)
+async def test_every_outcome_is_told(
+    outcome: str, words: str, cockpit: Make, text_of: Read
+) -> None:
+    ready = ladder_ready()
+    rungs = tuple(replace(rung, state=RungState.PASSED) for rung in ready.rungs)
+    ended = replace(
+        ready, rungs=rungs, ready=False, outcome=outcome, outcome_lines=("Open the console",)
+    )
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([ended])))
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        assert words in text_of(app)
+        assert str(app.screen.query_one("#cancel", Button).label) == "Close"
+
+
+async def test_running_work_is_named_and_accepted(cockpit: Make, text_of: Read) -> None:
+    asks = replace(ladder_blocked(), needs_acceptance=("no_aug: epoch 12/20",), lost_paths=())
+    ladder = ScriptedLadder([asks])
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        assert "no_aug: epoch 12/20" in text_of(app)
+        await pilot.click("#accept")
+        await pilot.pause()
+        assert ladder.asked == [("accept", "")]
+
+
+async def test_the_ladder_covers_what_the_box_says(app: CockpitApp, text_of: Read) -> None:
+    async with app.run_test(size=(160, 46)) as pilot:
+        await climb(pilot)
+        text = text_of(app)
+        assert "loss nan" not in text
+        assert "Danger clocks" not in text
+        assert "autodl-1" in text
+
+
+async def test_an_instance_marked_read_only_has_no_ladder(cockpit: Make) -> None:
+    store = sweep()
+    first = store.fleet.instances[0]
+    locked = replace(first, instance=replace(first.instance, read_only=True))
+    store.become(fleet(locked))
+    port = ScriptedTeardown(AUTODL.teardown, ScriptedLadder([]))
+    app = cockpit(store, teardown=port)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        await pilot.press("t")
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert port.opened == []
