@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from gpu_tui import settings
 from gpu_tui.collect.provider_watch import watch_provider
@@ -39,6 +40,8 @@ from gpu_tui.state.store import Store
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.teardown.runner import Runner
 from gpu_tui.transport.ssh import SshTransport
+
+R = TypeVar("R")
 
 RELOAD_SECONDS = 2.0
 CHECK_LIMIT = 30.0
@@ -228,6 +231,17 @@ async def with_connection(
         return await act(room)
 
 
+def run(work: Coroutine[object, object, R]) -> R:
+    """Run a whole command; what went wrong in one of its tasks is raised as itself."""
+    try:
+        return asyncio.run(work)
+    except BaseExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from group
+
+
 def run_cockpit(
     fleet: Fleet,
     *,
@@ -263,4 +277,4 @@ def run_cockpit(
             await app.run_async()
             return app.return_code or 0
 
-    return asyncio.run(cockpit())
+    return run(cockpit())

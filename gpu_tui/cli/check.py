@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
@@ -30,10 +29,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0 healthy, 1 escalate (also unreachable), 2 nothing could be read."""
-    from gpu_tui.wiring import collect_once
+    from gpu_tui import wiring
 
     fleet = fleet_of(args)
-    view = asyncio.run(collect_once(fleet, args.limit))
+    view = wiring.run(wiring.collect_once(fleet, args.limit))
     if args.json:
         print(json.dumps(check_json(view), ensure_ascii=False, allow_nan=False))
     else:

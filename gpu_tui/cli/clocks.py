@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 from datetime import UTC, datetime
@@ -41,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
             known = ", ".join(fleet.names)
             raise FleetError(f"no instance is called {args.name!r}", next=f"the fleet has {known}")
         return _mark(args)
-    from gpu_tui.wiring import collect_once
+    from gpu_tui import wiring
 
-    view = asyncio.run(collect_once(fleet, args.limit))
+    view = wiring.run(wiring.collect_once(fleet, args.limit))
     if args.json:
         clocks = [clock_json(clock) for clock in view.clocks]
         print(json.dumps({"version": 1, "clocks": clocks}, ensure_ascii=False))

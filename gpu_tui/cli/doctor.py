@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import importlib.metadata
 import json
 import shutil
@@ -53,10 +52,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0 where all is well, 1 where anything is not, 2 where it cannot be told at all."""
-    from gpu_tui.wiring import collect_once
+    from gpu_tui import wiring
 
     fleet = fleet_of(args)
-    view = asyncio.run(collect_once(fleet, args.limit))
+    view = wiring.run(wiring.collect_once(fleet, args.limit))
     items = [*machine_items(fleet), *(item for box in view.instances for item in box_items(box))]
     if args.json:
         body = {"version": 1, "items": [asdict(item) for item in items]}

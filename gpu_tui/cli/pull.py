@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.settings import FleetError
@@ -24,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0 only if everything was pulled, matched and loaded."""
-    from gpu_tui.wiring import Room, with_connection
+    from gpu_tui import wiring
 
     fleet = fleet_of(args)
     if args.name not in fleet.names:
@@ -32,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
             f"no instance is called {args.name!r}", next=f"the fleet has {', '.join(fleet.names)}"
         )
 
-    async def act(room: Room) -> int:
+    async def act(room: wiring.Room) -> int:
         shown = 0
         verified = False
         async for view in room.runner.pull_only(args.name):
@@ -45,4 +44,4 @@ def run(args: argparse.Namespace) -> int:
             verified = view.outcome == "verified"
         return 0 if verified else 1
 
-    return asyncio.run(with_connection(fleet, args.name, args.limit, act))
+    return wiring.run(wiring.with_connection(fleet, args.name, args.limit, act))

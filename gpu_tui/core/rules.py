@@ -146,10 +146,15 @@ def _memory(seen: Now) -> Iterator[Condition]:
             "cgroup",
             cell=cell,
         )
-    used = share(memory.used, memory.limit)
+    # Page cache is inside `used` and goes when it must: it kills nobody.
+    needed = None if memory.used is None else memory.used - (memory.cache or 0)
+    used = share(needed, memory.limit)
     if memory.source != "host" and level("memory", used) is Level.ACT:
         yield Condition(
-            "mem_pressure", Severity.WARN, f"{used:.0%} of the cgroup's memory is used", "cgroup"
+            "mem_pressure",
+            Severity.WARN,
+            f"{used:.0%} of the cgroup's memory is used, cache not counted",
+            "cgroup",
         )
 
 
