@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from gpu_tui.core.logs import Progress
 from gpu_tui.parse import progress_words as words
@@ -134,7 +133,6 @@ _SETTINGS = re.compile(
 _PLAIN_TIMES = frozenset(
     {"eta", "elapsed", "time", "epoch", "step", "iter", "iteration", "global_step"}
 )
-Number = TypeVar("Number", int, float)
 
 
 @dataclass(slots=True)
@@ -288,21 +286,23 @@ def _read_counters(text: str, draft: _Draft) -> None:
 
 def _read_epoch(text: str, draft: _Draft) -> int | None:
     """Read the epoch; returns where it ends."""
-    match = _TRAIN_COUNT.match(text)
-    if match is None:
-        for match in _EPOCH.finditer(text):
-            before = text[max(0, match.start() - 14) : match.start()]
-            plural = match["word"].lower() == "epochs" and match["epochs"] is None
-            if not plural and not _NOT_AN_EPOCH.search(before):
-                break
-        else:
-            return None
+    match = _TRAIN_COUNT.match(text) or _epoch_words(text)
     if match is None:
         return None
     draft.report = True
     draft.epoch(match["epoch"])
     draft.count("epochs", match.groupdict().get("epochs"))
     return match.end()
+
+
+def _epoch_words(text: str) -> re.Match[str] | None:
+    """The first `epoch N` that is a counter, not `best epoch N` or a plural setting."""
+    for match in _EPOCH.finditer(text):
+        before = text[max(0, match.start() - 14) : match.start()]
+        plural = match["word"].lower() == "epochs" and match["epochs"] is None
+        if not plural and not _NOT_AN_EPOCH.search(before):
+            return match
+    return None
 
 
 def _is_step(text: str, match: re.Match[str]) -> bool:
@@ -339,20 +339,21 @@ def _read_names(text: str, draft: _Draft) -> None:
     pairs: list[tuple[str, float, str, int]] = []
     for match in _NAMED.finditer(text):
         start = max(0, match.start() - 84)
-        name = _NAME.search(text[start : match.start()].rstrip())
-        if name:
+        words_before = _NAME.search(text[start : match.start()].rstrip())
+        if words_before:
             pairs.append(
-                (_joined(name), words.number(match["value"]), match["value"], match.start())
+                (_joined(words_before), words.number(match["value"]), match["value"], match.start())
             )
     pairs += [
         (match["name"], words.number(match["value"]), match["value"], match.start())
         for match in _SPACED.finditer(text)
     ]
-    if match := _DARKNET.search(text):
-        pairs += [("loss", words.number(match["loss"]), match["loss"], match.start())]
-        pairs += [("lr", words.number(match["lr"]), match["lr"], match.start())]
-    if match := _IMPROVED.search(text):
-        pairs += [("val_loss", words.number(match["value"]), match["value"], match.start())]
+    if dark := _DARKNET.search(text):
+        pairs += [
+            (name, words.number(dark[name]), dark[name], dark.start()) for name in ("loss", "lr")
+        ]
+    if better := _IMPROVED.search(text):
+        pairs += [("val_loss", words.number(better["value"]), better["value"], better.start())]
     best: dict[str, int] = {}
     for name, value, printed, at in pairs:
         key = words.normal(name)

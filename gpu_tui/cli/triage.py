@@ -1,0 +1,131 @@
+"""`gpu-tui triage`: say of every line of a log what it is, and whether a person should look now."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.logs import LogLine, Progress
+from gpu_tui.parse.lines import clean
+from gpu_tui.parse.log_reader import LogReader
+
+NAME = "triage"
+HELP = "classify the lines of a log, from a file or standard input"
+EXAMPLE = "ssh box cat train.log | gpu-tui triage --json -"
+
+CHUNK = 65_536  # bytes read at once
+QUIET = ("progress", "benign")  # labels that are no kind of finding
+FIELDS = (
+    "epochs", "step", "steps", "percent", "elapsed_seconds", "eta_seconds", "rate_per_second",
+)  # fmt: skip
+VALUES = ("loss", "val_loss", "lr")
+
+
+class UnreadableLog(Exception):
+    """The log cannot be read. `next` says what to do."""
+
+    def __init__(self, text: str, next: str) -> None:
+        super().__init__(text)
+        self.text = text
+        self.next = next
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's flags."""
+    parser.add_argument(
+        "file", nargs="?", default="-", metavar="FILE", help="a log, or - for stdin"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object for each line")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit 1 where any line is an alarm, else 0. Output follows input: a pipe may stay open."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal in another encoding shows `?`
+    seen: Counter[tuple[str, Severity]] = Counter()
+    number = 0
+    with _open(args.file) as source:
+        for lines in _batches(source):
+            for line in lines:
+                number += 1
+                seen[line.mark.label, line.mark.severity] += 1
+                if args.json:
+                    print(json.dumps(line_json(number, line), allow_nan=False))
+                elif line.mark.severity is not Severity.NONE:
+                    print(f"{number}: {line.mark.severity} {line.mark.label}: {line.text.strip()}")
+            sys.stdout.flush()
+    if not args.json:
+        print(_summary(number, seen))
+    return int(any(severity.rank <= Severity.SERIOUS.rank for _, severity in seen))
+
+
+def line_json(number: int, line: LogLine) -> dict[str, object]:
+    """The object of one line, as the contract has it."""
+    mark = line.mark
+    return {
+        "n": number,
+        "kind": None if mark.label in QUIET else mark.label,
+        "severity": mark.severity.value,
+        "alarm": mark.alarm,
+        "progress": None if line.progress is None else progress_json(line.progress),
+    }
+
+
+def progress_json(progress: Progress) -> dict[str, object]:
+    """The numbers of one line. JSON has no NaN and no Inf: such a value is null, and the word stands
+    beside it (`loss_text`, `metrics_text`).
+    """
+    exact = progress.epoch_exact
+    found: dict[str, object] = {"epoch": progress.epoch if exact is None else exact}
+    found |= {name: getattr(progress, name) for name in FIELDS}
+    for name in VALUES:
+        value = getattr(progress, name)
+        found[name] = _finite(value)
+        if value is not None and not math.isfinite(value):
+            found[f"{name}_text"] = str(value)
+    found["metrics"] = {name: _finite(value) for name, value in progress.metrics.items()}
+    words = {name: str(v) for name, v in progress.metrics.items() if not math.isfinite(v)}
+    if words:
+        found["metrics_text"] = words
+    return found
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _open(name: str) -> BinaryIO:
+    if name == "-":
+        return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
+    try:
+        return Path(name).open("rb", buffering=0)
+    except OSError as error:
+        raise UnreadableLog(
+            f"cannot read {clean(name)}: {error.strerror}",
+            "Name a log file, or - for standard input.",
+        ) from error
+
+
+def _batches(source: BinaryIO) -> Iterator[list[LogLine]]:
+    """The finished lines of each chunk, as soon as the chunk is there."""
+    reader = LogReader()
+    while chunk := source.read(CHUNK):
+        yield [line for line in reader.feed(chunk) if not line.open]
+    yield list(reader.close())
+
+
+def _summary(lines: int, seen: Counter[tuple[str, Severity]]) -> str:
+    loud = sorted(
+        (item for item in seen.items() if item[0][1] is not Severity.NONE),
+        key=lambda item: (item[0][1].rank, -item[1]),
+    )
+    parts = [f"{count} {label} ({severity})" for (label, severity), count in loud]
+    return f"{lines} lines: {', '.join(parts) or 'nothing to see'}"

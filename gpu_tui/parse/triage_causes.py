@@ -1,0 +1,338 @@
+"""Labels 1 to 15: the rules that name a cause, as one table in triage order. The first that fits decides.
+
+Patterns have no nested repeats and only bounded gaps, so their time is linear in the line. To teach a
+new framework, add a word to a pattern or a row to the table; the last text of a row says when the same
+words mean nothing (advice, options, a failure that was survived).
+"""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_rule import (
+    ADVICE,
+    FATAL,
+    INF,
+    KILLS,
+    LOSS,
+    NAN,
+    NONE,
+    SERIOUS,
+    START_VALUE,
+    SURVIVED,
+    WARN,
+    XID,
+    Rule,
+    rule,
+)
+
+CAUSES: tuple[Rule, ...] = (
+    # --- 1 xid ---
+    rule("xid", SERIOUS, "xid", XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?!\d)"),
+    rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?!\d)", r"\bno xid\b"),
+    # --- 2 hardware ---
+    rule(
+        "hardware",
+        FATAL,
+        "off the bus|is lost|is_lost|device handle|ecc|rminit|rm_init|row remap|remapping|probe routine|requires reset|unhealthy|gpu lost|lost gpu",
+        r"fallen off (?:of )?the bus|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle"
+        r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|double[- ]bit ECC|ECC double[- ]bit"
+        r"|rminitadapter failed|rm_init_adapter failed|row remap\w*.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
+        r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy",
+        r"uncorr\w* ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
+    ),
+    rule(
+        "hardware",
+        FATAL,
+        "health check|healthcheck|node check|nhc|gpu check",
+        r"(?:health ?check|node check|\bnhc\b|gpu check).{0,60}\b(?:fail|error|critical|unhealthy)|\bfail\w*.{0,30}(?:health ?check|node check|gpu check)",
+        r"\bpass|retry|container|endpoint|http|\b0 fail",
+    ),
+    rule(
+        "hardware",
+        FATAL,
+        "hardware error|bus error: severity|machine check|thermal|nvlink|i/o error|err!|ext4-fs error|gsp",
+        r"\[hardware error\]|bus error: severity=uncorrect|machine check (?:exception|events logged)|(?:thermal|overheat\w*).{0,30}shut ?down"
+        r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bERR!|GSP.{0,30}(?:timeout|hang|crash)",
+        r"\bcorrected\b",
+    ),
+    rule(
+        "hardware",
+        NONE,
+        "nvrm:|nvidia-bug-report",
+        r"nvrm: (?:a )?GPU (?:at PCI|board serial|crash dump|[\d:.]+: )|nvrm: .{0,20}nvidia-bug-report|please run nvidia-bug-report",
+    ),
+    # --- 3 gpu_oom ---
+    rule(
+        "gpu_oom",
+        WARN,
+        "memory|oom",
+        r"(?:out[ _]of[ _]memory|\bOOM\b|ran out of memory).{0,200}?(?:"
+        + SURVIVED
+        + r")|caller indicates that this is not a failure",
+        r"ray\.exceptions|killed process",
+    ),
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory|alloc|exhausted|oom",
+        r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|torch\.(?:cuda\.)?OutOfMemoryError|cuda\.memory\.OutOfMemoryError"
+        r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w* failed"
+        r"|RESOURCE_EXHAUSTED:.{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
+        r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|memory in use\. Of the allocated"
+        r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w* .{0,40}(?:on|from) (?:device|gpu)"
+        r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_OUT_OF_RESOURCES|failed to allocate request for|INSUFFICIENT_MEMORY",
+        r"ray\.exceptions|java\.lang|killed process|bytes\. error code 12|"
+        + r"to avoid CUDA out of memory|\bif you\b",
+    ),
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory|oom",
+        r"(?:CUDA|GPU|device|HIP|VRAM|cuda).{0,60}\bout[ _]of[ _]memory|out of memory.{0,60}\b(?:GPU|device|CUDA|VRAM)\b|\b(?:CUDA|GPU) OOM\b(?!s)|OutOfMemoryError"
+        r"|\bout of memory\. (?:tried|requested)",
+        ADVICE
+        + r"|ray\.exceptions|java\.lang|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score",
+    ),
+    # --- 4 host_oom ---
+    rule(
+        "host_oom",
+        FATAL,
+        "memory|oom|bad_alloc|bus error|ram|allocate|memlimit",
+        r"out of memory: kill|oom[-_ ]kill|OOMKilled|oom_reaper|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceeded .{0,24}\bmemory limit"
+        r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
+        r".{0,60}(?:restart|crash)|crashed after using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
+        r"|ray\.exceptions\.OutOfMemoryError|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer"
+        r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
+        ADVICE + r"|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w*[\"']?\s*[:=]?\s*(?:0\b|false)",
+    ),
+    rule(
+        "host_oom",
+        FATAL,
+        "bus error|killed by signal|shared memory",
+        r"killed by signal: (?:Killed|Bus error)|unexpected bus error encountered in worker|might be caused by insufficient shared memory",
+    ),
+    # --- 5 disk_full, inode ---
+    rule(
+        "inode",
+        FATAL,
+        "inode",
+        r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|limit (?:reached|exceeded))|inode\w*[^%\n]{0,40}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|100)(?:\.\d+)?\s?% (?:of )?inode|inode quota exceeded",
+        ADVICE,
+    ),
+    rule(
+        "disk_full",
+        FATAL,
+        "no space|quota|enospc|inline_container|streamwriter|file write failed|iostream|unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
+        r"no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|enforce fail at inline_container|PytorchStreamWriter|file write failed|basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
+        r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|not enough (?:free )?(?:disk )?space|insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|122)\b"
+        r"|(?:run|ran|running) out of disk|out of disk space|DiskPressure|evicted.{0,40}(?:storage|disk)",
+        ADVICE + r"|DiskPressure\s+False|api quota",
+    ),
+    rule(
+        "disk_full",
+        SERIOUS,
+        "disk|volume|filesystem|partition|storage|mount|space",
+        r"\b(?:disk|volume|filesystem|file system|partition|storage|mount(?:ed)?|disk space)\b[^%\n|]{0,60}?\b(?:9[0-9]|100)(?:\.\d+)?\s?%(?!\||\d| (?:free|available|left|idle))|(?:9[0-9]|100)(?:\.\d+)?\s?% (?:full|used)\b.{0,40}\b(?:disk|volume|/)"
+        r"|\bonly [\d.]+ ?[KMG]i?B (?:left|free|remaining|available).{0,30}(?:disk|volume|/)|\b(?:disk|volume|storage)\b.{0,30}\bonly [\d.]+ ?[KMG]i?B (?:left|free|remaining|available)",
+        r"\b(?:gpu|ram|memory|cpu)\b|it/s|B/s|inode|download|read-only|\bro\b|" + ADVICE,
+    ),
+    # --- 6 hang ---
+    rule(
+        "hang",
+        FATAL,
+        "timeout|timed out|timing out|stuck|watchdog|heartbeat|process down|blocked for|lockup|stall|missing ranks|remainder of ranks|hung|deadlock|no progress",
+        r"collective operation timeout|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed? ?out|expired|fired|hung|no progress|terminated with)|without making progress in monitoring"
+        r"|heartbeat ?monitor.{0,60}(?:timed|stuck|timeout)|taking the entire process down|operations have failed or timed out|monitoredBarrier|dataloader timed out|blocked for more than \d+ seconds|soft lockup|hard lockup"
+        r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|stalled (?:ranks|tensors?|ops)|waiting for remainder of ranks|(?:a|due to) collective timeout|collective.{0,30}timed out|timed out initializing process group"
+        r"|wait timeout after \d+ ?ms|termination timeout for|barrier.{0,40}timed out|timed out.{0,40}barrier|no progress (?:in|for|since) \d+|\b(?:job|rank|process|worker|training|run|node) (?:\S+ )?(?:is |has |appears? )?(?:hung|stuck|deadlocked)\b"
+        r"|deadlock detected|\bstuck for \d+ ?s|received a dump signal|observed (?:flight recorder )?dump signal",
+        r"can (?:potentially |also )?(?:cause|hang|lead)|(?:might|could|may) (?:hang|cause)|to avoid hang|options:.{0,200}timeout\(ms\)|if .{0,40}\bhang|retrying",
+    ),
+    # --- 7 nccl ---
+    rule(
+        "benign",
+        NONE,
+        "nccl info",
+        r"\bNCCL INFO\b(?!.{0,60}(?:Connection (?:refused|reset|timed)|Call to))",
+    ),
+    rule(
+        "nccl",
+        WARN,
+        "nccl warn|net/ib|c10d|socket|ifname",
+        r"NCCL WARN.{0,20}(?:NET/IB : (?:No device|Unable to open|No IB)|Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|find)|.{0,40}\bACS\b|.{0,30}iommu)|errno: 97\b|hostname of the client socket cannot be retrieved"
+        r"|NET/(?:IB|Socket|OFI).{0,30}\b(?:skipp|not found|No device)",
+    ),
+    rule(
+        "nccl",
+        FATAL,
+        "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|distnetwork|diststore|ucx|ibv_|horovod|mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|peer|store",
+        r"\bNCCL error|nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|DistBackendError|NCCL communicator (?:was|encountered)|communicator.{0,20}\baborted|unhandled (?:system|cuda) error|NCCL WARN|NCCL failure|NCCL INFO.{0,60}(?:Connection (?:refused|reset|timed)|Call to)"
+        r"|gloo/\S+:\d+\]|client socket has (?:timed out|failed)|server socket has failed|Rendezvous\w*(?:Error|Timeout)|rendezvous.{0,40}\b(?:failed|timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w+ failed"
+        r"|HorovodInternalError|MPI_ABORT|connection closed by remote peer|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
+        r"process group has NOT been destroyed|retrying|" + ADVICE,
+    ),
+    # --- 8 cuda_error ---
+    rule(
+        "cuda_error",
+        FATAL,
+        "cuda|cudnn|cublas|nvml|nvidia|hip|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
+        r"CUDA (?:runtime )?error(?!s)|CUDA_ERROR_(?!OUT_OF)\w+|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
+        r"|found no NVIDIA driver|NVIDIA driver on your system is too old|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
+        r"|CUDNN_STATUS_(?!SUCCESS)\w+|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w+|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w+|CUSOLVER_STATUS_(?!SUCCESS)\w+|cudaError(?!_t|String)\w*|Cuda(?: kernel)? fail\w+|HIP error|hipError\w*|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w+"
+        r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error",
+        r"errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
+        + r"not available, defaulting",
+    ),
+    # --- 9 ckpt_corrupt ---
+    rule(
+        "ckpt_corrupt",
+        WARN,
+        "loading parameter|source state_dict|not match exactly|incompatiblekeys",
+        r"skip\w* loading parameter|keys? in source state_dict|loaded state dict do not match exactly",
+    ),
+    rule(
+        "ckpt_corrupt",
+        FATAL,
+        "streamreader|central directory|load key|unpickl|pickle|unexpected eof|state_dict|size mismatch|safetensor|deserializing|weights only|ran out of input|badzip|not a zip|truncated|unable to open|unable to synchronously|magic number|dataloss|sstable",
+        r"PytorchStreamReader|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF, expected|error\(s\) in loading state_dict|size mismatch for [\w.]+|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
+        r"|weights only load failed|ran out of input|BadZipFile|file is not a zip file|truncated file|unable to (?:synchronously )?open (?:file|object) \(|invalid magic number|DataLossError|not an sstable",
+        r"\.(?:jpe?g|png|tif)\b",
+    ),
+    rule(
+        "ckpt_corrupt",
+        SERIOUS,
+        "checkpoint|ckpt|resum|snapshot|weights|restor|corrupt",
+        r"(?:checkpoint|ckpt|snapshot|weights|\.pth?\b|\.safetensors)\b.{0,60}\b(?:corrupt\w*|truncated|damaged|unreadable|is incomplete)|corrupt(?:ed)? (?:checkpoint|ckpt|snapshot|file .{0,60}\.(?:pt|pth|ckpt|safetensors)\b)"
+        r"|(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|error)\b.{0,24}\b(?:load\w*|read\w*|restor\w*|resum\w*|deserializ\w*)\b.{0,60}\b(?:checkpoint|ckpt|snapshot|state|weights|training state)|(?:failed|unable|could not) to resume|resum\w+.{0,40}\b(?:failed|skipped)"
+        r"|=> no checkpoint found at|checkpoint.{0,40}\b(?:load(?:ing)? failed|failed to load|could not be loaded|does not exist|not found)\b.{0,60}(?:scratch|skipp|start)",
+        r"\bimages?\b|jpe?g|\bsamples?\b|\blabels?\b|\b0 corrupt|optimizer state.{0,20}not found|pretrained",
+    ),
+    # --- 10 preempted ---
+    rule(
+        "preempted",
+        FATAL,
+        "cancelled|canceled|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|force terminated|reclaim|interruption|maximum runtime|deadline",
+        r"\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|forcing job termination|(?:been|was|is being|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |preemption (?:notice|signal|event|detected|warning)"
+        r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?time|TERM_RUNLIMIT|run time limit|(?:time limit|maximum runtime|wall ?time)\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
+        r"|\bforce terminated\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
+        r"sequence group|preempt\w*\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w* ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
+        + r"--time|supports? preemption",
+    ),
+    # --- 11 killed ---
+    rule(
+        "exception",
+        FATAL,
+        "killed by signal|on signal",
+        r"killed by signal: (?:Seg|Abort|Illegal|Floating)|exited on signal (?:4|6|7|8|11)\b",
+    ),
+    rule(
+        "killed",
+        FATAL,
+        "killed|terminated|hangup|interrupt",
+        r"^(?-i:"
+        + KILLS
+        + r")\s*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s])\s*(?-i:"
+        + KILLS
+        + r")\s*$|line \d+:\s{1,8}\d+ (?-i:"
+        + KILLS
+        + r")\b|^(?:\S+: )?\d+ (?-i:"
+        + KILLS
+        + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|terminated|hangup)\b|task \d+: (?:Killed|Terminated)"
+        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|interrupted by user|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|command terminated",
+        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|will be killed|\bepisode\b|normally|\bif\b|task job report|keep_?alive",
+    ),
+    rule(
+        "killed",
+        FATAL,
+        "signal|sig|exitcode|exit code|exit=|return code|subprocess|exit status|^c|ctrl|exited with",
+        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|USR1|USR2))|received \d+ death signal|death signal|SignalException|got signal:? ?\w+|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
+        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w+\)|exit ?code\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
+        r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|^signal \d|\brequeue on\b|press ctrl|ctrl\+c to|use ctrl",
+    ),
+    # --- 12 nan ---
+    rule(
+        "nan",
+        WARN,
+        "nan",
+        r"NaN or Inf found in input tensor|nan, inf or huge value|\bsimulation\b.{0,40}\bnan\b|\bnan\b.{0,40}\bsimulat",
+    ),
+    rule(
+        "nan",
+        SERIOUS,
+        "nan|diverged|divergence|finite|invalid loss",
+        r"(?<![a-z])(?:[a-z]{1,20}_){0,4}"
+        + LOSS
+        + NAN
+        + r"|\bnan[ -](?:loss|losses|grad\w*|cost)|NanLossDuring|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w*)|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w*|param\w*|weights?|model|output|logits|activation\w*|layer|forward|backward)"
+        r"|\b(?:loss|grad\w*|params?|parameters|weights?|logits|activations?)\b.{0,40}\b(?:is|are|became|becomes|turned|went|contains?|has|have) (?:\w+ ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged|divergence detected|non-?finite (?:loss|grad\w*|norm)|(?:loss|gradient\w*|norm)\b.{0,60}\bnon-?finite|invalid loss, terminating"
+        r"|-?nan, -?nan avg|^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b",
+        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w+ )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column",
+    ),
+    rule(
+        "nan",
+        WARN,
+        "nan",
+        r"[\w)\]%@]+[\"']?\s{0,2}[:=]\s{0,6}[\[(\"']{0,2}"
+        + NAN
+        + r"|\b(?:acc\w*|auc|f1|map|ap|iou|miou|reward|mean|std|score|psnr|ssim|recall|precision|kl|entropy|rew_mean|len_mean)\b\s{0,4}\|?\s{0,8}"
+        + NAN
+        + r"|\|\s{0,20}nan\s{0,20}\|",
+        r"(?:missing|fill_value|na_values?|default|nan_policy|constant_values|value|mask_value)[\"']?\s*[:=]|np\.nan|float\(|math\.nan|namespace\(|def |dtype",
+    ),
+    # --- 13 inf ---
+    rule(
+        "inf",
+        SERIOUS,
+        "inf",
+        r"(?<![a-z])(?!"
+        + START_VALUE
+        + r"[a-z]{0,4}[_ ])(?:(?!"
+        + START_VALUE
+        + r"_)[a-z]{1,16}_){0,3}loss(?:es)?[\w/]{0,24}[\"']?\s{0,4}(?:is|was|became|=|:|->|\|)?\s{0,8}[\[(\"']{0,2}(?:tensor\()?"
+        + INF
+        + r"|\binf[ -]loss|returned inf|\binfs? (?:was |were |values? )?(?:detected|found|encountered) in|(?:detected|found) infs?\b.{0,60}\b(?:loss|param\w*|weights?|model|output|logits|activation\w*|layer|forward)|(?:loss|logits|activations?|weights?|output)\b.{0,24}\b(?:contains?|has|have|is) (?:\w+ )?(?:infs?\b|infinite)",
+        r"\b0/\d+ \[|\bimproved from|\b"
+        + START_VALUE
+        + r"[_ ](?:\w+[_ ]){0,2}loss|isinf|float\(|np\.inf|math\.inf|\b(?:step|iter|iteration)[ :=]{1,3}0\b",
+    ),
+    # --- 14 overflow ---
+    rule(
+        "overflow",
+        FATAL,
+        "loss scale|loss is probably",
+        r"minimum loss scale reached|loss scale already at minimum|your loss is probably exploding",
+    ),
+    rule(
+        "overflow",
+        SERIOUS,
+        "loss scale",
+        r"attempted loss scale: ([\d.e+]+), (?:but hysteresis is \d+\. )?reducing to \1(?![\d.])|reducing loss scale to 0(?:\.0+)?\s*$",
+    ),
+    rule(
+        "overflow",
+        WARN,
+        "overflow|loss scale|loss scaler|norm|found_inf|found inf|skipping step",
+        r"\bOVERFLOW!|gradient overflow|overflow detected|(?:reducing|lowering|decreasing|halving) (?:the )?loss[ _]scal|setting loss[ _]scal|loss[ _]scal\w*.{0,60}\b(?:reduc|decreas|lower|halv)|grad\w*[_ ]?norm\w*[\"']?\s{0,3}[:=]?\s{0,6}[\"']?(?:tensor\()?"
+        + INF
+        + r"|\bgnorm[ =:]{1,3}"
+        + INF
+        + r"|found_inf[\"']?\s*[:=]\s*(?:[1-9]|true)|found inf|\binf\w*\b.{0,40}\bskipp|overflow.{0,40}\bskipp|skipp\w+ step.{0,40}\b(?:inf|overflow|scale)",
+        r"overflow(?:ed)? encountered|stack overflow|stackoverflow",
+    ),
+    # --- 13, quiet part: an infinite metric ---
+    rule(
+        "inf",
+        WARN,
+        "inf",
+        r"(?<![\w])(?!"
+        + START_VALUE
+        + r")[a-z][\w/@.]{0,40}[\"']?\s{0,2}[:=]\s{0,6}[\"']?"
+        + INF
+        + r"|\b(?:ppl|perplexity|psnr|snr|score|reward)\s{1,8}"
+        + INF,
+        r"(?:_|\b|\.)"
+        + START_VALUE
+        + r"(?:_\w+)?[\"']?\s*[:=]\s*[\"']?[-+]?inf|np\.inf|float\(|math\.inf|namespace\(|config\(|space|improved from",
+    ),
+    # --- 15 traceback ---
+    rule("traceback", FATAL, "traceback", r"traceback \(most recent call last\)"),
+)

@@ -1,0 +1,139 @@
+"""Labels 16 to 19: lost connections, every other abnormal end, warnings, and reports without numbers."""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_rule import ADVICE, FATAL, NONE, SURVIVED, WARN, Rule, rule
+
+_NETWORK = (
+    r"Connection(?:Reset|Refused|Aborted)?Error|connection (?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
+    r"|name or service not known|could not resolve host|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
+    r"|HTTPSConnectionPool|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
+    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|rate ?limit|connection closed"
+)
+_NETWORK_NEEDS = "connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb"
+_SERVICE = (
+    r"\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|\bwarn(?:ing)?\b|offline|telemetry|"
+    + SURVIVED
+)
+_WARNED = r"\bwarn(?:ing)?s?\b|\w+Warning\b|exception ignored in|\boptional\b|" + SURVIVED
+
+ENDS: tuple[Rule, ...] = (
+    # --- 16 network ---
+    rule(
+        "network",
+        FATAL,
+        "closed by|client_loop|ssh:|packet_write|kex_|not responding|read from remote|connection to",
+        r"client_loop: send disconnect|^(?:shared )?connection to \S+ (?:port \d+ )?(?:closed|lost|timed out)|closed by remote host|packet_write_wait|kex_exchange|ssh: (?:connect to|could not resolve)|timeout, server \S+ not responding|read from remote host",
+    ),
+    rule(
+        "network",
+        WARN,
+        _NETWORK_NEEDS,
+        rf"(?:{_NETWORK})(?:.{{0,400}}?(?:{_SERVICE}))",
+        r"^(?:\w+\.)*\w+(?:Error|Exception|Timeout): (?!.{0,300}(?:retrying|retry in))",
+    ),
+    rule(
+        "network",
+        WARN,
+        _NETWORK_NEEDS,
+        rf"(?:{_SERVICE}).{{0,400}}?(?:{_NETWORK})",
+        r"^(?:\w+\.)*\w+(?:Error|Exception|Timeout): ",
+    ),
+    rule(
+        "network",
+        WARN,
+        "wandb",
+        r"wandb:.{0,40}(?:network error|retry loop|error while calling|api key.{0,20}timed|filestream|upload.{0,20}fail|timed out|unable to reach)",
+    ),
+    rule(
+        "network",
+        FATAL,
+        _NETWORK_NEEDS,
+        _NETWORK,
+        r"\bmax_retries\b|rate_limit|--\w+|connection closed by localrank|"
+        + ADVICE.replace(r"|\bnote:", ""),
+    ),
+    # --- 18 before 17: an end that something survived is only a warning ---
+    rule(
+        "warning",
+        WARN,
+        "exception ignored|uninitialized|error in atexit",
+        r"exception ignored in|\[?exception ignored",
+    ),
+    rule(
+        "warning",
+        WARN,
+        "warning",
+        r"^\S*\.py:\d+: \w*Warning|^\s{0,8}(?:\S+:\s*)?\w*(?:User|Future|Deprecation|Runtime|Syntax|Import|Resource|Pending\w+)Warning\b|\.py:\d+: \w*Warning:",
+    ),
+    rule(
+        "warning",
+        WARN,
+        "error|exception|fail",
+        r"(?:\w*(?:Error|Exception)|\bfail(?:ed|ure)?\b).{0,240}?(?:"
+        + SURVIVED
+        + r")|(?:"
+        + SURVIVED
+        + r").{0,240}?(?:\w*(?:Error|Exception)\b|\bfail(?:ed|ure)?\b)",
+        r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception): |core dumped|exit",
+    ),
+    # --- 17 exception ---
+    rule(
+        "exception",
+        FATAL,
+        "error|exception|exit|failure|interrupt|fault|iteration",
+        r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w*\.){0,6}(?:[A-Z]\w*(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:: \S|:?\s*$|: ?$)",
+        r"\.py:\d+: \w*Warning|\w+Warning:|0 errors|exception ignored|mean(?:Squared|Absolute)|\b\w*SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "segmentation|core dumped|aborted|bus error|illegal instruction|floating point exception|free()|corrupt|malloc|terminate called|what()|fatal|check fail|assertion|assert|panic|stack smashing|sigsegv|sigabrt",
+        r"segmentation fault|core dumped|^\s*Aborted\b|: Aborted\b|\bBus error\b|illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|double|unsorted|heap)|malloc\(\): |malloc: |terminate called|^\s*what\(\): |fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
+        r"register|handler",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "exit|returned non-zero|exitcode|return code|error |program failed|code",
+        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s?[1-9]\d{0,2}\b(?![.%])|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]\s*[1-9]|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
+        r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE,
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "command not found|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
+        r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
+        r"\bwarn|ignored",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "fail|errored|crash|blocked|abort",
+        r"\b(?:job|rank|run|trial|task|cell|worker|training|experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm)\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |: ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b|cell\(s\) FAILED|DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff)|\bfailed: (?:job|rank|run|trial)|\bERROR\b.{0,30}\bRun \S+ errored",
+        r"\b0 (?:failed|errored)|failed[\"']?\s*[:=]\s*0|sanity|" + ADVICE,
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "error|fatal|critical|unavailable|not found",
+        r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|PROJECT_REPO_DIR not found|\bfatal:|^error:",
+        r"wandb|unable to register|" + _WARNED,
+    ),
+    # --- 18 warning ---
+    rule(
+        "warning",
+        WARN,
+        "warn|deprecat|fallback|falling back|skip|⚠|ignor|retry|not supported|unsupported|[w|could not|unable to|failed|cannot|error|missing|not found|not initialized|exception|will be removed|no longer",
+        r"\bwarn(?:ing|ings)?\b|\[WARN|\w+Warning\b|deprecat|\bfall(?:ing|s)? ?back|\bskipping\b|\bskipped\b(?!\s*[:=]|_)|⚠|\bignoring\b|\bretrying\b|(?:not|un)[- ]?supported|^\[W\d*\b|^\[?W\d{4}\b|\] W\d{4}\b|: W \w|could(?:n.t| not)\b|\bunable to\b|\bfailed to\b|\[ERROR\]|\bERROR\b|: E \w|^E\d{4} |\bcannot\b|not (?:used|initialized) (?:when|from)|newly initialized|\b(?:file|module|package) not found|will be removed in|no longer supported",
+        r"warning[s]?\s*[:=]\s*(?:0|none|false)\b|no warnings|warnings? ?= ?|skip_?\w*\s*[:=]|^\s*\"",
+    ),
+    # --- 19 progress without numbers of its own ---
+    rule(
+        "progress",
+        NONE,
+        "improve|average precision|average recall|epoch|validat|shards|evaluat|early stopping|patience|timesteps|step",
+        r"did not improve|improved from|Average (?:Precision|Recall) +\(A|EarlyStopping counter|epoch \d+ (?:started|finished|done|complete|took)|end of epoch|validation (?:started|finished|done)|\bsaving (?:model|checkpoint|state)\b.{0,60}\b(?:step|epoch|iter)",
+    ),
+    rule("progress", NONE, "|", r"^\|\s+[\w/ ]{1,40}\|\s+[-\d.e+]{1,16}\s*\|\s*$"),
+)

@@ -1,0 +1,70 @@
+"""What a triage rule is, how one is written, and the words that several rules share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpu_tui.core.findings import Severity
+
+FATAL, SERIOUS, WARN, NONE = Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row: a label and its severity where `pattern` is found and `unless` is not.
+
+    `needs` are lower-case substrings; a line with none of them is not looked at.
+    """
+
+    label: str
+    severity: Severity
+    needs: tuple[str, ...]
+    pattern: re.Pattern[str]
+    unless: re.Pattern[str] | None = None
+
+    def fits(self, text: str) -> bool:
+        """True where the words are there and nothing says that they mean nothing."""
+        if not self.pattern.search(text):
+            return False
+        return self.unless is None or not self.unless.search(text)
+
+
+def rule(
+    label: str, severity: Severity, needs: str, pattern: str, unless: str | None = None
+) -> Rule:
+    """A row for a table. `needs` are separated by `|`; patterns ignore case."""
+    return Rule(
+        label,
+        severity,
+        tuple(needs.split("|")),
+        re.compile(pattern, re.IGNORECASE),
+        re.compile(unless, re.IGNORECASE) if unless else None,
+    )
+
+
+SURVIVED = (
+    r"\bretry|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\brecover|trying (?:batch|again|with|to res)"
+    r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back|\bignor(?:ing|ed)\b|\bwill try\b|continuing"
+    r"|\battempt \d|try(?:ing)? again|\breconnect|using cached"
+)
+ADVICE = (
+    r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|\bcan (?:potentially |also )?"
+    r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|a)\b|\bin case\b"
+    r"|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:"
+)
+LOSS = (
+    r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|total norm)"
+    r"[\w/]{0,24}(?:\([\w ]{0,16}\))?[\"']?\s{0,4}(?:is|was|became|becomes|of|=|:|->|\|)?\s{0,8}"
+    r"[\[(\"']{0,2}(?:tensor\()?"
+)
+NAN = r"[-+]?nan(?:\(ind\))?(?![a-z0-9_(])"
+INF = r"[-+]?inf(?:inity)?(?![a-z0-9_(])"
+START_VALUE = (
+    r"(?:best|min(?:imum)?|max(?:imum)?|lowest|highest|prev(?:ious)?|last|init(?:ial)?|bound|clip|clamp|limit|low|high"
+    r"|thresh(?:old)?|patience|timeout|duration|range|space|default|baseline|cutoff|target|budget|early|horizon|monitor"
+    r"|norm_type|ord|missing|fill_value|eta|tol|until|end|stop|start|from|ceil|floor|interval|every|length|size)"
+)
+
+XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"
+KILLS = r"(?:Killed|Terminated|Hangup|Interrupt)"

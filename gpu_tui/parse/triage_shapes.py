@@ -1,0 +1,83 @@
+"""Lines that are known by their shape: frames of a traceback, source text, help, dumps, table heads.
+
+Their words mean nothing, whatever they are: a source line that names an error raises no alarm.
+"""
+
+from __future__ import annotations
+
+import re
+
+# What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
+PREFIX = re.compile(
+    r"^(?:\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#-]{1,60}pid=\d+[^)]{0,40}\) ?"
+    r"|(?:[\w.-]{1,40}: (?=  +\S|Traceback|\w+Error))|\d{1,4}: (?=\s|Traceback|\w+Error))+"
+)
+_CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
+_STATEMENT = (
+    r"(?:return\b|raise\b|yield\b|await\b|assert\b|del\b|self\.\w|super\(\)|with .{1,120}:$|for .{1,80} in .{1,80}:$"
+    r"|(?:el)?if .{1,160}:$|while .{1,80}:$|from [\w.]+ import |import \w|def \w+\(|class \w+.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
+    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]+[\[(]|await |not |self)|[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
+)
+_FRAMES = (
+    re.compile(r'^\s*(?:│\s*)?File "[^"]{1,400}", line \d+'),
+    re.compile(r"^\s{2,}(?:\^+|~+\^+~*|~+)\s*$"),
+    re.compile(rf"^(?: {{4}}|\t){_STATEMENT}"),
+    re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),
+    re.compile(r"^\s*#\d{1,3}:? <?(?:unknown function|\w+::)"),
+    re.compile(r"^Exception raised from \S+ at .{1,200}\(most recent call first\)"),
+    re.compile(
+        r"^(?:During handling of the above exception|The above exception was the direct cause)"
+    ),
+    re.compile(r"^\s*(?:Current thread|Thread) 0x[0-9a-f]+.{0,80}\(most recent call first\)"),
+    re.compile(
+        r"^\s*(?:@ +0x[0-9a-f]+|\*\*\* Check failure stack trace|\[<[0-9a-f]{6,16}>\]|Call Trace:|Stack trace:|\[ ?\d+\] /\S+\(.{0,80}\)\s*\[0x)"
+    ),
+    re.compile(r"^\s*[│╭╰] ?(?:[❱>]? *\d{1,5} +│? ?|.{1,160}:\d{1,6} in \w)"),
+    re.compile(r"^╰─+╯"),
+    re.compile(r"^\s*\[?(?:Previous line repeated|Stack \(most recent call last\))"),
+)
+_SOURCE = (
+    re.compile(
+        r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w+\(|class \w+[(:]|import \w+(?: as \w+)?\s*$|from [\w.]+ import \w|raise \w+\(|(?:el)?if .{1,160}:\s*$"
+        r"|print\(|return \S|assert [\w.]+[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w+\(|export \w+=|set -[a-z]|for \w+ in .{1,80}(?::|; do)\s*$)"
+    ),
+    re.compile(r"^\s*(?:#(?! ?[0-9])|//|/\*)"),
+    re.compile(r"^\s*(?:[\w.]+ = )?(?:float\(['\"]|np\.|torch\.|math\.)\S*\s*[-+*/=(]"),
+)
+_HELP = (
+    re.compile(r"^\s*usage: \S", re.IGNORECASE),
+    re.compile(r"^\s{0,12}--?[A-Za-z][\w-]*(?:[ ,=]|$)"),
+    re.compile(r"^\s*\[--?[\w-]+(?: [\w,{}.\[\]-]+)?\](?: |$)"),
+)
+_DUMPS = (
+    re.compile(r"^.{0,80}\b(?:Namespace|[A-Z]\w*(?:Config|Args|Arguments))\("),
+    re.compile(r"^\s*\|[-=+|]+\|?\s*$|^\s*[-=+*_#~]{3,}\s*$"),
+    re.compile(r"Volatile Uncorr\. ECC|Uncorr\. ECC \||^\|\s+(?:N/A|\d+%)\s+\d+C\s"),
+    re.compile(
+        r"^\s*(?:Uncorrectable|Correctable|Double Bit|Single Bit|(?:SRAM|DRAM)[\w ]*|Volatile|Aggregate|ECC Errors)\s*(?::\s*(?:0|N/A)\s*)?$"
+    ),
+    re.compile(r"^Filesystem\s+(?:Type\s+)?\S+\s+\S*Used\s|^Filesystem\s+.*\bUse%"),
+)
+_BOILERPLATE = re.compile(
+    r"^(?:(?:[\w.]+Error: )?CUDA kernel errors might be asynchronously|For debugging consider passing CUDA_LAUNCH_BLOCKING|Compile with `?TORCH_USE_CUDA_DSA"
+    r"|If reserved memory is >> allocated|See documentation for Memory Management|To enable the following instructions"
+    r"|HYDRA_FULL_ERROR=|Set the environment variable HYDRA_FULL_ERROR)|^\s*(?:time|host|rank|error_file)\s+: |^\s*traceback : To enable traceback"
+    r"|^(?:Root Cause|Other Failures)|<NO_OTHER_FAILURES>"
+)
+_WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
+
+
+def shape_of(text: str) -> str | None:
+    """`traceback` for a frame or a source line in one, `benign` or `warning` for other dead text, else None.
+
+    `text` has no launcher prefix any more.
+    """
+    if _WARNED.match(text):
+        return "warning"
+    if any(pattern.search(text) for pattern in _FRAMES):
+        return "traceback"
+    if _BOILERPLATE.search(text) or any(
+        pattern.search(text) for group in (_SOURCE, _HELP, _DUMPS) for pattern in group
+    ):
+        return "benign"
+    return None
