@@ -31,6 +31,6 @@ def provider_for(
             instance, profile, clock, "no provider.id in the fleet file: the API is not asked"
         )
     try:
-        return make(instance, env, clock, Manual(instance, profile, clock).steps)
+        return make(instance, env, clock)
     except ProviderError as error:
         return Manual(instance, profile, clock, str(error))

@@ -37,6 +37,7 @@ from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.providers.base import Answer, AnswerKind, Provider
+from gpu_tui.providers.manual import Manual
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.gather import Gather
@@ -373,8 +374,8 @@ class Climb:
             return
         if self._apply(IntentWritten(permit.evidence)) is not State.CALLED:
             return
-        self._say("calling the provider now")
-        answer = await self._call(gather.provider, permit)
+        self._say("calling the provider now" if not about["console"] else "for you to do")
+        answer = await self._call(self._actor(gather), permit)
         self._say(f"the provider: {plain(answer.text)}")
         await self._note("answer", kind=answer.kind.value, text=answer.text, status=answer.status)
         outcome = await self._read_back(gather, answer, permit)
@@ -382,6 +383,13 @@ class Climb:
         await self._note(ends.get(outcome, "unknown"), outcome=outcome)
         self._apply(ReadBack(outcome, answer.lines or self._acted))
         self._publish()
+
+    def _actor(self, gather: Gather) -> Provider:
+        """Who carries the verb out: the API where it offers it, else a person by the console's steps."""
+        verb = self._gate.verb
+        if verb is not None and gather.provider.offers(verb):
+            return gather.provider
+        return Manual(gather.instance, gather.profile, self._clock)
 
     async def _call(self, provider: Provider, permit: StopPermit) -> Answer:
         await self._note("call", verb=permit.verb, provider_id=permit.provider_id)

@@ -15,6 +15,7 @@ from gpu_tui.core.events import Event, ProviderRead
 from gpu_tui.core.fleet import Instance, ProviderAccess, ProviderState, SshAccess
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Profile, Verb
+from gpu_tui.providers.autodl import AutoDL
 from gpu_tui.providers.base import AnswerKind
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.registry import provider_for
@@ -45,6 +46,7 @@ def _instance(platform: str, **access: object) -> Instance:
         ("runpod", {}, Manual),
         ("runpod", {"id": "p1", "base_url": "http://evil.example"}, Manual),
         ("autodl", {"id": "x"}, Manual),
+        ("autodl", {"id": "x", "variant": "pro"}, AutoDL),
         ("nowhere", {}, Manual),
     ],
 )
