@@ -16,13 +16,17 @@ class ClocksPane(Pane):
 
     NUMBER, NAME, TITLE = 2, "clocks", "Danger clocks"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = Rows(id="clock-rows")
+
     def content(self) -> Iterable[Widget]:
         """Lines."""
-        yield Rows(id="clock-rows")
+        yield self.rows
 
     def paint(self, moment: Moment) -> None:
         """All clocks, soonest first."""
-        rows = self.query_one(Rows)
+        rows = self.rows
         rows.put(clocks(moment.fleet, moment.selected, rows.size.width))
         ticking = sum(clock.state != "armed" for clock in moment.fleet.clocks)
         self.entitle(f"{ticking} ticking" if ticking else "", more_below(rows.hidden))

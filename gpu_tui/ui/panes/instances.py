@@ -35,17 +35,13 @@ class InstancesPane(Pane):
 
     def __init__(self) -> None:
         super().__init__()
+        self.rows = Rows(id="instance-rows")
         self._wanted = ""
         self._set = "overview"
 
     def content(self) -> Iterable[Widget]:
         """One list."""
-        yield Rows(id="instance-rows")
-
-    @property
-    def rows(self) -> Rows:
-        """The list."""
-        return self.query_one("#instance-rows", Rows)
+        yield self.rows
 
     def paint(self, moment: Moment) -> None:
         """All rows that pass the filter."""

@@ -35,6 +35,8 @@ class LogPane(Pane):
 
     def __init__(self, store: FleetStore, control: FleetControl | None) -> None:
         super().__init__()
+        self.view = LogView(id="log-view")
+        self._block = Block(id="remedy")
         self._store = store
         self._control = control
         self._chosen: dict[str, str | None] = {}  # instance -> cell, None for the queue's log
@@ -42,13 +44,8 @@ class LogPane(Pane):
 
     def content(self) -> Iterable[Widget]:
         """The tail, and the remedy under it."""
-        yield LogView(id="log-view")
-        yield Block(id="remedy")
-
-    @property
-    def view(self) -> LogView:
-        """The tail."""
-        return self.query_one(LogView)
+        yield self.view
+        yield self._block
 
     def paint(self, moment: Moment) -> None:
         """The chosen log as it is now."""
@@ -108,7 +105,7 @@ class LogPane(Pane):
         rows = wrap(text, width, "text" if label else style, indent=lead.cell_len)[:2]
         if rows and label:
             rows[0] = line(lead, rows[0][lead.cell_len :])
-        self.query_one(Block).put(rows)
+        self._block.put(rows)
 
     # --- which log ----------------------------------------------------------------------------
 

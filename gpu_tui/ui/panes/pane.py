@@ -50,6 +50,8 @@ class Pane(Vertical):
     def __init__(self) -> None:
         super().__init__(id=self.NAME)
         self.moment: Moment | None = None
+        self._bar = FilterBar(placeholder="words, !without, tag:x, /regex/", select_on_focus=False)
+        self._bar.cursor_blink = False
         self._title = ""
         self._subtitle = ""
 
@@ -68,9 +70,7 @@ class Pane(Vertical):
         """Content, and the filter where there is one."""
         yield from self.content()
         if self.FILTERS:
-            bar = FilterBar(placeholder="words, !without, tag:x, /regex/", select_on_focus=False)
-            bar.cursor_blink = False
-            yield bar
+            yield self._bar
 
     def show(self, moment: Moment) -> None:
         """Paint `moment`, and remember it for the next change of size."""
@@ -109,20 +109,18 @@ class Pane(Vertical):
         """Show the filter bar; False where this pane has none."""
         if not self.FILTERS:
             return False
-        bar = self.query_one(FilterBar)
-        bar.add_class("-open")
-        bar.focus()
+        self._bar.add_class("-open")
+        self._bar.focus()
         return True
 
     def close_filter(self) -> bool:
         """Empty and hide the filter bar; False where it was not open."""
         if not self.FILTERS:
             return False
-        bar = self.query_one(FilterBar)
-        if not bar.has_class("-open"):
+        if not self._bar.has_class("-open"):
             return False
-        bar.value = ""
-        bar.remove_class("-open")
+        self._bar.value = ""
+        self._bar.remove_class("-open")
         self.focus_inside()
         return True
 

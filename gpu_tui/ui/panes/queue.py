@@ -36,23 +36,25 @@ class QueuePane(Pane):
 
     def __init__(self) -> None:
         super().__init__()
+        self.rows = Rows(id="cell-rows")
+        self._block = Block(id="queue-notes")
         self._wanted = ""
         self._instance: str | None = None
 
     def content(self) -> Iterable[Widget]:
         """The cells, why the one under the cursor is as it is, and the sums."""
-        yield Rows(id="cell-rows")
-        yield Block(id="queue-notes")
+        yield self.rows
+        yield self._block
 
     def paint(self, moment: Moment) -> None:
         """The selected instance's queue."""
-        rows = self.query_one(Rows)
+        rows = self.rows
         view = moment.selected
         width = rows.size.width
         if view is None or not view.queue.cells:
             note = queue_note(view) if view else line(("no instance selected", "muted"))
             rows.put(wrap(note.plain, width, str(note.spans[0].style) if note.spans else "muted"))
-            self.query_one(Block).put([])
+            self._block.put([])
             self._instance = None
             self.entitle(view.name if view else "")
             return
@@ -72,7 +74,7 @@ class QueuePane(Pane):
 
     def _notes(self, view: InstanceView, width: int) -> None:
         """Why the cell under the cursor is as it is, and the sums."""
-        key = self.query_one(Rows).key
+        key = self.rows.key
         cell = next((cell for cell in view.queue.cells if key_of(cell) == key), None)
         why = line()
         if cell is not None and cell.why:
@@ -81,7 +83,7 @@ class QueuePane(Pane):
             shown = "  ".join(f"{name} {value:g}" for name, value in list(cell.metrics.items())[:4])
             why = line((f"{cell.name}: {shown}", "muted"))
         notes = [why] if why.plain else []
-        self.query_one(Block).put([*notes, *totals(view, width)])
+        self._block.put([*notes, *totals(view, width)])
 
     def keep_only(self, wanted: str) -> None:
         """Words that must be in a cell's name or state."""
@@ -98,4 +100,4 @@ class QueuePane(Pane):
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
         if self.moment is not None and self.moment.selected is not None:
-            self._notes(self.moment.selected, self.query_one(Rows).size.width)
+            self._notes(self.moment.selected, self.rows.size.width)

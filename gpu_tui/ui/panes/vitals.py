@@ -17,13 +17,17 @@ class VitalsPane(Pane):
 
     NUMBER, NAME, TITLE = 3, "vitals", "Vitals"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = Rows(id="vital-rows")
+
     def content(self) -> Iterable[Widget]:
         """Lines."""
-        yield Rows(id="vital-rows")
+        yield self.rows
 
     def paint(self, moment: Moment) -> None:
         """The selected instance."""
-        rows = self.query_one(Rows)
+        rows = self.rows
         view = moment.selected
         if view is None:
             rows.put([line(("no instance selected", "muted"))])

@@ -27,7 +27,10 @@ class AbandonScreen(Card):
     def __init__(self, moment: Moment, gate: GateView, clock: Clock) -> None:
         super().__init__(moment)
         self._gate = gate
-        self._clock = clock
+        self._lost = Rows(id="lost")
+        self._question = OneLine(id="question")
+        self._phrase = PhraseField(clock, id="phrase")
+        self._confirm = Button("Abandon", id="confirm", compact=True, disabled=True)
 
     def title_words(self) -> str:
         """What this is."""
@@ -35,20 +38,20 @@ class AbandonScreen(Card):
 
     def content(self) -> Iterable[Widget]:
         """The list, the sentence, the way back."""
-        yield Rows(id="lost")
-        yield OneLine(id="question")
-        yield PhraseField(self._clock, id="phrase")
+        yield self._lost
+        yield self._question
+        yield self._phrase
         with Horizontal(id="buttons"):
             yield Button("Keep the data", id="keep", compact=True)
-            yield Button("Abandon", id="confirm", compact=True, disabled=True)
+            yield self._confirm
 
     def on_mount(self) -> None:
         """The sentence to type."""
-        self.query_one("#phrase", PhraseField).expect(self._gate.abandon_phrase or "")
+        self._phrase.expect(self._gate.abandon_phrase or "")
 
     def paint(self, moment: Moment) -> None:
         """Every path, none left out."""
-        rows = self.query_one("#lost", Rows)
+        rows = self._lost
         number = len(self._gate.lost_paths)
         lines = [
             line((f"{number} path{'s' if number != 1 else ''} will be lost for good:", "danger"))
@@ -59,16 +62,16 @@ class AbandonScreen(Card):
         question = line(
             ("To lose them, type ", "text"), (self._gate.abandon_phrase or "", "danger")
         )
-        self.query_one("#question", OneLine).put(question)
+        self._question.put(question)
 
     @on(PhraseField.Changed)
     def _changed(self) -> None:
-        self.query_one("#confirm", Button).disabled = not self.query_one(PhraseField).complete
+        self._confirm.disabled = not self._phrase.complete
 
     @on(PhraseField.Submitted)
     @on(Button.Pressed, "#confirm")
     def _abandon(self) -> None:
-        field = self.query_one(PhraseField)
+        field = self._phrase
         if field.complete:
             self.dismiss(field.typed)
 

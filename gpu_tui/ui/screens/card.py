@@ -31,23 +31,26 @@ class Card(ModalScreen[str | None]):
     def __init__(self, moment: Moment) -> None:
         super().__init__()
         self.moment = moment
+        self.rows = Rows(id="card-rows")
+        self._frame = Vertical(id="card")
+        self._footer = OneLine(id="footer")
 
     def content(self) -> Iterable[Widget]:
         """The widgets of this card."""
-        yield Rows(id="card-rows")
+        yield self.rows
 
     def paint(self, moment: Moment) -> None:
         """Bring the card to `moment`."""
 
     def compose(self) -> ComposeResult:
         """A frame around the content, keys below."""
-        with Vertical(id="card"):
+        with self._frame:
             yield from self.content()
-        yield OneLine(id="footer")
+        yield self._footer
 
     def on_mount(self) -> None:
         """The frame's title."""
-        self.query_one("#card").border_title = Text(safe(self.title_words()))
+        self._frame.border_title = Text(safe(self.title_words()))
 
     def title_words(self) -> str:
         """What stands in the frame."""
@@ -58,7 +61,7 @@ class Card(ModalScreen[str | None]):
         self.moment = moment
         if self.is_mounted and self.size.width:
             self.paint(moment)
-            self.query_one("#footer", OneLine).put(footer(self.footer_keys(), self.size.width))
+            self._footer.put(footer(self.footer_keys(), self.size.width))
 
     def footer_keys(self) -> list[Key]:
         """The keys that matter here."""

@@ -13,7 +13,6 @@ from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.marks import line
-from gpu_tui.ui.widgets.rows import Rows
 
 SPANS: tuple[tuple[str, float | None], ...] = (
     ("last 10 min", 600.0),
@@ -36,9 +35,8 @@ class ChartScreen(Card):
 
     def content(self) -> Iterable[Widget]:
         """The chart is lines too; the keys move among charts, so it takes no focus."""
-        rows = Rows(id="chart-rows")
-        rows.can_focus = False
-        yield rows
+        self.rows.can_focus = False
+        yield self.rows
 
     def title_words(self) -> str:
         """Whose histories."""
@@ -46,7 +44,7 @@ class ChartScreen(Card):
 
     def paint(self, moment: Moment) -> None:
         """The chosen history over the chosen span."""
-        rows = self.query_one(Rows)
+        rows = self.rows
         view = moment.selected
         names = sorted(view.series) if view else []
         if view is None or not names:

@@ -66,19 +66,23 @@ class Cockpit(Screen[None]):
         self._second = "log"
         self._zoomed = False
         self.moment: Moment | None = None
+        self._header = OneLine(id="header")
+        self._footer = OneLine(id="footer")
+        self._list = InstancesPane()
+        self._tail = LogPane(store, control)
+        self._panes: dict[str, Pane] = {
+            pane.NAME: pane
+            for pane in (self._list, ClocksPane(), VitalsPane(), QueuePane(), self._tail)
+        }
 
     def compose(self) -> ComposeResult:
         """Header, panes, tour, footer."""
-        yield OneLine(id="header")
+        yield self._header
         with Container(id="body"):
-            yield InstancesPane()
-            yield ClocksPane()
-            yield VitalsPane()
-            yield QueuePane()
-            yield LogPane(self.store, self._control)
+            yield from self._panes.values()
         if self._tour:
             yield Tour(self._point_at)
-        yield OneLine(id="footer")
+        yield self._footer
 
     # --- moments ------------------------------------------------------------------------------
 
@@ -90,17 +94,15 @@ class Cockpit(Screen[None]):
         if not self.is_mounted or not self.size.width:
             return
         width = self.size.width
-        self.query_one("#header", OneLine).put(
-            header(moment.fleet, width, self._badges, moment.zone)
-        )
-        for pane in self.query(Pane):
+        self._header.put(header(moment.fleet, width, self._badges, moment.zone))
+        for pane in self._panes.values():
             if pane.display:
                 pane.show(moment)
         self._foot()
 
     def _foot(self) -> None:
         keys = self.footer_keys()
-        self.query_one("#footer", OneLine).put(footer(keys, self.size.width, self._keymap))
+        self._footer.put(footer(keys, self.size.width, self._keymap))
 
     def footer_keys(self) -> list[Key]:
         """The keys of the pane in front, then those of everywhere."""
@@ -109,7 +111,7 @@ class Cockpit(Screen[None]):
 
     def pane(self, name: str) -> Pane:
         """The pane called `name`."""
-        return self.query_one(f"#{name}", Pane)
+        return self._panes[name]
 
     def _again(self) -> None:
         """Another selection: paint at once, from the same fleet view."""
@@ -204,7 +206,7 @@ class Cockpit(Screen[None]):
 
     def action_step(self, by: str) -> None:
         """Another instance, from any pane."""
-        self.query_one(InstancesPane).step(int(by))
+        self._list.step(int(by))
 
     def action_help(self) -> None:
         """All keys."""
@@ -268,7 +270,7 @@ class Cockpit(Screen[None]):
             if view is not None:
                 path, _, number = found.source.removeprefix("log:").rpartition(":")
                 log = next((one for one in view.logs if one.source.path == path), None)
-                pane = self.query_one(LogPane)
+                pane = self._tail
                 self.bring("log")
                 if log is not None:
                     pane.choose(view, log.source.cell)
@@ -294,7 +296,7 @@ class Cockpit(Screen[None]):
     def _cell_chosen(self, event: QueuePane.CellChosen) -> None:
         event.stop()
         if self.moment is not None and self.moment.selected is not None:
-            self.query_one(LogPane).choose(self.moment.selected, event.cell)
+            self._tail.choose(self.moment.selected, event.cell)
             self.bring("log")
 
 

@@ -23,14 +23,19 @@ class FindingsScreen(Card):
     TITLE_WORDS = "Findings"
     CONTEXTS = ("findings", "overlay")
 
+    def __init__(self, moment: Moment) -> None:
+        super().__init__(moment)
+        self._list = Rows(id="finding-rows")
+        self._whole = Rows(id="finding-detail")
+
     def content(self) -> Iterable[Widget]:
         """The list above, one finding whole below."""
-        yield Rows(id="finding-rows")
-        yield Rows(id="finding-detail")
+        yield self._list
+        yield self._whole
 
     def paint(self, moment: Moment) -> None:
         """Worst first."""
-        rows = self.query_one("#finding-rows", Rows)
+        rows = self._list
         found = moment.fleet.findings
         if not found:
             rows.put([line(("✓ nothing to see: no findings", "level-ok"))])
@@ -40,8 +45,8 @@ class FindingsScreen(Card):
         self._detail()
 
     def _detail(self) -> None:
-        rows = self.query_one("#finding-rows", Rows)
-        detail = self.query_one("#finding-detail", Rows)
+        rows = self._list
+        detail = self._whole
         chosen = next((f for f in self.moment.fleet.findings if f.id == rows.key), None)
         width = detail.size.width
         detail.put(finding_detail(chosen, width, self.moment.zone) if chosen else [])
@@ -68,6 +73,6 @@ class ActingFindings(FindingsScreen):
 
     def action_acknowledge(self) -> None:
         """Hide the finding under the cursor until it is another one."""
-        key = self.query_one("#finding-rows", Rows).key
+        key = self._list.key
         if key is not None:
             self._acknowledge(key)

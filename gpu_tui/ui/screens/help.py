@@ -5,7 +5,6 @@ from __future__ import annotations
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.help import help_lines
-from gpu_tui.ui.widgets.rows import Rows
 
 
 class HelpScreen(Card):
@@ -19,5 +18,4 @@ class HelpScreen(Card):
 
     def paint(self, moment: Moment) -> None:
         """Made from the one table."""
-        rows = self.query_one(Rows)
-        rows.put(help_lines(rows.size.width, read_only=self._read_only))
+        self.rows.put(help_lines(self.rows.size.width, read_only=self._read_only))

@@ -8,7 +8,6 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.card import card
-from gpu_tui.ui.widgets.rows import Rows
 
 
 class ProfileScreen(Card):
@@ -25,7 +24,7 @@ class ProfileScreen(Card):
 
     def paint(self, moment: Moment) -> None:
         """Made once per width; the facts do not change while they are read."""
-        rows = self.query_one(Rows)
+        rows = self.rows
         if self._made[0] != rows.size.width:
             self._made = (rows.size.width, card(self._profile, rows.size.width))
         rows.put(self._made[1])

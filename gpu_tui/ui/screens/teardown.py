@@ -51,6 +51,14 @@ class TeardownScreen(Card):
         self._port = port
         self._clock = clock
         self.gate: GateView | None = None
+        self._identity = OneLine(id="identity")
+        self._ladder = Rows(id="ladder")
+        self._asking = OneLine(id="question")
+        self._phrase = PhraseField(clock, id="phrase")
+        self._leave = Button("Cancel", id="cancel", compact=True)
+        self._take = Button("Accept the running work", id="accept", compact=True)
+        self._go = Button("Confirm", id="confirm", compact=True, disabled=True)
+        self._lose = Button("Abandon data…", id="abandon", compact=True)
 
     def title_words(self) -> str:
         """What this is."""
@@ -58,23 +66,20 @@ class TeardownScreen(Card):
 
     def content(self) -> Iterable[Widget]:
         """Whose box, the ladder, the question, the ways out."""
-        yield OneLine(id="identity")
-        rows = Rows(id="ladder")
-        rows.can_focus = False  # tab leads from Cancel to the phrase; the scroll keys work anyway
-        yield rows
-        yield OneLine(id="question")
-        yield PhraseField(self._clock, id="phrase")
+        yield self._identity
+        self._ladder.can_focus = (
+            False  # tab leads from Cancel to the phrase; scroll keys work anyway
+        )
+        yield self._ladder
+        yield self._asking
+        yield self._phrase
         with Horizontal(id="buttons"):
-            yield Button("Cancel", id="cancel", compact=True)
-            yield Button("Accept the running work", id="accept", compact=True)
-            yield Button("Confirm", id="confirm", compact=True, disabled=True)
-            yield Button("Abandon data…", id="abandon", compact=True)
+            yield from (self._leave, self._take, self._go, self._lose)
 
     def on_mount(self) -> None:
         """Start listening to the gate."""
-        self.query_one("#accept").display = False
-        self.query_one("#abandon").display = False
-        self.query_one("#phrase").display = False
+        for widget in (self._take, self._lose, self._phrase):
+            widget.display = False
         self.set_interval(BEAT, self._beat)
         self.run_worker(self._climb(), name="climb", group="gate", exclusive=False)
 
@@ -90,21 +95,19 @@ class TeardownScreen(Card):
     def _climbed(self, event: Climbed) -> None:
         event.stop()
         self.gate = event.gate
-        phrase = self.query_one("#phrase", PhraseField)
+        phrase = self._phrase
         phrase.expect(event.gate.phrase if event.gate.ready else "")
         phrase.display = event.gate.ready
-        self.query_one("#accept").display = bool(event.gate.needs_acceptance)
-        self.query_one("#abandon").display = bool(
-            event.gate.lost_paths and event.gate.abandon_phrase
-        )
-        if not event.gate.ready and self.focused in (phrase, self.query_one("#confirm")):
-            self.query_one("#cancel").focus()
+        self._take.display = bool(event.gate.needs_acceptance)
+        self._lose.display = bool(event.gate.lost_paths and event.gate.abandon_phrase)
+        if not event.gate.ready and self.focused in (phrase, self._go):
+            self._leave.focus()
         self.show(self.moment)
 
     def paint(self, moment: Moment) -> None:
         """The gate as it was last shown to us; nothing from the box but its evidence lines."""
         self._identify()
-        rows = self.query_one("#ladder", Rows)
+        rows = self._ladder
         if self.gate is None:
             rows.put([line(("opening the ladder …", "muted"))])
         else:
@@ -128,15 +131,15 @@ class TeardownScreen(Card):
             ("███ ", style), (view.name, "strong"), (f"  {view.instance.platform}", "muted"),
             (f"   {price}{spent}", "money"), (up, "muted"), (verb, "danger"),
         )  # fmt: skip
-        self.query_one("#identity", OneLine).put(text)
+        self._identity.put(text)
 
     def _beat(self) -> None:
         """Time passes: the button comes alive, the evidence grows old."""
-        confirm = self.query_one("#confirm", Button)
+        confirm = self._go
         confirm.disabled = not self._may_confirm
         confirm.display = bool(self.gate and self.gate.ready)
-        self.query_one("#question", OneLine).put(self._question())
-        cancel = self.query_one("#cancel", Button)
+        self._asking.put(self._question())
+        cancel = self._leave
         label = (
             "Close" if self.gate and self.gate.outcome else "Leave" if self._acting else "Cancel"
         )
@@ -176,7 +179,7 @@ class TeardownScreen(Card):
             return False
         if gate.expires_at is not None and now >= gate.expires_at:
             return False
-        return self.query_one("#phrase", PhraseField).complete
+        return self._phrase.complete
 
     # --- what a person does -------------------------------------------------------------------
 
@@ -189,7 +192,7 @@ class TeardownScreen(Card):
     def _confirm(self) -> None:
         """Only with the whole phrase, typed, after the wait, before the evidence is void."""
         if self._may_confirm:
-            typed = self.query_one("#phrase", PhraseField).typed
+            typed = self._phrase.typed
             self.run_worker(
                 self._port.confirm(typed), name="confirm", group="gate", exclusive=False
             )
@@ -218,7 +221,7 @@ class TeardownScreen(Card):
     def on_key(self, event: events.Key) -> None:
         """The ladder scrolls wherever the focus is."""
         if event.key in SCROLL:
-            self.query_one("#ladder", Rows).scroll_lines(SCROLL[event.key])
+            self._ladder.scroll_lines(SCROLL[event.key])
 
     def action_close(self) -> None:
         """Escape cancels."""

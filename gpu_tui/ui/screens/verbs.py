@@ -25,6 +25,8 @@ class VerbScreen(Card):
         super().__init__(moment)
         self._view = view
         self._verbs = verbs
+        self._list = Rows(id="verb-rows")
+        self._whole = Rows(id="verb-detail")
 
     def title_words(self) -> str:
         """Which box."""
@@ -32,12 +34,12 @@ class VerbScreen(Card):
 
     def content(self) -> Iterable[Widget]:
         """The verbs above, what the one under the cursor does below."""
-        yield Rows(id="verb-rows")
-        yield Rows(id="verb-detail")
+        yield self._list
+        yield self._whole
 
     def paint(self, moment: Moment) -> None:
         """What this platform offers."""
-        rows = self.query_one("#verb-rows", Rows)
+        rows = self._list
         lines = [line(("Keep everything as it is", "safe"))]
         lines += [verb_lines(verb, rows.size.width)[0] for verb in self._verbs]
         rows.put(lines, [KEEP, *(verb.verb for verb in self._verbs)])
@@ -45,8 +47,8 @@ class VerbScreen(Card):
 
     @on(Rows.Moved, "#verb-rows")
     def _detail(self) -> None:
-        detail = self.query_one("#verb-detail", Rows)
-        key = self.query_one("#verb-rows", Rows).key
+        detail = self._whole
+        key = self._list.key
         verb = next((verb for verb in self._verbs if verb.verb == key), None)
         width = detail.size.width
         lines = [line()]

@@ -32,12 +32,12 @@ class Tour(Vertical, can_focus=False):
         super().__init__(id="tour")
         self._point = point
         self._step = 0
+        self._rows = Rows(id="tour-rows")
 
     def compose(self) -> ComposeResult:
         """The words."""
-        rows = Rows(id="tour-rows")
-        rows.can_focus = False
-        yield rows
+        self._rows.can_focus = False
+        yield self._rows
 
     def on_mount(self) -> None:
         """The first sentence."""
@@ -63,6 +63,6 @@ class Tour(Vertical, can_focus=False):
 
     def _say(self) -> None:
         _, title, text = STEPS[self._step]
-        rows = self.query_one(Rows)
+        rows = self._rows
         place = line((f"{self._step + 1}/{len(STEPS)}  ", "faint"), (title, "strong"))
         rows.put([place, *wrap(text, max(20, rows.size.width), "text")])
