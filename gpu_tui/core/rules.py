@@ -58,6 +58,7 @@ class Now:
     link: LinkState
     verdict: Verdict
     because: tuple[str, ...] = ()
+    was_live: bool = False  # it was connected before: a short loss is a blip
     gpus: GpuTable | None = None
     memory: Memory | None = None
     oom_delta: int = 0
@@ -96,7 +97,7 @@ def _link(seen: Now) -> Iterator[Condition]:
     text = link.error or link.state
     if link.state == "host-key":
         yield Condition("host_key", Severity.SERIOUS, text, "link")
-    elif link.state == "auth" or seen.now - link.since >= UNREACHABLE_AFTER:
+    elif link.state == "auth" or not seen.was_live or seen.now - link.since >= UNREACHABLE_AFTER:
         yield Condition("unreachable", Severity.SERIOUS, text, "link")
 
 

@@ -170,6 +170,13 @@ class QueueHistory:
             case WrapperRefused(reason=reason):
                 return replace(self, refused=reason)
 
+    @property
+    def moved_at(self) -> float | None:
+        """The newest stamp of any start or end, or None before the first."""
+        stamps = [stamp for run in self.runs.values() for stamp in (run.started, run.finished)]
+        stamps.append(self.done.stamp if self.done else None)
+        return max((stamp for stamp in stamps if stamp is not None), default=None)
+
     def _sync(self, name: str, ok: bool) -> QueueHistory:
         run = self.runs.get(name)
         if run is None:

@@ -43,6 +43,7 @@ class InstanceState:
         self.logs: dict[LogSource, LogBuffer] = {}
         self.history = history
         self.link = LinkState()
+        self.was_live = False
         self.tracks: dict[str, Track[object]] = {}
         self.log_views: dict[LogSource, LogView] = {}
         self.queue_history = QueueHistory()
@@ -62,6 +63,7 @@ class InstanceState:
     def link_changed(self, event: LinkChanged) -> None:
         """The connection changed."""
         self.link = event.link
+        self.was_live = self.was_live or event.link.live
         if not event.link.live:
             for name in list(self.series):
                 self.series[name].add(event.at, None)

@@ -9,17 +9,20 @@ from gpu_tui.core import metrics
 from gpu_tui.core.clocks import Anchors, DangerClock, clocks_of
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.liveness import Run, find_run, find_trainers
+from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.rules import Now, conditions
 from gpu_tui.core.sample import Failure, FailureKind, Track
-from gpu_tui.core.sweep import Cell, CellEvidence, Queue, RosterCell, join_queue
+from gpu_tui.core.sweep import Cell, CellEvidence, CellRun, Queue, RosterCell, join_queue
 from gpu_tui.core.verdict import Evidence, Verdict, judge
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.traces import CellTrace
-from gpu_tui.state.views import Cost, InstanceView, utilization
+from gpu_tui.state.views import Cost, InstanceView, T, utilization
 
 FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
 BUSY_SHARE = 0.05
+STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
+EXIT_SLACK = 10.0  # what a run may take to leave after its last line
 
 
 def view_of(kept: InstanceState, now: float) -> InstanceView:
@@ -40,6 +43,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
         link=kept.link,
         verdict=verdict,
         because=because,
+        was_live=kept.was_live,
         gpus=table,
         memory=kept.fresh(metrics.MEMORY, now),
         oom_delta=delta,
@@ -50,7 +54,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
         hung=_hung(kept),
         idle_seconds=idle,
         idle_cost=_idle_cost(cost, idle),
-        trainer_alive=run.alive if run else None,
+        trainer_alive=_alive(kept, run),
     )
     kept.book.set_conditions(conditions(seen), now)
     host = kept.tracks.get(metrics.HOST.name, Track())
@@ -97,6 +101,30 @@ def _run(kept: InstanceState, now: float) -> Run | None:
     return Run(trainers=find_trainers(processes, pids))
 
 
+def _alive(kept: InstanceState, run: Run | None) -> bool | None:
+    """Whether the run lives, unless its log moved after the process table was read.
+
+    Then an older table must not call a run dead that has just begun, nor hung that has just ended.
+    """
+    if run is None:
+        return None
+    read_at, moved_at = _read_at(kept, metrics.PROCESSES), kept.queue_history.moved_at
+    if read_at is None or moved_at is None:
+        return run.alive
+    if kept.queue_history.done is not None:
+        return None if read_at <= moved_at + EXIT_SLACK else run.alive
+    return True if read_at <= moved_at + STAMP_SLACK else run.alive
+
+
+def _read_at(kept: InstanceState, metric: Metric[T]) -> float | None:
+    """When a metric was last read, in the frame of the log's stamps (box wall time)."""
+    good = kept.tracks.get(metric.name, Track()).good
+    host, box = kept.tracks.get(metrics.HOST.name, Track()).good, kept.value(metrics.HOST)
+    if good is None or host is None or box is None:
+        return None
+    return good.taken_at + (box.box_time - host.taken_at) + box.utc_offset_seconds
+
+
 def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
     host = kept.tracks.get(metrics.HOST.name, Track())
     box = kept.value(metrics.HOST)
@@ -119,16 +147,20 @@ def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[
     files = kept.fresh(metrics.FILES, now)
     remote = kept.instance.results.remote
     names = {cell.name for cell in _roster_cells(kept)} | set(kept.queue_history.runs)
+    files_at = _read_at(kept, metrics.FILES)
+    alive = _alive(kept, run)
     evidence = {}
     for name in names:
         trace = kept.cells.get(name, CellTrace())
+        ended = kept.queue_history.runs.get(name, CellRun(0, name)).finished or 0.0
         artifact = None
-        if files is not None and remote:
+        # A table that was read before the cell ended says nothing of what it left.
+        if files is not None and remote and (files_at or 0.0) > ended + STAMP_SLACK:
             artifact = f"{remote.rstrip('/')}/{name}/best.pth" in files.found
         progress = trace.progress
         loss = progress.loss
         evidence[name] = CellEvidence(
-            alive=run.alive if run else None,
+            alive=alive,
             artifact=artifact,
             diverged=trace.diverged,
             epoch=progress.epoch,
@@ -156,7 +188,7 @@ def _evidence(
         provider=kept.provider.state,
         queue=queue,
         has_queue=kept.instance.queue.file is not None,
-        alive=run.alive if run else None,
+        alive=_alive(kept, run),
         busy=utilization(table),
         quiet_seconds=_quiet(kept, now),
         stall_after=kept.instance.stall_after,

@@ -303,3 +303,37 @@ def test_history_in_a_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
         assert history.counter("other", "oom_kill") is None
         history.forget_anchor("box", "stopped_at")
         assert history.anchor("box", "stopped_at") is None
+
+
+def test_a_run_that_began_after_the_process_table_was_read_is_not_dead() -> None:
+    bench = running_bench()
+    bench.alive()
+    bench.at += 1
+    bench.queue(CellFinished(bench.at, 1, 2, "a", 0), CellStarted(bench.at, 2, 2, "b", "t", 4))
+    assert bench.view().verdict == "running"
+    bench.at += 10
+    bench.alive()
+    assert bench.view().verdict == "crashed"
+
+
+def test_a_queue_that_ended_after_the_process_table_was_read_is_not_hung() -> None:
+    bench = running_bench()
+    bench.queue(CellFinished(T0, 1, 2, "a", 0), CellStarted(T0, 2, 2, "b", "t", 4))
+    bench.queue(CellFinished(T0 + 1, 2, 2, "b", 0), QueueDone(T0 + 1, "box", 2, None))
+    assert bench.view().verdict == "finished"
+    bench.at += 30
+    bench.alive(RUNNER)
+    assert bench.view().verdict == "finished-but-hung"
+
+
+def test_an_artifact_is_missing_only_by_a_table_read_after_the_end() -> None:
+    bench = running_bench()
+    bench.sample("files", FileTable({}), period=60)
+    bench.at += 5
+    bench.queue(CellFinished(bench.at, 1, 2, "a", 0))
+    assert bench.view().queue.cells[0].artifact == "unknown"
+    bench.at += 5
+    bench.alive(RUNNER)
+    bench.sample("files", FileTable({}))
+    assert bench.view().queue.cells[0].artifact == "missing"
+    assert "artifact_missing" in bench.kinds()

@@ -1,0 +1,71 @@
+"""The simulated fleet seen through `gpu-tui check --json`: all eight stories, each with its finding."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+from gpu_tui.demo.fleet import Demo, simulated_fleet
+
+SPEED = 5.0  # the 90 seconds of the story in 18
+LIMIT = 100.0
+
+# What each star of the cast must have shown, by (instance, finding kind).
+FINDINGS = {
+    ("lyra", "nan"),
+    ("altair", "gpu_oom"),
+    ("deneb", "host_oom"),
+    ("rigel", "inode_full"),
+    ("mira", "clock"),
+    ("sirius", "unreachable"),
+}
+
+
+async def look(demo: Demo, state: Path) -> dict[str, dict[str, object]]:
+    """One tick of `check --json`, as cron would run it; the instances by name."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "gpu_tui", "check", "--json", "--fleet", str(demo.fleet_path)),
+        env={**os.environ, **demo.environment, "XDG_STATE_HOME": str(state)},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await process.communicate()
+    assert process.returncode in (0, 1), err.decode()
+    return {instance["name"]: instance for instance in json.loads(out)["instances"]}
+
+
+async def test_every_story_is_told_through_check(tmp_path: Path) -> None:
+    found: dict[tuple[str, str], dict[str, object]] = {}
+    links: dict[str, list[str]] = {}
+    last: dict[str, dict[str, object]] = {}
+    async with simulated_fleet(speed=SPEED, directory=tmp_path / "demo") as demo:
+        async with asyncio.timeout(LIMIT):
+            while not FINDINGS <= found.keys() or links["sirius"][-1] != "live":
+                last = await look(demo, tmp_path)
+                for name, instance in last.items():
+                    links.setdefault(name, []).append(str(instance["link"]))
+                    for finding in instance["findings"]:  # type: ignore[attr-defined]
+                        found[(name, finding["kind"])] = finding
+
+    assert len(last) >= 6
+    assert len({instance["platform"] for instance in last.values()}) >= 4
+    assert all(finding["remedy"] and finding["evidence"] for finding in found.values())
+
+    vega, polaris, mira = last["vega"], last["polaris"], last["mira"]
+    assert vega["verdict"] == "running"
+    assert not [kind for name, kind in found if name == "vega" and kind != "clock"]
+    assert any(cell["epochs"] for cell in vega["queue"]["cells"])  # type: ignore[index]
+    assert polaris["verdict"] == "finished"
+    assert {cell["state"] for cell in polaris["queue"]["cells"]} == {"finished"}  # type: ignore[index]
+    assert {cell["artifact"] for cell in polaris["queue"]["cells"]} == {"present"}  # type: ignore[index]
+    assert (mira["verdict"], mira["provider"]["state"]) == ("off", "stopped")  # type: ignore[index]
+    assert "live" in links["sirius"]
+    assert found[("deneb", "host_oom")]["cell"] is not None
+    assert "oom_kill" in str(found[("deneb", "host_oom")]["evidence"])
+    assert "out of memory" in str(found[("altair", "gpu_oom")]["evidence"])
+    assert "autodl-release-15d" in str(found[("mira", "clock")]["source"])
