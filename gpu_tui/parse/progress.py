@@ -87,6 +87,7 @@ _OF_BATCHES = re.compile(
 _LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
     r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=[\w']+[ \-']|\w+:)|(?P<colon>[0-9]{1,9}):\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg))"
 )
+_TABLE_ROW = re.compile(rf"^\|\s+(?P<name>[a-z][\w/ ]{{1,40}})\|\s+(?P<value>{VALUE})\s*\|\s*$")
 _DARKNET = re.compile(
     rf"(?P<loss>{VALUE}), (?P<average>{VALUE}) avg(?: loss)?, (?P<lr>{VALUE}) rate"
 )
@@ -137,12 +138,18 @@ _PLAIN_TIMES = frozenset(
 
 @dataclass(slots=True)
 class _Draft:
-    """What was found so far. The first finding of a field stays."""
+    """The line and what was found in it so far. The first finding of a field stays."""
 
+    text: str
+    low: str
     ints: dict[str, int] = field(default_factory=dict)
     floats: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     report: bool = False  # something that only a report shows
+
+    def find(self, pattern: re.Pattern[str], *signs: str) -> re.Match[str] | None:
+        """Search, where one of `signs` (lower case) says that it can be worth the time."""
+        return pattern.search(self.text) if any(sign in self.low for sign in signs) else None
 
     def count(self, name: str, text: str | None) -> None:
         if text and text[0].isdigit() and name not in self.ints:
@@ -162,12 +169,13 @@ class _Draft:
 def parse_progress(line: str) -> Progress | None:
     """What `line` (one segment, already safe text) reports, or None."""
     text = line[-LONGEST:]
-    if not any(sign in text for sign in _SIGNS) or _SETTINGS.search(text):
+    low = text.lower()
+    if not any(sign in low for sign in _SIGNS) or _SETTINGS.search(text):
         return None
-    draft = _Draft()
+    draft = _Draft(text, low)
     _read_bars(text, draft)
     _read_counters(text, draft)
-    _read_times(text, draft)
+    _read_times(draft)
     _read_names(text, draft)
     if not draft.report:
         return None
@@ -189,7 +197,14 @@ def parse_progress(line: str) -> Progress | None:
     )
 
 
-_SIGNS = (":", "=", "/", "%", "poch", "step", "iter", "loss", "Loss", "acc")
+_SPACED_SIGNS = ("loss", "lr ", "learning", "acc", "ppl", "perplexity", "norm", "psnr", "ssim", "miou", "bleu", "f1 ", "auc", "prec@")  # fmt: skip
+# One of these stands in every report; most lines hold none of them and are done here.
+_SIGNS = (
+    "%|", "━", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
+    "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
+    "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
+    "wer", "dice", "elbo", "nll", "return", "score", "|  ",
+)  # fmt: skip
 
 
 def _read_bars(text: str, draft: _Draft) -> None:
@@ -258,8 +273,8 @@ def _read_keras(text: str, draft: _Draft) -> None:
 
 
 def _read_counters(text: str, draft: _Draft) -> None:
-    for pattern in (_TWO_PAIRS, _YOLO):
-        if match := pattern.search(text):
+    for pattern, sign in ((_TWO_PAIRS, "/"), (_YOLO, "g ")):
+        if match := draft.find(pattern, sign):
             draft.report = True
             draft.epoch(match["epoch"])
             draft.count("epochs", match["epochs"])
@@ -271,22 +286,26 @@ def _read_counters(text: str, draft: _Draft) -> None:
         draft.count("steps", after["steps"])
         if after["percent"]:
             draft.value("percent", float(after["percent"]))
-    for pattern in (_STEP, _OF_BATCHES, _BRACKET, _LEADING):
-        if "step" in draft.ints:
-            return
-        for match in pattern.finditer(text):
-            found = match.groupdict()
-            if pattern is _STEP and not _is_step(text, match):
-                continue
-            draft.report = True
-            draft.count("step", found["step"] or found.get("colon"))
-            draft.count("steps", found.get("steps"))
-            break
+    if "step" in draft.ints:
+        return
+    found = (
+        _step_words(draft)
+        or draft.find(_OF_BATCHES, "batches", "steps", "iterations", "iters")
+        or _BRACKET.match(text)
+        or _LEADING.match(text)
+    )
+    if found is not None:
+        groups = found.groupdict()
+        draft.report = True
+        draft.count("step", groups["step"] or groups.get("colon"))
+        draft.count("steps", groups.get("steps"))
 
 
 def _read_epoch(text: str, draft: _Draft) -> int | None:
     """Read the epoch; returns where it ends."""
-    match = _TRAIN_COUNT.match(text) or _epoch_words(text)
+    match = draft.find(_TRAIN_COUNT, "train: ") or (
+        _epoch_words(text) if "ep" in draft.low else None
+    )
     if match is None:
         return None
     draft.report = True
@@ -305,6 +324,14 @@ def _epoch_words(text: str) -> re.Match[str] | None:
     return None
 
 
+def _step_words(draft: _Draft) -> re.Match[str] | None:
+    """The first `step N` that is a counter."""
+    if not any(sign in draft.low for sign in ("step", "it", "batch", "update")):
+        return None
+    found = _STEP.finditer(draft.text)
+    return next((match for match in found if _is_step(draft.text, match)), None)
+
+
 def _is_step(text: str, match: re.Match[str]) -> bool:
     if _NOT_A_STEP.search(text[max(0, match.start() - 14) : match.start()]):
         return False
@@ -321,12 +348,13 @@ def _is_step(text: str, match: re.Match[str]) -> bool:
     return True
 
 
-def _read_times(text: str, draft: _Draft) -> None:
-    if "eta" not in draft.floats and (match := _ETA.search(text)):
+def _read_times(draft: _Draft) -> None:
+    eta = "eta" not in draft.floats
+    if eta and (match := draft.find(_ETA, "eta", "left", "remaining")):
         draft.value("eta", words.seconds(match["eta"] or match["left"]))
-    if "elapsed" not in draft.floats and (match := _ELAPSED.search(text)):
+    if "elapsed" not in draft.floats and (match := draft.find(_ELAPSED, "elapsed", "total time")):
         draft.value("elapsed", words.seconds(match["elapsed"]))
-    if "rate" not in draft.floats and "/" in text and (match := _RATE.search(text)):
+    if "rate" not in draft.floats and (match := draft.find(_RATE, "/s", "s/", "ms/", "sec/")):
         value = float(match["rate"])
         if match["per"]:
             draft.value("rate", value)
@@ -346,13 +374,18 @@ def _read_names(text: str, draft: _Draft) -> None:
             )
     pairs += [
         (match["name"], words.number(match["value"]), match["value"], match.start())
-        for match in _SPACED.finditer(text)
+        for match in (
+            _SPACED.finditer(text) if any(sign in draft.low for sign in _SPACED_SIGNS) else ()
+        )
     ]
-    if dark := _DARKNET.search(text):
+    if row := _TABLE_ROW.match(text):
+        pairs.append((row["name"].strip(), words.number(row["value"]), row["value"], 0))
+        draft.report = True
+    if dark := draft.find(_DARKNET, " avg"):
         pairs += [
             (name, words.number(dark[name]), dark[name], dark.start()) for name in ("loss", "lr")
         ]
-    if better := _IMPROVED.search(text):
+    if better := draft.find(_IMPROVED, "improved from"):
         pairs += [("val_loss", words.number(better["value"]), better["value"], better.start())]
     best: dict[str, int] = {}
     for name, value, printed, at in pairs:

@@ -24,7 +24,7 @@ LABELS = (
     "exception", "warning", "progress", "benign",
 )  # fmt: skip
 _RANK = {label: rank for rank, label in enumerate(LABELS)}
-LONGEST = 16_384  # characters judged: the head and the tail of a longer line
+LONGEST = 16_384  # characters judged; of a longer line the head and the tail
 BENIGN = Mark("benign", Severity.NONE, False)
 PROGRESS = Mark("progress", Severity.NONE, False)
 
@@ -56,8 +56,8 @@ def first(marks: Iterable[Mark]) -> Mark:
     so that neither the cause nor an alarm is lost.
     """
     seen = list(marks)
-    if not seen:
-        return BENIGN
+    if len(seen) < 2:
+        return seen[0] if seen else BENIGN
     label = min((mark.label for mark in seen), key=_RANK.__getitem__)
     severity = min((mark.severity for mark in seen), key=lambda severity: severity.rank)
     return _mark(label, severity)
@@ -75,15 +75,32 @@ def cause(line: str) -> Mark | None:
     if "%" in text and (volume := judge_volume(text)) is not None:
         return volume
     text, low = _without_dead_words(text)
-    for table in (CAUSES, ENDS):
-        for rule in table:
-            if _needed(rule, low) and rule.fits(text):
-                return _mark(rule.label, rule.severity)
+    for order in _candidates(low):
+        rule = _RULES[order]
+        if rule.fits(text):
+            return _mark(rule.label, rule.severity)
     return None
 
 
-def _needed(rule: Rule, low: str) -> bool:
-    return any(need in low for need in rule.needs)
+def _candidates(low: str) -> list[int]:
+    """Places in the table of the rules with a need in the line, in order."""
+    grams = {low[at : at + 3] for at in range(len(low) - 2)}
+    return sorted(
+        {order for gram in grams & _BY_GRAM.keys() for need, order in _BY_GRAM[gram] if need in low}
+    )
+
+
+def _by_gram() -> dict[str, list[tuple[str, int]]]:
+    """Every need under its first three characters: most lines touch only a few rules."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for order, rule in enumerate(_RULES):
+        for need in rule.needs:
+            found.setdefault(need[:3], []).append((need, order))
+    return found
+
+
+_RULES: tuple[Rule, ...] = (*CAUSES, *ENDS)
+_BY_GRAM = _by_gram()
 
 
 def _mark(label: str, severity: Severity) -> Mark:
@@ -93,9 +110,9 @@ def _mark(label: str, severity: Severity) -> Mark:
 def _without_dead_words(text: str) -> tuple[str, str]:
     if "://" in text:
         text = _ADDRESS.sub("URL", text)
-    low = text.lower()
+    low = text.lower().replace("info", " ")  # or every INFO line would be asked for `inf`
     for word in _TROUBLE:
         if word in low:
             text = _ZERO.sub(" ", text)
-            return text, text.lower()
+            return text, text.lower().replace("info", " ")
     return text, low

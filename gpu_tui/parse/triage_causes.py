@@ -65,10 +65,9 @@ CAUSES: tuple[Rule, ...] = (
         "gpu_oom",
         WARN,
         "memory|oom",
-        r"(?:out[ _]of[ _]memory|\bOOM\b|ran out of memory).{0,200}?(?:"
-        + SURVIVED
-        + r")|caller indicates that this is not a failure",
+        r"out[ _]of[ _]memory|\bOOM\b|ran out of memory",
         r"ray\.exceptions|killed process",
+        also=SURVIVED,
     ),
     rule(
         "gpu_oom",
@@ -243,7 +242,7 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "signal|sig|exitcode|exit code|exit=|return code|subprocess|exit status|^c|ctrl|exited with",
+        "signal|sig|exitcode|exit code|exit=|return code|subprocess|exit status|^c |ctrl|exited with",
         r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|USR1|USR2))|received \d+ death signal|death signal|SignalException|got signal:? ?\w+|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
         r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w+\)|exit ?code\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
         r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|^signal \d|\brequeue on\b|press ctrl|ctrl\+c to|use ctrl",
@@ -271,7 +270,7 @@ CAUSES: tuple[Rule, ...] = (
         "nan",
         WARN,
         "nan",
-        r"[\w)\]%@]+[\"']?\s{0,2}[:=]\s{0,6}[\[(\"']{0,2}"
+        r"[\w)\]%@][\"']?\s{0,2}[:=]\s{0,6}[\[(\"']{0,2}"
         + NAN
         + r"|\b(?:acc\w*|auc|f1|map|ap|iou|miou|reward|mean|std|score|psnr|ssim|recall|precision|kl|entropy|rew_mean|len_mean)\b\s{0,4}\|?\s{0,8}"
         + NAN

@@ -29,15 +29,9 @@ ENDS: tuple[Rule, ...] = (
         "network",
         WARN,
         _NETWORK_NEEDS,
-        rf"(?:{_NETWORK})(?:.{{0,400}}?(?:{_SERVICE}))",
-        r"^(?:\w+\.)*\w+(?:Error|Exception|Timeout): (?!.{0,300}(?:retrying|retry in))",
-    ),
-    rule(
-        "network",
-        WARN,
-        _NETWORK_NEEDS,
-        rf"(?:{_SERVICE}).{{0,400}}?(?:{_NETWORK})",
-        r"^(?:\w+\.)*\w+(?:Error|Exception|Timeout): ",
+        _NETWORK,
+        r"^(?:\w{1,60}\.){0,6}\w{0,60}(?:Error|Exception|Timeout): (?!.{0,300}(?:retrying|retry in))",
+        also=_SERVICE,
     ),
     rule(
         "network",
@@ -70,12 +64,9 @@ ENDS: tuple[Rule, ...] = (
         "warning",
         WARN,
         "error|exception|fail",
-        r"(?:\w*(?:Error|Exception)|\bfail(?:ed|ure)?\b).{0,240}?(?:"
-        + SURVIVED
-        + r")|(?:"
-        + SURVIVED
-        + r").{0,240}?(?:\w*(?:Error|Exception)\b|\bfail(?:ed|ure)?\b)",
-        r"^(?:\w+\.)*[A-Z]\w*(?:Error|Exception): |core dumped|exit",
+        r"(?:Error|Exception)\b|\bfail(?:ed|ure|s)?\b",
+        r"^(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): |core dumped|exit",
+        also=SURVIVED,
     ),
     # --- 17 exception ---
     rule(
@@ -124,7 +115,7 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "warn|deprecat|fallback|falling back|skip|⚠|ignor|retry|not supported|unsupported|[w|could not|unable to|failed|cannot|error|missing|not found|not initialized|exception|will be removed|no longer",
+        "warn|deprecat|fallback|falling back|skip|ignor|retry|not supported|unsupported|[w1|[w0|[w |could not|unable to|failed|cannot|error|missing|not found|not initialized|exception|will be removed|no longer",
         r"\bwarn(?:ing|ings)?\b|\[WARN|\w+Warning\b|deprecat|\bfall(?:ing|s)? ?back|\bskipping\b|\bskipped\b(?!\s*[:=]|_)|⚠|\bignoring\b|\bretrying\b|(?:not|un)[- ]?supported|^\[W\d*\b|^\[?W\d{4}\b|\] W\d{4}\b|: W \w|could(?:n.t| not)\b|\bunable to\b|\bfailed to\b|\[ERROR\]|\bERROR\b|: E \w|^E\d{4} |\bcannot\b|not (?:used|initialized) (?:when|from)|newly initialized|\b(?:file|module|package) not found|will be removed in|no longer supported",
         r"warning[s]?\s*[:=]\s*(?:0|none|false)\b|no warnings|warnings? ?= ?|skip_?\w*\s*[:=]|^\s*\"",
     ),
@@ -135,5 +126,4 @@ ENDS: tuple[Rule, ...] = (
         "improve|average precision|average recall|epoch|validat|shards|evaluat|early stopping|patience|timesteps|step",
         r"did not improve|improved from|Average (?:Precision|Recall) +\(A|EarlyStopping counter|epoch \d+ (?:started|finished|done|complete|took)|end of epoch|validation (?:started|finished|done)|\bsaving (?:model|checkpoint|state)\b.{0,60}\b(?:step|epoch|iter)",
     ),
-    rule("progress", NONE, "|", r"^\|\s+[\w/ ]{1,40}\|\s+[-\d.e+]{1,16}\s*\|\s*$"),
 )

@@ -12,9 +12,10 @@ FATAL, SERIOUS, WARN, NONE = Severity
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One row: a label and its severity where `pattern` is found and `unless` is not.
+    """One row: a label and its severity where `pattern` and `also` are found and `unless` is not.
 
-    `needs` are lower-case substrings; a line with none of them is not looked at.
+    `needs` are lower-case substrings; a line with none of them is not looked at. `also` keeps two
+    conditions apart that may stand far from each other: a gap inside one pattern would cost time.
     """
 
     label: str
@@ -22,29 +23,39 @@ class Rule:
     needs: tuple[str, ...]
     pattern: re.Pattern[str]
     unless: re.Pattern[str] | None = None
+    also: re.Pattern[str] | None = None
 
     def fits(self, text: str) -> bool:
         """True where the words are there and nothing says that they mean nothing."""
-        if not self.pattern.search(text):
+        if not self.pattern.search(text) or (self.also and not self.also.search(text)):
             return False
         return self.unless is None or not self.unless.search(text)
 
 
 def rule(
-    label: str, severity: Severity, needs: str, pattern: str, unless: str | None = None
+    label: str,
+    severity: Severity,
+    needs: str,
+    pattern: str,
+    unless: str | None = None,
+    *,
+    also: str | None = None,
 ) -> Rule:
-    """A row for a table. `needs` are separated by `|`; patterns ignore case."""
+    """A row for a table. `needs` are separated by `|`, of three characters at least; patterns ignore case."""
     return Rule(
         label,
         severity,
         tuple(needs.split("|")),
         re.compile(pattern, re.IGNORECASE),
         re.compile(unless, re.IGNORECASE) if unless else None,
+        re.compile(also, re.IGNORECASE) if also else None,
     )
 
 
+# --- words that several rules share ---
+
 SURVIVED = (
-    r"\bretry|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\brecover|trying (?:batch|again|with|to res)"
+    r"caller indicates that this is not a failure|\bretry|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\brecover|trying (?:batch|again|with|to res)"
     r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back|\bignor(?:ing|ed)\b|\bwill try\b|continuing"
     r"|\battempt \d|try(?:ing)? again|\breconnect|using cached"
 )

@@ -52,7 +52,7 @@ _HELP = (
 _DUMPS = (
     re.compile(r"^.{0,80}\b(?:Namespace|[A-Z]\w*(?:Config|Args|Arguments))\("),
     re.compile(r"^\s*\|[-=+|]+\|?\s*$|^\s*[-=+*_#~]{3,}\s*$"),
-    re.compile(r"Volatile Uncorr\. ECC|Uncorr\. ECC \||^\|\s+(?:N/A|\d+%)\s+\d+C\s"),
+    re.compile(r"^.{0,100}Volatile Uncorr\. ECC|Uncorr\. ECC \||^\|\s+(?:N/A|\d+%)\s+\d+C\s"),
     re.compile(
         r"^\s*(?:Uncorrectable|Correctable|Double Bit|Single Bit|(?:SRAM|DRAM)[\w ]*|Volatile|Aggregate|ECC Errors)\s*(?::\s*(?:0|N/A)\s*)?$"
     ),
@@ -62,8 +62,9 @@ _BOILERPLATE = re.compile(
     r"^(?:(?:[\w.]+Error: )?CUDA kernel errors might be asynchronously|For debugging consider passing CUDA_LAUNCH_BLOCKING|Compile with `?TORCH_USE_CUDA_DSA"
     r"|If reserved memory is >> allocated|See documentation for Memory Management|To enable the following instructions"
     r"|HYDRA_FULL_ERROR=|Set the environment variable HYDRA_FULL_ERROR)|^\s*(?:time|host|rank|error_file)\s+: |^\s*traceback : To enable traceback"
-    r"|^(?:Root Cause|Other Failures)|<NO_OTHER_FAILURES>"
+    r"|^(?:Root Cause|Other Failures)|^\s*<NO_OTHER_FAILURES>"
 )
+_QUIET = (*_SOURCE, *_HELP, *_DUMPS, _BOILERPLATE)
 _WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
 
 
@@ -74,10 +75,10 @@ def shape_of(text: str) -> str | None:
     """
     if _WARNED.match(text):
         return "warning"
-    if any(pattern.search(text) for pattern in _FRAMES):
-        return "traceback"
-    if _BOILERPLATE.search(text) or any(
-        pattern.search(text) for group in (_SOURCE, _HELP, _DUMPS) for pattern in group
-    ):
-        return "benign"
+    for pattern in _FRAMES:
+        if pattern.match(text):
+            return "traceback"
+    for pattern in _QUIET:
+        if pattern.match(text):
+            return "benign"
     return None
