@@ -1,15 +1,18 @@
 """How to reach one host: ~/.ssh/config read as ssh reads it, then the fleet file's own words.
 
 asyncssh reads the file; what it does otherwise than OpenSSH (missing identity files, `none`, a
-ProxyCommand with shell words, `$VAR` in IdentityAgent) is evened out here.
+ProxyCommand with shell words, `$VAR` in IdentityAgent) is evened out here. Everything here blocks on
+files: call it off the loop.
 """
 
 from __future__ import annotations
 
 import getpass
 import os
+import re
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import asyncssh
@@ -17,38 +20,75 @@ from asyncssh.config import SSHClientConfig, SSHConfig
 
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
+from gpu_tui.transport.known_hosts import SSH_PORT, KnownHosts, Trust
 
-DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa", "id_ed25519_sk", "id_ecdsa_sk")
-GLOBAL_KNOWN_HOSTS = "/etc/ssh/ssh_known_hosts"
+DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")
+USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
+MAX_HOPS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Everything ssh must know of one host. `jump` is a ProxyJump value, `named` how a person calls it."""
+    """Everything ssh must know of one host.
+
+    `named` is how a person calls it, `jump` a ProxyJump value, `command` what reaches it by hand.
+    Two routes are equal where the same connection serves both.
+    """
 
     named: str
     host: str
     port: int
     user: str
-    config: tuple[str, ...]
+    config: tuple[str, ...] = ()
     identities: tuple[str, ...] = ()
+    certificates: tuple[str, ...] = ()
+    identities_only: bool = False
+    agent: str | None = None
     known_hosts: tuple[str, ...] = ()
-    host_key_alias: str | None = None
+    alias: str | None = None
     jump: str | None = None
     proxy_command: str | None = None
-    agent: str | None = None
-    encrypted: tuple[str, ...] = ()
-    trusted: asyncssh.SSHKnownHosts = field(default_factory=asyncssh.SSHKnownHosts, compare=False)
+    own_ciphers: bool = False  # the config names them: they are the user's business
+    own_host_key_algs: bool = False
+    compression: bool = False
+    command: str = field(default="ssh", compare=False)
+    trust: Trust = field(default=Trust(""), compare=False)
 
     @property
-    def known_hosts_name(self) -> str:
-        """The name under which known_hosts keeps this host's key."""
-        host = self.host_key_alias or self.host
-        return host if self.port == 22 or self.host_key_alias else f"[{host}]:{self.port}"
+    def where(self) -> str:
+        """For sentences."""
+        return f"{self.host}:{self.port}"
 
 
-def resolve(access: SshAccess) -> Route:
-    """Read config, keys and known_hosts. Blocks on files: call it off the loop. Raises LinkError."""
+def routes_to(access: SshAccess) -> tuple[Route, ...]:
+    """Every host on the way, the box itself last. Raises LinkError."""
+    return _routes(access, ())
+
+
+def _routes(access: SshAccess, behind: tuple[SshAccess, ...]) -> tuple[Route, ...]:
+    """`behind` are the hosts whose way leads through this one, nearest first."""
+    route = resolve(access, hop=bool(behind))
+    if route.jump is None:
+        return (route,)
+    seen = (access, *behind)
+    hops: tuple[Route, ...] = ()
+    for name in route.jump.split(","):
+        hop = hop_access(name.strip(), access)
+        if len(seen) > MAX_HOPS or any((hop.host, hop.port) == (s.host, s.port) for s in seen):
+            raise LinkError(
+                f"the jump hosts of {behind[-1].host if behind else access.host} lead in a circle "
+                f"at {hop.host}",
+                next="correct ProxyJump in the ssh config",
+                hop=hop.host,
+            )
+        # Only the first hop is reached by its own ProxyJump; the next ones through the one before.
+        hops += (resolve(replace(hop, jump="none"), hop=True),) if hops else _routes(hop, seen)
+    return (*hops, route)
+
+
+def resolve(access: SshAccess, *, hop: bool = False) -> Route:
+    """One host by itself. For a hop the fleet file's key and known_hosts only add to the config's."""
     user = access.user or ()
     port = access.port or ()
     paths = _config_paths(access)
@@ -56,27 +96,56 @@ def resolve(access: SshAccess) -> Route:
         config = SSHClientConfig.load(
             None, paths, False, False, False, getpass.getuser(), user, access.host, port
         )
-    except (asyncssh.ConfigParseError, OSError, UnicodeDecodeError) as error:
+    except (asyncssh.ConfigParseError, OSError, ValueError) as error:
         raise LinkError(
-            f"the ssh config cannot be read: {error}", next=f"fix {', '.join(paths)}"
+            f"the ssh config cannot be read: {error}", next=f"correct {', '.join(paths)}"
         ) from None
-    identities = _identities(access, _strings(config.get("IdentityFile", [])))
-    known_hosts = _known_hosts(access, config)
+    host = _string(config.get("Hostname")) or access.host
+    number = int(str(config.get("Port", SSH_PORT)))
+    alias = _string(config.get("HostKeyAlias"))
+    login = _string(config.get("User")) or getpass.getuser()
+    tokens = {"h": host, "n": access.host, "p": str(number), "r": login, "u": getpass.getuser()}
+    tokens["k"] = alias or host
+    known_hosts = _known_hosts(access, config, tokens, hop=hop)
     jump = access.jump or _string(config.get("ProxyJump"))
     return Route(
         named=access.host,
-        host=_string(config.get("Hostname")) or access.host,
-        port=int(str(config.get("Port", 22))),
-        user=_string(config.get("User")) or getpass.getuser(),
+        host=host,
+        port=number,
+        user=login,
         config=tuple(paths),
-        identities=identities,
-        known_hosts=known_hosts,
-        host_key_alias=_string(config.get("HostKeyAlias")),
-        jump=None if jump in (None, "", "none") else jump,
-        proxy_command=_proxy_command(config),
+        identities=_identities(access, config, hop=hop),
+        certificates=tuple(_existing(_strings(config.get("CertificateFile")))),
+        identities_only=bool(config.get("IdentitiesOnly")),
         agent=_agent(config),
-        encrypted=tuple(path for path in identities if _is_encrypted(path)),
-        trusted=_load_known_hosts(known_hosts),
+        known_hosts=known_hosts,
+        alias=alias,
+        jump=None if jump is None or jump.lower() in ("", "none") else jump,
+        proxy_command=_proxy_command(config),
+        own_ciphers=config.get("Ciphers") is not None,
+        own_host_key_algs=config.get("HostKeyAlgorithms") is not None,
+        compression=bool(config.get("Compression")),
+        command=_command(access),
+        trust=KnownHosts.read(known_hosts).trust(host, number, alias),
+    )
+
+
+def hop_access(name: str, behind: SshAccess) -> SshAccess:
+    """One hop of a ProxyJump value, `[user@]host[:port]`, on the way to `behind`."""
+    user, _, host = name.removeprefix("ssh://").rstrip("/").rpartition("@")
+    port: str = ""
+    if host.startswith("["):
+        host, _, port = host[1:].partition("]")
+    elif host.count(":") == 1:
+        host, _, port = host.partition(":")
+    digits = port.lstrip(":")
+    return SshAccess(
+        host,
+        user or None,
+        int(digits) if digits.isdigit() else None,
+        known_hosts=behind.known_hosts,
+        identity=behind.identity,
+        config=behind.config,
     )
 
 
@@ -89,62 +158,60 @@ def _config_paths(access: SshAccess) -> list[str]:
             )
         return [str(path)]
     default = Path("~/.ssh/config").expanduser()
-    return [str(default)] if default.is_file() else []
+    return [str(default)] if os.access(default, os.R_OK) else []
 
 
-def _identities(access: SshAccess, configured: Sequence[str]) -> tuple[str, ...]:
-    """Private keys that exist, in ssh's order. A key that was named and is not there is an error."""
+def _identities(access: SshAccess, config: SSHConfig, *, hop: bool) -> tuple[str, ...]:
+    """Key files that exist, in ssh's order. A key that the fleet file names must exist."""
+    own: list[str] = []
     if access.identity:
         path = Path(access.identity).expanduser()
         if not path.is_file():
             raise AuthRejected(
                 f"the key {path} does not exist", next="correct ssh.identity in the fleet file"
             )
-        return (str(path),)
-    names = configured or [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
-    found = (Path(os.path.expandvars(name)).expanduser() for name in names)
-    return tuple(str(path) for path in found if path.is_file())
+        own = [str(path)]
+        if not hop:
+            return tuple(own)
+    configured = config.get("IdentityFile")
+    names = _strings(configured)
+    if configured is None:  # `IdentityFile none` is an empty list: no file at all
+        names = [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
+    return tuple(dict.fromkeys([*_existing(names), *own]))
 
 
-def _is_encrypted(path: str) -> bool:
-    try:
-        asyncssh.read_private_key(path)
-    except (asyncssh.KeyEncryptionError, asyncssh.KeyImportError):
-        return True
-    except (OSError, ValueError):
-        return False
-    return False
+def _existing(names: Sequence[str]) -> list[str]:
+    found = (Path(name).expanduser() for name in names)
+    return [str(path) for path in found if path.is_file()]
 
 
-def _known_hosts(access: SshAccess, config: SSHConfig) -> tuple[str, ...]:
-    if access.known_hosts:
-        return (str(Path(access.known_hosts).expanduser()),)
-    configured = config.get("UserKnownHostsFile", None)
-    if configured == [] or _strings(configured) == ["none"]:
+def _known_hosts(
+    access: SshAccess, config: SSHConfig, tokens: dict[str, str], *, hop: bool
+) -> tuple[str, ...]:
+    own = [str(Path(access.known_hosts).expanduser())] if access.known_hosts else []
+    if own and not hop:
+        return tuple(own)
+    users = config.get("UserKnownHostsFile")
+    if not own and (users == [] or [name.lower() for name in _strings(users)] == ["none"]):
         raise HostKeyRejected(
-            "the ssh config says `UserKnownHostsFile none`: no host key could be checked",
+            f"the ssh config says `UserKnownHostsFile none` for {access.host}: "
+            "no host key could be checked",
             next="name a known_hosts file there, or in ssh.known_hosts of the fleet file",
         )
-    users = _strings(configured) or ["~/.ssh/known_hosts", "~/.ssh/known_hosts2"]
-    everyone = _strings(config.get("GlobalKnownHostsFile", None)) or [GLOBAL_KNOWN_HOSTS]
-    return tuple(str(Path(name).expanduser()) for name in (*users, *everyone))
+    everyone = config.get("GlobalKnownHostsFile")
+    names = [
+        *(USER_KNOWN_HOSTS if users is None else _strings(users)),
+        *(GLOBAL_KNOWN_HOSTS if everyone is None else _strings(everyone)),
+    ]
+    return (*own, *(_expand(name, tokens) for name in names))
 
 
-def _load_known_hosts(paths: Sequence[str]) -> asyncssh.SSHKnownHosts:
-    """All good lines of all files; a line that is no entry is passed over, as ssh does."""
-    good: list[str] = []
-    for path in paths:
-        try:
-            text = Path(path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        for line in text.splitlines():
-            try:
-                asyncssh.import_known_hosts(line)
-            except ValueError:
-                continue
-            good.append(line)
-    return asyncssh.import_known_hosts("\n".join(good))
+def _expand(name: str, tokens: dict[str, str]) -> str:
+    """`~`, `${VAR}` and the % tokens of ssh_config; asyncssh leaves them as they are here."""
+    table = {**tokens, "%": "%", "d": str(Path.home()), "i": str(os.getuid())}
+    text = re.sub(r"%(.)", lambda match: table.get(match[1], match[0]), name)
+    text = re.sub(r"\$\{(\w+)\}", lambda match: os.environ.get(match[1], match[0]), text)
+    return str(Path(text).expanduser())
 
 
 def _proxy_command(config: SSHConfig) -> str | None:
@@ -156,12 +223,31 @@ def _proxy_command(config: SSHConfig) -> str | None:
 
 def _agent(config: SSHConfig) -> str | None:
     """The agent's socket: IdentityAgent with its variables expanded, else SSH_AUTH_SOCK."""
-    configured = _string(config.get("IdentityAgent"))
-    if configured == "none":
+    missing = object()
+    configured = config.get("IdentityAgent", missing)
+    if configured is None:  # `IdentityAgent none`
         return None
-    if configured in (None, "", "SSH_AUTH_SOCK"):
+    if configured is missing or configured == "SSH_AUTH_SOCK":
         return os.environ.get("SSH_AUTH_SOCK") or None
-    return str(Path(os.path.expandvars(configured)).expanduser())
+    path = os.path.expandvars(str(configured))
+    return None if path.startswith("$") else str(Path(path).expanduser())
+
+
+def _command(access: SshAccess) -> str:
+    """What a person types to get to the same place by hand."""
+    words = ["ssh"]
+    if access.port:
+        words += ["-p", str(access.port)]
+    if access.config:
+        words += ["-F", access.config]
+    if access.identity:
+        words += ["-i", access.identity]
+    if access.known_hosts:
+        words += ["-o", f"UserKnownHostsFile={access.known_hosts}"]
+    if access.jump:
+        words += ["-J", access.jump]
+    words.append(f"{access.user}@{access.host}" if access.user else access.host)
+    return shlex.join(words)
 
 
 def _string(value: object) -> str | None:

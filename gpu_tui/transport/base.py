@@ -135,6 +135,10 @@ class Connection(Protocol):
         """A file-access channel for as long as the block lasts."""
         ...
 
+    async def round_trip(self) -> float:
+        """Seconds that one request takes to the server and back, no process being started."""
+        ...
+
     async def wait_closed(self) -> LinkError | None:
         """Return when the connection is gone, with the reason, or None after our own close."""
         ...

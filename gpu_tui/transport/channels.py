@@ -1,20 +1,41 @@
-"""Channels of one SSH connection: a program's output in bounded chunks, and remote files."""
+"""Channels of one SSH connection: a program's output in bounded chunks, and places to open them in."""
 
 from __future__ import annotations
 
 import asyncio
-import stat
 from collections import deque
-from collections.abc import AsyncIterator
-from typing import cast
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 
 import asyncssh
 
-from gpu_tui.transport.base import RemoteEntry, RemoteFileError
+from gpu_tui.transport.base import ChannelRefused, LinkLost
 
 HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to wait
 WINDOW = 262_144
+STDERR_CAP = 8192
 SHELL = "exec /bin/sh -s"
+
+MAX_SESSIONS = 10  # what sshd allows on one connection unless told otherwise
+FILES, RUN, STREAM = 0, 1, 2  # how many places each kind leaves free for the kinds before it
+PLACE_SECONDS = 5.0
+
+# A program that is run to its end. Its stdin is our lifeline: when the client leaves, however, the
+# whole process group goes with it; a root login could not be ended by a signal over SSH.
+GUARDED = """main() {
+exec 3<&0 </dev/null
+( exec >/dev/null 2>&1; cat <&3; kill -s KILL -- "-$$" || kill -s KILL "$$" ) &
+exec 3<&-
+:
+@PROGRAM@
+}
+main; exit
+"""
+
+
+def guarded(program: str) -> str:
+    """`program` under the lifeline; its own stdin is empty."""
+    return GUARDED.replace("@PROGRAM@", program)
 
 
 class ProgramOutput(asyncssh.SSHClientSession[bytes]):
@@ -26,7 +47,9 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         self._chunks: deque[bytes] = deque()
         self._held = 0
         self._ended = False
+        self._closed = False
         self._paused = False
+        self._draining = False
         self._error: Exception | None = None
         self._woken = asyncio.Event()
         self._channel: asyncssh.SSHClientChannel[bytes] | None = None
@@ -38,15 +61,31 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
     def data_received(self, data: bytes, datatype: int | None) -> None:
         """A chunk came."""
         if datatype is not None:
-            if len(self.stderr) < 8192:
-                self.stderr += data[:8192]
+            self.stderr += data[: max(0, STDERR_CAP - len(self.stderr))]
             return
         self._chunks.append(data)
         self._held += len(data)
-        if self._held >= HIGH_WATER and not self._paused and self._channel:
+        self._pause_if_full()
+        self._woken.set()
+
+    def _pause_if_full(self) -> None:
+        if self._held >= HIGH_WATER and not (self._paused or self._draining) and self._channel:
             self._paused = True
             self._channel.pause_reading()
-        self._woken.set()
+
+    def _resume(self) -> None:
+        """Let the box go on, once all that was held is read.
+
+        asyncssh grants a whole new window with each chunk it delivers, also while it still holds
+        others: were reading paused again before its buffer is empty, that buffer would grow with
+        every turn. So all of it is taken at once; here and there stays at most a window each.
+        """
+        if self._channel is None or self._closed:
+            return
+        self._paused, self._draining = False, True
+        self._channel.resume_reading()
+        self._draining = False
+        self._pause_if_full()
 
     def eof_received(self) -> bool:
         """The program closed its stdout; the channel stays for its exit status."""
@@ -60,93 +99,85 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The channel is gone."""
-        self._ended = True
+        self._ended = self._closed = True
         self._error = exc
         self._woken.set()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Everything in order, until the program closes its output."""
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Everything in order, until the program closes its output. LinkLost with the connection."""
         while True:
             while self._chunks:
                 chunk = self._chunks.popleft()
                 self._held -= len(chunk)
-                if self._paused and self._held < HIGH_WATER // 2 and self._channel:
-                    self._paused = False
-                    self._channel.resume_reading()
                 yield chunk
-            if self._ended:
+            if self._paused and not self._closed:
+                self._resume()
+            elif self._ended:
+                if self._error is not None:
+                    raise LinkLost(f"the connection was lost: {self._error}")
                 return
-            self._woken.clear()
-            await self._woken.wait()
+            else:
+                self._woken.clear()
+                await self._woken.wait()
 
 
-class SftpFiles:
-    """Remote files over SFTP. There is no write in it."""
+class Places:
+    """Counts the sessions that are open on one connection; who finds no place waits for one.
 
-    def __init__(self, client: asyncssh.SFTPClient) -> None:
-        self._client = client
+    A place is free again when the server has closed the session, not when we have left it.
+    """
 
-    async def walk(self, root: str, *, limit: int = 100_000) -> list[RemoteEntry]:
-        """Every entry below `root`, links listed and never followed."""
-        base = remote_path(root)
-        found: list[RemoteEntry] = []
-        left = deque([b""])
-        while left:
-            below = left.popleft()
-            place = base + b"/" + below if below else base
-            try:
-                names = await self._client.readdir(place)
-            except asyncssh.SFTPError as error:
-                where = place.decode("utf-8", "replace")
-                raise RemoteFileError(f"{where} cannot be listed: {error.reason}") from None
-            for name in names:
-                raw = name.filename
-                leaf = raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogateescape")
-                if leaf in (b".", b".."):
-                    continue
-                path = below + b"/" + leaf if below else leaf
-                entry = _entry(path, name.attrs)
-                found.append(entry)
-                if len(found) > limit:
-                    raise RemoteFileError(f"{root} holds more than {limit} entries")
-                if entry.kind == "dir":
-                    left.append(path)
-        return found
+    def __init__(self) -> None:
+        self.total = MAX_SESSIONS
+        self.used = 0
+        self._freed = asyncio.Event()
+        self._closing: set[asyncio.Task[None]] = set()
 
-    async def read(
-        self, path: str, offset: int = 0, *, block: int = 262_144
-    ) -> AsyncIterator[bytes]:
-        """The bytes of one regular file from `offset` on."""
-        where = remote_path(path)
+    async def take(self, kind: int) -> None:
+        """Take a place within PLACE_SECONDS, or raise ChannelRefused."""
         try:
-            attrs = await self._client.lstat(where)
-            if not stat.S_ISREG(attrs.permissions or 0):
-                raise RemoteFileError(f"{path} is not a regular file")
-            async with self._client.open(where, "rb") as file:
-                at = offset
-                while chunk := await file.read(block, at):
-                    data = cast(bytes, chunk)  # the file was opened in binary
-                    at += len(data)
-                    yield data
-        except asyncssh.SFTPError as error:
-            raise RemoteFileError(f"{path} cannot be read: {error.reason}") from None
+            async with asyncio.timeout(PLACE_SECONDS):
+                while self.used >= self.total - self._kept_from(kind):
+                    self._freed.clear()
+                    await self._freed.wait()
+        except TimeoutError:
+            raise ChannelRefused(
+                f"the box allows {self.total} sessions on one connection (MaxSessions), all are in use",
+                next="follow fewer logs, or raise MaxSessions in its sshd_config",
+            ) from None
+        self.used += 1
+
+    def _kept_from(self, kind: int) -> int:
+        if self.total >= 6:
+            return kind
+        return 1 if kind == STREAM and self.total > 1 else 0
+
+    def release(self) -> None:
+        """Give a place back."""
+        self.used -= 1
+        self._freed.set()
+
+    def release_when_closed(self, channel: asyncssh.SSHClientChannel[bytes]) -> None:
+        """Give a place back as soon as the server has closed the channel."""
+        task = asyncio.ensure_future(channel.wait_closed())
+        self._closing.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._closing.discard(task)
+            self.release()
+
+        task.add_done_callback(done)
+
+    def shrink(self) -> bool:
+        """The server allows no more than are open now. False where none is: waiting would be in vain."""
+        self.total = max(1, min(self.total, self.used))
+        return self.used > 0
 
 
-def remote_path(path: str) -> bytes:
-    """A path for SFTP: `~/x` is relative, which is below the login's home."""
-    if path == "~":
-        return b"."
-    bare = path.removeprefix("~/")
-    return bare.encode("utf-8", "surrogateescape")
-
-
-def _entry(path: bytes, attrs: asyncssh.SFTPAttrs) -> RemoteEntry:
-    mode = attrs.permissions or 0
-    kind = "other"
-    if stat.S_ISREG(mode):
-        kind = "file"
-    elif stat.S_ISDIR(mode):
-        kind = "dir"
-    elif stat.S_ISLNK(mode):
-        kind = "link"
-    return RemoteEntry(path, kind, attrs.size or 0, float(attrs.mtime or 0))
+@asynccontextmanager
+async def closing(chunks: AsyncGenerator[bytes, None]) -> AsyncIterator[AsyncIterator[bytes]]:
+    """Hand out an iterator and close it at the end of the block, whoever still holds it."""
+    try:
+        yield chunks
+    finally:
+        await chunks.aclose()

@@ -7,64 +7,69 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import asyncssh
 
-from gpu_tui.core.fleet import SshAccess
+from gpu_tui.transport.access import Route
+from gpu_tui.transport.base import LinkError
 
-OpenHop = Callable[
-    [SshAccess, asyncssh.SSHClientConnection | None], Awaitable[asyncssh.SSHClientConnection]
+Dial = Callable[
+    [Route, asyncssh.SSHClientConnection | None], Awaitable[asyncssh.SSHClientConnection]
 ]
+Chain = tuple[Route, ...]
+WARM_SECONDS = 5.0
 
 
 class Hops:
     """Opens each prefix of each chain once and hands out the shared connection."""
 
-    def __init__(self, open_hop: OpenHop) -> None:
-        self._open_hop = open_hop
-        self._open: dict[tuple[str, tuple[str, ...]], asyncssh.SSHClientConnection] = {}
-        self._locks: dict[tuple[str, tuple[str, ...]], asyncio.Lock] = {}
+    def __init__(self, dial: Dial) -> None:
+        self._dial = dial
+        self._open: dict[Chain, asyncssh.SSHClientConnection] = {}
+        self._opening: dict[Chain, asyncio.Task[asyncssh.SSHClientConnection]] = {}
 
-    async def through(self, jump: str, config: tuple[str, ...]) -> asyncssh.SSHClientConnection:
-        """A connection to the last hop of `jump` (`[user@]host[:port],…`). Raises LinkError."""
-        hops = [hop.strip() for hop in jump.split(",") if hop.strip()]
-        connection: asyncssh.SSHClientConnection | None = None
-        for end in range(1, len(hops) + 1):
-            connection = await self._hop(tuple(hops[:end]), config, connection)
-        if connection is None:
-            raise ValueError("an empty jump chain")
+    async def reach(self, chain: Chain) -> asyncssh.SSHClientConnection:
+        """A connection to the last host of `chain`. Raises LinkError with `hop` set.
+
+        All who wait share one attempt: it goes on if one of them gives up.
+        """
+        kept = self._open.get(chain)
+        if kept is not None and not kept.is_closed():
+            return kept
+        task = self._opening.get(chain)
+        if task is None:
+            task = asyncio.create_task(self._connect(chain))
+            self._opening[chain] = task
+            task.add_done_callback(lambda done: self._opened(chain, done))
+        return await asyncio.shield(task)
+
+    async def _connect(self, chain: Chain) -> asyncssh.SSHClientConnection:
+        tunnel = await self.reach(chain[:-1]) if len(chain) > 1 else None
+        try:
+            connection = await self._dial(chain[-1], tunnel)
+        except LinkError as error:
+            error.hop = error.hop or chain[-1].named
+            raise
+        # sshd turns Nagle off with the first session only: without one, each packet of a box behind
+        # it waits for an acknowledgement. A jump host that gives no session works all the same.
+        with suppress(asyncssh.Error, OSError, TimeoutError):
+            async with asyncio.timeout(WARM_SECONDS):
+                await connection.run("true", encoding=None, request_pty=False)
         return connection
 
-    async def _hop(
-        self,
-        chain: tuple[str, ...],
-        config: tuple[str, ...],
-        tunnel: asyncssh.SSHClientConnection | None,
-    ) -> asyncssh.SSHClientConnection:
-        key = (",".join(chain), config)
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            kept = self._open.get(key)
-            if kept is not None and not kept.is_closed():
-                return kept
-            access = hop_access(chain[-1], config)
-            self._open[key] = await self._open_hop(access, tunnel)
-            return self._open[key]
+    def _opened(self, chain: Chain, task: asyncio.Task[asyncssh.SSHClientConnection]) -> None:
+        self._opening.pop(chain, None)
+        if not task.cancelled() and task.exception() is None:
+            self._open[chain] = task.result()
 
     async def close(self) -> None:
         """Close every shared connection."""
-        for connection in self._open.values():
+        for task in list(self._opening.values()):
+            task.cancel()
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
+        # From the far end: a hop closes only when nothing lies behind it any more.
+        for chain in sorted(self._open, key=len, reverse=True):
+            connection = self._open.pop(chain)
             connection.abort()
-        self._open.clear()
-
-
-def hop_access(hop: str, config: tuple[str, ...]) -> SshAccess:
-    """One hop of a ProxyJump value; the same config file speaks for it."""
-    user, _, host = hop.rpartition("@")
-    port: int | None = None
-    if host.startswith("["):
-        host, _, rest = host[1:].partition("]")
-        port = int(rest[1:]) if rest.startswith(":") and rest[1:].isdigit() else None
-    elif ":" in host:
-        host, _, digits = host.rpartition(":")
-        port = int(digits) if digits.isdigit() else None
-    return SshAccess(host, user or None, port, config=config[0] if config else None)
+            await connection.wait_closed()

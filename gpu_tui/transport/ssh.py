@@ -1,59 +1,74 @@
-"""SSH connections to boxes, with asyncssh: bytes channels, strict host keys, errors a person can use."""
+"""SSH to boxes, with asyncssh: connect, check the host key strictly, log in, prove that a shell answers.
+
+Every error that leaves is a LinkError with one sentence and the next step.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import re
+import secrets
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import asyncssh
+from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
 
-from gpu_tui.core.fleet import Instance, SshAccess
-from gpu_tui.transport import hostkey
-from gpu_tui.transport.access import Route, resolve
+from gpu_tui.core.fleet import Instance
+from gpu_tui.transport import hostkey, keys
+from gpu_tui.transport.access import Route, routes_to
 from gpu_tui.transport.base import (
-    AuthRejected,
-    ChannelRefused,
-    Completed,
     ConnectRefused,
     ConnectTimeout,
-    FileAccess,
+    HostKeyRejected,
     LinkError,
     LinkLost,
     NameUnknown,
     NoShell,
 )
-from gpu_tui.transport.channels import SHELL, WINDOW, ProgramOutput, SftpFiles
+from gpu_tui.transport.channels import WINDOW
+from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.hops import Hops
 
 # AES-GCM first: on servers without strict key exchange it is not open to Terrapin, and it is twice
 # as fast as the default.
-CIPHERS = ("aes256-gcm@openssh.com", "aes128-gcm@openssh.com", "aes256-ctr", "aes128-ctr")
-CIPHERS_LAST = ("chacha20-poly1305@openssh.com",)
+CIPHERS = (
+    "aes128-gcm@openssh.com",
+    "aes256-gcm@openssh.com",
+    "aes128-ctr",
+    "aes256-ctr",
+    "chacha20-poly1305@openssh.com",
+)
 KEEPALIVE_SECONDS = 5
 KEEPALIVE_COUNT = 3  # a dead link is noticed after 20 s
-CONNECT_SECONDS = 15
-LOGIN_SECONDS = 30
-SESSIONS = 8  # of the server's ten: one is left for files and one for a person
-SHELL_SECONDS = 15
-STDERR_CAP = 8192
+HOST_SECONDS = 15.0  # per host on the way: a login at 400 ms one way takes 6.5 s
+SHELL_SECONDS = 15.0
+
+UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN)
 
 
 class _Client(asyncssh.SSHClient):
-    """Remembers the host key that was offered and why the connection went."""
+    """Refuses every host key that known_hosts lacks and remembers it; hands out our keys."""
 
-    def __init__(self) -> None:
-        self.offered: asyncssh.SSHKey | None = None
+    def __init__(self, offer: keys.Offer) -> None:
+        self._offer = offer
+        self.shown: asyncssh.SSHKey | None = None
         self.lost: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
 
     def validate_host_public_key(
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey
     ) -> bool:
-        """Called for a key that known_hosts does not have: remember it, refuse it."""
-        self.offered = key
+        """Asked only for a key that is not trusted."""
+        self.shown = key
         return False
+
+    def validate_host_ca_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
+        """Asked only for an authority that is not trusted."""
+        return False
+
+    async def public_key_auth_requested(self) -> asyncssh.SSHKeyPair | None:
+        """The next key."""
+        return await self._offer.next()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone."""
@@ -61,105 +76,27 @@ class _Client(asyncssh.SSHClient):
             self.lost.set_result(exc)
 
 
-class SshConnection:
-    """One live connection; channels are counted and wait for a place when all are in use."""
-
-    def __init__(self, connection: asyncssh.SSHClientConnection, client: _Client) -> None:
-        self._connection = connection
-        self._client = client
-        self._sessions = asyncio.Semaphore(SESSIONS)
-        self._files = asyncio.Semaphore(1)
-        self._closed_by_us = False
-        key = connection.get_server_host_key()
-        self.host_key = key.get_fingerprint() if key else ""
-
-    @asynccontextmanager
-    async def _open(
-        self, program: str
-    ) -> AsyncIterator[tuple[ProgramOutput, asyncssh.SSHClientChannel[bytes]]]:
-        async with self._sessions:
-            session = ProgramOutput()
-            try:
-                channel, _ = await self._connection.create_session(
-                    lambda: session, SHELL, encoding=None, window=WINDOW
-                )
-            except asyncssh.ChannelOpenError as error:
-                raise self._channel_error(error) from None
-            except (asyncssh.Error, OSError) as error:
-                raise LinkLost(f"the connection went away: {error}") from None
-            try:
-                channel.write(program.encode("utf-8", "surrogateescape"))
-                yield session, channel
-            finally:
-                # EOF on the program's stdin is what ends it on the box.
-                channel.close()
-
-    async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
-        """Run a program to its end. TimeoutError after `limit` seconds; output past the cap is cut."""
-        async with asyncio.timeout(limit), self._open(program) as (session, channel):
-            channel.write_eof()
-            kept = bytearray()
-            async for chunk in session.chunks():
-                kept += chunk[: max(0, stdout_cap - len(kept))]
-            await channel.wait_closed()
-            if session.exit is None and self._client.lost.done():
-                raise LinkLost("the connection went away while a command ran")
-            return Completed(bytes(kept), bytes(session.stderr[:STDERR_CAP]), session.exit)
-
-    @asynccontextmanager
-    async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Run a program for as long as the block lasts; its stdin stays open until then."""
-        async with self._open(program) as (session, _):
-            yield session.chunks()
-
-    @asynccontextmanager
-    async def files(self) -> AsyncIterator[FileAccess]:
-        """An SFTP channel."""
-        async with self._files:
-            try:
-                client = await self._connection.start_sftp_client(path_encoding=None)
-            except asyncssh.ChannelOpenError as error:
-                raise self._channel_error(error) from None
-            except (asyncssh.Error, OSError) as error:
-                raise LinkLost(f"the connection went away: {error}") from None
-            async with client:
-                yield SftpFiles(client)
-
-    def _channel_error(self, error: asyncssh.ChannelOpenError) -> LinkError:
-        lost = self._client.lost.done() or self._connection.is_closed()
-        if not lost and error.code == asyncssh.OPEN_CONNECT_FAILED:
-            return ChannelRefused(
-                "the box refuses another channel (MaxSessions)",
-                next="close other sessions, or raise MaxSessions in its sshd_config",
-            )
-        return LinkLost(f"no channel could be opened: {error.reason}")
-
-    async def wait_closed(self) -> LinkError | None:
-        """Wait until it is gone; the reason, or None after our own close."""
-        lost = await asyncio.shield(self._client.lost)
-        if self._closed_by_us:
-            return None
-        return LinkLost(f"the connection was lost: {lost or 'closed by the box'}")
-
-    async def close(self) -> None:
-        """Close it; a peer that is gone does not hold us up."""
-        self._closed_by_us = True
-        self._connection.abort()
-
-
 class SshTransport:
     """Opens connections; jump hosts are shared by all boxes behind them."""
 
     def __init__(self) -> None:
-        self._hops = Hops(self._open_hop)
+        self._ring = keys.KeyRing()
+        self._hops = Hops(self._dial_hop)
 
     async def connect(self, instance: Instance) -> SshConnection:
         """Connect and log in. Raises a LinkError."""
-        route = await asyncio.to_thread(resolve, instance.ssh)
-        connection, client = await self._open(route)
-        made = SshConnection(connection, client)
+        *chain, route = await asyncio.to_thread(routes_to, instance.ssh)
+        tunnel = await self._hops.reach(tuple(chain)) if chain else None
+        hop = chain[-1].named if chain else None
         try:
-            await _check_shell(made)
+            connection, client = await self._dial(route, tunnel)
+        except LinkError as error:
+            if tunnel is not None and tunnel.is_closed():
+                error.hop = hop
+            raise
+        made = SshConnection(connection, client.lost, (hop, tunnel) if hop and tunnel else None)
+        try:
+            await _check_shell(made, route)
         except BaseException:
             await made.close()
             raise
@@ -169,24 +106,16 @@ class SshTransport:
         """Close the shared jump connections."""
         await self._hops.close()
 
-    async def _open_hop(
-        self, access: SshAccess, tunnel: asyncssh.SSHClientConnection | None
+    async def _dial_hop(
+        self, route: Route, tunnel: asyncssh.SSHClientConnection | None
     ) -> asyncssh.SSHClientConnection:
-        route = await asyncio.to_thread(resolve, access)
-        try:
-            connection, _ = await self._open(route, tunnel)
-        except LinkError as error:
-            error.hop = error.hop or access.host
-            raise
-        return connection
+        return (await self._dial(route, tunnel))[0]
 
-    async def _open(
-        self, route: Route, tunnel: asyncssh.SSHClientConnection | None = None
+    async def _dial(
+        self, route: Route, tunnel: asyncssh.SSHClientConnection | None
     ) -> tuple[asyncssh.SSHClientConnection, _Client]:
-        if tunnel is None and route.jump and not route.proxy_command:
-            tunnel = await self._hops.through(route.jump, route.config)
-        client = _Client()
-        proxy = ["/bin/sh", "-c", route.proxy_command] if route.proxy_command else None
+        offer = await keys.load(self._ring, route)
+        client = _Client(offer)
         try:
             connection = await asyncssh.connect(
                 route.named,
@@ -194,98 +123,169 @@ class SshTransport:
                 username=route.user,
                 config=list(route.config) or None,
                 tunnel=tunnel,
-                proxy_command=proxy,
-                known_hosts=route.trusted,
+                proxy_command=_proxy(route) if tunnel is None else None,
+                known_hosts=_trusted(route),
+                server_host_key_algs=_host_key_algs(route),
                 client_factory=lambda: client,
-                client_keys=list(route.identities),
-                ignore_encrypted=True,
-                agent_path=route.agent,
+                client_keys=None,  # the client hands them out
+                preferred_auth=("publickey",),
                 agent_forwarding=False,
                 x11_forwarding=False,
+                command=None,  # neither RemoteCommand nor RequestTTY nor SendEnv is for us
+                request_pty=False,
+                env=None,
+                send_env=None,
                 gss_kex=False,
                 gss_auth=False,
+                encoding=None,
                 utf8_decode_errors="replace",
-                encryption_algs=[*CIPHERS, *CIPHERS_LAST],
-                compression_algs=["none"],
+                encryption_algs=() if route.own_ciphers else CIPHERS,
+                compression_algs=() if route.compression else ("none",),
                 keepalive_interval=KEEPALIVE_SECONDS,
                 keepalive_count_max=KEEPALIVE_COUNT,
-                connect_timeout=CONNECT_SECONDS,
-                login_timeout=LOGIN_SECONDS,
+                connect_timeout=HOST_SECONDS,
+                login_timeout=HOST_SECONDS,
+                window=WINDOW,
             )
         except (asyncssh.Error, OSError, ValueError) as error:
-            raise _translate(error, route, client, tunnel is not None) from None
+            raise _translate(error, route, client, offer, tunnelled=tunnel is not None) from None
+        finally:
+            await offer.close()
         return connection, client
 
 
-async def _check_shell(connection: SshConnection) -> None:
+def _trusted(
+    route: Route,
+) -> tuple[list[asyncssh.SSHKey], list[asyncssh.SSHKey], list[asyncssh.SSHKey]]:
+    """Trusted keys, authorities and revoked keys: always a triple, so a check is never left out.
+
+    A revoked key is not in the first list; it is in the third only where a certificate could carry
+    it, so that the client sees a plain one and can name it.
+    """
+    trust = route.trust
+    revoked = [entry.key for entry in trust.revoked]
+    authorities = [entry.key for entry in trust.authorities if entry.key not in revoked]
+    return trust.accepted, authorities, revoked if authorities else []
+
+
+def _host_key_algs(route: Route) -> tuple[str, ...]:
+    """What known_hosts has first, then all others: a changed key must be seen to be told."""
+    if route.own_host_key_algs:
+        return ()
+    known = [alg for key in route.trust.accepted for alg in key.sig_algorithms]
+    certified = get_default_certificate_algs() if route.trust.authorities else []
+    names = dict.fromkeys([*certified, *known, *get_default_public_key_algs()])
+    return tuple(name.decode("ascii") for name in names)
+
+
+def _proxy(route: Route) -> list[str] | None:
+    """ProxyCommand by a shell, as ssh runs it. Its stderr must not get into the stream."""
+    if route.proxy_command is None:
+        return None
+    return ["/bin/sh", "-c", f"exec 2>/dev/null\n{route.proxy_command}"]
+
+
+async def _check_shell(connection: SshConnection, route: Route) -> None:
     """Prove that a POSIX sh answers: a login may still be a menu, SFTP only, or no shell at all."""
+    by_hand = f"see what it says: {route.command}"
+    number = secrets.randbelow(10**12)
     try:
-        done = await connection.run("echo gt-$((40 + 2))\n", limit=SHELL_SECONDS)
+        done = await connection.run(f"echo shell-$(({number} + 1))\n", limit=SHELL_SECONDS)
     except TimeoutError:
         raise NoShell(
-            f"logged in, but no sh answered within {SHELL_SECONDS} s",
-            next="try: ssh HOST 'exec /bin/sh -s' </dev/null",
+            f"{route.user}@{route.host} lets us in, but no sh answers within {SHELL_SECONDS:.0f} s",
+            next=by_hand,
         ) from None
-    if b"gt-42" not in done.stdout:
-        said = (done.stderr or done.stdout)[:120].decode("utf-8", "replace")
+    if f"shell-{number + 1}".encode() not in done.stdout:
+        said = (done.stderr or done.stdout)[:120].decode("utf-8", "replace").strip()
         raise NoShell(
-            f"logged in, but there is no POSIX sh (exit {done.exit}): {said!r}",
-            next="use the platform's direct SSH instead of its proxy or SFTP-only login",
+            f"{route.user}@{route.host} lets us in, but there is no POSIX sh "
+            f"(exit {done.exit}): {said!r}",
+            next=f"use the platform's direct SSH instead of its proxy or SFTP-only login; {by_hand}",
         )
 
 
-def _translate(error: Exception, route: Route, client: _Client, tunnelled: bool) -> LinkError:
+def _translate(
+    error: Exception, route: Route, client: _Client, offer: keys.Offer, *, tunnelled: bool
+) -> LinkError:
     """A foreign exception as a LinkError with a sentence and the next step."""
-    where = f"{route.host}:{route.port}"
+    where = route.where
     match error:
         case asyncssh.HostKeyNotVerifiable():
-            return hostkey.refusal(route, client.offered, str(error))
+            return hostkey.refusal(route, client.shown, str(error))
         case asyncssh.PermissionDenied():
-            return _auth_error(route)
+            return offer.refusal(str(error))
+        case asyncssh.DisconnectError() if "oo many authentication" in str(error):
+            return offer.refusal(str(error))
         case asyncssh.KeyExchangeFailed() if "host key" in str(error):
-            return hostkey.refusal(route, client.offered, str(error))
-        case asyncssh.ChannelOpenError() if tunnelled:
-            return ConnectRefused(
-                f"the jump host cannot reach {where}: {error.reason}",
-                next="check the address as seen from the jump host",
-                hop=route.jump,
+            return HostKeyRejected(
+                f"{where} has no host key of a type that we and the ssh config allow: {error}",
+                next=f"try: {route.command}",
             )
+        case asyncssh.ChannelOpenError() if tunnelled:
+            return _behind_hop(error.reason, route)
         case socket.gaierror():
             return NameUnknown(
                 f"the name {route.host!r} does not resolve",
-                next="check the host in the fleet file or ~/.ssh/config",
+                next="check the host in the fleet file or ~/.ssh/config, and your own network",
             )
         case TimeoutError():
-            return ConnectTimeout(
-                f"nothing answers at {where}",
-                next="check the provider's console: address, port, power, balance",
-            )
-        case ConnectionRefusedError():
-            return ConnectRefused(
-                f"{where} refuses the connection",
-                next="the box is off, or its port changed: read it again at the provider",
-            )
-        case asyncssh.ConnectionLost() | ConnectionResetError():
+            return _timeout(where)
+        case asyncssh.ConnectionLost() if "timeout expired" in str(error):
+            return _timeout(where)
+        case asyncssh.ConnectionLost() | ConnectionResetError() | BrokenPipeError():
             return LinkLost(
                 f"{where} closed the connection before the login was done",
-                next="too many connections, or a ban after failed logins: wait a little",
+                next="too many logins at once, or a ban after failed ones: wait a little",
             )
-        case OSError(errno=errno.EHOSTUNREACH | errno.ENETUNREACH | errno.ENETDOWN):
-            return LinkLost(f"there is no route to {where}", next="check your own network or VPN")
-    return LinkLost(f"{where}: {error}", next=f"try: ssh -v {route.named}")
+        case OSError():
+            return _os_error(error, where)
+    return LinkLost(f"{where}: {error}", next=f"try: {route.command}")
 
 
-def _auth_error(route: Route) -> AuthRejected:
-    usable = [path for path in route.identities if path not in route.encrypted]
-    tried = ", ".join(usable) if usable else "no key file"
-    agent = " and the agent's keys" if route.agent else ""
-    if route.encrypted:
-        return AuthRejected(
-            f"{route.user}@{route.host} accepts none of our keys (tried {tried}{agent}; "
-            f"{', '.join(route.encrypted)} is encrypted)",
-            next=f"ssh-add {route.encrypted[0]}",
+def _timeout(where: str) -> ConnectTimeout:
+    return ConnectTimeout(
+        f"{where} does not answer",
+        next="check the provider's console: address, port, power, balance",
+    )
+
+
+def _refused(where: str) -> ConnectRefused:
+    return ConnectRefused(
+        f"{where} refuses the connection",
+        next="the box is off, or its port changed: read it again at the provider",
+    )
+
+
+def _os_error(error: OSError, where: str) -> LinkError:
+    """Read errno: asyncio folds the errors of several addresses into one text."""
+    numbers = {int(number) for number in re.findall(r"\[Errno (-?[0-9]+)\]", str(error))}
+    if error.errno is not None:
+        numbers.add(error.errno)
+    if errno.ECONNREFUSED in numbers:
+        return _refused(where)
+    if errno.ETIMEDOUT in numbers:
+        return _timeout(where)
+    if numbers & set(UNREACHABLE):
+        return LinkLost(f"there is no route to {where}", next="check your own network or VPN")
+    return LinkLost(f"{where}: {error}")
+
+
+def _behind_hop(reason: str, route: Route) -> LinkError:
+    """The jump host answered, and could or would not reach the next one."""
+    where, low = route.where, reason.lower()
+    if "prohibited" in low or "denied" in low:
+        return LinkLost(
+            f"the jump host does not forward to {where}: {reason}",
+            next="ask its administrator for TCP forwarding (AllowTcpForwarding, PermitOpen)",
         )
-    return AuthRejected(
-        f"{route.user}@{route.host} accepts none of our keys (tried {tried}{agent})",
-        next="register your public key at the provider, or name the key in ssh.identity",
+    if "resol" in low or "not known" in low:
+        return NameUnknown(
+            f"the jump host cannot resolve {route.host!r}", next="use a name that it knows"
+        )
+    if "timed out" in low:
+        return _timeout(f"{where}, seen from the jump host,")
+    return ConnectRefused(
+        f"the jump host cannot reach {where}: {reason}",
+        next="the box is off, or its address changed as seen from the jump host",
     )
