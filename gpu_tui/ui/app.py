@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.findings import Severity
+from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.ports import FleetControl, TeardownPort
 from gpu_tui.core.profile import Profile
 from gpu_tui.state.views import FleetView, InstanceView
@@ -134,28 +134,33 @@ class CockpitApp(App[None]):
         return min(fleet.instances, key=need, default=None)
 
     def _announce(self, fleet: FleetView) -> None:
-        """A toast for each new alarm and each new note; what was there at the start is no news."""
+        """A toast for new alarms and new notes; what was there at the start is no news."""
         alarms = {
             f.id: f for f in fleet.findings if f.severity in (Severity.FATAL, Severity.SERIOUS)
         }
-        if self._known is not None:
-            for id in alarms.keys() - self._known:
-                found = alarms[id]
-                text = (
-                    f"{found.instance}{f' · {found.cell}' if found.cell else ''}: {found.evidence}"
-                )
-                fatal = found.severity is Severity.FATAL
-                self.notify(
-                    safe(text[:200]), title=found.kind.replace("_", " "),
-                    severity="error" if fatal else "warning", markup=False,
-                )  # fmt: skip
-                if fatal:
-                    self.bell()
+        fresh = [alarms[id] for id in alarms if self._known is not None and id not in self._known]
+        if fresh:
+            self._toast(min(fresh, key=lambda found: found.severity.rank), len(fresh) - 1)
         self._known = (self._known or frozenset()) | alarms.keys()
         if fleet.notes != self._notes:
             if fleet.notes:
                 self.notify(safe(fleet.notes[-1][:200]), markup=False)
             self._notes = fleet.notes
+
+    def _toast(self, found: Finding, others: int) -> None:
+        """The worst of what is new; one toast stands at a time, so that it never hides the panes."""
+        where = f"{found.instance} · {found.cell}" if found.cell else found.instance
+        more = f"\nand {others} more: f shows all" if others else ""
+        fatal = found.severity is Severity.FATAL
+        self.clear_notifications()
+        self.notify(
+            f"{safe(where)}: {safe(found.evidence)[:120]}{more}",
+            title=found.kind.replace("_", " "),
+            severity="error" if fatal else "warning",
+            markup=False,
+        )
+        if fatal:
+            self.bell()
 
     # --- colours and the last filter ----------------------------------------------------------
 

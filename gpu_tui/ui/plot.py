@@ -11,6 +11,7 @@ from gpu_tui.ui.text.units import age
 
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
+LARGEST = 1e30  # beyond it plotext overflows; NaN and Inf are no smaller
 
 
 def render_plot(
@@ -18,7 +19,7 @@ def render_plot(
 ) -> Text:
     """A chart of `series` (epoch seconds, value), the newest point at the right edge.
 
-    Only finite values reach plotext; a gap or a value that is not finite breaks the line. `top` fixes
+    Only finite values reach plotext; a gap, NaN or Inf breaks the line. `top` fixes
     the upper limit (and 0 the lower one). Lines are joined by newlines.
     """
     runs = _runs(series)
@@ -48,7 +49,7 @@ def _runs(series: Sequence[Point]) -> list[list[tuple[float, float]]]:
     """The stretches without a gap."""
     runs: list[list[tuple[float, float]]] = [[]]
     for at, value in series:
-        if value is not None and math.isfinite(value) and math.isfinite(at):
+        if value is not None and abs(value) <= LARGEST and math.isfinite(at):
             runs[-1].append((at, value))
         elif runs[-1]:
             runs.append([])

@@ -16,7 +16,8 @@ from textual.pilot import Pilot
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Moment
-from gpu_tui.ui.scenes import NOW, PROFILES, SceneStore, ladder_ready, sweep
+from gpu_tui.ui.scene_parts import NOW, PROFILES, SceneStore
+from gpu_tui.ui.scenes import ladder_ready, sweep
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.scripted import ScriptedLadder
 from gpu_tui.ui.theme import CockpitTheme
@@ -60,10 +61,10 @@ SHOTS: Mapping[str, Shot] = {
     "cockpit-night": Shot("night", (160, 46)),
     "cockpit-day": Shot("day", (160, 46)),
     "cockpit-80x24": Shot("night", (80, 24)),
-    "teardown": Shot("night", (110, 34), _teardown),
+    "teardown": Shot("night", (110, 24), _teardown),
     "findings": Shot("night", (120, 30), _press("f")),
     "log-nan": Shot("night", (120, 30), _press("5", "z", "N", "N")),
-    "profile": Shot("night", (110, 40), _press("p")),
+    "profile": Shot("night", (110, 34), _press("p")),
     "chart": Shot("night", (110, 30), _press("c", "l")),
     "help": Shot("night", (140, 46), _press("question_mark")),
 }

@@ -11,7 +11,8 @@ import pytest
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scenes import NOW, PROFILES, SceneStore, sweep
+from gpu_tui.ui.scene_parts import NOW, PROFILES, SceneStore
+from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.theme import CockpitTheme, load_themes
 
 THEMES = Path(__file__).parents[2] / "themes"

@@ -11,7 +11,7 @@ from gpu_tui.core.levels import Level
 from gpu_tui.core.readings import GpuError, GpuTable, Memory
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.ui.scenes import GIB, NOW, absent, gpu, hung, instance, read, tracks, view
+from gpu_tui.ui.scene_parts import GIB, NOW, absent, gpu, hung, instance, read, tracks, view
 from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.marks import gauge, spark
 from gpu_tui.ui.text.vitals import vitals

@@ -13,7 +13,8 @@ from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scenes import BENIGN, FATAL_NAN, PROGRESS, SceneStore, fleet, sweep
+from gpu_tui.ui.scene_parts import BENIGN, FATAL_NAN, PROGRESS, SceneStore, fleet
+from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.logs import MARKS, FilterError, line_filter, log_row, remedy_of
 from gpu_tui.ui.widgets.logview import LogView
 

@@ -17,7 +17,8 @@ from gpu_tui.state.views import FleetView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
 from gpu_tui.ui.panes.pane import Pane
-from gpu_tui.ui.scenes import SceneStore, empty, finding, fleet, healthy, sweep
+from gpu_tui.ui.scene_parts import SceneStore, finding, fleet
+from gpu_tui.ui.scenes import empty, healthy, sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.widgets.logview import LogView
 

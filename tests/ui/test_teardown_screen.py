@@ -13,7 +13,8 @@ from textual.widgets import Button
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.gate import RungState
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scenes import AUTODL, fleet, ladder_blocked, ladder_ready, sweep
+from gpu_tui.ui.scene_parts import AUTODL, fleet
+from gpu_tui.ui.scenes import ladder_blocked, ladder_ready, sweep
 from gpu_tui.ui.screens.abandon import AbandonScreen
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.teardown import TeardownScreen

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.text import Text
 from textual.widget import Widget
 
+from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
+from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.widgets.rows import Rows
+
+CHART_SECONDS = 600.0
+CHART_LINES = 10  # fewer spare lines than this stay empty
 
 
 class VitalsPane(Pane):
@@ -32,5 +38,20 @@ class VitalsPane(Pane):
         if view is None:
             rows.put([line(("no instance selected", "muted"))])
             return
-        rows.put(vitals(view, rows.size.width, rows.size.height))
+        lines = vitals(view, rows.size.width, rows.size.height)
+        rows.put([*lines, *_chart(view, rows.size.width, rows.size.height - len(lines))])
         self.entitle(view.name, more_below(rows.hidden))
+
+
+def _chart(view: InstanceView, width: int, spare: int) -> list[Text]:
+    """Where the pane has room to spare, as when it is zoomed: the last minutes of the GPU, with axes."""
+    points = [
+        (at, None if value is None else value * 100)
+        for at, value in view.series.get("gpu", ())
+        if at >= view.taken_at - CHART_SECONDS
+    ]
+    if spare < CHART_LINES or len(points) < 2:
+        return []
+    chart = render_plot(points, width, min(spare - 2, 16), top=100.0)
+    title = line(("GPU utilisation in %, last 10 min", "heading"), ("   c: all histories", "faint"))
+    return [line(), title, *(line(row) for row in chart.split("\n"))]

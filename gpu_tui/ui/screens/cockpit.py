@@ -29,7 +29,7 @@ from gpu_tui.ui.screens.help import HelpScreen
 from gpu_tui.ui.screens.profile import ProfileScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.verbs import VerbScreen
-from gpu_tui.ui.text.fleet import header
+from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.help import footer
 from gpu_tui.ui.widgets.paint import OneLine
 from gpu_tui.ui.widgets.tour import Tour

@@ -1,11 +1,10 @@
-"""The fleet as rows: one line per instance, columns by width; and the one-line header."""
+"""The fleet as rows: one line per instance, columns by width."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
 
 from rich.text import Text
 
@@ -13,9 +12,9 @@ from gpu_tui.core import metrics
 from gpu_tui.core.clocks import SEVERITY_RANK, earliest
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.levels import Level, level, share
-from gpu_tui.core.sample import STALE_AFTER_PERIODS, Freshness
-from gpu_tui.core.verdict import Verdict
-from gpu_tui.state.views import FleetView, InstanceView, utilization
+from gpu_tui.core.sample import STALE_AFTER_PERIODS
+from gpu_tui.core.verdict import ESCALATES, Verdict
+from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, believed, fit, gauge, line
 
@@ -41,11 +40,14 @@ SEVERITY_GLYPH = {
 
 
 def need(view: InstanceView) -> tuple[int, int, int, float, str]:
-    """Sort key: who needs a human most comes first; a due clock counts like a serious finding."""
+    """Sort key: who needs a human most comes first; a due clock or a verdict
+    that escalates counts like a serious finding.
+    """
     clock = earliest(view.clocks)
     fires = clock.earliest_fires_at if clock else None
     rank = view.worst.rank
-    if clock is not None and clock.due(view.taken_at):
+    due = clock is not None and clock.due(view.taken_at)
+    if due or view.verdict in ESCALATES:
         rank = min(rank, Severity.SERIOUS.rank)
     alarms = sum(finding.severity.rank <= Severity.SERIOUS.rank for finding in view.findings)
     return (
@@ -327,95 +329,3 @@ def clock_style(severity: str, *, due: bool) -> str:
     if due:
         return "level-act" if SEVERITY_RANK.get(severity, 9) <= 1 else "level-watch"
     return "level-watch" if SEVERITY_RANK.get(severity, 9) == 0 else "muted"
-
-
-# --- header -----------------------------------------------------------------------------------
-
-
-def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
-    """How many boxes are live, stale, unreachable, and off."""
-    live = stale = lost = off = 0
-    for view in fleet.instances:
-        if view.verdict is Verdict.OFF:
-            off += 1
-        elif not view.link.live:
-            lost += 1
-        elif view.freshness(metrics.GPUS) is Freshness.STALE or view.last_contact is None:
-            stale += 1
-        else:
-            live += 1
-    return live, stale, lost, off
-
-
-def burn(fleet: FleetView) -> tuple[str, str]:
-    """Money per hour and spent so far, per currency; `+2?` counts the boxes without a price."""
-    rates: dict[str, float] = {}
-    spent: dict[str, float] = {}
-    unpriced = 0
-    for view in fleet.instances:
-        cost = view.cost
-        if cost.per_hour is None:
-            unpriced += 1
-            continue
-        unit = cost.currency or ""
-        rates[unit] = rates.get(unit, 0.0) + cost.per_hour
-        if cost.spent is not None:
-            spent[unit] = spent.get(unit, 0.0) + cost.spent
-    per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
-    so_far = " + ".join(units.money(amount, unit) for unit, amount in spent.items())
-    more = f" +{unpriced}?" if unpriced else ""
-    return (f"{per_hour}/h{more}" if per_hour else ""), so_far
-
-
-def header(fleet: FleetView, width: int, badges: Sequence[str], zone: tzinfo | None) -> Text:
-    """The one line on top. Where it is narrow, first the least important pieces go, then the words."""
-    for words in (True, False):
-        for keep in (4, 3, 2, 1):
-            body, tail = _header_parts(fleet, badges, zone, words=words, keep=keep)
-            room = width - body.cell_len - tail.cell_len
-            if room >= 0:
-                return line(body, " " * room, tail)
-    return fit(body, width)
-
-
-def _header_parts(
-    fleet: FleetView, badges: Sequence[str], zone: tzinfo | None, *, words: bool, keep: int
-) -> tuple[Text, Text]:
-    """Left and right half. `keep` 4 keeps everything: sweep 3, money 2 and 4, time 1."""
-    left = line((" gpu-tui ", "brand"), " ")
-    for badge in badges:
-        left.append_text(line((f" {badge} ", "badge"), " "))
-    if keep >= 3:
-        left.append_text(line((fleet.sweep or "no sweep", "strong"), "  "))
-    live, stale, lost, off = pulse(fleet)
-    for number, glyph, word, style in (
-        (live, "●", "live", "level-ok"),
-        (stale, "◐", "stale", "stale"),
-        (lost, "⊘", "unreachable", "level-act"),
-        (off, "◌", "off", "muted"),
-    ):
-        if number:
-            left.append_text(line((_counted(glyph, number, word, words), style), "  "))
-    left.append(" ")
-    found = False
-    for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
-        number = sum(finding.severity is severity for finding in fleet.findings)
-        if number:
-            found = True
-            text = _counted(SEVERITY_GLYPH[severity], number, str(severity), words)
-            left.append_text(line((text, f"severity-{severity}"), "  "))
-    if not found:
-        left.append_text(line(("✓ no findings" if words else "✓", "level-ok"), "  "))
-    rate, spent = burn(fleet)
-    right = line()
-    if rate and keep >= 2:
-        right.append_text(line((rate, "money"), "  "))
-    if spent and keep >= 4:
-        right.append_text(line((f"{spent} spent", "money"), "  "))
-    moment = datetime.fromtimestamp(fleet.taken_at, UTC).astimezone(zone).strftime("%H:%M:%S")
-    right.append_text(line((moment, "muted"), " "))
-    return left, right
-
-
-def _counted(glyph: str, number: int, word: str, words: bool) -> str:
-    return f"{glyph} {number} {word}" if words else f"{glyph}{number}"

@@ -1,0 +1,106 @@
+"""The one line on top: what lives, what is wrong, what it costs, what time it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+
+from rich.text import Text
+
+from gpu_tui.core import metrics
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.sample import Freshness
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.views import FleetView
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
+from gpu_tui.ui.text.marks import fit, line
+
+
+def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
+    """How many boxes are live, stale, unreachable, and off."""
+    live = stale = lost = off = 0
+    for view in fleet.instances:
+        if view.verdict is Verdict.OFF:
+            off += 1
+        elif not view.link.live:
+            lost += 1
+        elif view.freshness(metrics.GPUS) is Freshness.STALE or view.last_contact is None:
+            stale += 1
+        else:
+            live += 1
+    return live, stale, lost, off
+
+
+def burn(fleet: FleetView) -> tuple[str, str]:
+    """Money per hour and spent so far, per currency; `+2?` counts the boxes without a price."""
+    rates: dict[str, float] = {}
+    spent: dict[str, float] = {}
+    unpriced = 0
+    for view in fleet.instances:
+        cost = view.cost
+        if cost.per_hour is None:
+            unpriced += 1
+            continue
+        unit = cost.currency or ""
+        rates[unit] = rates.get(unit, 0.0) + cost.per_hour
+        if cost.spent is not None:
+            spent[unit] = spent.get(unit, 0.0) + cost.spent
+    per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
+    so_far = " + ".join(units.money(amount, unit) for unit, amount in spent.items())
+    more = f" +{unpriced}?" if unpriced else ""
+    return (f"{per_hour}/h{more}" if per_hour else ""), so_far
+
+
+def header(fleet: FleetView, width: int, badges: Sequence[str], zone: tzinfo | None) -> Text:
+    """The one line on top. Where it is narrow, first the least important pieces go, then the words."""
+    for words in (True, False):
+        for keep in (4, 3, 2, 1):
+            body, tail = _header_parts(fleet, badges, zone, words=words, keep=keep)
+            room = width - body.cell_len - tail.cell_len
+            if room >= 0:
+                return line(body, " " * room, tail)
+    return fit(body, width)
+
+
+def _header_parts(
+    fleet: FleetView, badges: Sequence[str], zone: tzinfo | None, *, words: bool, keep: int
+) -> tuple[Text, Text]:
+    """Left and right half. `keep` 4 keeps everything: sweep 3, money 2 and 4, time 1."""
+    left = line((" gpu-tui ", "brand"), " ")
+    for badge in badges:
+        left.append_text(line((f" {badge} ", "badge"), " "))
+    if keep >= 3:
+        left.append_text(line((fleet.sweep or "no sweep", "strong"), "  "))
+    live, stale, lost, off = pulse(fleet)
+    for number, glyph, word, style in (
+        (live, "●", "live", "level-ok"),
+        (stale, "◐", "stale", "stale"),
+        (lost, "⊘", "unreachable", "level-act"),
+        (off, "◌", "off", "muted"),
+    ):
+        if number:
+            left.append_text(line((_counted(glyph, number, word, words), style), "  "))
+    left.append(" ")
+    found = False
+    for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
+        number = sum(finding.severity is severity for finding in fleet.findings)
+        if number:
+            found = True
+            text = _counted(SEVERITY_GLYPH[severity], number, str(severity), words)
+            left.append_text(line((text, f"severity-{severity}"), "  "))
+    if not found:
+        left.append_text(line(("✓ no findings" if words else "✓", "level-ok"), "  "))
+    rate, spent = burn(fleet)
+    right = line()
+    if rate and keep >= 2:
+        right.append_text(line((rate, "money"), "  "))
+    if spent and keep >= 4:
+        right.append_text(line((f"{spent} spent", "money"), "  "))
+    moment = datetime.fromtimestamp(fleet.taken_at, UTC).astimezone(zone).strftime("%H:%M:%S")
+    right.append_text(line((moment, "muted"), " "))
+    return left, right
+
+
+def _counted(glyph: str, number: int, word: str, words: bool) -> str:
+    return f"{glyph} {number} {word}" if words else f"{glyph}{number}"
