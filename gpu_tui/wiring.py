@@ -45,6 +45,7 @@ R = TypeVar("R")
 
 RELOAD_SECONDS = 2.0
 CHECK_LIMIT = 30.0
+LOOK_SECONDS = 0.1
 QUIET_SECONDS = 0.6  # no history line for this long: the backfill of the logs is in
 
 
@@ -90,7 +91,8 @@ class Tap:
         self._woken.set()
 
     async def next(self, limit: float) -> None:
-        """Return after the next event, or after `limit` seconds."""
+        """Return after the next event, or after `limit` seconds; never more often than it is worth a look."""
+        await asyncio.sleep(min(limit, LOOK_SECONDS))
         try:
             async with asyncio.timeout(limit):
                 await self._woken.wait()

@@ -87,7 +87,7 @@ async def test_a_sweep_goes_nan_before_your_eyes(  # type: ignore[no-untyped-def
         await asyncio.to_thread(sweep.wait_done)
         await terminal.until("finished", "suspicious")
         await terminal.keys("?")
-        await terminal.until("Teardown")
+        await terminal.until("next pane", "Keys")
         await terminal.keys("Escape")
         await terminal.keys("q")
         await terminal.until("left with 0")

@@ -22,7 +22,9 @@ print(f"config: {args.config}")
 for epoch in range(1, args.epochs + 1):
     for step in range(1, 6):
         bar = "#" * step + " " * (5 - step)
-        sys.stderr.write(f"\rEpoch {epoch}/{args.epochs}: {step * 20}%|{bar}| {step}/5 [00:0{step}<00:01, 1.00it/s]")
+        sys.stderr.write(
+            f"\rEpoch {epoch}/{args.epochs}: {step * 20}%|{bar}| {step}/5 [00:0{step}<00:01, 1.00it/s]"
+        )
     sys.stderr.write("\n")
     bad = name.startswith("nan") and epoch >= 2
     loss = "nan" if bad else f"{1.0 / epoch:.4f}"
