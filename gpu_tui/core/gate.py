@@ -271,8 +271,11 @@ def _listed_rule(gate: Gate, listed: Listed, now: float) -> str | None:
 
 
 def _abandoned_rule(gate: Gate, abandoned: Abandoned, now: float) -> str | None:
-    if gate.loss is None or gate.ready_at is None or now < gate.ready_at:
-        return gate.because or "too early"
+    if gate.loss is None or gate.ready_at is None:
+        return gate.because or "there is nothing to abandon"
+    if now < gate.ready_at:
+        gate.note = "too early: read the list first"
+        return gate.because or gate.note
     if abandoned.evidence != gate.digest or abandoned.text != gate.abandon_phrase:
         gate.note = f"that is not “{gate.abandon_phrase}”"
         return gate.because or "not abandoned"

@@ -173,14 +173,19 @@ async def link_targets(
 
 
 def _processes(table: str) -> tuple[Process, ...] | None:
-    """Rows `pid<TAB>stat line<TAB>command line, words parted by 0x1f`; None where there is no row."""
+    """Rows `pid<TAB>command line, words parted by 0x1f<TAB>stat line`.
+
+    None where there is no row, or one that cannot be understood: what it hides may be work.
+    """
     rows: list[Process] = []
     for line in table.split("\n"):
-        pid, _, rest = line.partition("\t")
-        stat, tab, command = rest.partition("\t")
-        match = re.match(r"\d+ \((.*)\) (\S) (\d+) ", stat)
-        if not tab or not pid.isdigit() or match is None:
+        if not line:
             continue
+        pid, _, rest = line.partition("\t")
+        command, _, stat = rest.partition("\t")
+        match = re.match(r"\d+ \((.*)\) (\S) (\d+) ", stat)
+        if match is None or not pid.isdigit():
+            return None
         words = tuple(word for word in command.split("\x1f") if word)
         rows.append(Process(int(pid), int(match[3]), match[1], words, match[2]))
     return tuple(rows) or None
@@ -201,11 +206,8 @@ def _writers(listing: str, root: str) -> tuple[tuple[int, str], ...]:
 
 
 def _is_launcher(process: Process) -> bool:
-    if not process.argv:
-        return False
-    words = [basename(word) for word in process.argv]
-    launches = words[0].startswith(LAUNCHERS)
-    return launches and not any(word in BENIGN for word in words[:4])
+    words = [basename(word) for word in process.argv] or [process.name]
+    return words[0].startswith(LAUNCHERS) and not any(word in BENIGN for word in words[:4])
 
 
 _SURVEY = """
@@ -215,9 +217,10 @@ cat "$proc/sys/kernel/random/boot_id" 2>/dev/null
 m
 for p in "$proc"/[0-9]*; do
   [ -r "$p/stat" ] || continue
-  s=$(tr '\\n\\t' '  ' <"$p/stat" 2>/dev/null) || continue
-  c=$(tr '\\000\\n\\t' '\\037  ' <"$p/cmdline" 2>/dev/null)
-  printf '%s\\t%s\\t%s\\n' "${{p##*/}}" "$s" "$c"
+  s=
+  IFS= read -r s 2>/dev/null <"$p/stat" || [ -n "$s" ] || continue
+  c=$(tr '\\000\\n\\t' '\\037  ' 2>/dev/null <"$p/cmdline")
+  printf '%s\\t%s\\t%s\\n' "${{p##*/}}" "$c" "$s"
 done
 m
 r=

@@ -61,11 +61,11 @@ class Gather:
     @property
     def instance(self) -> Instance:
         """The instance as the fleet file describes it now."""
-        return self.view(self.name).instance
+        return self._seen_now().instance
 
     async def plan(self, verb: Verb, unresolved: str | None) -> Plan:
         """Rung 1: which machine, what the verb does there, what the queue planned."""
-        view = self.view(self.name)
+        view = self._seen_now()
         instance = view.instance
         seen = await self._survey()
         console = not self.provider.offers(verb)
@@ -210,15 +210,17 @@ class Gather:
     def changed(self) -> str | None:
         """Why the fleet as watched no longer fits this climb, or None. Asks nobody."""
         try:
-            view = self.view(self.name)
             self.link()
-        except KeyError:
-            return "it is no longer in the fleet file"
+            read_only = self.instance.read_only or self.read_only()
         except BoxError as error:
             return str(error)
-        if self.read_only() or view.instance.read_only:
-            return "read-only was set"
-        return None
+        return "read-only was set" if read_only else None
+
+    def _seen_now(self) -> InstanceView:
+        try:
+            return self.view(self.name)
+        except KeyError:
+            raise BoxError("it is no longer in the fleet file") from None
 
     def _known_listing(self) -> Listing:
         if self._listing is None:
@@ -241,7 +243,7 @@ class Gather:
         queue = self.instance.queue
         if roster is not None:
             return await read_cells(self.link(), queue, roster)
-        return None if queue.file else cells_of_queue(self.view(self.name).queue)
+        return None if queue.file else cells_of_queue(self._seen_now().queue)
 
     async def _state(self) -> ProviderState:
         id = self.instance.provider.id

@@ -46,7 +46,7 @@ from gpu_tui.teardown.words import paint
 from gpu_tui.transport.base import Connection, LinkError, RemoteFileError
 
 # What may go wrong while evidence is gathered; everything else is a bug and surfaces as one.
-TROUBLE = (LinkError, RemoteFileError, BoxError, TimeoutError, OSError, KeyError, JournalDamaged)
+TROUBLE = (LinkError, RemoteFileError, BoxError, OSError, JournalDamaged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +222,7 @@ class Climb:
                 await self._write("cancelled")
         if self._task is not None and self._act_task is None:
             self._task.cancel()
+            await asyncio.wait({self._task})  # until its child and its channels are gone
 
     # --- the climb ---
 
@@ -470,8 +471,6 @@ def _list(names: Sequence[str] | None) -> list[str] | None:
 def _sentence(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return "the box did not answer in time"
-    if isinstance(error, KeyError):
-        return "it is no longer in the fleet file"
     if isinstance(error, OSError) and error.strerror:
         return plain(f"{error.strerror}: {error.filename or 'here'}")
     return plain(str(error) or type(error).__name__)

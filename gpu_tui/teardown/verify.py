@@ -157,16 +157,21 @@ class _Worker:
     async def end(self) -> int | None:
         """End the child and all it may have started; its exit code, as it died by itself if it did."""
         child, self._child = self._child, None
-        if child is None:
+        if child is None or child.stdout is None:
             return None
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(GRACE):
                 await child.wait()
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
+        except TimeoutError:
+            pass  # it is killed below, as it is when this wait is cancelled
+        finally:
+            if child.returncode is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
         code = await child.wait()
-        if child.stdout is not None:
-            await child.stdout.read()  # to its end, or the pipe stays open
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE):
+                await child.stdout.read()  # to its end, or the pipe stays open
         return code
 
     async def _ask(self, request: bytes) -> bytes | None:

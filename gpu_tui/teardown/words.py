@@ -63,7 +63,7 @@ def paint(
         ready=gate.ready(now_boot),
         ready_at=gate.ready_at,
         expires_at=gate.expires_at,
-        closed_because=gate.note or closed,
+        closed_because=closed,
         needs_acceptance=tuple(asks),
         lost_paths=lost(gate.loss) if gate.loss else (),
         abandon_phrase=gate.abandon_phrase,
@@ -85,8 +85,11 @@ def lost(loss: Loss) -> tuple[str, ...]:
 def _rung(gate: Gate, rung: Rung, share: float | None, acted: tuple[str, ...]) -> RungView:
     state = _state(gate, rung)
     lines = _lines(gate, rung, acted)
-    if state is RungState.BLOCKED and gate.because and rung is (gate.stuck or gate.rung):
+    here = rung is (gate.stuck or gate.rung)
+    if state is RungState.BLOCKED and gate.because and here:
         lines = (*lines, gate.because)
+    if gate.note and here:
+        lines = (*lines, gate.note)
     return RungView(
         rung=rung,
         title=TITLES[rung],

@@ -1,0 +1,152 @@
+"""Names that a box may offer, and what becomes of them here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from rented import Scene
+
+from gpu_tui.core.manifest import FileEntry, Manifest
+from gpu_tui.teardown.box import read_text, shell_path
+from gpu_tui.teardown.local import hash_file, local_tree
+from gpu_tui.teardown.pull import list_remote, path_problem, pull_files, remote_manifest
+
+BAD = [
+    *("", ".", "..", "../x", "a/../x", "/etc/x", "a//b", "a/", "/", "a/./b", "a/.."),
+    *("a\nb", "a\rb", "a\x1b[2J", "a\x00b", "a\x7f", "a\u202eb", "a\u200bb", "a\\b", "a\tb"),
+    *("\udcff", "a/\udce9.pth", "x" * 241, "é" * 121, "/".join(["d" * 100] * 11)),
+    *(".gpu-tui/x", "a/.gpu-tui/b"),
+]
+GOOD = [
+    "plain",
+    "a/best.pth",
+    "-rf",
+    "a b/c d",
+    "CON",
+    "权重/最好.pth",
+    "~",
+    "$(id)",
+    "a'b",
+    "%s",
+    "x" * 240,
+]
+
+
+@pytest.mark.parametrize("path", BAD)
+def test_a_name_that_cannot_be_here(path: str) -> None:
+    assert path_problem(path)
+
+
+@pytest.mark.parametrize("path", GOOD)
+def test_a_name_that_can(path: str) -> None:
+    assert path_problem(path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [("~", '"$HOME"'), ("~/a b", "\"$HOME\"/'a b'"), ("/x;id", "'/x;id'"), ("~x", "'~x'")],
+)
+def test_a_path_as_one_word_of_a_shell(path: str, word: str) -> None:
+    assert shell_path(path) == word
+
+
+async def test_odd_names_are_refused_one_by_one_and_good_ones_come_home(scene: Scene) -> None:
+    assert scene.connection
+    root = scene.box.results
+    for path in GOOD:
+        scene.box.write(f"odd/{path}", path.encode())
+    for name in (b"bad\xff.pth", b"line\nfeed", b"esc\x1b[2J"):
+        (root / os.fsdecode(name)).write_bytes(b"x")
+    (root / "case.pth").write_bytes(b"x")
+    (root / "CASE.pth").write_bytes(b"y")
+    (root / "good-link.pth").symlink_to("base/best.pth")
+    (root / "far-link.pth").symlink_to("/etc/hostname")
+    (root / "dead-link.pth").symlink_to("nowhere")
+    (root / "loop").symlink_to("loop")
+    (root / "dir-link").symlink_to("base")
+    os.mkfifo(root / "pipe")
+    listing = await list_remote(scene.connection, str(root))
+    refused = {path for path, _ in listing.refused}
+    assert refused == {
+        *("bad\udcff.pth", "line\nfeed", "esc\x1b[2J", "case.pth"),
+        *("far-link.pth", "dead-link.pth", "loop", "dir-link", "pipe"),
+    }
+    manifest, failed = await remote_manifest(scene.connection, listing)
+    assert failed == ()
+    assert manifest == Manifest.of(
+        FileEntry(path, *hash_file(root / path)) for path, _ in listing.files
+    )
+    pulled = await pull_files(scene.connection, str(root), manifest, scene.local)
+    assert pulled.failed == ()
+    assert local_tree(scene.local).manifest == manifest
+
+
+async def test_a_file_that_changes_under_the_pull_gets_no_name(scene: Scene) -> None:
+    assert scene.connection
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    manifest, _ = await remote_manifest(scene.connection, listing)
+    target = scene.box.results / "wide/best.pth"
+    data = bytearray(target.read_bytes())
+    data[7] ^= 1
+    target.write_bytes(data)
+    pulled = await pull_files(scene.connection, listing.root, manifest, scene.local)
+    assert [path for path, _ in pulled.failed] == ["wide/best.pth"]
+    assert not (scene.local / "wide/best.pth").exists()
+    assert pulled.files == len(manifest.files) - 1
+
+
+@pytest.mark.parametrize("tool", ["sha256sum", "openssl", "python3"])
+async def test_each_hash_program_says_the_same(scene: Scene, tool: str) -> None:
+    assert scene.connection
+    for other in {"sha256sum", "openssl", "python3", "python"} - {tool}:
+        scene.box.sshd.program(other, "#!/bin/sh\nexit 127\n")
+    if tool == "python3":
+        import sys
+
+        scene.box.sshd.program("python3", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    manifest, failed = await remote_manifest(scene.connection, listing)
+    assert failed == ()
+    assert manifest == local_tree(scene.box.results).manifest
+
+
+async def test_no_room_here_is_said_before_a_byte_comes(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert scene.connection
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    manifest, _ = await remote_manifest(scene.connection, listing)
+    real = os.statvfs
+
+    def full(path: Path) -> os.statvfs_result:
+        fields = list(real(path))
+        fields[4] = 0  # f_bavail
+        return os.statvfs_result(fields)
+
+    monkeypatch.setattr(os, "statvfs", full)
+    pulled = await pull_files(scene.connection, listing.root, manifest, scene.local)
+    ((place, why),) = pulled.failed
+    assert place == "the disk here"
+    assert "GB free" in why
+    assert pulled.files == 0
+
+
+async def test_a_text_is_read_whole_or_not_at_all(scene: Scene) -> None:
+    assert scene.connection
+    assert await read_text(scene.connection, str(scene.box.queue)) == scene.box.queue.read_bytes()
+    assert await read_text(scene.connection, "~/nowhere") is None
+    assert await read_text(scene.connection, str(scene.box.results)) is None
+
+
+def test_links_and_devices_here_are_odd(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "link").symlink_to("a")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / ".gpu-tui").mkdir()
+    (tmp_path / ".gpu-tui/part").write_text("x")
+    tree = local_tree(tmp_path)
+    assert [file.path for file in tree.manifest.files] == ["a"]
+    assert tree.odd == ("link", "pipe")
+    assert local_tree(tmp_path / "nowhere").manifest == Manifest()
