@@ -13,127 +13,12 @@ import re
 from dataclasses import dataclass, field
 
 from gpu_tui.core.logs import Progress
+from gpu_tui.parse import progress_forms as forms
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED, VALUE
+from gpu_tui.parse.progress_words import COUNT
 
 LONGEST = 8192  # characters; the end of a longer line is read
 MOST_METRICS = 64
-
-_TIME = rf"(?:{CLOCK}|{SPELLED}|\?)"
-_BAR = re.compile(
-    rf"(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?)%\|[^|\[]{{0,400}}\| ?"
-    rf" *(?P<step>{COUNT})B?/(?P<steps>{COUNT})B? \[(?P<elapsed>{_TIME})<(?P<eta>{_TIME})"
-    r"(?:, *(?P<rate>[0-9.]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
-)
-_ENDLESS = re.compile(
-    rf"(?<![\w./])(?P<step>{COUNT}) ?(?P<name>[A-Za-z]{{1,12}}) \[(?P<elapsed>{CLOCK})"
-    r"(?:, *(?P<rate>[0-9.]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
-)
-_RICH = re.compile(
-    rf"━[━╸╺ ]*[ ╸╺]+(?P<step>[0-9]{{1,12}})/(?P<steps>[0-9]{{1,12}}|--) +(?P<elapsed>{CLOCK}|-:--:--)"
-    rf"(?: *• *| +)(?P<eta>{CLOCK}|-:--:--)(?: +(?P<rate>[0-9.]+)(?P<unit>it/s|s/it))?"
-)
-_RICH_PERCENT = re.compile(rf"━{{3,}}[━╸╺ ]* +(?P<percent>[0-9]{{1,3}})%(?: +(?P<eta>{CLOCK}))?")
-_KERAS = re.compile(
-    r"(?:^|[\s\]])(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9}|Unknown) "
-    r"(?P<bar>\[[=>.]{5,}\]|━{5,}|-(?= [0-9]+m?s))"
-)
-_KERAS_TAIL = re.compile(
-    rf"(?:-? ?ETA: (?P<eta>{_TIME})|(?:- )?(?P<time>{CLOCK}|[0-9]{{1,7}}m?s))"
-    r"(?:,? (?P<pace>[0-9.]+(?:ms|us|s))/(?:step|sample))?"
-)
-
-_EPOCH = re.compile(
-    r"(?<![A-Za-z_\-./])(?:train[_/]|current[_ ]|cur_)?(?P<word>epochs?|ep|EPOCHS?|Epochs?|Ep)"
-    r"(?:\((?:train|val|test)\))?(?:_idx|_num)?[\"']?[ \t]{0,8}[:=#_\-]{0,2}[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
-    r"(?P<epoch>[0-9]{1,7}(?:\.[0-9]{1,18})?)(?![0-9.]*[A-Za-z%])"
-    r"(?: {0,6}(?:/|of|out of) {0,6}(?P<epochs>[0-9]{1,7})(?![0-9.]*[A-Za-z]))?"
-)
-_NOT_AN_EPOCH = re.compile(
-    r"(?:\b(?:best|per|max|num|every|each|from|last|total|warm-?up|resum\w+|since|n|previous|at)[ _]?"
-    r"(?:at |of |from )?|save_)$",
-    re.IGNORECASE,
-)
-_AFTER_EPOCH = re.compile(
-    r"[\s:|,\[\](\-]{1,12}(?:Iter0?\()?(?P<step>[0-9]{1,12}) {0,6}/ {0,6}(?P<steps>[0-9]{1,12})"
-    r"(?: ?\( {0,4}(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)%\))?(?![0-9.]*[A-Za-z/])"
-)
-_TRAIN_COUNT = re.compile(  # timm: `Train: 3 [ 50/1000 (  5%)]`
-    r"^[^\w]{0,4}(?:\S+ ){0,4}?Train: (?P<epoch>[0-9]{1,6}) (?=\[ *[0-9]+/[0-9]+ )"
-)
-_TWO_PAIRS = re.compile(  # `[0/25][100/1583]`
-    r"\[ *(?P<epoch>[0-9]{1,7})/(?P<epochs>[0-9]{1,7})\] ?\[ *(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9})\]"
-)
-_YOLO = re.compile(  # `  3/99  8.2G  0.045 ...`
-    r"^\s*(?P<epoch>[0-9]{1,5})/(?P<epochs>[0-9]{1,5}) +[0-9.]{1,7}G(?P<losses>(?: +[0-9.naninf-]{1,10}){2,8}) "
-)
-_STEP = re.compile(
-    r"(?<![A-Za-z_\-./])(?P<word>(?:global|train|training|optimizer|current)?[ _]?(?:step|iter(?:ation)?|it|update)"
-    r"|steps|iters|iterations|num_updates|batch|batches|updates|Global step|global_step)"
-    r"(?:_num|_idx)?[\"']?[ \t]{0,8}[:=#]{0,2}[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
-    r"(?P<step>[0-9][0-9,]{0,14}[kKM]?)(?![0-9.]*[A-Za-z%])"
-    r"(?:\.0(?![0-9]))?(?: {0,6}(?:/|of|out of) {0,6}(?P<steps>[0-9][0-9,]{0,14}[kKM]?)(?![0-9.]*[A-Za-z]))?"
-    r"(?=(?P<next>[\s,:;|\])}\"'(]|$))",
-    re.IGNORECASE,
-)
-_NOT_A_STEP = re.compile(
-    r"\b(?:per|every|each|max|num|total|warm-?up|accumulation|save|eval|logging|last|best|from|at|in|of)[ _]$",
-    re.IGNORECASE,
-)
-_BRACKET = re.compile(r"^\s*\[ *(?P<step>[0-9]{1,12}) ?/ ?(?P<steps>[0-9]{1,12})\]")
-_OF_BATCHES = re.compile(
-    r"(?<![\w/.])(?P<step>[0-9]{1,9})/ {0,4}(?P<steps>[0-9]{1,9}) (?:batches|steps|iterations|iters)\b"
-)
-_LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
-    r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=[\w']+[ \-']|\w+:)|(?P<colon>[0-9]{1,9}):\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg))"
-)
-_TABLE_ROW = re.compile(rf"^\|\s+(?P<name>[a-z][\w/ ]{{1,40}})\|\s+(?P<value>{VALUE})\s*\|\s*$")
-_DARKNET = re.compile(
-    rf"(?P<loss>{VALUE}), (?P<average>{VALUE}) avg(?: loss)?, (?P<lr>{VALUE}) rate"
-)
-_IMPROVED = re.compile(rf"\bval_loss improved from {VALUE} to (?P<value>{VALUE})")
-
-_ETA = re.compile(
-    rf"\b(?:eta|time left|remaining(?: time)?|ETA)\b[\"']?(?: \(\w+\))?\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<eta>{CLOCK}|{SPELLED})"
-    rf"|(?P<left>{SPELLED}) ?left\b",
-    re.IGNORECASE,
-)
-_ELAPSED = re.compile(
-    rf"\b(?:elapsed|time elapsed|total time|elapsed time)\b(?!\s*per)\s{{0,3}}[:=]?\s{{0,3}}(?P<elapsed>{CLOCK}|{SPELLED})",
-    re.IGNORECASE,
-)
-_RATE = re.compile(
-    r"(?<![\w.])(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?"
-    r"(?:(?P<per>(?:it|its|iter|iters|iterations|step|steps|batch|batches)/s(?:ec)?)\b"
-    r"|(?P<inverse>s|ms|sec)/(?:it|iter|step|batch)\b)"
-)
-
-_NAMED = re.compile(
-    rf"(?<=[\w)\"'@\]/%}}])\s{{0,2}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\()?(?P<value>{VALUE})(?![\w:/]|\.[A-Za-z0-9]|%\|)"
-)
-_NAME = re.compile(
-    r"(?:(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
-)
-_SPACED = re.compile(
-    rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>{VALUE})(?![\w:/])",
-    re.IGNORECASE,
-)
-_TWO_WORDS = frozenset(
-    ("loss", "losses", "rate", "norm", "acc", "accuracy", "score", "error", "time", "scale", "size",
-     "iterations", "samples", "map")
-)  # fmt: skip
-_VALIDATING = re.compile(
-    r"\b(?:val|valid|validation|validating|eval|evaluation|evaluating|test|testing|dev)\b(?![_.]?(?:py|loss))"
-    r"(?!\w*=)",
-    re.IGNORECASE,
-)
-_TRAINING = re.compile(r"\btrain(?:ing|_inner)?\b", re.IGNORECASE)
-_SETTINGS = re.compile(
-    r"\b(?:Namespace|\w*Config|\w*Args|\w*Arguments|dict)\(|^\s*(?:parser|args|self)\."
-)
-_PLAIN_TIMES = frozenset(
-    {"eta", "elapsed", "time", "epoch", "step", "iter", "iteration", "global_step"}
-)
 
 
 @dataclass(slots=True)
@@ -170,7 +55,7 @@ def parse_progress(line: str) -> Progress | None:
     """What `line` (one segment, already safe text) reports, or None."""
     text = line[-LONGEST:]
     low = text.lower()
-    if not any(sign in low for sign in _SIGNS) or _SETTINGS.search(text):
+    if not any(sign in low for sign in forms.SIGNS) or forms.SETTINGS.search(text):
         return None
     draft = _Draft(text, low)
     _read_bars(text, draft)
@@ -197,32 +82,22 @@ def parse_progress(line: str) -> Progress | None:
     )
 
 
-_SPACED_SIGNS = ("loss", "lr ", "learning", "acc", "ppl", "perplexity", "norm", "psnr", "ssim", "miou", "bleu", "f1 ", "auc", "prec@")  # fmt: skip
-# One of these stands in every report; most lines hold none of them and are done here.
-_SIGNS = (
-    "%|", "━", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
-    "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
-    "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
-    "wer", "dice", "elbo", "nll", "return", "score", "|  ",
-)  # fmt: skip
-
-
 def _read_bars(text: str, draft: _Draft) -> None:
     match = None
     if "%|" in text:
         # The last bar of the segment is the one on the screen.
-        match = next(reversed(list(_BAR.finditer(text))), None)
+        match = next(reversed(list(forms.BAR.finditer(text))), None)
         if match is None and (percent := re.search(r"([0-9]{1,3})%\|", text)):
             draft.value("percent", float(percent[1]))
             draft.report = True
     if match is None and "━" in text:
-        match = _RICH.search(text)
-        if match is None and (percent := _RICH_PERCENT.search(text)):
+        match = forms.RICH.search(text)
+        if match is None and (percent := forms.RICH_PERCENT.search(text)):
             draft.value("percent", float(percent["percent"]))
             draft.value("eta", words.seconds(percent["eta"] or "?"))
             draft.report = True
     if match is None and " [" in text:
-        match = _ENDLESS.search(text)
+        match = forms.ENDLESS.search(text)
     if match is None:
         _read_keras(text, draft)
         return
@@ -253,13 +128,13 @@ def _rate(rate: str | None, unit: str | None) -> float | None:
 
 
 def _read_keras(text: str, draft: _Draft) -> None:
-    match = _KERAS.search(text)
+    match = forms.KERAS.search(text)
     if match is None:
         return
     draft.report = True
     draft.count("step", match["step"])
     draft.count("steps", match["steps"])
-    tail = _KERAS_TAIL.search(text, match.end(), match.end() + 40)
+    tail = forms.KERAS_TAIL.search(text, match.end(), match.end() + 40)
     if tail is None:
         return
     ended = match["step"] == match["steps"] or match["bar"].startswith("-")
@@ -273,7 +148,7 @@ def _read_keras(text: str, draft: _Draft) -> None:
 
 
 def _read_counters(text: str, draft: _Draft) -> None:
-    for pattern, sign in ((_TWO_PAIRS, "/"), (_YOLO, "g ")):
+    for pattern, sign in ((forms.TWO_PAIRS, "/"), (forms.YOLO, "g ")):
         if match := draft.find(pattern, sign):
             draft.report = True
             draft.epoch(match["epoch"])
@@ -281,7 +156,11 @@ def _read_counters(text: str, draft: _Draft) -> None:
             draft.count("step", match.groupdict().get("step"))
             draft.count("steps", match.groupdict().get("steps"))
     end = _read_epoch(text, draft)
-    if end is not None and "step" not in draft.ints and (after := _AFTER_EPOCH.match(text, end)):
+    if (
+        end is not None
+        and "step" not in draft.ints
+        and (after := forms.AFTER_EPOCH.match(text, end))
+    ):
         draft.count("step", after["step"])
         draft.count("steps", after["steps"])
         if after["percent"]:
@@ -290,9 +169,9 @@ def _read_counters(text: str, draft: _Draft) -> None:
         return
     found = (
         _step_words(draft)
-        or draft.find(_OF_BATCHES, "batches", "steps", "iterations", "iters")
-        or _BRACKET.match(text)
-        or _LEADING.match(text)
+        or draft.find(forms.OF_BATCHES, "batches", "steps", "iterations", "iters")
+        or forms.BRACKET.match(text)
+        or forms.LEADING.match(text)
     )
     if found is not None:
         groups = found.groupdict()
@@ -303,7 +182,7 @@ def _read_counters(text: str, draft: _Draft) -> None:
 
 def _read_epoch(text: str, draft: _Draft) -> int | None:
     """Read the epoch; returns where it ends."""
-    match = draft.find(_TRAIN_COUNT, "train: ") or (
+    match = draft.find(forms.TRAIN_COUNT, "train: ") or (
         _epoch_words(text) if "ep" in draft.low else None
     )
     if match is None:
@@ -316,10 +195,10 @@ def _read_epoch(text: str, draft: _Draft) -> int | None:
 
 def _epoch_words(text: str) -> re.Match[str] | None:
     """The first `epoch N` that is a counter, not `best epoch N` or a plural setting."""
-    for match in _EPOCH.finditer(text):
+    for match in forms.EPOCH.finditer(text):
         before = text[max(0, match.start() - 14) : match.start()]
         plural = match["word"].lower() == "epochs" and match["epochs"] is None
-        if not plural and not _NOT_AN_EPOCH.search(before):
+        if not plural and not forms.NOT_AN_EPOCH.search(before):
             return match
     return None
 
@@ -328,12 +207,12 @@ def _step_words(draft: _Draft) -> re.Match[str] | None:
     """The first `step N` that is a counter."""
     if not any(sign in draft.low for sign in ("step", "it", "batch", "update")):
         return None
-    found = _STEP.finditer(draft.text)
+    found = forms.STEP.finditer(draft.text)
     return next((match for match in found if _is_step(draft.text, match)), None)
 
 
 def _is_step(text: str, match: re.Match[str]) -> bool:
-    if _NOT_A_STEP.search(text[max(0, match.start() - 14) : match.start()]):
+    if forms.NOT_A_STEP.search(text[max(0, match.start() - 14) : match.start()]):
         return False
     word = match["word"].lower()
     if match["steps"] is None and (
@@ -350,11 +229,13 @@ def _is_step(text: str, match: re.Match[str]) -> bool:
 
 def _read_times(draft: _Draft) -> None:
     eta = "eta" not in draft.floats
-    if eta and (match := draft.find(_ETA, "eta", "left", "remaining")):
+    if eta and (match := draft.find(forms.ETA, "eta", "left", "remaining")):
         draft.value("eta", words.seconds(match["eta"] or match["left"]))
-    if "elapsed" not in draft.floats and (match := draft.find(_ELAPSED, "elapsed", "total time")):
+    if "elapsed" not in draft.floats and (
+        match := draft.find(forms.ELAPSED, "elapsed", "total time")
+    ):
         draft.value("elapsed", words.seconds(match["elapsed"]))
-    if "rate" not in draft.floats and (match := draft.find(_RATE, "/s", "s/", "ms/", "sec/")):
+    if "rate" not in draft.floats and (match := draft.find(forms.RATE, "/s", "s/", "ms/", "sec/")):
         value = float(match["rate"])
         if match["per"]:
             draft.value("rate", value)
@@ -365,9 +246,9 @@ def _read_times(draft: _Draft) -> None:
 
 def _read_names(text: str, draft: _Draft) -> None:
     pairs: list[tuple[str, float, str, int]] = []
-    for match in _NAMED.finditer(text):
+    for match in forms.NAMED.finditer(text):
         start = max(0, match.start() - 84)
-        words_before = _NAME.search(text[start : match.start()].rstrip())
+        words_before = forms.NAME.search(text[start : match.start()].rstrip())
         if words_before:
             pairs.append(
                 (_joined(words_before), words.number(match["value"]), match["value"], match.start())
@@ -375,17 +256,19 @@ def _read_names(text: str, draft: _Draft) -> None:
     pairs += [
         (match["name"], words.number(match["value"]), match["value"], match.start())
         for match in (
-            _SPACED.finditer(text) if any(sign in draft.low for sign in _SPACED_SIGNS) else ()
+            forms.SPACED.finditer(text)
+            if any(sign in draft.low for sign in forms.SPACED_SIGNS)
+            else ()
         )
     ]
-    if row := _TABLE_ROW.match(text):
+    if row := forms.TABLE_ROW.match(text):
         pairs.append((row["name"].strip(), words.number(row["value"]), row["value"], 0))
         draft.report = True
-    if dark := draft.find(_DARKNET, " avg"):
+    if dark := draft.find(forms.DARKNET, " avg"):
         pairs += [
             (name, words.number(dark[name]), dark[name], dark.start()) for name in ("loss", "lr")
         ]
-    if better := draft.find(_IMPROVED, "improved from"):
+    if better := draft.find(forms.IMPROVED, "improved from"):
         pairs += [("val_loss", words.number(better["value"]), better["value"], better.start())]
     best: dict[str, int] = {}
     for name, value, printed, at in pairs:
@@ -397,7 +280,7 @@ def _read_names(text: str, draft: _Draft) -> None:
             if rank < best.get(field_name, 999):
                 best[field_name] = rank
                 draft.floats[field_name] = value
-        elif key not in _PLAIN_TIMES and len(draft.metrics) < MOST_METRICS:
+        elif key not in forms.PLAIN_TIMES and len(draft.metrics) < MOST_METRICS:
             draft.metrics.setdefault(name, value)
             fraction = "." in printed or not math.isfinite(value)
             if fraction and _known_metric(key):
@@ -407,7 +290,7 @@ def _read_names(text: str, draft: _Draft) -> None:
 def _joined(name: re.Match[str]) -> str:
     """The printed name: one word, or two where the last one alone says too little."""
     lead, last = name["lead"], name["last"]
-    if lead and words.normal(last) in _TWO_WORDS:
+    if lead and words.normal(last) in forms.TWO_WORDS:
         return f"{lead} {last}"
     return last
 
@@ -419,7 +302,7 @@ def _field_of(key: str, before: str) -> tuple[str | None, int]:
     stem = next((word for word in words.LOSS if key == word or key.endswith("_" + word)), None)
     if key in words.LOSS:
         near = before[-160:]
-        if _VALIDATING.search(near) and not _TRAINING.search(near):
+        if forms.VALIDATING.search(near) and not forms.TRAINING.search(near):
             return "val_loss", 50 + words.LOSS.index(key)
         return "loss", words.LOSS.index(key)
     if key in words.RATE_NAMES:

@@ -27,7 +27,7 @@ def parse_roster(text: str) -> Roster:
     names: dict[str, int] = {}
     index = 0
     for raw in text.removeprefix("\ufeff").split("\n"):
-        line = _NOTE.sub("", raw.strip())
+        line = _NOTE.sub("", raw.strip()).strip()
         if not line or line.startswith("#"):
             continue
         index += 1

@@ -35,22 +35,22 @@ CAUSES: tuple[Rule, ...] = (
         "off the bus|is lost|is_lost|device handle|ecc|rminit|rm_init|row remap|remapping|probe routine|requires reset|unhealthy|gpu lost|lost gpu",
         r"fallen off (?:of )?the bus|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle"
         r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|double[- ]bit ECC|ECC double[- ]bit"
-        r"|rminitadapter failed|rm_init_adapter failed|row remap\w*.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
+        r"|rminitadapter failed|rm_init_adapter failed|row remap\w{0,40}.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
         r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy",
-        r"uncorr\w* ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
+        r"uncorr\w{0,40} ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
     ),
     rule(
         "hardware",
         FATAL,
         "health check|healthcheck|node check|nhc|gpu check",
-        r"(?:health ?check|node check|\bnhc\b|gpu check).{0,60}\b(?:fail|error|critical|unhealthy)|\bfail\w*.{0,30}(?:health ?check|node check|gpu check)",
+        r"(?:health ?check|node check|\bnhc\b|gpu check).{0,60}\b(?:fail|error|critical|unhealthy)|\bfail\w{0,40}.{0,30}(?:health ?check|node check|gpu check)",
         r"\bpass|retry|container|endpoint|http|\b0 fail",
     ),
     rule(
         "hardware",
         FATAL,
         "hardware error|bus error: severity|machine check|thermal|nvlink|i/o error|err!|ext4-fs error|gsp",
-        r"\[hardware error\]|bus error: severity=uncorrect|machine check (?:exception|events logged)|(?:thermal|overheat\w*).{0,30}shut ?down"
+        r"\[hardware error\]|bus error: severity=uncorrect|machine check (?:exception|events logged)|(?:thermal|overheat\w{0,40}).{0,30}shut ?down"
         r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bERR!|GSP.{0,30}(?:timeout|hang|crash)",
         r"\bcorrected\b",
     ),
@@ -74,10 +74,10 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "memory|alloc|exhausted|oom",
         r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|torch\.(?:cuda\.)?OutOfMemoryError|cuda\.memory\.OutOfMemoryError"
-        r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w* failed"
+        r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w{0,40} failed"
         r"|RESOURCE_EXHAUSTED:.{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
         r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|memory in use\. Of the allocated"
-        r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w* .{0,40}(?:on|from) (?:device|gpu)"
+        r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w{0,40} .{0,40}(?:on|from) (?:device|gpu)"
         r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_OUT_OF_RESOURCES|failed to allocate request for|INSUFFICIENT_MEMORY",
         r"ray\.exceptions|java\.lang|killed process|bytes\. error code 12|"
         + r"to avoid CUDA out of memory|\bif you\b",
@@ -101,7 +101,8 @@ CAUSES: tuple[Rule, ...] = (
         r".{0,60}(?:restart|crash)|crashed after using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
         r"|ray\.exceptions\.OutOfMemoryError|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer"
         r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
-        ADVICE + r"|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w*[\"']?\s*[:=]?\s*(?:0\b|false)",
+        ADVICE
+        + r"|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
     ),
     rule(
         "host_oom",
@@ -114,7 +115,7 @@ CAUSES: tuple[Rule, ...] = (
         "inode",
         FATAL,
         "inode",
-        r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|limit (?:reached|exceeded))|inode\w*[^%\n]{0,40}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|100)(?:\.\d+)?\s?% (?:of )?inode|inode quota exceeded",
+        r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|limit (?:reached|exceeded))|inode\w{0,40}[^%\n]{0,40}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|100)(?:\.\d+)?\s?% (?:of )?inode|inode quota exceeded",
         ADVICE,
     ),
     rule(
@@ -165,7 +166,7 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|distnetwork|diststore|ucx|ibv_|horovod|mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|peer|store",
         r"\bNCCL error|nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|DistBackendError|NCCL communicator (?:was|encountered)|communicator.{0,20}\baborted|unhandled (?:system|cuda) error|NCCL WARN|NCCL failure|NCCL INFO.{0,60}(?:Connection (?:refused|reset|timed)|Call to)"
-        r"|gloo/\S+:\d+\]|client socket has (?:timed out|failed)|server socket has failed|Rendezvous\w*(?:Error|Timeout)|rendezvous.{0,40}\b(?:failed|timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w+ failed"
+        r"|gloo/\S+:\d+\]|client socket has (?:timed out|failed)|server socket has failed|Rendezvous\w{0,40}(?:Error|Timeout)|rendezvous.{0,40}\b(?:failed|timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w{1,40} failed"
         r"|HorovodInternalError|MPI_ABORT|connection closed by remote peer|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
         r"process group has NOT been destroyed|retrying|" + ADVICE,
     ),
@@ -174,9 +175,9 @@ CAUSES: tuple[Rule, ...] = (
         "cuda_error",
         FATAL,
         "cuda|cudnn|cublas|nvml|nvidia|hip|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
-        r"CUDA (?:runtime )?error(?!s)|CUDA_ERROR_(?!OUT_OF)\w+|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
+        r"CUDA (?:runtime )?error(?!s)|CUDA_ERROR_(?!OUT_OF)\w{1,40}|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
         r"|found no NVIDIA driver|NVIDIA driver on your system is too old|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
-        r"|CUDNN_STATUS_(?!SUCCESS)\w+|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w+|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w+|CUSOLVER_STATUS_(?!SUCCESS)\w+|cudaError(?!_t|String)\w*|Cuda(?: kernel)? fail\w+|HIP error|hipError\w*|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w+"
+        r"|CUDNN_STATUS_(?!SUCCESS)\w{1,40}|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w{1,40}|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w{1,40}|CUSOLVER_STATUS_(?!SUCCESS)\w{1,40}|cudaError(?!_t|String)\w{0,40}|Cuda(?: kernel)? fail\w{1,40}|HIP error|hipError\w{0,40}|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w{1,40}"
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error",
         r"errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
         + r"not available, defaulting",
@@ -186,13 +187,13 @@ CAUSES: tuple[Rule, ...] = (
         "ckpt_corrupt",
         WARN,
         "loading parameter|source state_dict|not match exactly|incompatiblekeys",
-        r"skip\w* loading parameter|keys? in source state_dict|loaded state dict do not match exactly",
+        r"skip\w{0,40} loading parameter|keys? in source state_dict|loaded state dict do not match exactly",
     ),
     rule(
         "ckpt_corrupt",
         FATAL,
         "streamreader|central directory|load key|unpickl|pickle|unexpected eof|state_dict|size mismatch|safetensor|deserializing|weights only|ran out of input|badzip|not a zip|truncated|unable to open|unable to synchronously|magic number|dataloss|sstable",
-        r"PytorchStreamReader|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF, expected|error\(s\) in loading state_dict|size mismatch for [\w.]+|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
+        r"PytorchStreamReader|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF, expected|error\(s\) in loading state_dict|size mismatch for [\w.]{1,80}|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
         r"|weights only load failed|ran out of input|BadZipFile|file is not a zip file|truncated file|unable to (?:synchronously )?open (?:file|object) \(|invalid magic number|DataLossError|not an sstable",
         r"\.(?:jpe?g|png|tif)\b",
     ),
@@ -200,8 +201,8 @@ CAUSES: tuple[Rule, ...] = (
         "ckpt_corrupt",
         SERIOUS,
         "checkpoint|ckpt|resum|snapshot|weights|restor|corrupt",
-        r"(?:checkpoint|ckpt|snapshot|weights|\.pth?\b|\.safetensors)\b.{0,60}\b(?:corrupt\w*|truncated|damaged|unreadable|is incomplete)|corrupt(?:ed)? (?:checkpoint|ckpt|snapshot|file .{0,60}\.(?:pt|pth|ckpt|safetensors)\b)"
-        r"|(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|error)\b.{0,24}\b(?:load\w*|read\w*|restor\w*|resum\w*|deserializ\w*)\b.{0,60}\b(?:checkpoint|ckpt|snapshot|state|weights|training state)|(?:failed|unable|could not) to resume|resum\w+.{0,40}\b(?:failed|skipped)"
+        r"(?:checkpoint|ckpt|snapshot|weights|\.pth?\b|\.safetensors)\b.{0,60}\b(?:corrupt\w{0,40}|truncated|damaged|unreadable|is incomplete)|corrupt(?:ed)? (?:checkpoint|ckpt|snapshot|file .{0,60}\.(?:pt|pth|ckpt|safetensors)\b)"
+        r"|(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|error)\b.{0,24}\b(?:load\w{0,40}|read\w{0,40}|restor\w{0,40}|resum\w{0,40}|deserializ\w{0,40})\b.{0,60}\b(?:checkpoint|ckpt|snapshot|state|weights|training state)|(?:failed|unable|could not) to resume|resum\w{1,40}.{0,40}\b(?:failed|skipped)"
         r"|=> no checkpoint found at|checkpoint.{0,40}\b(?:load(?:ing)? failed|failed to load|could not be loaded|does not exist|not found)\b.{0,60}(?:scratch|skipp|start)",
         r"\bimages?\b|jpe?g|\bsamples?\b|\blabels?\b|\b0 corrupt|optimizer state.{0,20}not found|pretrained",
     ),
@@ -213,7 +214,7 @@ CAUSES: tuple[Rule, ...] = (
         r"\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|forcing job termination|(?:been|was|is being|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |preemption (?:notice|signal|event|detected|warning)"
         r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?time|TERM_RUNLIMIT|run time limit|(?:time limit|maximum runtime|wall ?time)\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
         r"|\bforce terminated\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
-        r"sequence group|preempt\w*\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w* ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
+        r"sequence group|preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
         + r"--time|supports? preemption",
     ),
     # --- 11 killed ---
@@ -243,8 +244,8 @@ CAUSES: tuple[Rule, ...] = (
         "killed",
         FATAL,
         "signal|sig|exitcode|exit code|exit=|return code|subprocess|exit status|^c |ctrl|exited with",
-        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|USR1|USR2))|received \d+ death signal|death signal|SignalException|got signal:? ?\w+|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
-        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w+\)|exit ?code\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
+        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|USR1|USR2))|received \d+ death signal|death signal|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
+        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|exit ?code\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
         r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|^signal \d|\brequeue on\b|press ctrl|ctrl\+c to|use ctrl",
     ),
     # --- 12 nan ---
@@ -261,10 +262,10 @@ CAUSES: tuple[Rule, ...] = (
         r"(?<![a-z])(?:[a-z]{1,20}_){0,4}"
         + LOSS
         + NAN
-        + r"|\bnan[ -](?:loss|losses|grad\w*|cost)|NanLossDuring|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w*)|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w*|param\w*|weights?|model|output|logits|activation\w*|layer|forward|backward)"
-        r"|\b(?:loss|grad\w*|params?|parameters|weights?|logits|activations?)\b.{0,40}\b(?:is|are|became|becomes|turned|went|contains?|has|have) (?:\w+ ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged|divergence detected|non-?finite (?:loss|grad\w*|norm)|(?:loss|gradient\w*|norm)\b.{0,60}\bnon-?finite|invalid loss, terminating"
+        + r"|\bnan[ -](?:loss|losses|grad\w{0,40}|cost)|NanLossDuring|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w{0,40})|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward|backward)"
+        r"|\b(?:loss|grad\w{0,40}|params?|parameters|weights?|logits|activations?)\b.{0,40}\b(?:is|are|became|becomes|turned|went|contains?|has|have) (?:\w{1,40} ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged|divergence detected|non-?finite (?:loss|grad\w{0,40}|norm)|(?:loss|gradient\w{0,40}|norm)\b.{0,60}\bnon-?finite|invalid loss, terminating"
         r"|-?nan, -?nan avg|^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b",
-        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w+ )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column",
+        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column",
     ),
     rule(
         "nan",
@@ -272,7 +273,7 @@ CAUSES: tuple[Rule, ...] = (
         "nan",
         r"[\w)\]%@][\"']?\s{0,2}[:=]\s{0,6}[\[(\"']{0,2}"
         + NAN
-        + r"|\b(?:acc\w*|auc|f1|map|ap|iou|miou|reward|mean|std|score|psnr|ssim|recall|precision|kl|entropy|rew_mean|len_mean)\b\s{0,4}\|?\s{0,8}"
+        + r"|\b(?:acc\w{0,40}|auc|f1|map|ap|iou|miou|reward|mean|std|score|psnr|ssim|recall|precision|kl|entropy|rew_mean|len_mean)\b\s{0,4}\|?\s{0,8}"
         + NAN
         + r"|\|\s{0,20}nan\s{0,20}\|",
         r"(?:missing|fill_value|na_values?|default|nan_policy|constant_values|value|mask_value)[\"']?\s*[:=]|np\.nan|float\(|math\.nan|namespace\(|def |dtype",
@@ -288,10 +289,10 @@ CAUSES: tuple[Rule, ...] = (
         + START_VALUE
         + r"_)[a-z]{1,16}_){0,3}loss(?:es)?[\w/]{0,24}[\"']?\s{0,4}(?:is|was|became|=|:|->|\|)?\s{0,8}[\[(\"']{0,2}(?:tensor\()?"
         + INF
-        + r"|\binf[ -]loss|returned inf|\binfs? (?:was |were |values? )?(?:detected|found|encountered) in|(?:detected|found) infs?\b.{0,60}\b(?:loss|param\w*|weights?|model|output|logits|activation\w*|layer|forward)|(?:loss|logits|activations?|weights?|output)\b.{0,24}\b(?:contains?|has|have|is) (?:\w+ )?(?:infs?\b|infinite)",
+        + r"|\binf[ -]loss|returned inf|\binfs? (?:was |were |values? )?(?:detected|found|encountered) in|(?:detected|found) infs?\b.{0,60}\b(?:loss|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward)|(?:loss|logits|activations?|weights?|output)\b.{0,24}\b(?:contains?|has|have|is) (?:\w{1,40} )?(?:infs?\b|infinite)",
         r"\b0/\d+ \[|\bimproved from|\b"
         + START_VALUE
-        + r"[_ ](?:\w+[_ ]){0,2}loss|isinf|float\(|np\.inf|math\.inf|\b(?:step|iter|iteration)[ :=]{1,3}0\b",
+        + r"[_ ](?:\w{1,40}[_ ]){0,2}loss|isinf|float\(|np\.inf|math\.inf|\b(?:step|iter|iteration)[ :=]{1,3}0\b",
     ),
     # --- 14 overflow ---
     rule(
@@ -310,11 +311,11 @@ CAUSES: tuple[Rule, ...] = (
         "overflow",
         WARN,
         "overflow|loss scale|loss scaler|norm|found_inf|found inf|skipping step",
-        r"\bOVERFLOW!|gradient overflow|overflow detected|(?:reducing|lowering|decreasing|halving) (?:the )?loss[ _]scal|setting loss[ _]scal|loss[ _]scal\w*.{0,60}\b(?:reduc|decreas|lower|halv)|grad\w*[_ ]?norm\w*[\"']?\s{0,3}[:=]?\s{0,6}[\"']?(?:tensor\()?"
+        r"\bOVERFLOW!|gradient overflow|overflow detected|(?:reducing|lowering|decreasing|halving) (?:the )?loss[ _]scal|setting loss[ _]scal|loss[ _]scal\w{0,40}.{0,60}\b(?:reduc|decreas|lower|halv)|grad\w{0,40}[_ ]?norm\w{0,40}[\"']?\s{0,3}[:=]?\s{0,6}[\"']?(?:tensor\()?"
         + INF
         + r"|\bgnorm[ =:]{1,3}"
         + INF
-        + r"|found_inf[\"']?\s*[:=]\s*(?:[1-9]|true)|found inf|\binf\w*\b.{0,40}\bskipp|overflow.{0,40}\bskipp|skipp\w+ step.{0,40}\b(?:inf|overflow|scale)",
+        + r"|found_inf[\"']?\s*[:=]\s*(?:[1-9]|true)|found inf|\binf\w{0,40}\b.{0,40}\bskipp|overflow.{0,40}\bskipp|skipp\w{1,40} step.{0,40}\b(?:inf|overflow|scale)",
         r"overflow(?:ed)? encountered|stack overflow|stackoverflow",
     ),
     # --- 13, quiet part: an infinite metric ---
@@ -330,7 +331,7 @@ CAUSES: tuple[Rule, ...] = (
         + INF,
         r"(?:_|\b|\.)"
         + START_VALUE
-        + r"(?:_\w+)?[\"']?\s*[:=]\s*[\"']?[-+]?inf|np\.inf|float\(|math\.inf|namespace\(|config\(|space|improved from",
+        + r"(?:_\w{1,40})?[\"']?\s*[:=]\s*[\"']?[-+]?inf|np\.inf|float\(|math\.inf|namespace\(|config\(|space|improved from",
     ),
     # --- 15 traceback ---
     rule("traceback", FATAL, "traceback", r"traceback \(most recent call last\)"),

@@ -15,7 +15,7 @@ _SERVICE = (
     r"\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|\bwarn(?:ing)?\b|offline|telemetry|"
     + SURVIVED
 )
-_WARNED = r"\bwarn(?:ing)?s?\b|\w+Warning\b|exception ignored in|\boptional\b|" + SURVIVED
+_WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + SURVIVED
 
 ENDS: tuple[Rule, ...] = (
     # --- 16 network ---
@@ -44,7 +44,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         _NETWORK_NEEDS,
         _NETWORK,
-        r"\bmax_retries\b|rate_limit|--\w+|connection closed by localrank|"
+        r"\bmax_retries\b|rate_limit|--\w{1,40}|connection closed by localrank|"
         + ADVICE.replace(r"|\bnote:", ""),
     ),
     # --- 18 before 17: an end that something survived is only a warning ---
@@ -58,7 +58,7 @@ ENDS: tuple[Rule, ...] = (
         "warning",
         WARN,
         "warning",
-        r"^\S*\.py:\d+: \w*Warning|^\s{0,8}(?:\S+:\s*)?\w*(?:User|Future|Deprecation|Runtime|Syntax|Import|Resource|Pending\w+)Warning\b|\.py:\d+: \w*Warning:",
+        r"^\S*\.py:\d+: \w{0,40}Warning|^\s{0,8}(?:\S+:\s*)?\w{0,40}(?:User|Future|Deprecation|Runtime|Syntax|Import|Resource|Pending\w{1,40})Warning\b|\.py:\d+: \w{0,40}Warning:",
     ),
     rule(
         "warning",
@@ -73,8 +73,8 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "error|exception|exit|failure|interrupt|fault|iteration",
-        r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w*\.){0,6}(?:[A-Z]\w*(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:: \S|:?\s*$|: ?$)",
-        r"\.py:\d+: \w*Warning|\w+Warning:|0 errors|exception ignored|mean(?:Squared|Absolute)|\b\w*SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )",
+        r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:: \S|:?\s*$|: ?$)",
+        r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|exception ignored|mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )",
     ),
     rule(
         "exception",
@@ -116,8 +116,8 @@ ENDS: tuple[Rule, ...] = (
         "warning",
         WARN,
         "warn|deprecat|fallback|falling back|skip|ignor|retry|not supported|unsupported|[w1|[w0|[w |could not|unable to|failed|cannot|error|missing|not found|not initialized|exception|will be removed|no longer",
-        r"\bwarn(?:ing|ings)?\b|\[WARN|\w+Warning\b|deprecat|\bfall(?:ing|s)? ?back|\bskipping\b|\bskipped\b(?!\s*[:=]|_)|⚠|\bignoring\b|\bretrying\b|(?:not|un)[- ]?supported|^\[W\d*\b|^\[?W\d{4}\b|\] W\d{4}\b|: W \w|could(?:n.t| not)\b|\bunable to\b|\bfailed to\b|\[ERROR\]|\bERROR\b|: E \w|^E\d{4} |\bcannot\b|not (?:used|initialized) (?:when|from)|newly initialized|\b(?:file|module|package) not found|will be removed in|no longer supported",
-        r"warning[s]?\s*[:=]\s*(?:0|none|false)\b|no warnings|warnings? ?= ?|skip_?\w*\s*[:=]|^\s*\"",
+        r"\bwarn(?:ing|ings)?\b|\[WARN|Warning\b|deprecat|\bfall(?:ing|s)? ?back|\bskipping\b|\bskipped\b(?!\s*[:=]|_)|⚠|\bignoring\b|\bretrying\b|(?:not|un)[- ]?supported|^\[W\d*\b|^\[?W\d{4}\b|\] W\d{4}\b|: W \w|could(?:n.t| not)\b|\bunable to\b|\bfailed to\b|\[ERROR\]|\bERROR\b|: E \w|^E\d{4} |\bcannot\b|not (?:used|initialized) (?:when|from)|newly initialized|\b(?:file|module|package) not found|will be removed in|no longer supported",
+        r"warning[s]?\s*[:=]\s*(?:0|none|false)\b|no warnings|warnings? ?= ?|skip_?\w{0,40}\s*[:=]|^\s*\"",
     ),
     # --- 19 progress without numbers of its own ---
     rule(

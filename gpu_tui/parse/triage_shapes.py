@@ -10,20 +10,20 @@ import re
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
     r"^(?:\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#-]{1,60}pid=\d+[^)]{0,40}\) ?"
-    r"|(?:[\w.-]{1,40}: (?=  +\S|Traceback|\w+Error))|\d{1,4}: (?=\s|Traceback|\w+Error))+"
+    r"|(?:[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
 _STATEMENT = (
     r"(?:return\b|raise\b|yield\b|await\b|assert\b|del\b|self\.\w|super\(\)|with .{1,120}:$|for .{1,80} in .{1,80}:$"
-    r"|(?:el)?if .{1,160}:$|while .{1,80}:$|from [\w.]+ import |import \w|def \w+\(|class \w+.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
-    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]+[\[(]|await |not |self)|[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
+    r"|(?:el)?if .{1,160}:$|while .{1,80}:$|from [\w.]{1,80} import |import \w|def \w{1,40}\(|class \w{1,40}.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
+    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]{1,80}[\[(]|await |not |self)|[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
 )
 _FRAMES = (
     re.compile(r'^\s*(?:│\s*)?File "[^"]{1,400}", line \d+'),
     re.compile(r"^\s{2,}(?:\^+|~+\^+~*|~+)\s*$"),
     re.compile(rf"^(?: {{4}}|\t){_STATEMENT}"),
     re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),
-    re.compile(r"^\s*#\d{1,3}:? <?(?:unknown function|\w+::)"),
+    re.compile(r"^\s*#\d{1,3}:? <?(?:unknown function|\w{1,40}::)"),
     re.compile(r"^Exception raised from \S+ at .{1,200}\(most recent call first\)"),
     re.compile(
         r"^(?:During handling of the above exception|The above exception was the direct cause)"
@@ -38,11 +38,11 @@ _FRAMES = (
 )
 _SOURCE = (
     re.compile(
-        r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w+\(|class \w+[(:]|import \w+(?: as \w+)?\s*$|from [\w.]+ import \w|raise \w+\(|(?:el)?if .{1,160}:\s*$"
-        r"|print\(|return \S|assert [\w.]+[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w+\(|export \w+=|set -[a-z]|for \w+ in .{1,80}(?::|; do)\s*$)"
+        r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w{1,40}\(|class \w{1,40}[(:]|import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|(?:el)?if .{1,160}:\s*$"
+        r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
     re.compile(r"^\s*(?:#(?! ?[0-9])|//|/\*)"),
-    re.compile(r"^\s*(?:[\w.]+ = )?(?:float\(['\"]|np\.|torch\.|math\.)\S*\s*[-+*/=(]"),
+    re.compile(r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|np\.|torch\.|math\.)\S*\s*[-+*/=(]"),
 )
 _HELP = (
     re.compile(r"^\s*usage: \S", re.IGNORECASE),
@@ -50,7 +50,7 @@ _HELP = (
     re.compile(r"^\s*\[--?[\w-]+(?: [\w,{}.\[\]-]+)?\](?: |$)"),
 )
 _DUMPS = (
-    re.compile(r"^.{0,80}\b(?:Namespace|[A-Z]\w*(?:Config|Args|Arguments))\("),
+    re.compile(r"^.{0,80}\b(?:Namespace|[A-Z]\w{0,40}(?:Config|Args|Arguments))\("),
     re.compile(r"^\s*\|[-=+|]+\|?\s*$|^\s*[-=+*_#~]{3,}\s*$"),
     re.compile(r"^.{0,100}Volatile Uncorr\. ECC|Uncorr\. ECC \||^\|\s+(?:N/A|\d+%)\s+\d+C\s"),
     re.compile(
@@ -59,7 +59,7 @@ _DUMPS = (
     re.compile(r"^Filesystem\s+(?:Type\s+)?\S+\s+\S*Used\s|^Filesystem\s+.*\bUse%"),
 )
 _BOILERPLATE = re.compile(
-    r"^(?:(?:[\w.]+Error: )?CUDA kernel errors might be asynchronously|For debugging consider passing CUDA_LAUNCH_BLOCKING|Compile with `?TORCH_USE_CUDA_DSA"
+    r"^(?:(?:[\w.]{1,80}Error: )?CUDA kernel errors might be asynchronously|For debugging consider passing CUDA_LAUNCH_BLOCKING|Compile with `?TORCH_USE_CUDA_DSA"
     r"|If reserved memory is >> allocated|See documentation for Memory Management|To enable the following instructions"
     r"|HYDRA_FULL_ERROR=|Set the environment variable HYDRA_FULL_ERROR)|^\s*(?:time|host|rank|error_file)\s+: |^\s*traceback : To enable traceback"
     r"|^(?:Root Cause|Other Failures)|^\s*<NO_OTHER_FAILURES>"

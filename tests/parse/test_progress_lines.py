@@ -1,0 +1,115 @@
+"""Progress: what real programs print, and the numbers that stand in it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_tui.core.logs import Progress
+from gpu_tui.parse.progress import parse_progress
+
+REPORTS: list[tuple[str, dict[str, float]]] = [
+    ("Epoch 3:  45%|████▌     | 450/1000 [01:23<01:41,  5.41it/s, v_num=0, train_loss=0.41]", {"epoch": 3, "step": 450, "steps": 1000, "loss": 0.41, "percent": 45, "elapsed_seconds": 83, "eta_seconds": 101, "rate_per_second": 5.41}),
+    ("  5%|▌ | 50/1000 [01:02<20:10,  1.25s/it]{'loss': 0.4123, 'grad_norm': 1.25, 'learning_rate': 4.9e-05, 'epoch': 0.32}", {"epoch": 0, "epoch_exact": 0.32, "step": 50, "steps": 1000, "loss": 0.4123, "lr": 4.9e-05, "percent": 5, "elapsed_seconds": 62, "eta_seconds": 1210, "rate_per_second": 0.8}),
+    ("{'loss': '0.4123', 'learning_rate': '4.9e-05', 'epoch': '2'}", {"epoch": 2, "loss": 0.4123, "lr": 4.9e-05}),
+    ("450it [01:23, 5.41it/s]", {"step": 450, "elapsed_seconds": 83, "rate_per_second": 5.41}),
+    ("Downloading: 100%|████| 440M/440M [00:10<00:00, 42.1MB/s]", {"step": 440_000_000, "steps": 440_000_000, "percent": 100, "elapsed_seconds": 10, "eta_seconds": 0, "rate_per_second": 42_100_000}),
+    ("  0%|          | 0/1000 [00:00<?, ?it/s]", {"step": 0, "steps": 1000, "percent": 0, "elapsed_seconds": 0}),
+    ("Epochs:  10%|█         | 2/20 [00:30<04:30, 15.0s/it]", {"epoch": 2, "epochs": 20, "percent": 10, "elapsed_seconds": 30, "eta_seconds": 270, "rate_per_second": 1 / 15}),
+    ("Epoch 3/20", {"epoch": 3, "epochs": 20}),
+    (" 450/1563 [=======>......................] - ETA: 1:12 - loss: 0.4123 - accuracy: 0.8512", {"step": 450, "steps": 1563, "loss": 0.4123, "eta_seconds": 72}),
+    ("1563/1563 [==============================] - 45s 25ms/step - loss: 0.41 - val_loss: 0.51", {"step": 1563, "steps": 1563, "loss": 0.41, "val_loss": 0.51, "elapsed_seconds": 45, "rate_per_second": 40}),
+    (" 450/1563 ━━━━━━━━━━━━━━━━━━━━ 32s 25ms/step - accuracy: 0.8512 - loss: 0.4123", {"step": 450, "steps": 1563, "loss": 0.4123, "eta_seconds": 32, "rate_per_second": 40}),
+    ("Epoch 3/9 ━━━━━━━━━━━━━━━━━━ 450/1000 0:01:23 • 0:01:41 5.41it/s v_num: 0.000 train_loss: 0.41", {"epoch": 3, "epochs": 9, "step": 450, "steps": 1000, "loss": 0.41, "elapsed_seconds": 83, "eta_seconds": 101, "rate_per_second": 5.41}),
+    ("Epoch: [3][ 50/1000]  Time  0.123 ( 0.234)  Loss 4.1e-01 (5.2e-01)  Acc@1  45.31 ( 44.00)", {"epoch": 3, "step": 50, "steps": 1000, "loss": 0.41}),
+    ("Train Epoch: 3 [12800/60000 (21%)]      Loss: 0.412345", {"epoch": 3, "step": 12800, "steps": 60000, "percent": 21, "loss": 0.412345}),
+    ("07/01 10:00:00 - mmengine - INFO - Epoch(train)   [3][ 50/1000]  lr: 1.0e-03  eta: 8 days, 1:02:03  time: 0.51  memory: 1234  loss: 0.41  loss_cls: 0.2", {"epoch": 3, "step": 50, "steps": 1000, "loss": 0.41, "lr": 0.001, "eta_seconds": 694_923}),
+    ("[07/01 10:00:00 d2.utils.events]:  eta: 1:02:03  iter: 19  total_loss: 1.234  loss_cls: 0.3  lr: 0.001  max_mem: 1234M", {"step": 19, "loss": 1.234, "lr": 0.001, "eta_seconds": 3723}),
+    (" iteration      100/  500000 | elapsed time per iteration (ms): 1234.5 | learning rate: 1.500E-04 | lm loss: 9.812345E+00 | loss scale: 1.0 |", {"step": 100, "steps": 500_000, "loss": 9.812345, "lr": 1.5e-4}),
+    ("iter 120: loss 2.3123, time 123.45ms, mfu 12.34%", {"step": 120, "loss": 2.3123}),
+    ("step 250: train loss 2.3123, val loss 2.4123", {"step": 250, "loss": 2.3123, "val_loss": 2.4123}),
+    ("      3/99      8.21G    0.04512    0.06712    0.02012        123        640: 100%|████| 100/100 [00:10<00:00,  9.51it/s]", {"epoch": 3, "epochs": 99, "step": 100, "steps": 100, "percent": 100, "elapsed_seconds": 10, "eta_seconds": 0, "rate_per_second": 9.51}),
+    ("[0/25][100/1583]  Loss_D: 1.2345  Loss_G: 2.3456", {"epoch": 0, "epochs": 25, "step": 100, "steps": 1583}),
+    ("| epoch   3 |   200/ 2983 batches | lr 5.00 | ms/batch 12.34 | loss  6.81 | ppl   908.96", {"epoch": 3, "step": 200, "steps": 2983, "lr": 5.0, "loss": 6.81}),
+    ("Epoch [1/5], Step [100/600], Loss: 0.4123", {"epoch": 1, "epochs": 5, "step": 100, "steps": 600, "loss": 0.4123}),
+    ("ep 3/9 it 20/80 loss 1.5 eta 0:02:00", {"epoch": 3, "epochs": 9, "step": 20, "steps": 80, "loss": 1.5, "eta_seconds": 120}),
+    ("100:    learn: 0.6931   test: 0.6932    total: 1.2s     remaining: 2m 3s", {"step": 100, "eta_seconds": 123}),
+    ("Test set: Average loss: 0.0123, Accuracy: 9876/10000 (98.76%)", {"val_loss": 0.0123}),
+    ("Epoch 00003: val_loss improved from 0.51234 to 0.41234, saving model to best.h5", {"epoch": 3, "val_loss": 0.41234}),
+    ("step: 10  loss: 8.1234  grad_norm: 1.2345  tps: 1,234  mfu: 12.34%", {"step": 10, "loss": 8.1234}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "numbers"), REPORTS)
+def test_reports(line: str, numbers: dict[str, float]) -> None:
+    progress = parse_progress(line)
+    assert progress is not None
+    seen = {item.name: getattr(progress, item.name) for item in fields(Progress)}
+    del seen["metrics"]
+    assert {name: value for name, value in seen.items() if value is not None} == pytest.approx(
+        numbers
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  Num Epochs = 3",
+        "  Total optimization steps = 1,000",
+        "Namespace(batch_size=8, epochs=20, lr=0.001, loss='l1')",
+        "max_epochs: 20",
+        "learning_rate: 0.001",
+        "saving /a/b/epoch=3-step=120.ckpt",
+        "batch_size: 16",
+        "Loss function: cross entropy",
+        "",
+        "[2026-01-01 10:00:00] INFO started",
+    ],
+)
+def test_settings_are_no_reports(line: str) -> None:
+    assert parse_progress(line) is None
+
+
+def test_metrics_keep_their_printed_names() -> None:
+    progress = parse_progress("Epoch 1 loss: 0.5 psnr: 31.4 val/ssim=0.91 grad_norm=inf")
+    assert progress is not None
+    assert progress.metrics == {"psnr": 31.4, "val/ssim": 0.91, "grad_norm": math.inf}
+
+
+@pytest.mark.parametrize("word", ["nan", "NaN", "-nan", "nan(ind)"])
+def test_a_nan_loss_stays_nan(word: str) -> None:
+    progress = parse_progress(f"Epoch 5/100: loss={word}, acc=0.1")
+    assert progress is not None
+    assert progress.loss is not None
+    assert math.isnan(progress.loss)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_read_without_harm(text: str) -> None:
+    parse_progress(text)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**6), st.floats(0, 1e3), st.floats(0.01, 1e3))
+def test_a_bar_gives_back_what_was_printed(step: int, steps: int, loss: float, rate: float) -> None:
+    line = f" 5%|#| {step}/{steps} [00:10<00:20, {rate:.2f}it/s, loss={loss:.4g}]"
+    progress = parse_progress(line)
+    assert progress is not None
+    assert (progress.step, progress.steps) == (step, steps)
+    assert progress.loss == pytest.approx(float(f"{loss:.4g}"))
+    assert progress.rate_per_second == pytest.approx(float(f"{rate:.2f}"))
+
+
+@given(st.integers(0, 10**6))
+def test_a_total_is_never_made_up(step: int) -> None:
+    progress = parse_progress(f"step {step} loss 0.5")
+    assert progress is not None
+    assert (progress.step, progress.steps, progress.epoch, progress.percent) == (
+        step,
+        None,
+        None,
+        None,
+    )

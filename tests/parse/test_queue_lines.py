@@ -1,0 +1,103 @@
+"""The queue's log and the queue file."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_tui.core.sweep import (
+    CellFinished,
+    CellStarted,
+    CellSynced,
+    QueueDone,
+    QueueEvent,
+    QueueOpened,
+    SyncFailed,
+    WrapperRefused,
+)
+from gpu_tui.parse.queue_file import DEFAULT_EPOCHS, failed_names, parse_roster
+from gpu_tui.parse.queue_log import parse_queue_line
+
+STAMP = 1767261600.0  # 2026-01-01 10:00:00 as if UTC
+AT = "[2026-01-01 10:00:00]"
+
+EVENTS: list[tuple[str, QueueEvent | None]] = [
+    ("=== Queue /root/q/queue_1.txt: 4 ablations, starting from 2 on box ===", QueueOpened("/root/q/queue_1.txt", 4, 2, "box")),
+    (f"{AT} [1/4] STARTING baseline (reconstruction, 20ep)", CellStarted(STAMP, 1, 4, "baseline", "reconstruction", 20)),
+    (f"{AT} [11/10] STARTING late one (seg, 5ep)", CellStarted(STAMP, 11, 10, "late one", "seg", 5)),
+    (f"{AT} [1/4] STARTING odd (seg, ep)", CellStarted(STAMP, 1, 4, "odd", "seg", None)),
+    (f"{AT} [1/4] FINISHED baseline (exit=0)", CellFinished(STAMP, 1, 4, "baseline", 0)),
+    (f"{AT} [1/4] FINISHED a (b) (exit=137)", CellFinished(STAMP, 1, 4, "a (b)", 137)),
+    (f" 45%|##| 4/9 [0:01<0:02]{AT} [2/4] FINISHED x (exit=2)  ", CellFinished(STAMP, 2, 4, "x", 2)),
+    (f"{AT} === QUEUE DONE on box -- all 4 cell(s) exited 0 ===", QueueDone(STAMP, "box", 4, None)),
+    (f"{AT} === QUEUE DONE on box -- 2 cell(s) FAILED: no aug  lr_high ===", QueueDone(STAMP, "box", 2, "no aug  lr_high")),
+    ("[10:00:00] synced baseline to durable storage (/root/autodl-fs/x)", CellSynced("baseline", "/root/autodl-fs/x")),
+    ("[10:00:00] auto-synced baseline to durable storage (/d)", CellSynced("baseline", "/d")),
+    ("[10:00:00] !! DURABLE SYNC BLOCKED for x — best.pth or best_metrics.json is missing.", SyncFailed("x", "best.pth or best_metrics.json is missing.")),
+    ("[10:00:00] !! DURABLE SYNC FAILED for x", SyncFailed("x", "failed")),
+    ("PROFILE SETUP FAILED: PROXY_HOOK returned non-zero", WrapperRefused("PROFILE SETUP FAILED: PROXY_HOOK returned non-zero")),
+    ("Usage: run_queue.sh <queue_file> [start_index]", WrapperRefused("Usage: run_queue.sh <queue_file> [start_index]")),
+    ("[10:00:00] kept best.pth, pruned latest.pth for baseline", None),
+    ("=" * 64, None),
+    ("[2026-13-01 10:00:00] [1/4] FINISHED baseline (exit=0)", None),
+    (f"{AT} [1/4] FINISHED baseline (exit=0) and more", None),
+    ("epoch 3 STARTING soon", None),
+    ("", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "event"), EVENTS)
+def test_queue_lines(line: str, event: QueueEvent | None) -> None:
+    assert parse_queue_line(line) == event
+
+
+@given(st.text(max_size=200), st.sampled_from([line for line, _ in EVENTS]))
+def test_no_text_breaks_the_reader(text: str, line: str) -> None:
+    parse_queue_line(text)
+    parse_queue_line(line + text)
+    parse_queue_line(text + line)
+
+
+def test_roster() -> None:
+    roster = parse_roster(
+        "\ufeff# plan\n\nconfigs/base.yaml reconstruction\nconfigs/no_aug.yaml\treconstruction 5  # short\r\n"
+        "my configs/two words.yaml seg 7\nlonely\nconfigs/base.yaml seg 3\nbad.yaml seg many\n  # end"
+    )
+    assert [(c.index, c.name, c.config, c.task, c.epochs) for c in roster.cells] == [
+        (1, "base", "configs/base.yaml", "reconstruction", DEFAULT_EPOCHS),
+        (2, "no_aug", "configs/no_aug.yaml", "reconstruction", 5),
+        (3, "two words", "my configs/two words.yaml", "seg", 7),
+        (5, "base", "configs/base.yaml", "seg", 3),
+    ]
+    assert roster.duplicates == ("base",)
+    assert roster.rejected == ("lonely", "bad.yaml seg many")
+
+
+@given(st.text(max_size=300))
+def test_no_line_of_a_queue_file_is_lost(text: str) -> None:
+    roster = parse_roster(text)
+    lines = [raw.strip() for raw in text.removeprefix("\ufeff").split("\n")]
+    counted = [line for line in lines if line and not line.startswith("#")]
+    assert len(roster.cells) + len(roster.rejected) == len(counted)
+
+
+@pytest.mark.parametrize(
+    ("raw", "names"),
+    [
+        ("a b", ("a", "b")),
+        ("no aug lr_high", ("no aug", "lr_high")),
+        ("no aug2 no", ("no", "aug2")),
+        ("unknown no aug", ("unknown", "no aug")),
+        ("  ", ()),
+        ("a a", ("a",)),
+    ],
+)
+def test_failed_names(raw: str, names: tuple[str, ...]) -> None:
+    assert failed_names(raw, ["a", "b", "no aug", "no", "lr_high"]) == names
+
+
+@given(st.lists(st.from_regex(r"[a-z_0-9.-]{1,8}", fullmatch=True), max_size=8, unique=True))
+def test_names_without_spaces_come_back_in_order(names: list[str]) -> None:
+    assert failed_names(" ".join(names), names) == tuple(names)
+    assert failed_names(" ".join(names), []) == tuple(names)
