@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -47,6 +48,12 @@ RELOAD_SECONDS = 2.0
 CHECK_LIMIT = 30.0
 LOOK_SECONDS = 0.1
 QUIET_SECONDS = 0.6  # no history line for this long: the backfill of the logs is in
+
+
+class NoTerminal(Exception):
+    """There is no terminal to draw on."""
+
+    next = "Run it in one, or read the fleet as text: gpu-tui check"
 
 
 class SystemClock:
@@ -254,7 +261,10 @@ def run_cockpit(
     reload_from: Path | None = None,
     state: Path | None = None,
 ) -> int:
-    """Open the cockpit and return its exit code."""
+    """Open the cockpit and return its exit code. Raises NoTerminal where there is none."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+        raise NoTerminal("the cockpit needs a terminal, and this is none")
+    config = settings.load_config(os.environ)
     # Imported here: `check` and `triage` must not pay for the screen.
     from gpu_tui.ui.app import CockpitApp
     from gpu_tui.ui.theme import load_themes
@@ -271,7 +281,8 @@ def run_cockpit(
                 teardown=room.runner,
                 profiles=room.profiles,
                 themes=load_themes(themes_dir()),
-                theme=theme or "night",
+                theme=theme or config.theme or "night",
+                keymap=config.keys,
                 read_only=read_only,
                 badge=badge,
                 tour=tour,

@@ -26,6 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=float, default=30.0, metavar="SECONDS")
     actions = parser.add_subparsers(dest="action", metavar="")
     mark = actions.add_parser("mark", help="set when an instance was stopped, or a deadline")
+    # Flags may also stand behind the action, where a person types them.
+    mark.add_argument("--fleet", metavar="FILE", default=argparse.SUPPRESS)
     mark.add_argument("name", metavar="NAME")
     mark.add_argument("what", choices=["stopped", "started", "deadline"])
     mark.add_argument("time", nargs="?", metavar="TIME", help="ISO time with a zone")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import shutil
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -60,18 +58,10 @@ class Terminal:
         await self._tmux("kill-server")
 
 
-@pytest.fixture
-async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
-    if shutil.which("tmux") is None:
-        pytest.fail("tmux is not installed: apt-get install tmux")
-    made = Terminal(tmp_path / "tmux", 160, 45)
-    yield made
-    await made.close()
-
-
 async def test_a_sweep_goes_nan_before_your_eyes(  # type: ignore[no-untyped-def]
-    box, terminal: Terminal, tmp_path: Path
+    box, make_terminal, tmp_path: Path
 ) -> None:
+    terminal: Terminal = make_terminal(160, 45)
     sweep = Sweep(box.home, CELLS)
     fleet = write_fleet(tmp_path, box)
     command = shlex.join([sys.executable, "-m", "gpu_tui", "--fleet", str(fleet)])
@@ -87,7 +77,7 @@ async def test_a_sweep_goes_nan_before_your_eyes(  # type: ignore[no-untyped-def
         await asyncio.to_thread(sweep.wait_done)
         await terminal.until("finished", "suspicious")
         await terminal.keys("?")
-        await terminal.until("next pane", "Keys")
+        await terminal.until("next pane", "Verify, then stop")
         await terminal.keys("Escape")
         await terminal.keys("q")
         await terminal.until("left with 0")
