@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import select
 import shutil
 import signal
 import socket
@@ -162,6 +163,41 @@ class Sshd:
             with suppress(ProcessLookupError):  # it may have ended by itself
                 os.kill(pid, signal.SIGKILL)
         return len(pids)
+
+    def processes(self) -> dict[int, str]:
+        """What runs on the box: pid -> command line of everything that has the box's home."""
+        found = {}
+        mark = f"HOME={self.home}".encode()
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    own = (entry / "environ").read_bytes().split(b"\0")
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+                if mark in own:
+                    found[int(entry.name)] = b" ".join(words).decode("utf-8", "replace").strip()
+        return found
+
+    def wait_idle(self, seconds: float = 20.0) -> dict[int, str]:
+        """Block until nothing runs on the box; what still does when the time is over."""
+        poll = select.poll()
+        left = self.processes()
+        while left:
+            pid = next(iter(left))
+            try:
+                handle = os.pidfd_open(pid)
+            except ProcessLookupError:
+                left = self.processes()
+                continue
+            poll.register(handle, select.POLLIN)
+            ended = poll.poll(seconds * 1000)
+            poll.unregister(handle)
+            os.close(handle)
+            if not ended:
+                break
+            left = self.processes()
+        return left
 
     def restart_with_new_host_key(self) -> None:
         """Come back on the same port with another host key; `known_hosts` keeps the old one."""

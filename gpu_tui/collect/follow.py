@@ -24,58 +24,101 @@ from gpu_tui.transport.base import Connection
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
 QUEUE_HISTORY = 4_194_304
 ONCE_HISTORY = 65_536
-RESTART_SECONDS = 1.0
-HEADER_CAP = 65_536  # noise of rc files before the header; more than this is no header
+MOST = 67_108_864  # bytes that are read at most of what came while we were away
+OVERLAP = 64  # bytes read again at a resume, to see that it is still the same text
+AGAIN_SECONDS = 0.2  # before a rotated file is opened
+LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as its header
+NOISE_CAP = 65_536  # what rc files may print before the header
+NEW_FILE = -1  # as inode: whatever is there is another file than the one we knew
 
-# $1 path, $2 nonce, $3 inode and $4 offset to resume at, $5 bytes of history at first sight.
-# The guard reads stdin: when the client goes, it reads EOF and ends the whole program.
+# The guard reads stdin: at its end (the client left, however) the whole process group goes.
+#
+# `tail -f` must be given a path, or it polls; between our look at the file and its own it may have
+# been rotated. So its output waits at the gate until the inode that it holds open (its fd 3) is
+# known, and a wrong one is dropped.
+#
+# The watcher ends when the path stands for another file and nobody writes to the old one any more,
+# or when the file was cut short. `tail --pid` then writes out what it has and ends; a tail without
+# --pid is ended from outside, by when it has been idle for a second.
 PROGRAM = r"""
-gt_follow() {
-    gt_path=$1 gt_said=
-    exec 3<&0
-    gt_tail=
-    { cat <&3 >/dev/null; kill -TERM $$ 2>/dev/null; } &
-    gt_guard=$!
-    trap 'kill $gt_guard $gt_tail 2>/dev/null; exit 0' TERM HUP PIPE
-    while :; do
-        if [ -f "$gt_path" ] && [ -r "$gt_path" ]; then
-            set -- "$1" "$2" "$3" "$4" "$5" $(stat -L -c '%i %s' "$gt_path" 2>/dev/null)
-            [ -n "$7" ] && break
+watch() {
+    seen=$size quiet=
+    while sleep 1; do
+        set -- $(stat -L -c '%i %s' -- "$path")
+        if [ "$1" = "$inode" ]; then
+            [ "$2" -ge "$seen" ] || return
+            seen=$2 quiet=
+        else
+            set -- $(stat -L -c %s /proc/self/fd/4)
+            [ "$1" != "$quiet" ] || return
+            quiet=$1
         fi
-        gt_now=missing
-        if [ -f "$gt_path" ]; then gt_now=denied; elif [ -e "$gt_path" ]; then gt_now=nofile; fi
-        if [ "$gt_now" != "$gt_said" ]; then
-            printf '%s %s\n' "$2" "$gt_now" || exit 0
-            gt_said=$gt_now
+    done
+}
+
+gate() {
+    read -r pid
+    tries=0 opened=
+    while [ -z "$opened" ] && [ "$tries" -lt 300 ] && kill -0 "$pid"; do
+        opened=$(stat -L -c %i "/proc/$pid/fd/3")
+        tries=$((tries + 1))
+    done
+    kill -0 "$pid" || return
+    if [ "${opened:-$inode}" != "$inode" ]; then
+        kill "$pid"
+        return
+    fi
+    if [ -z "$gnu" ]; then
+        ( while kill -0 "$watcher"; do sleep 1; done; kill "$pid" ) >/dev/null &
+    fi
+    printf '\n@NONCE@ %s %s %s %s\n' "$how" "$inode" "$from" "$size" && exec cat
+}
+
+main() {
+    exec 3<&0 </dev/null 2>/dev/null
+    ( exec >/dev/null; cat <&3; kill -s KILL -- "-$$" || kill -s KILL "$$" ) &
+    exec 3<&-
+    path=@PATH@ known=@INODE@ at=@OFFSET@ said=
+    while :; do
+        if [ -f "$path" ] && [ -r "$path" ]; then break
+        elif [ -f "$path" ]; then now=denied
+        elif [ -e "$path" ]; then now=odd
+        else now=missing; fi
+        if [ "$now" != "$said" ]; then
+            printf '\n@NONCE@ %s\n' "$now" || exit 1
+            said=$now
         fi
         sleep 1
     done
-    if [ "$6" = "$3" ] && [ "$7" -ge "$4" ]; then
-        gt_at=$4 gt_how=resumed
+    exec 4<"$path"
+    set -- $(stat -L -c '%i %s' /proc/self/fd/4)
+    [ -n "$2" ] || exit 1
+    inode=$1 size=$2
+    if [ "$inode" = "$known" ] && [ "$size" -ge "$at" ] && [ $((size - at)) -le @MOST@ ]; then
+        how=resumed from=$((at - @OVERLAP@))
     else
-        gt_at=0 gt_how=fresh
-        if [ "$3" = 0 ] && [ "$7" -gt "$5" ]; then gt_at=$(($7 - $5)); fi
+        how=new from=0 limit=@MOST@
+        [ "$known" != 0 ] || limit=@HISTORY@
+        [ "$size" -le "$limit" ] || from=$((size - limit))
     fi
-    printf '%s %s %s %s %s\n' "$2" "$gt_how" "$6" "$gt_at" "$7" || exit 0
-    tail -c +$((gt_at + 1)) -f "$gt_path" 2>/dev/null &
-    gt_tail=$!
-    gt_ino=$6 gt_last=$7
-    while sleep 1; do
-        kill -0 $gt_tail 2>/dev/null || break
-        set -- $(stat -L -c '%i %s' "$gt_path" 2>/dev/null)
-        [ "$1" = "$gt_ino" ] && [ "$2" -ge "$gt_last" ] || break
-        gt_last=$2
-    done
-    sleep 1
-    kill $gt_tail $gt_guard 2>/dev/null
-    exit 0
+    real=$(readlink -f -- "$path") && [ -n "$real" ] || real=$path
+    gnu=
+    tail --pid=$$ /dev/null && gnu=yes
+    watch >/dev/null &
+    watcher=$!
+    (
+        echo "$(exec /bin/sh -c 'echo "$PPID"')"
+        exec tail ${gnu:+--pid="$watcher"} -c "+$((from + 1))" -f -- "$real" 4<&-
+    ) | gate
+    kill "$watcher"
 }
+main; exit
 """
 
 WHY = {
     "missing": "is not there yet",
     "denied": "may not be read by this login",
-    "nofile": "is not a regular file",
+    "odd": "is not a regular file",
 }
 
 
@@ -83,18 +126,51 @@ WHY = {
 class TailMemory:
     """Where we are in one log. Lives as long as the instance, across connections.
 
-    `offset` counts every byte taken, the unfinished line in `reader` included.
+    `offset` counts every byte taken, the unfinished line in `reader` included; `recent` are the last
+    of them. `skipped` are the bytes before the first one taken, `end` the size when last opened.
     """
 
     inode: int = 0
     offset: int = 0
+    recent: bytes = b""
+    skipped: int = 0
+    end: int = 0
     reader: LogReader = field(default_factory=LogReader)
+
+    @property
+    def caught_up(self) -> bool:
+        """Everything has been read that was in the file when it was last opened."""
+        return self.inode > 0 and self.offset >= self.end
+
+    def take(self, data: bytes) -> tuple[LogLine, ...]:
+        """Count and read more bytes."""
+        self.offset += len(data)
+        self.recent = (self.recent + data[-OVERLAP:])[-OVERLAP:]
+        return self.reader.feed(data)
+
+    def restart(self, inode: int, offset: int) -> tuple[LogLine, ...]:
+        """Begin at `offset` of another file; the last line of the one before, if it was unfinished."""
+        rest = self.reader.close()
+        self.reader = LogReader()
+        self.inode, self.offset, self.skipped, self.recent = inode, offset, offset, b""
+        return rest
 
 
 def follow_program(path: str, nonce: str, memory: TailMemory, history: int) -> str:
     """The sh program for one start."""
-    words = (quote_path(path), nonce, memory.inode, memory.offset, history)
-    return PROGRAM + "gt_follow " + " ".join(str(word) for word in words) + "\n"
+    words = {
+        "@NONCE@": nonce,
+        "@INODE@": str(memory.inode),
+        "@OFFSET@": str(memory.offset),
+        "@OVERLAP@": str(len(memory.recent)),
+        "@HISTORY@": str(history),
+        "@MOST@": str(MOST),
+        "@PATH@": quote_path(path),  # last: nothing in it may be taken for one of these words
+    }
+    program = PROGRAM
+    for word, value in words.items():
+        program = program.replace(word, value)
+    return program
 
 
 async def follow(
@@ -108,13 +184,21 @@ async def follow(
     history: int = CELL_HISTORY,
 ) -> None:
     """Follow until cancelled. Raises LinkError when the connection goes."""
+    wait = AGAIN_SECONDS
     while True:
         nonce = secrets.token_hex(8)
         program = follow_program(source.path, nonce, memory, history)
+        tail = _Tail(instance.name, source, sink, clock, memory, nonce.encode())
         async with connection.stream(program) as chunks:
-            tail = _Tail(instance.name, source, sink, clock, memory, nonce.encode())
             await tail.take(chunks)
-        await asyncio.sleep(RESTART_SECONDS)
+        if tail.opened:
+            wait = AGAIN_SECONDS
+        else:
+            wait = min(LONGEST_WAIT, wait * 2)
+            if wait > 1.0:
+                why = f"{source.path} cannot be followed: the box needs sh, stat, tail and cat"
+                sink(LogFailed(instance.name, clock.now(), source, why))
+        await asyncio.sleep(wait)
 
 
 async def read_once(
@@ -122,20 +206,23 @@ async def read_once(
 ) -> None:
     """The end of a log that nothing writes any more, read once as history."""
     path = quote_path(source.path)
+    mark = secrets.token_hex(8)
     program = (
         f"[ -f {path} ] || exit 4\n"
-        f"stat -L -c '%i %s' {path} || exit 5\n"
-        f"tail -c {ONCE_HISTORY} {path}\n"
+        f"printf '\\n{mark} %s\\n' \"$(stat -L -c '%i %s' -- {path})\"\n"
+        f"tail -c {ONCE_HISTORY} -- {path}\n"
     )
-    done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + 256)
-    header, _, body = done.stdout.partition(b"\n")
+    done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + NOISE_CAP)
+    _, _, answer = done.stdout.partition(f"\n{mark} ".encode())
+    header, _, body = answer.partition(b"\n")
     numbers = header.split()
     if done.exit != 0 or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
         sink(LogFailed(instance.name, clock.now(), source, f"{source.path} cannot be read"))
         return
     inode, size = int(numbers[0]), int(numbers[1])
-    skipped = max(0, size - ONCE_HISTORY)
+    skipped = max(0, size - len(body))
     if skipped:
+        skipped += body.find(b"\n") + 1
         body = body.partition(b"\n")[2]
     reader = LogReader()
     lines = (*reader.feed(body), *reader.close())
@@ -156,66 +243,125 @@ class _Tail:
         memory: TailMemory,
         nonce: bytes,
     ) -> None:
+        self.opened = False
         self._instance = instance
         self._source = source
         self._sink = sink
         self._clock = clock
         self._memory = memory
-        self._nonce = nonce
-        self._head: bytes | None = b""
+        self._mark = b"\n" + nonce + b" "
+        self._held = b""  # before the header: noise; behind it: what is not yet aligned or compared
+        self._overlap = b""
+        self._align: int | None = None  # the offset of the bytes held, until a line begins in them
         self._history_end = 0
-        self._align = False
 
     async def take(self, chunks: AsyncIterator[bytes]) -> None:
+        """Until the stream ends, or what comes is not the file that we knew."""
         async for chunk in chunks:
-            body = chunk if self._head is None else self._header(self._head + chunk)
-            if body:
-                self._body(body)
+            data = chunk if self.opened else self._before_header(chunk)
+            if data and self._overlap:
+                same = self._compared(data)
+                if same is None:
+                    # Another text under the same number: take it as another file.
+                    self._memory.inode = NEW_FILE
+                    return
+                data = same
+            if data and self._align is not None:
+                data = self._aligned(data)
+            if data:
+                self._body(data)
             # A flood must not keep the loop from anybody else.
             await asyncio.sleep(0)
 
-    def _header(self, data: bytes) -> bytes:
-        """Read lines until the one that says what was opened; what follows it is the file."""
-        while b"\n" in data:
-            line, _, data = data.partition(b"\n")
-            words = line.split()
-            if len(words) == 2 and words[0] == self._nonce:
-                why = WHY.get(words[1].decode("ascii", "replace"), "cannot be read")
-                text = f"{self._source.path} {why}"
-                self._sink(LogFailed(self._instance, self._clock.now(), self._source, text))
-            elif len(words) == 5 and words[0] == self._nonce:
-                self._head = None
-                self._opened(words[1] == b"resumed", *(int(word) for word in words[2:]))
-                return data
-        self._head = data[-HEADER_CAP:]
+    def _before_header(self, chunk: bytes) -> bytes:
+        """Look for our lines in the noise; what follows the one that opens is the file."""
+        data = self._held + chunk
+        while (at := data.find(self._mark)) >= 0:
+            end = data.find(b"\n", at + 1)
+            if end < 0:
+                self._held = data[at:]
+                return b""
+            words = data[at + len(self._mark) : end].split()
+            # The newline that ends one of our lines may begin the next one.
+            rest = data[end + 1 :]
+            if len(words) == 1:
+                why = WHY.get(words[0].decode("ascii", "replace"), "cannot be read")
+                self._fail(f"{self._source.path} {why}")
+                data = rest
+            elif len(words) == 4 and all(word.isdigit() for word in words[1:]):
+                self.opened, self._held = True, b""
+                self._open(words[0] == b"resumed", *(int(word) for word in words[1:]))
+                return rest
+            else:
+                data = rest
+        self._held = data[-NOISE_CAP:]
         return b""
 
-    def _opened(self, resumed: bool, inode: int, at: int, size: int) -> None:
+    def _open(self, resumed: bool, inode: int, start: int, size: int) -> None:
         memory = self._memory
-        if not resumed:
-            if rest := memory.reader.close():
-                self._arrived(rest, backfill=False)
-            # What was there before we first came is history; a file that replaced one is news.
-            self._history_end = size if memory.inode == 0 else 0
-            memory.reader = LogReader()
-            memory.inode, memory.offset = inode, at
-            self._align = at > 0
-        now = self._clock.now()
-        self._sink(LogOpened(self._instance, now, self._source, inode, at, at, resumed=resumed))
+        memory.end = size
+        if resumed:
+            self._overlap = memory.recent
+            if not self._overlap:
+                self._tell_opened(resumed=True)
+            return
+        # What was there before we first came is history; a file that replaced one is news.
+        self._history_end = size if memory.inode == 0 else 0
+        if rest := memory.restart(inode, start):
+            self._arrived(rest, backfill=False)
+        if start > 0:
+            self._align = start
+        else:
+            self._tell_opened(resumed=False)
+
+    def _compared(self, data: bytes) -> bytes | None:
+        """What follows the overlap; None where it is not the text that we read before."""
+        data = self._held + data
+        if len(data) < len(self._overlap):
+            self._held = data
+            return b"" if self._overlap.startswith(data) else None
+        if not data.startswith(self._overlap):
+            return None
+        rest = data[len(self._overlap) :]
+        self._held, self._overlap = b"", b""
+        self._tell_opened(resumed=True)
+        return rest
+
+    def _aligned(self, data: bytes) -> bytes:
+        """Drop the rest of the line that we came into; a line without end is taken as it is."""
+        assert self._align is not None
+        data = self._held + data
+        cut = data.find(b"\n") + 1
+        if not cut and len(data) < NOISE_CAP:
+            self._held = data
+            return b""
+        self._memory.offset = self._memory.skipped = self._align + cut
+        self._held, self._align = b"", None
+        self._tell_opened(resumed=False)
+        return data[cut:]
 
     def _body(self, data: bytes) -> None:
-        memory = self._memory
-        if self._align:
-            cut = data.find(b"\n") + 1
-            memory.offset += cut or len(data)
-            self._align = not cut
-            data = data[cut:] if cut else b""
-        before = max(0, self._history_end - memory.offset)
+        before = max(0, self._history_end - self._memory.offset)
         for part, backfill in ((data[:before], True), (data[before:], False)):
-            if part:
-                memory.offset += len(part)
-                if lines := memory.reader.feed(part):
-                    self._arrived(lines, backfill=backfill)
+            if part and (lines := self._memory.take(part)):
+                self._arrived(lines, backfill=backfill)
+
+    def _tell_opened(self, *, resumed: bool) -> None:
+        memory, now = self._memory, self._clock.now()
+        self._sink(
+            LogOpened(
+                self._instance,
+                now,
+                self._source,
+                memory.inode,
+                memory.offset,
+                memory.skipped,
+                resumed,
+            )
+        )
+
+    def _fail(self, why: str) -> None:
+        self._sink(LogFailed(self._instance, self._clock.now(), self._source, why))
 
     def _arrived(self, lines: tuple[LogLine, ...], *, backfill: bool) -> None:
         now = self._clock.now()

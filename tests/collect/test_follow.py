@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 from boxes import Sshd
+from shell_box import ShellBox, ShellConnection
 
 from gpu_tui.collect.follow import TailMemory, follow, follow_program, read_once
 from gpu_tui.core.clock import ManualClock
@@ -75,18 +77,19 @@ class Follower:
                 finally:
                     await connection.close()
 
-    async def _follow(self, connection: Connection) -> None:
-        following = asyncio.create_task(
-            follow(
-                connection,
-                self._box.instance(),
-                self._source,
-                self.heard,
-                ManualClock(),
-                self.memory,
-                history=self._history,
-            )
+    async def follow(self, connection: Connection) -> None:
+        await follow(
+            connection,
+            self._box.instance(),
+            self._source,
+            self.heard,
+            ManualClock(),
+            self.memory,
+            history=self._history,
         )
+
+    async def _follow(self, connection: Connection) -> None:
+        following = asyncio.create_task(self.follow(connection))
         lost = asyncio.create_task(connection.wait_closed())
         await asyncio.wait({following, lost}, return_when=asyncio.FIRST_COMPLETED)
         for task in (following, lost):
@@ -193,24 +196,126 @@ async def test_a_log_is_read_once_without_leaving_a_process(box: Sshd) -> None:
     await connection.close()
 
 
-async def test_nothing_is_left_on_the_box_when_the_client_dies(
-    box: Sshd, follower: Follower
-) -> None:
+async def test_nothing_is_left_on_the_box_when_the_client_dies(box: Sshd) -> None:
+    """A client in a process of its own is killed without a chance to say goodbye."""
     log = box.home / "train.log"
     log.write_text("x\n")
-    await follower.heard.until(lambda: follower.heard.lines() == ["x"])
-    watcher = await SshTransport().connect(box.instance())
-    tails = "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f 2>/dev/null; echo; done"
-    count = f"{tails} | grep -c '^tail -c .*{log}'\n"
-    assert int((await watcher.run(count, limit=10)).stdout) == 1
-    box.stop()
-    box.start()
-    watcher = await SshTransport().connect(box.instance())
-    gone = f"while [ $({tails} | grep -c '^tail -c .*{log}') -gt 1 ]; do :; done; echo ok\n"
-    assert (await watcher.run(gone, limit=20)).stdout == b"ok\n"
-    await watcher.close()
+    client = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        CLIENT,
+        repr(box.instance()),
+        stdout=asyncio.subprocess.PIPE,
+        cwd=Path(__file__).parents[2],
+    )
+    assert client.stdout
+    assert await client.stdout.readline() == b"x\n"
+    assert any(f"-f -- {log}" in words for words in box.processes().values())
+    client.kill()
+    await client.wait()
+    assert await asyncio.to_thread(box.wait_idle) == {}
+
+
+CLIENT = """
+import asyncio, sys
+from gpu_tui.collect.follow import TailMemory, follow
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import LogArrived
+from gpu_tui.core.fleet import *
+from gpu_tui.core.logs import LogSource
+from gpu_tui.transport.ssh import SshTransport
+def sink(event):
+    if isinstance(event, LogArrived):
+        print(event.lines[0].text, flush=True)
+async def main():
+    box = eval(sys.argv[1])
+    connection = await SshTransport().connect(box)
+    source = LogSource("~/train.log", "cell")
+    await follow(connection, box, source, sink, ManualClock(), TailMemory())
+asyncio.run(main())
+"""
+
+
+async def test_another_text_of_the_same_number_is_another_file(box: Sshd) -> None:
+    """Cut short and grown past our offset while we were away: only its text can tell."""
+    log = box.home / "train.log"
+    log.write_text("first run\n")
+    made = Follower(box)
+    connection = await SshTransport().connect(box.instance())
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines() == ["first run"])
+    with log.open("r+") as file:
+        file.truncate()
+        file.write("second run 1\nsecond run 2\n")
+    async with following(made, connection):
+        await made.heard.until(lambda: "second run 2" in made.heard.lines())
+    assert made.heard.lines() == ["first run", "second run 1", "second run 2"]
+    assert [event.resumed for event in made.heard.of(LogOpened)] == [False, False]  # type: ignore[attr-defined]
+    assert made.heard.lines(backfill=False) == ["second run 1", "second run 2"]
+    await connection.close()
+
+
+async def test_a_tail_that_is_taken_up_again_goes_on_where_it_was(box: Sshd) -> None:
+    log = box.home / "train.log"
+    log.write_text("one\n")
+    made = Follower(box)
+    connection = await SshTransport().connect(box.instance())
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines() == ["one"])
+        assert made.memory.caught_up
+    append(log, "two\n")
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines() == ["one", "two"])
+    first, second = made.heard.of(LogOpened)
+    assert (first.resumed, second.resumed, second.skipped) == (False, True, 0)  # type: ignore[attr-defined]
+    assert made.heard.lines(backfill=False) == ["two"]
+    await connection.close()
+
+
+async def test_a_box_without_tail_says_so(box: Sshd) -> None:
+    (box.home / "train.log").write_text("x\n")
+    box.program("tail", "#!/bin/sh\nexit 127\n")
+    made = Follower(box)
+    connection = await SshTransport().connect(box.instance())
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.of(LogFailed))
+    (failed,) = made.heard.of(LogFailed)[:1]
+    assert "the box needs" in failed.why  # type: ignore[attr-defined]
+    await connection.close()
+
+
+@asynccontextmanager
+async def following(made: Follower, connection: Connection) -> AsyncIterator[None]:
+    task = asyncio.create_task(made.follow(connection))
+    yield
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+async def test_every_shell_and_its_tools_follow_rotation_and_truncation(
+    tmp_path: Path, shell: str
+) -> None:
+    box = ShellBox(tmp_path)
+    log = box.file("home/train.log", "a 1\n")
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+        append(log, "a 2\n")
+        await made.heard.until(lambda: made.heard.lines() == ["a 1", "a 2"])
+        os.rename(log, tmp_path / "old")
+        append(tmp_path / "old", "a 3\n")
+        box.file("home/train.log", "b 1\n" + "b\n" * 100)
+        await made.heard.until(lambda: made.heard.lines().count("b") == 100)
+        assert made.heard.lines() == ["a 1", "a 2", "a 3", "b 1", *["b"] * 100]
+        with log.open("r+") as file:
+            file.truncate()
+            file.write("c 1\n")
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["c 1"])
+        await made.heard.until(lambda: len(made.heard.of(LogOpened)) == 3)
+    assert made.heard.lines(backfill=True) == ["a 1"]
 
 
 def test_a_path_is_never_run() -> None:
-    program = follow_program("~/x'; touch /tmp/owned; '.log", "n", TailMemory(), 5)
-    assert program.splitlines()[-1].startswith("gt_follow \"$HOME\"/'x'")
+    program = follow_program("~/x'; touch /tmp/owned; '@NONCE@.log", "n", TailMemory(), 5)
+    assert " path=\"$HOME\"/'x'\"'\"'; touch /tmp/owned; '\"'\"'@NONCE@.log' known=0 " in program
