@@ -96,8 +96,12 @@ def _rung(gate: Gate, rung: Rung, share: float | None, acted: tuple[str, ...]) -
         state=state,
         lines=lines,
         share=share if state is RungState.WORKING else None,
-        next=NEXT[rung] if state is RungState.BLOCKED else None,
+        next=_next(gate, rung) if state is RungState.BLOCKED else None,
     )
+
+
+def _next(gate: Gate, rung: Rung) -> str:
+    return NEXT[rung] if gate.kind != "pull" else "correct it and pull again: what is here is kept"
 
 
 def _state(gate: Gate, rung: Rung) -> RungState:
@@ -230,7 +234,9 @@ def _confirm(gate: Gate) -> tuple[str, ...]:
         )
     if gate.state is State.RECHECKING:
         return ("looking once more at the box, the provider and the files here",)
-    return ()
+    if gate.permit is None and not gate.called:
+        return ()
+    return ("given up by hand, path by path" if gate.loss else "typed by hand under this evidence",)
 
 
 def _first(lines: tuple[str, ...]) -> tuple[str, ...]:
