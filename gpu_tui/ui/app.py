@@ -65,6 +65,7 @@ class CockpitApp(App[None]):
         self._zone = zone
         self._second = -1
         self._known: frozenset[str] | None = None
+        self._toasted = False
         self._notes: tuple[str, ...] = ()
         self._give_back: Callable[[], None] | None = None
         badges = [word for word in (badge, "read-only" if read_only else None) if word]
@@ -134,7 +135,15 @@ class CockpitApp(App[None]):
         return min(fleet.instances, key=need, default=None)
 
     def _announce(self, fleet: FleetView) -> None:
-        """A toast for new alarms and new notes; what was there at the start is no news."""
+        """A toast for new alarms and new notes; what was there at the start is no news.
+
+        Over a ladder no word of a box may stand: there the news waits until it is closed.
+        """
+        if isinstance(self.screen, Card) and self.screen.QUIET:
+            if self._toasted:
+                self._toasted = False
+                self.clear_notifications()
+            return
         alarms = {
             f.id: f for f in fleet.findings if f.severity in (Severity.FATAL, Severity.SERIOUS)
         }
@@ -153,6 +162,7 @@ class CockpitApp(App[None]):
         more = f"\nand {others} more: f shows all" if others else ""
         fatal = found.severity is Severity.FATAL
         self.clear_notifications()
+        self._toasted = True
         self.notify(
             f"{safe(where)}: {safe(found.evidence)[:120]}{more}",
             title=found.kind.replace("_", " "),

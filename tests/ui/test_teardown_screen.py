@@ -288,3 +288,25 @@ async def test_an_instance_marked_read_only_has_no_ladder(cockpit: Make) -> None
         await pilot.pause()
         assert isinstance(app.screen, Cockpit)
         assert port.opened == []
+
+
+async def test_no_word_of_a_box_stands_over_an_open_ladder(
+    cockpit: Make, ladder: ScriptedLadder
+) -> None:
+    """A toast quotes a log; it waits until the ladder is closed, and is not lost."""
+    store = sweep()
+    app = cockpit(store, teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    news = replace(store.fleet.findings[0], kind="xid", cell="fresh", evidence="type me")
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.pause()
+        app._tick()  # what is there at the start is no news
+        await climb(pilot)
+        store.become(replace(store.fleet, findings=(*store.fleet.findings, news)))
+        app._tick()
+        await pilot.pause()
+        assert len(app._notifications) == 0
+        await pilot.press("escape")
+        await pilot.pause()
+        store.touch("")
+        app._tick()
+        assert [note.title for note in app._notifications] == ["xid"]

@@ -23,6 +23,7 @@ class AbandonScreen(Card):
     """Dismissed with what was typed, or None."""
 
     AUTO_FOCUS = "#keep"
+    QUIET = True
 
     def __init__(self, moment: Moment, gate: GateView, clock: Clock) -> None:
         super().__init__(moment)

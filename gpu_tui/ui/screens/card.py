@@ -27,6 +27,7 @@ class Card(ModalScreen[str | None]):
     CONTEXTS: ClassVar[Sequence[str]] = ("overlay",)
     TITLE_WORDS: ClassVar[str] = ""
     READ_ONLY: ClassVar[bool] = True
+    QUIET: ClassVar[bool] = False  # no toast may stand over it: its words come from boxes
 
     def __init__(self, moment: Moment) -> None:
         super().__init__()

@@ -37,6 +37,7 @@ class TeardownScreen(Card):
     """One open ladder. Leaving the screen, in any way, closes it."""
 
     AUTO_FOCUS = "#cancel"
+    QUIET = True
 
     class Climbed(Message):
         """The gate shows something else."""
