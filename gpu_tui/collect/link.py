@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
 from random import Random
 
 from gpu_tui.core.clock import Clock
@@ -28,7 +30,8 @@ LONGEST_WAIT = 60.0
 # A server bans addresses after a few refused logins; a person must act first anyway.
 REFUSED_WAIT = 300.0
 SETTLED = 10.0  # seconds of life after which the next loss starts the back-off anew
-PING_LIMIT = 15.0
+LATENCY_SECONDS = 10.0
+LOSS_SECONDS = 0.5
 
 
 def wait_seconds(attempt: int, error: LinkError, random: Random) -> float:
@@ -86,7 +89,9 @@ class Link:
             wait = wait_seconds(attempt, error, self._random)
             attempt += 1
             self._failed(error, since, self._clock.now() + wait)
-            await self._rest(wait)
+            if await self._woken_within(wait):
+                attempt = 0
+                self._say(LinkState("connecting", self._clock.now()))
 
     def _lived(self) -> float | None:
         """Seconds that the last connection was up, or None where none came up."""
@@ -104,46 +109,55 @@ class Link:
                     next="check the provider's console, then press r to try again",
                 ) from None
         try:
-            latency = await self._ping(connection)
+            latency = await connection.round_trip()
             self.connection, self._live_at = connection, self._clock.boot()
-            now = self._clock.now()
-            self._say(LinkState("live", now, host_key=connection.host_key, latency=latency))
-            return await self._serve_until_lost(connection)
+            live = LinkState(
+                "live", self._clock.now(), host_key=connection.host_key, latency=latency
+            )
+            self._say(live)
+            return await self._serve_until_lost(connection, live)
         finally:
             await connection.close()
 
-    async def _ping(self, connection: Connection) -> float | None:
-        """Seconds that the smallest command takes there and back, as a person would feel it."""
-        began = self._clock.boot()
-        try:
-            await connection.run(":\n", limit=PING_LIMIT)
-        except TimeoutError:
-            return None
-        return self._clock.boot() - began
-
-    async def _serve_until_lost(self, connection: Connection) -> LinkError:
+    async def _serve_until_lost(self, connection: Connection, live: LinkState) -> LinkError:
         """Serve until the connection goes; the reason it went."""
         serving = asyncio.ensure_future(self._serve(connection))
         closing = asyncio.ensure_future(connection.wait_closed())
+        measuring = asyncio.ensure_future(self._measure(connection, live))
         try:
             await asyncio.wait({serving, closing}, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 # Serving only ends by an error: a LinkError is a loss, anything else is a bug.
-                serving.result()
-            lost = await closing
-            return lost or LinkError("the connection was closed")
+                error = serving.exception()
+                if not isinstance(error, LinkError):
+                    raise error or AssertionError("serving ended by itself")
+                # The connection itself knows more of a loss, such as which hop went.
+                await asyncio.wait({closing}, timeout=LOSS_SECONDS)
+                if not closing.done():
+                    return error
+            return (await closing) or LinkError("the connection was closed")
         finally:
-            for task in (serving, closing):
+            for task in (serving, closing, measuring):
                 task.cancel()
-            await asyncio.gather(serving, closing, return_exceptions=True)
+            await asyncio.gather(serving, closing, measuring, return_exceptions=True)
 
-    async def _rest(self, seconds: float) -> None:
+    async def _measure(self, connection: Connection, live: LinkState) -> None:
+        """Keep the latency true; a connection that is gone is noticed elsewhere."""
+        with suppress(LinkError):
+            while True:
+                await asyncio.sleep(LATENCY_SECONDS)
+                latency = await connection.round_trip()
+                self._say(replace(live, latency=latency))
+
+    async def _woken_within(self, seconds: float) -> bool:
+        """Wait out the back-off; True where somebody asked for another try before its end."""
+        self._woken.clear()
         try:
             async with asyncio.timeout(seconds):
                 await self._woken.wait()
         except TimeoutError:
-            return
-        self._woken.clear()
+            return False
+        return True
 
     def _failed(self, error: LinkError, since: float, retry_at: float) -> None:
         state = error.state if error.state != "live" else "unreachable"

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Awaitable, Callable
 from random import Random
 
+from gpu_tui.collect.cells import Cells
 from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, TailMemory, follow, read_once
 from gpu_tui.collect.link import Link
 from gpu_tui.collect.sampler import Group, plan, sample_group
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import Event, LogArrived, Noted
+from gpu_tui.core.events import Event, LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import Sink
-from gpu_tui.core.sweep import CellFinished, CellStarted, QueueOpened
+from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError, Transport
 
-HANDSHAKES = 4  # at once per server or jump host: MaxStartups loses none of these
-CELL_TAILS = 2  # with four samplers and the queue log that leaves a channel for a command
+HANDSHAKES = 4  # at once per server: MaxStartups loses none of these
+CELL_TAILS = 3  # with four samplers and the queue log: the places that streams may take
 RETRY_SECONDS = 2.0
 REFUSED_SECONDS = 15.0
-CELL_NAME = re.compile(r"[A-Za-z0-9._ +=@,-]{1,200}\Z")
 
 
 class Supervisor:
@@ -84,7 +82,7 @@ class Supervisor:
     def _watch(self, instance: Instance) -> None:
         if self._group is None:
             return
-        server = instance.ssh.jump or instance.ssh.host
+        server = f"{instance.ssh.host}:{instance.ssh.port}"
         gate = self._handshakes.setdefault(server, asyncio.Semaphore(HANDSHAKES))
         box = Watched(instance, self._sink, self._clock)
         box.link = Link(
@@ -104,126 +102,120 @@ class Watched:
         self._instance = instance
         self._sink = sink
         self._clock = clock
-        self._groups = plan(instance)
         self._memories: dict[LogSource, TailMemory] = {}
-        self._started: list[str] = []
-        self._finished: list[str] = []
+        self._cells = Cells(instance)
         self._read: set[str] = set()
-        self._selected: str | None = None
         self._changed = asyncio.Event()
 
     def select(self, cell: str | None) -> None:
         """A person looks at this cell."""
-        self._selected = cell
+        self._cells.select(cell)
         self._changed.set()
 
     async def serve(self, connection: Connection) -> None:
         """Sample and follow until the connection goes. Raises LinkError then."""
         try:
             async with asyncio.TaskGroup() as tasks:
-                for group in self._groups:
-                    tasks.create_task(self._sample(connection, group))
+                # The queue's log first: where a box allows few sessions, it says most.
                 if log := self._instance.queue.log:
                     source = LogSource(log)
                     tasks.create_task(self._follow(connection, source, QUEUE_HISTORY))
+                for group in plan(self._instance):
+                    tasks.create_task(self._sample(connection, group))
                 if self._instance.logs:
                     tasks.create_task(self._follow_cells(connection))
-        except* LinkError as lost:
-            raise _first(lost) from None
+        except ExceptionGroup as group:
+            losses, bugs = group.split(LinkError)
+            if losses is None or bugs is not None:
+                raise
+            raise _first(losses) from None
 
-    async def _sample(self, connection: Connection, group: Group) -> None:
-        async def once() -> None:
-            await sample_group(connection, self._instance, group, self._sink, self._clock)
-            await asyncio.sleep(RETRY_SECONDS)
-
-        await self._again(once, f"{group.name} readings")
-
-    async def _follow(self, connection: Connection, source: LogSource, history: int) -> None:
-        memory = self._memories.setdefault(source, TailMemory())
-
-        async def once() -> None:
-            await follow(
-                connection, self._instance, source, self._peek, self._clock, memory, history=history
-            )
-
-        await self._again(once, source.path)
-
-    async def _again(self, once: Callable[[], Awaitable[None]], what: str) -> None:
-        """Repeat for ever; a refused channel is said once and tried again later."""
-        said = False
+    async def _sample(self, connection: Connection, first: Group) -> None:
+        """One group's program for ever; each start has a plan, and so a nonce, of its own."""
+        group = first
         while True:
             try:
-                await once()
+                await sample_group(connection, self._instance, group, self._peek, self._clock)
+                pause = RETRY_SECONDS
             except ChannelRefused as error:
-                if not said:
-                    text = f"{self._instance.name}: {what}: {error}. {error.next}"
-                    self._sink(Noted(self._instance.name, self._clock.now(), text))
-                    said = True
-                await asyncio.sleep(REFUSED_SECONDS)
+                self._unread(group, f"{error}. {error.next}")
+                pause = REFUSED_SECONDS
+            await asyncio.sleep(pause)
+            group = next(g for g in plan(self._instance) if g.name == first.name)
+
+    def _unread(self, group: Group, why: str) -> None:
+        now = self._clock.now()
+        for probe in group.probes:
+            failure = Failure(FailureKind.UNREAD, why, now)
+            self._sink(Sampled(self._instance.name, now, probe.metric, failure))
+
+    async def _follow(self, connection: Connection, source: LogSource, history: int) -> None:
+        """One log for ever."""
+        memory = self._memories.setdefault(source, TailMemory())
+        while True:
+            try:
+                await follow(
+                    connection,
+                    self._instance,
+                    source,
+                    self._peek,
+                    self._clock,
+                    memory,
+                    history=history,
+                )
+            except ChannelRefused as error:
+                now, why = self._clock.now(), f"{error}. {error.next}"
+                self._sink(LogFailed(self._instance.name, now, source, why))
+            await asyncio.sleep(REFUSED_SECONDS)
 
     async def _follow_cells(self, connection: Connection) -> None:
-        """Tail the newest cells and the selected one; read the ended ones once."""
+        """Tail the cells that are wanted; read the ended ones once."""
         tails: dict[str, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
-                wanted = self._wanted()
-                for cell in [cell for cell in tails if cell not in wanted]:
-                    tails.pop(cell).cancel()
+                wanted = self._cells.wanted(CELL_TAILS)
+                dropped = [tails.pop(cell) for cell in list(tails) if cell not in wanted]
+                for tail in dropped:
+                    tail.cancel()
+                # Two tails of one log at once would count the same bytes twice.
+                await asyncio.gather(*dropped, return_exceptions=True)
                 for cell in wanted:
                     if cell not in tails:
-                        source = self._source(cell)
-                        tails[cell] = tasks.create_task(
-                            self._follow(connection, source, CELL_HISTORY)
+                        follow_cell = self._follow(
+                            connection, self._cells.source(cell), CELL_HISTORY
                         )
+                        tails[cell] = tasks.create_task(follow_cell)
                 await self._read_ended(connection, wanted)
                 await self._changed.wait()
 
     async def _read_ended(self, connection: Connection, followed: list[str]) -> None:
-        for cell in list(self._finished):
-            if cell not in followed and cell not in self._read:
-                self._read.add(cell)
-                source = self._source(cell)
-                if source in self._memories:
-                    continue
-                try:
-                    await read_once(connection, self._instance, source, self._sink, self._clock)
-                except (TimeoutError, ChannelRefused):
-                    self._read.discard(cell)
-
-    def _wanted(self) -> list[str]:
-        """At most CELL_TAILS cells, the selected one first, then the newest."""
-        newest = [cell for cell in reversed(self._started) if cell != self._selected]
-        first = [self._selected] if self._selected else []
-        live = [cell for cell in newest if cell not in self._finished or cell == newest[0]]
-        return [cell for cell in first + live if CELL_NAME.match(cell)][:CELL_TAILS]
-
-    def _source(self, cell: str) -> LogSource:
-        pattern = self._instance.logs or ""
-        return LogSource(pattern.replace("{cell}", cell), cell)
+        for cell in self._cells.ended:
+            source = self._cells.source(cell)
+            if cell in followed or cell in self._read or source in self._memories:
+                continue
+            self._read.add(cell)
+            try:
+                await read_once(connection, self._instance, source, self._sink, self._clock)
+            except (TimeoutError, ChannelRefused):
+                self._read.discard(cell)
 
     def _peek(self, event: Event) -> None:
-        """Learn from the queue's log which cells run, and pass the event on."""
+        """Pass the event on, and learn from it which cells run."""
         self._sink(event)
-        if not isinstance(event, LogArrived) or event.source.cell is not None:
-            return
-        for line in event.lines:
-            match line.queue:
-                case QueueOpened():
-                    self._started, self._finished = [], []
-                case CellStarted(name=name) if _is_name(name):
-                    self._started = [*(c for c in self._started if c != name), name]
-                    self._finished = [c for c in self._finished if c != name]
-                case CellFinished(name=name) if _is_name(name):
-                    self._finished = [*(c for c in self._finished if c != name), name]
-                case _:
-                    continue
+        changed = False
+        match event:
+            case Sampled():
+                changed = self._cells.sampled(event)
+            case LogArrived(source=LogSource(cell=None)) | LogFailed(source=LogSource(cell=None)):
+                changed = self._cells.queue_said(event)
+                # Of its history only the end counts: a cell that ran a week ago needs no tail.
+                if isinstance(event, LogArrived) and event.backfill:
+                    changed = self._memories[event.source].caught_up
+            case _:
+                pass
+        if changed:
             self._changed.set()
-
-
-def _is_name(name: str) -> bool:
-    """True for a cell name that may become part of a path."""
-    return CELL_NAME.match(name) is not None and name not in (".", "..")
 
 
 def _first(group: BaseExceptionGroup[LinkError]) -> LinkError:

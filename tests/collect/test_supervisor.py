@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
 from boxes import Sshd
 
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LinkChanged, LogArrived, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
+from gpu_tui.core.sample import Failure
 from gpu_tui.transport.ssh import SshTransport
 
 STAMP = "[2026-11-21 10:00:00]"
@@ -102,6 +104,86 @@ async def test_a_cell_name_never_leaves_the_log_directory(box: Sshd) -> None:
     followed = {e.source.path for e in heard.events if isinstance(e, LogOpened)}
     assert followed == {"~/q.log", "~/logs/fine.log"}
     await stop(running)
+
+
+async def test_a_killed_session_comes_back_and_repeats_nothing(box: Sshd) -> None:
+    instance = queue_box(box)
+    log = box.home / "q.log"
+    log.write_text("one\n")
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(arrived("one"))
+    assert box.kill_sessions() == 1
+    with log.open("a") as file:
+        file.write("two\n")
+    await heard.until(lambda e: isinstance(e, LinkChanged) and e.link.state == "unreachable")
+    await heard.until(arrived("two"))
+    lines = [line.text for e in heard.events if isinstance(e, LogArrived) for line in e.lines]
+    assert lines == ["one", "two"]
+    await stop(running)
+    assert await asyncio.to_thread(box.wait_idle) == {}
+
+
+def arrived(text: str) -> Callable[[Event], bool]:
+    return lambda e: isinstance(e, LogArrived) and any(line.text == text for line in e.lines)
+
+
+async def test_a_box_with_few_sessions_says_so_and_shows_its_queue(
+    make_box: Callable[..., Sshd],
+) -> None:
+    box = make_box(max_sessions=3)
+    instance = queue_box(box)
+    (box.home / "q.log").write_text("one\n")
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(arrived("one"))
+    event = await heard.until(lambda e: isinstance(e, Sampled) and isinstance(e.sample, Failure))
+    assert isinstance(event, Sampled)
+    assert isinstance(event.sample, Failure)
+    assert "MaxSessions" in event.sample.why
+    assert supervisor.connection("a") is not None
+    await stop(running)
+
+
+async def test_without_a_queue_log_the_log_that_moved_last_is_tailed(box: Sshd) -> None:
+    (box.home / "logs").mkdir()
+    (box.home / "logs/only.log").write_text("hello\n")
+    instance = box.instance("a", logs="~/logs/{cell}.log", poll=0.2)
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(opened("only"))
+    await stop(running)
+
+
+async def test_a_cell_that_a_person_chose_is_followed(box: Sshd) -> None:
+    instance = queue_box(box)
+    (box.home / "q.log").write_text("one\n")
+    (box.home / "logs/chosen.log").write_text("hello\n")
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(opened(None))
+    supervisor.follow_cell("a", "../q")
+    supervisor.follow_cell("a", "chosen")
+    await heard.until(opened("chosen"))
+    await stop(running)
+
+
+async def test_a_bug_in_a_collector_ends_the_run_loudly(box: Sshd) -> None:
+    def sink(event: Event) -> None:
+        if isinstance(event, Sampled):
+            raise ZeroDivisionError
+
+    supervisor = Supervisor(
+        Fleet("s", (box.instance("a", poll=0.2),)), SshTransport(), sink, ManualClock()
+    )
+    with pytest.raises(ExceptionGroup) as caught:
+        async with asyncio.timeout(30):
+            await supervisor.run()
+    assert caught.group_contains(ZeroDivisionError)
 
 
 async def test_an_edited_fleet_keeps_unchanged_boxes_connected(

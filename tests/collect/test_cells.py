@@ -1,0 +1,101 @@
+"""Which logs are tailed: pure, from the events alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.collect.cells import Cells, is_name
+from gpu_tui.core.events import LogArrived, LogFailed, Sampled
+from gpu_tui.core.fleet import Instance, QueueFiles, SshAccess
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.readings import FileStat, FileTable
+from gpu_tui.core.sample import Reading
+from gpu_tui.parse.log_reader import LogReader
+
+STAMP = "[2026-11-21 10:00:00]"
+QUEUE = LogSource("/r/logs/q.log")
+
+
+def instance(queue_log: str | None = QUEUE.path) -> Instance:
+    files = QueueFiles("/r/q.txt", queue_log)
+    return Instance("a", SshAccess("a"), queue=files, logs="/r/logs/{cell}.log")
+
+
+def said(text: str) -> LogArrived:
+    return LogArrived("a", 0.0, QUEUE, LogReader().feed(text.encode()))
+
+
+def start(name: str) -> str:
+    return f"{STAMP} [1/4] STARTING {name} (t, 20ep)\n"
+
+
+def finish(name: str) -> str:
+    return f"{STAMP} [1/4] FINISHED {name} (exit=0)\n"
+
+
+def table(**mtimes: float) -> Sampled:
+    files = {f"/r/logs/{n}.log": FileStat(f"/r/logs/{n}.log", 1, 1, t) for n, t in mtimes.items()}
+    return Sampled("a", 0.0, "files", Reading(FileTable(files), 0.0))
+
+
+def test_the_running_cell_and_the_last_one_are_wanted() -> None:
+    cells = Cells(instance())
+    assert cells.wanted(3) == []
+    assert cells.queue_said(said(start("one")))
+    assert cells.wanted(3) == ["one"]
+    assert cells.queue_said(said(finish("one")))
+    assert cells.wanted(3) == ["one"]  # its last lines may still come
+    cells.queue_said(said(start("two")))
+    assert (cells.wanted(3), cells.ended) == (["two"], ["one"])
+    assert not cells.queue_said(said("just a line\n"))
+
+
+def test_a_cell_started_again_runs_again_and_a_new_queue_forgets() -> None:
+    cells = Cells(instance())
+    cells.queue_said(said(start("one") + finish("one") + start("two") + start("one")))
+    assert (cells.wanted(3), cells.ended) == (["one", "two"], [])
+    cells.queue_said(said("=== Queue q: 2 ablations, starting from 1 on h ===\n"))
+    assert cells.wanted(3) == []
+
+
+def test_the_selected_cell_comes_first_and_the_rest_is_cut() -> None:
+    cells = Cells(instance())
+    cells.queue_said(said(start("one") + start("two") + start("three")))
+    cells.select("nine")
+    assert cells.wanted(3) == ["nine", "three", "two"]
+    cells.select(None)
+    assert cells.wanted(3) == ["three", "two", "one"]
+
+
+def test_the_file_table_speaks_only_where_the_queue_log_does_not() -> None:
+    cells = Cells(instance())
+    assert not cells.sampled(table(old=1.0, new=2.0))
+    assert cells.queue_said(LogFailed("a", 0.0, QUEUE, "is not there yet"))
+    assert cells.wanted(3) == ["new", "old"]
+    cells.queue_said(said(start("one")))
+    assert cells.wanted(3) == ["one"]
+    alone = Cells(instance(queue_log=None))
+    assert alone.sampled(table(new=2.0, q=3.0))
+    assert alone.wanted(3) == ["q", "new"]
+
+
+def test_the_queue_log_is_no_cell() -> None:
+    cells = Cells(instance())
+    cells.queue_said(LogFailed("a", 0.0, QUEUE, "may not be read"))
+    cells.sampled(table(q=3.0, one=1.0))
+    assert cells.wanted(3) == ["one"]
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "", "a/b", "../x", "a\nb", "a\x00", "$(x)", "a'b", "a" * 201, "ü"]
+)
+def test_a_name_that_is_more_than_a_name_is_none(name: str) -> None:
+    assert not is_name(name)
+    cells = Cells(instance())
+    cells.select(name)
+    assert cells.wanted(3) == []
+
+
+@pytest.mark.parametrize("name", ["no_aug", "lr=1e-4,seed 2", "..x", "a.b-c@d+e"])
+def test_ordinary_names_are_names(name: str) -> None:
+    assert is_name(name)
