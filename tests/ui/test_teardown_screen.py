@@ -309,4 +309,5 @@ async def test_no_word_of_a_box_stands_over_an_open_ladder(
         await pilot.pause()
         store.touch("")
         app._tick()
+        await pilot.pause()
         assert [note.title for note in app._notifications] == ["xid"]
