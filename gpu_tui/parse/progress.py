@@ -55,7 +55,11 @@ def parse_progress(line: str) -> Progress | None:
     """What `line` (one segment, already safe text) reports, or None."""
     text = line[-LONGEST:]
     low = text.lower()
-    if not any(sign in low for sign in forms.SIGNS) or forms.SETTINGS.search(text):
+    if (
+        not any(sign in low for sign in forms.SIGNS)
+        or forms.SETTINGS.search(text)
+        or forms.LOOKING_BACK.search(text)
+    ):
         return None
     draft = _Draft(text, low)
     _read_bars(text, draft)
@@ -261,6 +265,8 @@ def _read_names(text: str, draft: _Draft) -> None:
             else ()
         )
     ]
+    if part := draft.find(forms.ON_SET, "on ", "of ", "for "):
+        pairs.append((part["name"], words.number(part["value"]), part["value"], part.start()))
     if row := forms.TABLE_ROW.match(text):
         pairs.append((row["name"].strip(), words.number(row["value"]), row["value"], 0))
         draft.report = True

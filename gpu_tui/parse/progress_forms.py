@@ -78,6 +78,10 @@ OF_BATCHES = re.compile(
 LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
     r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=[\w']+[ \-']|\w+:)|(?P<colon>[0-9]{1,9}):\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg))"
 )
+ON_SET = re.compile(
+    rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",
+    re.IGNORECASE,
+)
 TABLE_ROW = re.compile(rf"^\|\s+(?P<name>[a-z][\w/ ]{{1,40}})\|\s+(?P<value>{VALUE})\s*\|\s*$")
 DARKNET = re.compile(
     rf"(?P<loss>{VALUE}), (?P<average>{VALUE}) avg(?: loss)?, (?P<lr>{VALUE}) rate"
@@ -128,6 +132,11 @@ PLAIN_TIMES = frozenset(
 
 
 SPACED_SIGNS = ("loss", "lr ", "learning", "acc", "ppl", "perplexity", "norm", "psnr", "ssim", "miou", "bleu", "f1 ", "auc", "prec@")  # fmt: skip
+# A line that only looks back at a checkpoint reports no progress, whatever epoch it names.
+LOOKING_BACK = re.compile(
+    r"\b(?:load(?:ed|ing)|resum\w{1,6}|restor\w{1,4}|reload\w{0,4})\b.{0,60}\b(?:checkpoint|ckpt|state|weights|model|snapshot|epoch|step|from)\b(?!.{0,200}%\|)(?! shards)",
+    re.IGNORECASE,
+)
 # One of these stands in every report; most lines hold none of them and are done here.
 SIGNS = (
     "%|", "━", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",

@@ -34,7 +34,7 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "off the bus|is lost|is_lost|device handle|ecc|rminit|rm_init|row remap|remapping|probe routine|requires reset|unhealthy|gpu lost|lost gpu",
         r"fallen off (?:of )?the bus|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle"
-        r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|double[- ]bit ECC|ECC double[- ]bit"
+        r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC (?:error|fault|memory)|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|double[- ]bit ECC|ECC double[- ]bit"
         r"|rminitadapter failed|rm_init_adapter failed|row remap\w{0,40}.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
         r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy",
         r"uncorr\w{0,40} ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
@@ -72,11 +72,11 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "gpu_oom",
         FATAL,
-        "memory|alloc|exhausted|oom",
+        "memory|alloc|exhausted|oom|reserved in total|rmm failure",
         r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|torch\.(?:cuda\.)?OutOfMemoryError|cuda\.memory\.OutOfMemoryError"
         r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w{0,40} failed"
         r"|RESOURCE_EXHAUSTED:.{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
-        r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|memory in use\. Of the allocated"
+        r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|GiB (?:reserved in total|already allocated)|thrust::system.{0,120}out of memory|parallel_for failed: out of memory|RMM failure|out of memory allocating [\d,]{4,20} bytes|memory in use\. Of the allocated"
         r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w{0,40} .{0,40}(?:on|from) (?:device|gpu)"
         r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_OUT_OF_RESOURCES|failed to allocate request for|INSUFFICIENT_MEMORY",
         r"ray\.exceptions|java\.lang|killed process|bytes\. error code 12|"
@@ -98,7 +98,7 @@ CAUSES: tuple[Rule, ...] = (
         "memory|oom|bad_alloc|bus error|ram|allocate|memlimit",
         r"out of memory: kill|oom[-_ ]kill|OOMKilled|oom_reaper|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceeded .{0,24}\bmemory limit"
         r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
-        r".{0,60}(?:restart|crash)|crashed after using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
+        r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
         r"|ray\.exceptions\.OutOfMemoryError|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer"
         r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
         ADVICE
@@ -115,7 +115,7 @@ CAUSES: tuple[Rule, ...] = (
         "inode",
         FATAL,
         "inode",
-        r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|limit (?:reached|exceeded))|inode\w{0,40}[^%\n]{0,40}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|100)(?:\.\d+)?\s?% (?:of )?inode|inode quota exceeded",
+        r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|limit (?:reached|exceeded))|inode\w{0,12}[^%\n]{0,30}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|100)(?:\.\d+)?\s?% (?:of )?inodes\b|inode quota exceeded",
         ADVICE,
     ),
     rule(
@@ -123,24 +123,24 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "no space|quota|enospc|inline_container|streamwriter|file write failed|iostream|unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
         r"no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|enforce fail at inline_container|PytorchStreamWriter|file write failed|basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
-        r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|not enough (?:free )?(?:disk )?space|insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|122)\b"
+        r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space|insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|122)\b"
         r"|(?:run|ran|running) out of disk|out of disk space|DiskPressure|evicted.{0,40}(?:storage|disk)",
         ADVICE + r"|DiskPressure\s+False|api quota",
     ),
     rule(
         "disk_full",
         SERIOUS,
-        "disk|volume|filesystem|partition|storage|mount|space",
-        r"\b(?:disk|volume|filesystem|file system|partition|storage|mount(?:ed)?|disk space)\b[^%\n|]{0,60}?\b(?:9[0-9]|100)(?:\.\d+)?\s?%(?!\||\d| (?:free|available|left|idle))|(?:9[0-9]|100)(?:\.\d+)?\s?% (?:full|used)\b.{0,40}\b(?:disk|volume|/)"
+        "disk|volume|filesystem|partition|storage|mount|space|% full|% used",
+        r"(?:\s|^)/[\w./-]{1,80} (?:is|at) (?:9[0-9]|100)(?:\.\d+)?\s?%|\b(?:disk|volume|filesystem|file system|partition|storage|mount(?:ed)?|disk space)\b[^%\n|]{0,60}?\b(?:9[0-9]|100)(?:\.\d+)?\s?%(?!\||\d| (?:free|available|left|idle))|(?:9[0-9]|100)(?:\.\d+)?\s?% (?:full|used)\b.{0,40}\b(?:disk|volume|/)"
         r"|\bonly [\d.]+ ?[KMG]i?B (?:left|free|remaining|available).{0,30}(?:disk|volume|/)|\b(?:disk|volume|storage)\b.{0,30}\bonly [\d.]+ ?[KMG]i?B (?:left|free|remaining|available)",
-        r"\b(?:gpu|ram|memory|cpu)\b|it/s|B/s|inode|download|read-only|\bro\b|" + ADVICE,
+        r"\b(?:gpu|ram|memory|cpu)\b|it/s|B/s|download|read-only|\bro\b|" + ADVICE,
     ),
     # --- 6 hang ---
     rule(
         "hang",
         FATAL,
         "timeout|timed out|timing out|stuck|watchdog|heartbeat|process down|blocked for|lockup|stall|missing ranks|remainder of ranks|hung|deadlock|no progress",
-        r"collective operation timeout|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed? ?out|expired|fired|hung|no progress|terminated with)|without making progress in monitoring"
+        r"collective operation timeout|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed out|expired|fired|hung|no progress|terminated with)|watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
         r"|heartbeat ?monitor.{0,60}(?:timed|stuck|timeout)|taking the entire process down|operations have failed or timed out|monitoredBarrier|dataloader timed out|blocked for more than \d+ seconds|soft lockup|hard lockup"
         r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|stalled (?:ranks|tensors?|ops)|waiting for remainder of ranks|(?:a|due to) collective timeout|collective.{0,30}timed out|timed out initializing process group"
         r"|wait timeout after \d+ ?ms|termination timeout for|barrier.{0,40}timed out|timed out.{0,40}barrier|no progress (?:in|for|since) \d+|\b(?:job|rank|process|worker|training|run|node) (?:\S+ )?(?:is |has |appears? )?(?:hung|stuck|deadlocked)\b"
@@ -151,7 +151,7 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "nccl info",
+        "nccl ",
         r"\bNCCL INFO\b(?!.{0,60}(?:Connection (?:refused|reset|timed)|Call to))",
     ),
     rule(
@@ -164,10 +164,10 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "nccl",
         FATAL,
-        "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|distnetwork|diststore|ucx|ibv_|horovod|mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|peer|store",
+        "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|distnetwork|diststore|ucx|ibv_|horovod|mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|lost communication|peer|store",
         r"\bNCCL error|nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|DistBackendError|NCCL communicator (?:was|encountered)|communicator.{0,20}\baborted|unhandled (?:system|cuda) error|NCCL WARN|NCCL failure|NCCL INFO.{0,60}(?:Connection (?:refused|reset|timed)|Call to)"
         r"|gloo/\S+:\d+\]|client socket has (?:timed out|failed)|server socket has failed|Rendezvous\w{0,40}(?:Error|Timeout)|rendezvous.{0,40}\b(?:failed|timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w{1,40} failed"
-        r"|HorovodInternalError|MPI_ABORT|connection closed by remote peer|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
+        r"|HorovodInternalError|MPI_ABORT|connection closed by remote peer|lost communication with a remote|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
         r"process group has NOT been destroyed|retrying|" + ADVICE,
     ),
     # --- 8 cuda_error ---
@@ -175,7 +175,7 @@ CAUSES: tuple[Rule, ...] = (
         "cuda_error",
         FATAL,
         "cuda|cudnn|cublas|nvml|nvidia|hip|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
-        r"CUDA (?:runtime )?error(?!s)|CUDA_ERROR_(?!OUT_OF)\w{1,40}|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
+        r"CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
         r"|found no NVIDIA driver|NVIDIA driver on your system is too old|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
         r"|CUDNN_STATUS_(?!SUCCESS)\w{1,40}|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w{1,40}|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w{1,40}|CUSOLVER_STATUS_(?!SUCCESS)\w{1,40}|cudaError(?!_t|String)\w{0,40}|Cuda(?: kernel)? fail\w{1,40}|HIP error|hipError\w{0,40}|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w{1,40}"
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error",
@@ -187,13 +187,13 @@ CAUSES: tuple[Rule, ...] = (
         "ckpt_corrupt",
         WARN,
         "loading parameter|source state_dict|not match exactly|incompatiblekeys",
-        r"skip\w{0,40} loading parameter|keys? in source state_dict|loaded state dict do not match exactly",
+        r"_IncompatibleKeys\(missing_keys=\[[^\]]|skip\w{0,40} loading parameter|keys? in source state_dict|loaded state dict do not match exactly",
     ),
     rule(
         "ckpt_corrupt",
         FATAL,
         "streamreader|central directory|load key|unpickl|pickle|unexpected eof|state_dict|size mismatch|safetensor|deserializing|weights only|ran out of input|badzip|not a zip|truncated|unable to open|unable to synchronously|magic number|dataloss|sstable",
-        r"PytorchStreamReader|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF, expected|error\(s\) in loading state_dict|size mismatch for [\w.]{1,80}|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
+        r"PytorchStreamReader|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF(?:, expected|\. The file)|error\(s\) in loading state_dict|size mismatch for [\w.]{1,80}|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
         r"|weights only load failed|ran out of input|BadZipFile|file is not a zip file|truncated file|unable to (?:synchronously )?open (?:file|object) \(|invalid magic number|DataLossError|not an sstable",
         r"\.(?:jpe?g|png|tif)\b",
     ),
@@ -210,8 +210,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "cancelled|canceled|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|force terminated|reclaim|interruption|maximum runtime|deadline",
-        r"\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|forcing job termination|(?:been|was|is being|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |preemption (?:notice|signal|event|detected|warning)"
+        "cancelled|canceled|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
+        r"\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|forcing job termination|(?:been|was|is being|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
         r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?time|TERM_RUNLIMIT|run time limit|(?:time limit|maximum runtime|wall ?time)\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
         r"|\bforce terminated\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
         r"sequence group|preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
@@ -243,9 +243,9 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "signal|sig|exitcode|exit code|exit=|return code|subprocess|exit status|^c |ctrl|exited with",
+        "signal|sig|exitcode|exit code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
         r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|USR1|USR2))|received \d+ death signal|death signal|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
-        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|exit ?code\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
+        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|exit ?code\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
         r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|^signal \d|\brequeue on\b|press ctrl|ctrl\+c to|use ctrl",
     ),
     # --- 12 nan ---
@@ -262,7 +262,7 @@ CAUSES: tuple[Rule, ...] = (
         r"(?<![a-z])(?:[a-z]{1,20}_){0,4}"
         + LOSS
         + NAN
-        + r"|\bnan[ -](?:loss|losses|grad\w{0,40}|cost)|NanLossDuring|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w{0,40})|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward|backward)"
+        + r"|\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w{0,40})|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward|backward)"
         r"|\b(?:loss|grad\w{0,40}|params?|parameters|weights?|logits|activations?)\b.{0,40}\b(?:is|are|became|becomes|turned|went|contains?|has|have) (?:\w{1,40} ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged|divergence detected|non-?finite (?:loss|grad\w{0,40}|norm)|(?:loss|gradient\w{0,40}|norm)\b.{0,60}\bnon-?finite|invalid loss, terminating"
         r"|-?nan, -?nan avg|^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b",
         r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column",
@@ -311,12 +311,12 @@ CAUSES: tuple[Rule, ...] = (
         "overflow",
         WARN,
         "overflow|loss scale|loss scaler|norm|found_inf|found inf|skipping step",
-        r"\bOVERFLOW!|gradient overflow|overflow detected|(?:reducing|lowering|decreasing|halving) (?:the )?loss[ _]scal|setting loss[ _]scal|loss[ _]scal\w{0,40}.{0,60}\b(?:reduc|decreas|lower|halv)|grad\w{0,40}[_ ]?norm\w{0,40}[\"']?\s{0,3}[:=]?\s{0,6}[\"']?(?:tensor\()?"
+        r"\bOVERFLOW!|\bgrad(?:ient)?s? overflow|overflow detected|(?:reducing|lowering|decreasing|halving) (?:the )?loss[ _]scal|setting loss[ _]scal|loss[ _]scal\w{0,40}.{0,60}\b(?:reduc|decreas|lower|halv)|grad\w{0,40}[_ ]?norm\w{0,40}[\"']?\s{0,3}[:=]?\s{0,6}[\"']?(?:tensor\()?"
         + INF
         + r"|\bgnorm[ =:]{1,3}"
         + INF
         + r"|found_inf[\"']?\s*[:=]\s*(?:[1-9]|true)|found inf|\binf\w{0,40}\b.{0,40}\bskipp|overflow.{0,40}\bskipp|skipp\w{1,40} step.{0,40}\b(?:inf|overflow|scale)",
-        r"overflow(?:ed)? encountered|stack overflow|stackoverflow",
+        r"max_grad_norm|max_norm|clip_grad_norm|overflow(?:ed)? encountered|stack overflow|stackoverflow",
     ),
     # --- 13, quiet part: an infinite metric ---
     rule(
@@ -331,7 +331,7 @@ CAUSES: tuple[Rule, ...] = (
         + INF,
         r"(?:_|\b|\.)"
         + START_VALUE
-        + r"(?:_\w{1,40})?[\"']?\s*[:=]\s*[\"']?[-+]?inf|np\.inf|float\(|math\.inf|namespace\(|config\(|space|improved from",
+        + r"(?:_\w{1,40})?[\"']?\s*[:=]\s*[\"']?[-+]?inf|(?:best|min|max|lowest|highest|init\w{0,4}) [\w ]{1,20}[:=]\s{0,3}[-+]?inf|\b0/\d{1,12} \[|np\.inf|float\(|math\.inf|namespace\(|config\(|space|improved from",
     ),
     # --- 15 traceback ---
     rule("traceback", FATAL, "traceback", r"traceback \(most recent call last\)"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from gpu_tui.parse.triage_rule import ADVICE, FATAL, NONE, SURVIVED, WARN, Rule, rule
 
 _NETWORK = (
-    r"Connection(?:Reset|Refused|Aborted)?Error|connection (?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
-    r"|name or service not known|could not resolve host|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
+    r"Connection(?:Reset|Refused|Aborted)?Error|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
+    r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
     r"|HTTPSConnectionPool|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
-    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|rate ?limit|connection closed"
+    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|rate ?limit|connection closed|connection error"
 )
-_NETWORK_NEEDS = "connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb"
+_NETWORK_NEEDS = "connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb"
 _SERVICE = (
     r"\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|\bwarn(?:ing)?\b|offline|telemetry|"
     + SURVIVED
@@ -73,7 +73,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "error|exception|exit|failure|interrupt|fault|iteration",
-        r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:: \S|:?\s*$|: ?$)",
+        r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\))?(?:: \S|:?\s*$)",
         r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|exception ignored|mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )",
     ),
     rule(
@@ -100,8 +100,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "fail|errored|crash|blocked|abort",
-        r"\b(?:job|rank|run|trial|task|cell|worker|training|experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm)\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |: ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b|cell\(s\) FAILED|DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff)|\bfailed: (?:job|rank|run|trial)|\bERROR\b.{0,30}\bRun \S+ errored",
+        "fail|errored|crash|blocked|abort|terminated with the following|executing job with|during processing|but 1 process returned",
+        r"^\S{1,80}\.(?:py|sh) FAILED$|terminated with the following error|^error executing job with overrides|exception during processing|process returned$|\b(?:job|rank|run|trial|task|cell|worker|training|experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm)\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |: ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b|cell\(s\) FAILED|DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff)|\bfailed: (?:job|rank|run|trial)|\bERROR\b.{0,30}\bRun \S+ errored",
         r"\b0 (?:failed|errored)|failed[\"']?\s*[:=]\s*0|sanity|" + ADVICE,
     ),
     rule(
@@ -115,15 +115,15 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "warn|deprecat|fallback|falling back|skip|ignor|retry|not supported|unsupported|[w1|[w0|[w |could not|unable to|failed|cannot|error|missing|not found|not initialized|exception|will be removed|no longer",
-        r"\bwarn(?:ing|ings)?\b|\[WARN|Warning\b|deprecat|\bfall(?:ing|s)? ?back|\bskipping\b|\bskipped\b(?!\s*[:=]|_)|⚠|\bignoring\b|\bretrying\b|(?:not|un)[- ]?supported|^\[W\d*\b|^\[?W\d{4}\b|\] W\d{4}\b|: W \w|could(?:n.t| not)\b|\bunable to\b|\bfailed to\b|\[ERROR\]|\bERROR\b|: E \w|^E\d{4} |\bcannot\b|not (?:used|initialized) (?:when|from)|newly initialized|\b(?:file|module|package) not found|will be removed in|no longer supported",
+        "warn|not used|deprecat|fallback|forked|corrupt|falling back|skip|ignor|retry|not supported|unsupported|[w1|[w0|[w |could not|unable to|failed|cannot|error|missing|not found|not initialized|exception|will be removed|no longer",
+        r"\bwarn(?:ing|ings)?\b|\[WARN|Warning\b|deprecat|just got forked|corrupt (?:JPEG|EXIF|image)|\bfall(?:ing|s)? ?back|\bskipping\b|\bskipped\b(?!\s*[:=]|_)|⚠|(?-i:\bI?gnoring\b)|\bretrying\b|(?:not|un)[- ]?supported|^\[W\d*\b|^\[?W\d{4}\b|\] W\d{4}\b|: W \w|(?-i:\b(?:Could(?:n.t| not)|Unable to|Failed to|Cannot|FAILED to|failed to load)\b)|\[ERROR\]|(?-i:\bERROR\b)|: E \w|^E\d{4} |(?:not used|not initialized) (?:when|from)|newly initialized|\b(?:file|module|package) not found|will be removed in|no longer supported",
         r"warning[s]?\s*[:=]\s*(?:0|none|false)\b|no warnings|warnings? ?= ?|skip_?\w{0,40}\s*[:=]|^\s*\"",
     ),
     # --- 19 progress without numbers of its own ---
     rule(
         "progress",
         NONE,
-        "improve|average precision|average recall|epoch|validat|shards|evaluat|early stopping|patience|timesteps|step",
-        r"did not improve|improved from|Average (?:Precision|Recall) +\(A|EarlyStopping counter|epoch \d+ (?:started|finished|done|complete|took)|end of epoch|validation (?:started|finished|done)|\bsaving (?:model|checkpoint|state)\b.{0,60}\b(?:step|epoch|iter)",
+        "improve|loss decreased|loss increased|average precision|average recall|epoch|validat|shards|evaluat|early stopping|earlystopping|patience|timesteps|step",
+        r"did not improve|improved from|\bimproved by [0-9.]|\bloss (?:decreased|increased) \(|Average (?:Precision|Recall) +\(A|EarlyStopping counter|epoch \d+ (?:started|finished|done|complete|took)|end of epoch|validation (?:started|finished|done)|\bsaving (?:model|checkpoint|state)\b.{0,60}\b(?:step|epoch|iter)",
     ),
 )

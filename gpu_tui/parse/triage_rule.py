@@ -57,7 +57,7 @@ def rule(
 SURVIVED = (
     r"caller indicates that this is not a failure|\bretry|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\brecover|trying (?:batch|again|with|to res)"
     r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back|\bignor(?:ing|ed)\b|\bwill try\b|continuing"
-    r"|\battempt \d|try(?:ing)? again|\breconnect|using cached"
+    r"|\battempt \d|try(?:ing)? again|\breconnect|using cached|thrown while requesting"
 )
 ADVICE = (
     r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|\bcan (?:potentially |also )?"
@@ -65,11 +65,11 @@ ADVICE = (
     r"|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:"
 )
 LOSS = (
-    r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|total norm)"
+    r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|(?:total |\bd )norm)"
     r"[\w/]{0,24}(?:\([\w ]{0,16}\))?[\"']?\s{0,4}(?:is|was|became|becomes|of|=|:|->|\|)?\s{0,8}"
     r"[\[(\"']{0,2}(?:tensor\()?"
 )
-NAN = r"[-+]?nan(?:\(ind\))?(?![a-z0-9_(])"
+NAN = r"[-+]?nan(?:\(ind\))?(?![a-z0-9_(-])"
 INF = r"[-+]?inf(?:inity)?(?![a-z0-9_(])"
 START_VALUE = (
     r"(?:best|min(?:imum)?|max(?:imum)?|lowest|highest|prev(?:ious)?|last|init(?:ial)?|bound|clip|clamp|limit|low|high"

@@ -9,7 +9,7 @@ import re
 
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
-    r"^(?:\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#-]{1,60}pid=\d+[^)]{0,40}\) ?"
+    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |(?:ERROR|INFO) \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#-]{0,60}pid=\d+[^)]{0,40}\) ?"
     r"|(?:[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
@@ -42,7 +42,9 @@ _SOURCE = (
         r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
     re.compile(r"^\s*(?:#(?! ?[0-9])|//|/\*)"),
-    re.compile(r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|np\.|torch\.|math\.)\S*\s*[-+*/=(]"),
+    re.compile(
+        r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
+    ),
 )
 _HELP = (
     re.compile(r"^\s*usage: \S", re.IGNORECASE),
@@ -50,6 +52,13 @@ _HELP = (
     re.compile(r"^\s*\[--?[\w-]+(?: [\w,{}.\[\]-]+)?\](?: |$)"),
 )
 _DUMPS = (
+    # Text that a program shows: a title, a prompt, an answer; its words speak of nothing here.
+    re.compile(
+        r"^\s{0,12}[\"']?(?:title|description|prompt|text|question|answer|content|caption|query|response|input|output"
+        r"|instruction|sentence|summary|tags?)[\"']?\s?[:=]\s?[\"'][A-Za-z<\[]",
+        re.IGNORECASE,
+    ),
+    re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*$"),
     re.compile(r"^.{0,80}\b(?:Namespace|[A-Z]\w{0,40}(?:Config|Args|Arguments))\("),
     re.compile(r"^\s*\|[-=+|]+\|?\s*$|^\s*[-=+*_#~]{3,}\s*$"),
     re.compile(r"^.{0,100}Volatile Uncorr\. ECC|Uncorr\. ECC \||^\|\s+(?:N/A|\d+%)\s+\d+C\s"),
