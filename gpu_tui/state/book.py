@@ -25,9 +25,10 @@ TRACEBACK_LINES = 400  # the final exception of a traceback comes within this ma
 
 @dataclass(slots=True)
 class _Trail:
-    """What one log has shown so far: its last traceback, waiting for its final line."""
+    """What one log has shown so far: its last traceback, waiting for its final line, its last alarm."""
 
     traceback_at: int | None = None
+    alarmed: tuple[int, str] | None = None
 
 
 @dataclass(slots=True)
@@ -43,11 +44,16 @@ class Book:
     def log_line(
         self, line: LogLine, number: int, source: LogSource, cell: str | None, at: float
     ) -> None:
-        """Take one finished line with its mark; lines that are no alarm are ignored."""
+        """Take one line with its mark; lines that are no alarm are ignored.
+
+        A progress bar alarms while it is still open, for its newline may be hours away; the same
+        line seen again, longer, is the same alarm.
+        """
         trail = self._trails.setdefault(source, _Trail())
-        if not line.mark.alarm:
-            return
         label = line.mark.label
+        if not line.mark.alarm or trail.alarmed == (number, label):
+            return
+        trail.alarmed = (number, label)
         if label == "traceback":
             trail.traceback_at = number
         elif trail.traceback_at is not None:

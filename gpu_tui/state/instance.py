@@ -189,10 +189,9 @@ class InstanceState:
         cell = source.cell or self.queue_history.current
         if cell is not None and line.progress is not None:
             self._fold_progress(cell, line.progress, event.at)
-        if not line.open:
-            if cell is not None and line.mark.label in ("nan", "inf") and line.mark.alarm:
-                self.cells.setdefault(cell, CellTrace()).diverged = True
-            self.book.log_line(line, number, source, cell, event.at)
+        if cell is not None and line.mark.label in ("nan", "inf") and line.mark.alarm:
+            self.cells.setdefault(cell, CellTrace()).diverged = True
+        self.book.log_line(line, number, source, cell, event.at)
 
     def _fold_progress(self, cell: str, new: Progress, at: float) -> None:
         trace = self.cells.setdefault(cell, CellTrace())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, ProviderRead, Sampled
 from gpu_tui.core.findings import Severity
@@ -154,15 +155,21 @@ def test_a_new_attempt_forgets_what_the_last_one_logged() -> None:
     assert bench.kinds() == []
 
 
-def test_an_open_line_is_replaced_and_never_counted() -> None:
+def test_an_open_line_is_replaced_and_alarms_once() -> None:
     bench = running_bench()
-    half = LogLine("loss: n", Mark("nan", Severity.SERIOUS, True), open=True)
+    half = LogLine("loss=nan", Mark("nan", Severity.SERIOUS, True), open=True)
+    for _ in range(3):
+        bench.lines(CELL, half)
+    (finding,) = bench.view().findings
+    assert (finding.kind, finding.count) == ("nan", 1)
+    bench.lines(CELL, replace(half, text="loss=nan 100%", open=False))
+    (finding,) = bench.view().findings
+    assert finding.count == 1
     bench.lines(CELL, half)
-    assert bench.kinds() == []
-    bench.lines(CELL, LogLine("loss: nice", OK))
+    assert bench.view().findings[0].count == 2
     buffer = bench.store.log("box", CELL)
     assert buffer is not None
-    assert [line.text for line in buffer.slice(0, 9)] == ["loss: nice"]
+    assert [line.text for line in buffer.slice(0, 9)] == ["loss=nan 100%", "loss=nan"]
 
 
 def test_an_oom_kill_is_a_delta_to_the_first_look() -> None:
