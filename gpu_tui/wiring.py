@@ -208,7 +208,7 @@ def settled(view: InstanceView) -> bool:
         wanted.append(ROSTER.name)
     answered = all(view.tracks.get(name) is not None for name in wanted)
     opened = {log.source.path for log in view.logs}
-    return answered and (queue.log is None or queue.log in opened)
+    return answered and not view.settling and (queue.log is None or queue.log in opened)
 
 
 async def collect_once(

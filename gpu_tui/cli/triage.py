@@ -19,7 +19,7 @@ from gpu_tui.parse.log_reader import LogReader
 
 NAME = "triage"
 HELP = "classify the lines of a log, from a file or standard input"
-EXAMPLE = "ssh box cat train.log | gpu-tui triage --json -"
+EXAMPLE = "gpu-tui triage --json runs/logs/no_aug.log"
 
 CHUNK = 65_536  # bytes read at once
 QUIET = ("progress", "benign")  # labels that are no kind of finding

@@ -6,21 +6,17 @@ where Valid is true. Prices are thousandths of a CNY. An ordinary instance has n
 
 from __future__ import annotations
 
-import asyncio
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from urllib.parse import urlsplit
-
-import httpx
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Verb
+from gpu_tui.providers.api import TOTAL_LIMIT, Api, checked_base_url, checked_id
 from gpu_tui.providers.base import (
     Answer,
     AnswerKind,
@@ -30,14 +26,11 @@ from gpu_tui.providers.base import (
     ProviderError,
     TooManyRequests,
 )
-from gpu_tui.providers.runpod import checked_base_url
 
 BASE_URL = "https://api.autodl.com"
 BASE_URL_ENV = "GPU_TUI_AUTODL_BASE_URL"
 KEY_ENV = "AUTODL_TOKEN"
 PRO = ("pro", "container-pro")  # our profile's word, and the platform's own
-CONNECT_LIMIT, TOTAL_LIMIT = 5.0, 30.0  # seconds
-BODY_CAP = 1 << 20
 PAGE_SIZE, MOST_PAGES = 50, 40
 
 # What the API calls an instance's state -> what it means to a meter.
@@ -71,11 +64,9 @@ class AutoDL:
         self._env = env
         self._clock = clock
         self._id = instance.provider.id
-        self._key_env = instance.provider.key_env or KEY_ENV
-        self._base = checked_base_url(
-            instance.provider.base_url or env.get(BASE_URL_ENV) or BASE_URL
-        )
-        self._total_limit = total_limit
+        base = checked_base_url(instance.provider.base_url or env.get(BASE_URL_ENV) or BASE_URL)
+        # AutoDL takes the bare token, without a scheme before it.
+        self._api = Api(base, instance.provider.key_env or KEY_ENV, total_limit=total_limit)
         self._seen: set[str] = set()
 
     def offers(self, verb: Verb) -> bool:
@@ -174,39 +165,17 @@ class AutoDL:
     async def _ask(self, method: str, call: str, body: dict[str, object]) -> object:
         """The `data` of one successful answer; a ProviderError for everything else."""
         uuid = body.get("instance_uuid")
-        if uuid is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", str(uuid)):
-            raise BadAnswer("provider.id is not an instance id")
-        key = self._env.get(self._key_env, "").strip()
-        if not key or not key.isascii() or not key.isprintable():
-            raise KeyRefused(f"no API token: set ${self._key_env}")
-        loopback = urlsplit(self._base).scheme == "http"
-        try:
-            async with (
-                asyncio.timeout(self._total_limit),
-                httpx.AsyncClient(
-                    timeout=httpx.Timeout(self._total_limit, connect=CONNECT_LIMIT),
-                    follow_redirects=False,
-                    trust_env=not loopback,
-                ) as client,
-                client.stream(
-                    method,
-                    f"{self._base}/api/v1/dev/instance/pro/{call}",
-                    # Docs show a JSON body even for GET; clients in the field send a query.
-                    params={"instance_uuid": str(uuid)} if method == "GET" else None,
-                    json=body,
-                    headers={"Authorization": key, "Accept-Encoding": "identity"},
-                ) as response,
-            ):
-                text = b""
-                async for part in response.aiter_bytes():
-                    text += part
-                    if len(text) > BODY_CAP:
-                        raise NoAnswer("the answer is far too long")
-        except TimeoutError as error:
-            raise NoAnswer(f"no answer within {self._total_limit:.0f} s") from error
-        except httpx.HTTPError as error:
-            raise NoAnswer(f"no answer ({type(error).__name__})") from error
-        return _data(response.status_code, text)
+        if uuid is not None:
+            checked_id(str(uuid), "an instance")
+        status, text = await self._api.send(
+            self._env,
+            method,
+            f"/api/v1/dev/instance/pro/{call}",
+            # Docs show a JSON body even for GET; clients in the field send a query.
+            query={"instance_uuid": str(uuid)} if method == "GET" else None,
+            body=body,
+        )
+        return _data(status, text)
 
 
 def _data(status: int, text: bytes) -> object:

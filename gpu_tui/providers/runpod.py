@@ -6,22 +6,17 @@ EXITED for a stop, not found (after it was seen) for a terminate.
 
 from __future__ import annotations
 
-import asyncio
-import ipaddress
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TypeGuard
-from urllib.parse import urlsplit
-
-import httpx
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Verb
+from gpu_tui.providers.api import TOTAL_LIMIT, Api, checked_base_url, checked_id
 from gpu_tui.providers.base import (
     Answer,
     AnswerKind,
@@ -35,8 +30,6 @@ from gpu_tui.providers.base import (
 BASE_URL = "https://api.runpod.io"
 BASE_URL_ENV = "GPU_TUI_RUNPOD_BASE_URL"
 KEY_ENV = "RUNPOD_API_KEY"
-CONNECT_LIMIT, TOTAL_LIMIT = 5.0, 30.0  # seconds
-BODY_CAP = 1 << 20
 
 # What the API calls a pod's state -> what it means to a meter. ERROR is not known to be either.
 STATES = {
@@ -71,11 +64,8 @@ class RunPod:
         self._env = env
         self._clock = clock
         self._id = instance.provider.id
-        self._key_env = instance.provider.key_env or KEY_ENV
-        self._base = checked_base_url(
-            instance.provider.base_url or env.get(BASE_URL_ENV) or BASE_URL
-        )
-        self._total_limit = total_limit
+        base = checked_base_url(instance.provider.base_url or env.get(BASE_URL_ENV) or BASE_URL)
+        self._api = Api(base, instance.provider.key_env or KEY_ENV, "Bearer", total_limit)
         self._seen: set[str] = set()
 
     def offers(self, verb: Verb) -> bool:
@@ -157,63 +147,8 @@ class RunPod:
     async def _send(
         self, method: str, id: str, tail: str = "", body: dict[str, str] | None = None
     ) -> tuple[int, bytes]:
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", id):
-            raise BadAnswer("provider.id is not a pod id")
-        key = self._env.get(self._key_env, "").strip()
-        if not key or not key.isascii() or not key.isprintable():
-            raise KeyRefused(f"no API key: set ${self._key_env}")
-        loopback = _is_loopback(urlsplit(self._base).hostname or "")
-        try:
-            async with (
-                asyncio.timeout(self._total_limit),
-                httpx.AsyncClient(
-                    timeout=httpx.Timeout(self._total_limit, connect=CONNECT_LIMIT),
-                    follow_redirects=False,
-                    trust_env=not loopback,
-                ) as client,
-                client.stream(
-                    method,
-                    f"{self._base}/v2/pods/{id}{tail}",
-                    headers={
-                        "Authorization": f"Bearer {key}",
-                        "Accept": "application/json",
-                        "Accept-Encoding": "identity",
-                    },
-                    json=body,
-                ) as response,
-            ):
-                data = b""
-                async for part in response.aiter_bytes():
-                    data += part
-                    if len(data) > BODY_CAP:
-                        raise NoAnswer("the answer is far too long")
-                return response.status_code, data
-        except TimeoutError as error:
-            raise NoAnswer(f"no answer within {self._total_limit:.0f} s") from error
-        except httpx.HTTPError as error:
-            raise NoAnswer(f"no answer ({type(error).__name__})") from error
-
-
-def checked_base_url(url: str) -> str:
-    """The base URL without its slash. ProviderError unless it is https, or loopback."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if parts.username or parts.password or parts.query or parts.fragment or not host:
-        raise ProviderError("provider.base_url must be just https://HOST")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
-        raise ProviderError(
-            f"provider.base_url {plain(url, 80)} would send the key in clear: use https"
-        )
-    return url.rstrip("/")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+        path = f"/v2/pods/{checked_id(id, 'a pod')}{tail}"
+        return await self._api.send(self._env, method, path, body=body)
 
 
 def _checked(status: int, body: bytes) -> object:

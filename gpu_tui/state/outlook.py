@@ -62,6 +62,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
     return InstanceView(
         instance=instance,
         taken_at=now,
+        settling=kept.queue_history.done is None and _log_is_newer(kept),
         link=kept.link,
         verdict=verdict,
         because=because,
@@ -108,12 +109,18 @@ def _alive(kept: InstanceState, run: Run | None) -> bool | None:
     """
     if run is None:
         return None
+    if not _log_is_newer(kept):
+        return run.alive
+    return None if kept.queue_history.done is not None else True
+
+
+def _log_is_newer(kept: InstanceState) -> bool:
+    """True where the queue's log moved after the process table was read, or may have."""
     read_at, moved_at = _read_at(kept, metrics.PROCESSES), kept.queue_history.moved_at
     if read_at is None or moved_at is None:
-        return run.alive
-    if kept.queue_history.done is not None:
-        return None if read_at <= moved_at + EXIT_SLACK else run.alive
-    return True if read_at <= moved_at + STAMP_SLACK else run.alive
+        return False
+    ended = kept.queue_history.done is not None
+    return read_at <= moved_at + (EXIT_SLACK if ended else STAMP_SLACK)
 
 
 def _read_at(kept: InstanceState, metric: Metric[T]) -> float | None:
@@ -154,9 +161,10 @@ def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[
         trace = kept.cells.get(name, CellTrace())
         ended = kept.queue_history.runs.get(name, CellRun(0, name)).finished or 0.0
         artifact = None
-        # A table that was read before the cell ended says nothing of what it left.
-        if files is not None and remote and (files_at or 0.0) > ended + STAMP_SLACK:
-            artifact = f"{remote.rstrip('/')}/{name}/best.pth" in files.found
+        if files is not None and remote:
+            found = f"{remote.rstrip('/')}/{name}/best.pth" in files.found
+            # A table that was read before the cell ended cannot tell that it left nothing.
+            artifact = found if found or (files_at or 0.0) > ended + STAMP_SLACK else None
         progress = trace.progress
         loss = progress.loss
         evidence[name] = CellEvidence(

@@ -75,6 +75,7 @@ class InstanceView:
     profile: Profile | None = None
     clock_skew: float | None = None
     uptime: float | None = None
+    settling: bool = False  # the log is newer than the process table: the next beat tells more
     oom_baseline: int | None = (
         None  # oom_kill when first seen by this gpu-tui; None before a reading
     )
