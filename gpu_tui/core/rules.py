@@ -19,7 +19,7 @@ from gpu_tui.core.verdict import Verdict
 
 HUNG_TEMPERATURE = 83.0
 THROTTLED_CLOCK_SHARE = 0.70
-UNREACHABLE_AFTER = 15.0  # seconds: a reconnect within this is a blip, not a finding
+BLIP = 15.0  # seconds: a loss of this length wakes nobody
 ZOMBIE_VRAM = 1 << 30
 
 # GpuError.kind -> finding kind and severity; a box without a GPU is no finding at all.
@@ -97,8 +97,10 @@ def _link(seen: Now) -> Iterator[Condition]:
     text = link.error or link.state
     if link.state == "host-key":
         yield Condition("host_key", Severity.SERIOUS, text, "link")
-    elif link.state == "auth" or not seen.was_live or seen.now - link.since >= UNREACHABLE_AFTER:
-        yield Condition("unreachable", Severity.SERIOUS, text, "link")
+    else:
+        # A short loss of a box that was there is a blip: known, but no alarm.
+        blip = seen.was_live and link.state != "auth" and seen.now - link.since < BLIP
+        yield Condition("unreachable", Severity.WARN if blip else Severity.SERIOUS, text, "link")
 
 
 def _disks(seen: Now) -> Iterator[Condition]:

@@ -12,8 +12,8 @@ import pytest
 
 from gpu_tui.demo.fleet import Demo, simulated_fleet
 
-SPEED = 5.0  # the 90 seconds of the story in 18
-LIMIT = 150.0  # a busy machine; alone it takes about 25 s
+SPEED = 2.0  # the 90 seconds of the story in 45; a patrol takes some seconds
+LIMIT = 150.0  # a busy machine; alone it takes about 50 s
 
 # What each star of the cast must have shown, by (instance, finding kind).
 FINDINGS = {
@@ -69,6 +69,6 @@ async def test_every_story_is_told_through_check(tmp_path: Path) -> None:
     assert (mira["verdict"], mira["provider"]["state"]) == ("off", "stopped")  # type: ignore[index]
     assert "live" in links["sirius"]
     assert found[("deneb", "host_oom")]["cell"] is not None
-    assert "oom_kill" in str(found[("deneb", "host_oom")]["evidence"])
+    assert "oom" in str(found[("deneb", "host_oom")]["evidence"]).lower()
     assert "out of memory" in str(found[("altair", "gpu_oom")]["evidence"])
     assert "autodl-release-15d" in str(found[("mira", "clock")]["source"])

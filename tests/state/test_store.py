@@ -219,11 +219,11 @@ def test_stale_readings_are_no_grounds_for_a_finding() -> None:
 def test_a_lost_link_is_a_blip_at_first_and_a_finding_later_and_never_a_death() -> None:
     bench = running_bench()
     bench.link("timeout", "nothing answers")
-    assert bench.kinds() == []
+    assert [f.severity for f in bench.view().findings] == ["warn"]
     bench.at += 20
     view = bench.view()
     assert view.verdict == "unreachable"
-    assert [f.kind for f in view.findings] == ["unreachable"]
+    assert [(f.kind, f.severity) for f in view.findings] == [("unreachable", "serious")]
     assert view.queue.cells[0].state == "cannot-tell"
 
 
