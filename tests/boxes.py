@@ -84,7 +84,7 @@ class Sshd:
             "KbdInteractiveAuthentication no\nPermitRootLogin yes\n"
             f"MaxSessions {self._max_sessions}\nUseDNS no\nPrintMotd no\nPrintLastLog no\n"
             f"AllowTcpForwarding yes\nSubsystem sftp internal-sftp -d {self.home}\nLogLevel VERBOSE\n"
-            f"SetEnv {pairs}\n"
+            f"SetEnv {pairs}\n{self._extra}"
         )
         log = etc / "sshd.log"
         self._process = subprocess.Popen(

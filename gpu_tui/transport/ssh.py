@@ -179,10 +179,14 @@ def _host_key_algs(route: Route) -> tuple[str, ...]:
 
 
 def _proxy(route: Route) -> list[str] | None:
-    """ProxyCommand by a shell, as ssh runs it. Its stderr must not get into the stream."""
+    """ProxyCommand by a shell, as ssh runs it.
+
+    asyncssh takes what comes from its stderr for data, and the end of its stderr for the end: so the
+    shell around it keeps stderr open and lets nothing out.
+    """
     if route.proxy_command is None:
         return None
-    return ["/bin/sh", "-c", f"exec 2>/dev/null\n{route.proxy_command}"]
+    return ["/bin/sh", "-c", f"( {route.proxy_command}\n) 2>/dev/null\nexit $?"]
 
 
 async def _check_shell(connection: SshConnection, route: Route) -> None:
@@ -223,7 +227,7 @@ def _translate(
                 next=f"try: {route.command}",
             )
         case asyncssh.ChannelOpenError() if tunnelled:
-            return _behind_hop(error.reason, route)
+            return _behind_hop(error, route)
         case socket.gaierror():
             return NameUnknown(
                 f"the name {route.host!r} does not resolve",
@@ -271,10 +275,11 @@ def _os_error(error: OSError, where: str) -> LinkError:
     return LinkLost(f"{where}: {error}")
 
 
-def _behind_hop(reason: str, route: Route) -> LinkError:
+def _behind_hop(error: asyncssh.ChannelOpenError, route: Route) -> LinkError:
     """The jump host answered, and could or would not reach the next one."""
-    where, low = route.where, reason.lower()
-    if "prohibited" in low or "denied" in low:
+    where, reason = route.where, error.reason
+    low = reason.lower()
+    if error.code == asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED:
         return LinkLost(
             f"the jump host does not forward to {where}: {reason}",
             next="ask its administrator for TCP forwarding (AllowTcpForwarding, PermitOpen)",

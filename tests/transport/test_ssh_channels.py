@@ -1,0 +1,465 @@
+"""Channels over a real sshd: nothing grows, nothing stays behind, no place is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import asyncssh
+import pytest
+from boxes import Sshd, make_key
+
+from gpu_tui.core.fleet import Instance
+from gpu_tui.transport import channels, ssh
+from gpu_tui.transport.base import (
+    AuthRejected,
+    ChannelRefused,
+    ConnectTimeout,
+    HostKeyRejected,
+    LinkLost,
+    RemoteFileError,
+)
+from gpu_tui.transport.connection import SshConnection
+from gpu_tui.transport.ssh import SshTransport
+
+MakeBox = Callable[..., Sshd]
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[SshTransport]:
+    made = SshTransport()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def connection(box: Sshd, transport: SshTransport) -> AsyncIterator[SshConnection]:
+    made = await transport.connect(box.instance())
+    yield made
+    await made.close()
+
+
+async def test_a_reader_that_is_only_slow_does_not_let_the_flood_in(
+    connection: SshConnection,
+) -> None:
+    """asyncssh grants a new window with each chunk it delivers: its own buffer would grow."""
+    (inner,) = {connection._connection}
+    most = 0
+    async with connection.stream("exec yes\n") as chunks:
+        for _ in range(3000):
+            await anext(chunks)
+            await asyncio.sleep(0)
+            held = sum(len(data) for chan in inner._channels.values() for data, _ in chan._recv_buf)
+            own = sum(chan._session._held for chan in inner._channels.values())
+            most = max(most, held + own)
+    assert most <= 3 * channels.WINDOW
+
+
+async def test_a_stderr_flood_does_not_block_stdout(connection: SshConnection) -> None:
+    done = await connection.run("yes err | head -c 3000000 >&2; echo out\n", limit=30)
+    assert done.stdout == b"out\n"
+    assert len(done.stderr) == channels.STDERR_CAP
+
+
+async def test_a_program_that_is_run_has_an_empty_stdin_and_may_be_anything(
+    connection: SshConnection,
+) -> None:
+    done = await connection.run("cat; say() { echo $1; }; say 1 # end", limit=10)
+    assert (done.stdout, done.exit) == (b"1\n", 0)
+    assert (await connection.run("", limit=10)).exit == 0
+    assert (await connection.run("cat <<'E'\n}\n'\nE\nfalse\n", limit=10)).exit == 1
+    large = "# " + "x" * 500_000 + "\necho ok\n"
+    assert (await connection.run(large, limit=20)).stdout == b"ok\n"
+
+
+async def test_a_command_does_not_outlive_its_client(box: Sshd, transport: SshTransport) -> None:
+    connection = await transport.connect(box.instance())
+    running = asyncio.create_task(
+        connection.run("echo $$ >~/pid; while :; do sleep 1; done | cat\n", limit=60)
+    )
+    watcher = await transport.connect(box.instance())
+    await watcher.run("until [ -s ~/pid ]; do :; done\n", limit=20)
+    await connection.close()
+    with pytest.raises(LinkLost):
+        await running
+    await watcher.close()
+    assert await asyncio.to_thread(box.wait_idle) == {}
+
+
+async def test_what_runs_into_its_limit_is_ended_on_the_box(
+    box: Sshd, connection: SshConnection
+) -> None:
+    with pytest.raises(TimeoutError):
+        await connection.run("trap '' TERM HUP; sleep 600; sleep 601\n", limit=0.3)
+    assert await asyncio.to_thread(box.wait_idle) == {}
+
+
+async def test_streams_leave_places_for_a_command_and_for_files(
+    connection: SshConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channels, "PLACE_SECONDS", 0.2)
+    async with AsyncExitStack() as stack:
+        for _ in range(8):
+            chunks = await stack.enter_async_context(connection.stream("echo up; cat\n"))
+            assert await anext(chunks) == b"up\n"
+        with pytest.raises(ChannelRefused, match="MaxSessions"):
+            async with connection.stream("echo\n"):
+                pass
+        assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+        async with connection.files() as files:
+            assert isinstance(await files.walk("~/"), list)
+
+
+async def test_a_place_is_free_again_when_a_stream_is_left(connection: SshConnection) -> None:
+    for _ in range(25):
+        async with connection.stream("echo up; cat\n") as chunks:
+            await anext(chunks)
+        await connection.run(":\n", limit=10)
+
+
+async def test_one_session_serves_one_after_another(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    connection = await transport.connect(make_box(max_sessions=1).instance())
+    for _ in range(5):
+        assert (await connection.run("echo 1\n", limit=10)).stdout == b"1\n"
+    async with connection.files() as files:
+        await files.walk("~/")
+    await connection.close()
+
+
+async def test_a_round_trip_is_measured_without_a_process(connection: SshConnection) -> None:
+    assert 0 < await connection.round_trip() < 5
+    await connection.close()
+    with pytest.raises(LinkLost):
+        await connection.round_trip()
+
+
+# --- what a login may be ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "shell", [name for name in ("bash", "dash", "fish", "tcsh", "zsh") if shutil.which(name)]
+)
+async def test_any_login_shell_will_do(box: Sshd, transport: SshTransport, shell: str) -> None:
+    keys = box.directory / "etc" / "authorized_keys"
+    enter = f'exec {shell} -c \\"$SSH_ORIGINAL_COMMAND\\"'
+    keys.write_text(f'command="{enter}" {keys.read_text()}')
+    connection = await transport.connect(box.instance())
+    program = "if true; then x=$((3 + 4)); fi; echo \"$x\" 'a  b' *nothing*\n"
+    assert (await connection.run(program, limit=20)).stdout == b"7 a  b *nothing*\n"
+    await connection.close()
+
+
+async def test_words_of_the_config_that_are_for_people_change_nothing(
+    box: Sshd, transport: SshTransport
+) -> None:
+    (box.home / "file").write_text("x")
+    box.config.write_text(
+        "Host *\n  RemoteCommand tmux attach\n  RequestTTY force\n  ForwardAgent yes\n"
+        "  Compression yes\n  SetEnv LANG=C\n  PreferredAuthentications password\n"
+    )
+    connection = await transport.connect(box.instance())
+    assert (await connection.run("echo plain\n", limit=10)).stdout == b"plain\n"
+    async with connection.files() as files:
+        assert [entry.path for entry in await files.walk("~/")] == [b"file"]
+    await connection.close()
+
+
+async def test_a_banner_that_is_no_utf8_does_not_refuse_the_login(
+    make_box: MakeBox, tmp_path: Path, transport: SshTransport
+) -> None:
+    banner = tmp_path / "banner"
+    banner.write_bytes("欢迎使用\n".encode("gbk"))
+    connection = await transport.connect(make_box(extra=f"Banner {banner}\n").instance())
+    await connection.close()
+
+
+async def test_a_proxy_command_is_for_a_shell_and_may_complain(
+    box: Sshd, transport: SshTransport, tmp_path: Path
+) -> None:
+    relay = tmp_path / "relay.py"
+    relay.write_text(RELAY)
+    box.config.write_text(
+        f"Host box\n  HostName unused.invalid\n  HostKeyAlias [127.0.0.1]:{box.port}\n"
+        f"  ProxyCommand echo noise >&2 && true; exec {sys.executable} $HOME/relay.py {box.port} | cat\n"
+    )
+    os.environ["HOME"], old = str(tmp_path), os.environ["HOME"]
+    try:
+        access = replace(box.ssh_access, host="box", port=None)
+        connection = await transport.connect(Instance("box", access))
+    finally:
+        os.environ["HOME"] = old
+    assert (await connection.run("echo through\n", limit=10)).stdout == b"through\n"
+    await connection.close()
+
+
+RELAY = """
+import os, socket, sys, threading
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+def up():
+    while data := os.read(0, 65536):
+        peer.sendall(data)
+    peer.shutdown(socket.SHUT_WR)
+threading.Thread(target=up, daemon=True).start()
+while data := peer.recv(65536):
+    os.write(1, data)
+"""
+
+
+# --- keys ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> AsyncIterator[Path]:
+    """A real ssh-agent."""
+    socket = tmp_path / "agent"
+    process = subprocess.Popen(
+        ["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout
+    process.stdout.readline()  # printed once it listens
+    yield socket
+    process.terminate()
+    process.wait(10)
+    process.stdout.close()
+
+
+def keygen(*words: str) -> None:
+    subprocess.run(["ssh-keygen", "-q", *words], check=True, capture_output=True)
+
+
+def public_key(key: Path) -> str:
+    return " ".join(Path(f"{key}.pub").read_text().split()[:2])
+
+
+def ssh_add(agent: Path, key: Path) -> None:
+    env = {**os.environ, "SSH_AUTH_SOCK": str(agent)}
+    subprocess.run(["ssh-add", str(key)], env=env, check=True, capture_output=True)
+
+
+async def test_a_key_of_the_agent_opens_and_a_locked_file_is_its_own(
+    box: Sshd, transport: SshTransport, agent: Path
+) -> None:
+    ssh_add(agent, box.identity)
+    keygen("-p", "-N", "secret", "-f", str(box.identity))
+    box.config.write_text(f"Host *\n  IdentityAgent {agent}\n  IdentitiesOnly yes\n")
+    connection = await transport.connect(box.instance())
+    await connection.close()
+
+
+async def test_identities_only_keeps_other_keys_of_the_agent_back(
+    make_box: MakeBox, transport: SshTransport, agent: Path
+) -> None:
+    box, other = make_box("box"), make_box("other")
+    ssh_add(agent, box.identity)
+    access = replace(box.ssh_access, identity=str(other.identity))
+    box.config.write_text(f"Host *\n  IdentityAgent {agent}\n  IdentitiesOnly yes\n")
+    with pytest.raises(AuthRejected) as caught:
+        await transport.connect(Instance("box", access))
+    assert f"(tried {other.identity})" in str(caught.value)
+    box.config.write_text(f"Host *\n  IdentityAgent {agent}\n")
+    connection = await transport.connect(Instance("box", access))
+    await connection.close()
+
+
+async def test_too_many_keys_are_told_from_wrong_ones(
+    make_box: MakeBox, transport: SshTransport, agent: Path
+) -> None:
+    box, other = make_box("box", extra="MaxAuthTries 1\n"), make_box("other")
+    ssh_add(agent, other.identity)
+    box.config.write_text(f"Host *\n  IdentityAgent {agent}\n")
+    with pytest.raises(AuthRejected, match="too many keys") as caught:
+        await transport.connect(box.instance())
+    assert "IdentitiesOnly" in (caught.value.next or "")
+
+
+# --- hosts that are not as they were ----------------------------------------------------------------
+
+
+async def test_a_key_of_another_type_is_a_changed_key(box: Sshd, transport: SshTransport) -> None:
+    old = box.known_hosts.read_text()
+    box.stop()
+    box.host_key.unlink()
+    keygen("-t", "ecdsa", "-N", "", "-f", str(box.host_key))
+    box.start()
+    box.known_hosts.write_text(old)
+    with pytest.raises(HostKeyRejected, match="CHANGED") as caught:
+        await transport.connect(box.instance())
+    assert "ecdsa-sha2-nistp256 SHA256:" in str(caught.value)
+
+
+async def test_a_signed_host_key_is_trusted_through_its_authority(
+    box: Sshd, transport: SshTransport, tmp_path: Path
+) -> None:
+    authority = make_key(tmp_path / "ca", "ca")
+    signed = ("-h", "-n", "127.0.0.1", f"{box.host_key}.pub")
+    keygen("-s", str(authority), "-I", "host", *signed)
+    public = public_key(authority)
+    box.stop()
+    box._extra = f"HostCertificate {box.host_key}-cert.pub\n"
+    box.start()
+    box.known_hosts.write_text(f"@cert-authority [127.0.0.1]:* {public}\n")
+    connection = await transport.connect(box.instance())
+    await connection.close()
+    box.known_hosts.write_text(f"@cert-authority [127.0.0.1]:* {public}\n@revoked * {public}\n")
+    with pytest.raises(HostKeyRejected):
+        await transport.connect(box.instance())
+
+
+async def test_a_host_that_says_nothing_is_a_timeout(
+    box: Sshd, transport: SshTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "HOST_SECONDS", 0.3)
+    left = asyncio.Event()
+
+    async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()  # our own banner, then the end
+        writer.close()
+        left.set()
+
+    silent = await asyncio.start_server(hold, "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    with pytest.raises(ConnectTimeout, match=str(port)):
+        await transport.connect(Instance("x", replace(box.ssh_access, port=port)))
+    silent.close()
+    await left.wait()
+
+
+# --- jump hosts --------------------------------------------------------------------------------------
+
+
+def behind(jump: Sshd, box: Sshd, name: str = "behind") -> Instance:
+    box.known_hosts.write_text(box.known_hosts.read_text() + jump.known_hosts.read_text())
+    box.config.write_text(f"Host 127.0.0.1\n  IdentityFile {jump.identity}\n")
+    user = box.ssh_access.user
+    access = replace(box.ssh_access, jump=f"{user}@127.0.0.1:{jump.port}")
+    return Instance(name, access)
+
+
+async def test_a_jump_of_the_fleet_file_uses_its_known_hosts(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    jump, box = make_box("jump"), make_box("box")
+    connection = await transport.connect(behind(jump, box))
+    assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+    await connection.close()
+
+
+async def test_an_unknown_jump_host_is_named_and_refused(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    jump, box = make_box("jump"), make_box("box")
+    instance = behind(jump, box)
+    box.trust()
+    with pytest.raises(HostKeyRejected) as caught:
+        await transport.connect(instance)
+    assert caught.value.hop == "127.0.0.1"
+    assert str(jump.port) in str(caught.value)
+
+
+async def test_many_boxes_behind_one_jump_share_one_attempt(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    jump, box = make_box("jump", extra="MaxStartups 1:100:1\n"), make_box("box")
+    instance = behind(jump, box)
+    made = await asyncio.gather(*(transport.connect(instance) for _ in range(4)))
+    log = (jump.directory / "etc" / "sshd.log").read_text()
+    assert log.count("Accepted publickey") == 1
+    assert jump.kill_sessions() >= 1
+    lost = await asyncio.gather(*(connection.wait_closed() for connection in made))
+    assert {error.hop for error in lost if error} == {"127.0.0.1"}
+    again = await transport.connect(instance)
+    for connection in (again, *made):
+        await connection.close()
+
+
+async def test_one_who_gives_up_does_not_take_the_others_jump_away(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    jump, box = make_box("jump"), make_box("box")
+    instance = behind(jump, box)
+    dialling, dial = asyncio.Event(), transport._hops._dial
+
+    async def seen(*words):  # type: ignore[no-untyped-def]
+        dialling.set()
+        return await dial(*words)
+
+    transport._hops._dial = seen
+    first = asyncio.create_task(transport.connect(instance))
+    second = asyncio.create_task(transport.connect(instance))
+    await dialling.wait()
+    first.cancel()
+    connection = await second
+    assert first.cancelled()
+    await connection.close()
+
+
+async def test_a_jump_host_that_does_not_forward_says_so(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    jump, box = make_box("jump", extra="PermitOpen none\n"), make_box("box")
+    with pytest.raises(LinkLost, match="does not forward"):
+        await transport.connect(behind(jump, box))
+
+
+# --- a hostile file server ---------------------------------------------------------------------------
+
+
+class Liar(asyncssh.SFTPServer):
+    """Lists names that no file can have."""
+
+    names: tuple[bytes, ...] = ()
+
+    async def scandir(self, path: bytes) -> AsyncIterator[asyncssh.SFTPName]:
+        attrs = asyncssh.SFTPAttrs(permissions=0o100644, size=1)
+        for name in self.names:
+            yield asyncssh.SFTPName(name, attrs=attrs)
+
+
+@pytest.mark.parametrize("name", [b"../../etc/passwd", b"/etc/passwd", b"", b"a\0b", b"x" * 5000])
+async def test_names_that_would_lead_elsewhere_are_refused(
+    box: Sshd, transport: SshTransport, name: bytes
+) -> None:
+    Liar.names = (b"good", name)
+    key = box.host_key
+    server = await asyncssh.listen(
+        "127.0.0.1",
+        0,
+        server_host_keys=[str(key)],
+        authorized_client_keys=f"{box.identity}.pub",
+        sftp_factory=Liar,
+        process_factory=shell,
+        encoding=None,
+    )
+    port = server.get_port()
+    box.known_hosts.write_text(f"[127.0.0.1]:{port} {public_key(key)}\n")
+    connection = await transport.connect(Instance("x", replace(box.ssh_access, port=port)))
+    async with connection.files() as files:
+        with pytest.raises(RemoteFileError):
+            await files.walk("/")
+    await connection.close()
+    server.close()
+    await server.wait_closed()
+
+
+async def shell(process: asyncssh.SSHServerProcess[bytes]) -> None:
+    """Just enough of a login for a hostile server: a real sh."""
+    child = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-s", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+    assert child.stdin
+    assert child.stdout
+    child.stdin.write(await process.stdin.read(65_536))
+    process.stdout.write(await child.stdout.read())
+    child.stdin.close()
+    process.exit(0)
+    await child.wait()
