@@ -191,7 +191,8 @@ class InstanceState:
             self._fold_progress(cell, line.progress, event.at)
         if cell is not None and line.mark.label in ("nan", "inf") and line.mark.alarm:
             self.cells.setdefault(cell, CellTrace()).diverged = True
-        self.book.log_line(line, number, source, cell, event.at)
+        if line.queue is None:  # what the queue's own grammar says is judged as the state of a cell
+            self.book.log_line(line, number, source, cell, event.at)
 
     def _fold_progress(self, cell: str, new: Progress, at: float) -> None:
         trace = self.cells.setdefault(cell, CellTrace())

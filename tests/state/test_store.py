@@ -344,3 +344,11 @@ def test_an_artifact_is_missing_only_by_a_table_read_after_the_end() -> None:
     bench.sample("files", FileTable({}))
     assert bench.view().queue.cells[0].artifact == "missing"
     assert "artifact_missing" in bench.kinds()
+
+
+def test_a_failed_end_line_is_the_state_of_its_cell_and_no_second_finding() -> None:
+    bench = running_bench()
+    end = CellFinished(T0, 1, 2, "a", 1)
+    mark = Mark("exception", Severity.FATAL, True)
+    bench.lines(QUEUE, LogLine("[1/2] FINISHED a (exit=1)", mark, queue=end))
+    assert [(f.kind, f.cell) for f in bench.view().findings] == [("crashed", "a")]
