@@ -53,8 +53,10 @@ def test_every_path_in_backticks_is_there(name: str) -> None:
         assert (ROOT / path).exists(), path
 
 
-def test_no_file_speaks_of_the_machine_it_was_written_on() -> None:
-    words = ["/work/" + "shared", "/work/" + "main", "/opt/" + "wheels", "TO" + "DO", "FIX" + "ME"]
+def test_no_file_is_left_half_done_or_speaks_of_one_machine() -> None:
+    words = [str(Path.home()) + "/", "TO" + "DO", "FIX" + "ME"]
+    if Path.home() == Path("/root"):
+        words.pop(0)  # that is the home of every rented box, and so of our examples
     listed = files()
     assert len(listed) > 50 or not (ROOT / ".git").exists()
     for file in listed:
