@@ -452,14 +452,21 @@ async def test_names_that_would_lead_elsewhere_are_refused(
 
 async def shell(process: asyncssh.SSHServerProcess[bytes]) -> None:
     """Just enough of a login for a hostile server: a real sh."""
-    child = await asyncio.create_subprocess_exec(
-        "/bin/sh", "-s", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )  # fmt: skip
-    assert child.stdin
-    assert child.stdout
-    child.stdin.write(await process.stdin.read(65_536))
-    process.stdout.write(await child.stdout.read())
-    child.stdin.close()
+    program = await process.stdin.read(65_536)
+    process.stdout.write(await asyncio.to_thread(answer, program))
     process.exit(0)
-    await child.wait()
+
+
+def answer(program: bytes) -> bytes:
+    with subprocess.Popen(
+        ["/bin/sh", "-s"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as child:
+        assert child.stdin
+        assert child.stdout
+        child.stdin.write(program)
+        child.stdin.flush()
+        return child.stdout.read()
