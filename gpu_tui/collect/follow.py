@@ -28,6 +28,7 @@ MOST = 67_108_864  # bytes that are read at most of what came while we were away
 OVERLAP = 64  # bytes read again at a resume, to see that it is still the same text
 AGAIN_SECONDS = 0.2  # before a rotated file is opened
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as its header
+MOUTHFUL = 16_384  # bytes that are judged before others get their turn
 NOISE_CAP = 65_536  # what rc files may print before the header
 NEW_FILE = -1  # as inode: whatever is there is another file than the one we knew
 
@@ -74,6 +75,17 @@ gate() {
     printf '\n@NONCE@ %s %s %s %s\n' "$how" "$inode" "$from" "$size" && exec cat
 }
 
+finish() { # what was written to the file that we knew before it was renamed, while we were away
+    old=$(find "${real%/*}/" -maxdepth 1 -type f -inum "$known" | head -n 1)
+    [ -n "$old" ] && [ -r "$old" ] || return
+    exec 5<"$old"
+    set -- $(stat -L -c '%i %s' /proc/self/fd/5)
+    [ "$1" = "$known" ] && [ "$2" -gt "$at" ] && [ $(($2 - at)) -le @MOST@ ] || return
+    printf '\n@NONCE@ resumed %s %s %s\n' "$known" "$((at - @OVERLAP@))" "$2" || exit 1
+    tail -c "+$((at - @OVERLAP@ + 1))" <&5
+    exit
+}
+
 main() {
     exec 3<&0 </dev/null 2>/dev/null
     ( exec >/dev/null; cat <&3; kill -s KILL -- "-$$" || kill -s KILL "$$" ) &
@@ -94,6 +106,8 @@ main() {
     set -- $(stat -L -c '%i %s' /proc/self/fd/4)
     [ -n "$2" ] || exit 1
     inode=$1 size=$2
+    real=$(readlink -f -- "$path") && [ -n "$real" ] || real=$path
+    [ "$known" -le 0 ] || [ "$known" = "$inode" ] || finish
     if [ "$inode" = "$known" ] && [ "$size" -ge "$at" ] && [ $((size - at)) -le @MOST@ ]; then
         how=resumed from=$((at - @OVERLAP@))
     else
@@ -101,7 +115,6 @@ main() {
         [ "$known" != 0 ] || limit=@HISTORY@
         [ "$size" -le "$limit" ] || from=$((size - limit))
     fi
-    real=$(readlink -f -- "$path") && [ -n "$real" ] || real=$path
     gnu=
     tail --pid=$$ /dev/null && gnu=yes
     watch >/dev/null &
@@ -268,10 +281,11 @@ class _Tail:
                 data = same
             if data and self._align is not None:
                 data = self._aligned(data)
-            if data:
-                self._body(data)
-            # A flood must not keep the loop from anybody else.
-            await asyncio.sleep(0)
+            # A flood, or a line made to be slow to judge, must not keep the loop from anybody else.
+            # Who is cancelled in between has counted only what was taken.
+            for at in range(0, len(data), MOUTHFUL):
+                self._body(data[at : at + MOUTHFUL])
+                await asyncio.sleep(0)
 
     def _before_header(self, chunk: bytes) -> bytes:
         """Look for our lines in the noise; what follows the one that opens is the file."""

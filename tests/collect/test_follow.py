@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from random import Random
 
 import pytest
 from boxes import Sshd
@@ -158,6 +159,53 @@ async def test_a_rotated_file_is_read_to_its_end_and_then_the_new_one(
     assert follower.heard.lines() == ["a 1", "a 2", "a 3", "b 1"]
     first, second = follower.heard.of(LogOpened)
     assert (first.resumed, second.resumed) == (False, False)  # type: ignore[attr-defined]
+
+
+async def test_what_was_written_before_a_rotation_that_we_missed_is_not_lost(box: Sshd) -> None:
+    log = box.home / "train.log"
+    log.write_text("a 1\n")
+    made = Follower(box)
+    connection = await SshTransport().connect(box.instance())
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+    append(log, "a 2\na 3\n")
+    os.rename(log, box.home / "train.log.1")
+    log.write_text("b 1\n")
+    async with following(made, connection):
+        await made.heard.until(lambda: "b 1" in made.heard.lines())
+    assert made.heard.lines() == ["a 1", "a 2", "a 3", "b 1"]
+    await connection.close()
+
+
+async def test_kills_and_rotations_at_random_lose_and_repeat_nothing(
+    box: Sshd, follower: Follower
+) -> None:
+    random = Random(20)
+    log = box.home / "train.log"
+    log.write_text("")
+    await follower.heard.until(lambda: follower.heard.of(LogOpened))
+    written = rotations = 0
+    for _ in range(25):
+        for _ in range(random.randrange(1, 60)):
+            append(log, f"line {written} {'x' * random.randrange(200)}\n")
+            written += 1
+        match random.randrange(3):
+            case 0:
+                box.kill_sessions()
+            case 1:
+                # One rotation at a time: what two renames push away has no name to be found by.
+                wanted = written
+                os.rename(log, box.home / f"train.log.{rotations}")
+                log.write_text(f"line {written}\n")
+                written, rotations = written + 1, rotations + 1
+                await follower.heard.until(lambda w=wanted: len(follower.heard.lines()) > w)
+            case _:
+                wanted = written
+                await follower.heard.until(lambda w=wanted: len(follower.heard.lines()) >= w)
+    await follower.heard.until(lambda: len(follower.heard.lines()) >= written)
+    assert [int(line.split()[1]) for line in follower.heard.lines()] == list(range(written))
+    assert rotations > 3
+    assert follower.connections > 3
 
 
 async def test_a_file_that_is_not_there_yet_is_waited_for_on_the_box(
