@@ -79,7 +79,6 @@ class Room:
     supervisor: Supervisor
     runner: Runner
     tasks: asyncio.TaskGroup
-    changed: asyncio.Condition | None = None
 
 
 class Tap:
@@ -124,7 +123,8 @@ async def open_fleet(
     with SqliteHistory(directory / "history.sqlite") as history:
         store = Store(fleet, profiles, history)
         tap = Tap(store)
-        supervisor = Supervisor(fleet, SshTransport(), tap, clock)
+        transport = SshTransport()
+        supervisor = Supervisor(fleet, transport, tap, clock)
 
         def provider_of(instance: Instance) -> Provider:
             return provider_for(instance, profiles, os.environ, clock)
@@ -156,6 +156,7 @@ async def open_fleet(
             finally:
                 for task in running:
                     task.cancel()
+                await transport.close()
 
 
 async def _reload(
