@@ -143,18 +143,30 @@ async def open_fleet(
         )
         async with asyncio.TaskGroup() as tasks:
             running = [tasks.create_task(supervisor.run(), name="supervisor")]
-            for instance in fleet.instances:
-                if instance.provider.id:
-                    watch = watch_provider(instance, provider_of(instance), tap, clock)
-                    running.append(tasks.create_task(watch, name=f"provider:{instance.name}"))
+            watched: dict[Instance, asyncio.Task[None]] = {}
+
+            def watch_providers(fleet: Fleet) -> None:
+                """One watcher per instance that an API knows; an edited row gets a new one."""
+                for old in [old for old in watched if old not in fleet.instances]:
+                    watched.pop(old).cancel()
+                for instance in fleet.instances:
+                    if instance.provider.id and instance not in watched:
+                        watch = watch_provider(instance, provider_of(instance), tap, clock)
+                        watched[instance] = tasks.create_task(watch)
+
+            watch_providers(fleet)
             if reload_from is not None:
-                running.append(
-                    tasks.create_task(_reload(reload_from, profiles, store, supervisor, tap, clock))
-                )
+
+                async def take(edited: Fleet) -> None:
+                    store.replace_fleet(edited)
+                    await supervisor.replace_fleet(edited)
+                    watch_providers(edited)
+
+                running.append(tasks.create_task(_reload(reload_from, profiles, take, tap, clock)))
             try:
                 yield Room(fleet, profiles, clock, store, supervisor, runner, tasks), tap
             finally:
-                for task in running:
+                for task in (*running, *watched.values()):
                     task.cancel()
                 await transport.close()
 
@@ -162,8 +174,7 @@ async def open_fleet(
 async def _reload(
     path: Path,
     profiles: Mapping[str, Profile],
-    store: Store,
-    supervisor: Supervisor,
+    take: Callable[[Fleet], Awaitable[None]],
     tap: Tap,
     clock: Clock,
 ) -> None:
@@ -181,8 +192,7 @@ async def _reload(
             text = f"{path.name} has an error, the last good fleet stays: {error}"
             tap(Noted(None, clock.now(), text))
             continue
-        store.replace_fleet(fleet)
-        await supervisor.replace_fleet(fleet)
+        await take(fleet)
         tap(Noted(None, clock.now(), f"{path.name} was read again"))
 
 
