@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_fleet_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--limit", type=float, default=30.0, metavar="SECONDS")
-    actions = parser.add_subparsers(dest="action", metavar="")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION")
     mark = actions.add_parser("mark", help="set when an instance was stopped, or a deadline")
     # Flags may also stand behind the action, where a person types them.
     mark.add_argument("--fleet", metavar="FILE", default=argparse.SUPPRESS)
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 def _line(clock: DangerClock) -> str:
     when = rfc3339(clock.earliest_fires_at) or clock.state
     bound = "" if clock.fires_at or clock.earliest_fires_at is None else " at the earliest"
-    what = clock.loses or clock.bills or ""
+    what = clock.loses or clock.bills or clock.avoid
     return f"{when}{bound}  {clock.instance}  {clock.id}: {what} ({clock.confidence}, {clock.verified})"
 
 

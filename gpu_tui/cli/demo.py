@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gpu_tui.demo.cast import SEATS, STARS
 from gpu_tui.demo.fleet import Demo, DemoFailed, running_fleet
+from gpu_tui.settings import state_dir
 
 NAME = "demo"
 HELP = "open the cockpit on simulated boxes behind real SSH servers on loopback"
@@ -78,9 +79,17 @@ def _play(args: argparse.Namespace, demo: Demo) -> int:
         read_only=args.read_only,
         theme=args.theme,
         badge="demo",
-        tour=args.tour,
+        tour=args.tour or _first_time(),
         state=demo.directory / "state",
     )
+
+
+def _first_time() -> bool:
+    """True once per user: the first demo explains itself."""
+    marker = state_dir(os.environ) / "toured"
+    first = not marker.exists()
+    marker.touch(mode=0o600)
+    return first
 
 
 def _wait(demo: Demo, fleet: Path) -> int:

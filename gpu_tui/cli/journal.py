@@ -26,9 +26,8 @@ def run(args: argparse.Namespace) -> int:
 
     path = settings.state_dir(os.environ) / "journal" / FILE_NAME
     found = read_journal(path)
-    for record in found.records:
-        if args.name is not None and record.instance != args.name:
-            continue
+    wanted = [r for r in found.records if args.name in (None, r.instance)]
+    for record in wanted:
         if args.json:
             print(line_of(record).decode())
             continue
@@ -43,4 +42,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"{path}: {len(found.records)} records, every one follows the one before{torn}")
     elif not found.records:
         print(f"{path}: nothing was torn down yet")
+    elif not wanted:
+        print(f"{path}: none of {len(found.records)} records is about {plain(args.name)}")
     return 0

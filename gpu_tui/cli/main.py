@@ -168,7 +168,7 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
         elif word in COMMANDS and importlib.util.find_spec(_module(word)) is not None:
             return word, before + words[at + 1 :]
         else:
-            close = difflib.get_close_matches(word, COMMANDS, n=1)
+            close = difflib.get_close_matches(word, available(), n=1)
             hint = f"Did you mean `gpu-tui {close[0]}`?" if close else "See: gpu-tui --help"
             raise UsageError(f"there is no command {word!r}", hint)
     return None, before

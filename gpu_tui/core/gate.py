@@ -247,7 +247,7 @@ def _loaded_rule(gate: Gate, loaded: Loaded, now: float) -> str | None:
         return "not every file was judged"
     bad = [verdict for verdict in loaded.verdicts if not proves(verdict)]
     if bad:
-        return f"not verified: {_some([f'{v.path} ({v.detail or v.load})' for v in bad])}"
+        return f"not verified: {_by_reason(bad)}"
     if not any(v.checkpoint or is_checkpoint(v.path) for v in loaded.verdicts):
         return "no checkpoint is among the results"
     return None
@@ -634,6 +634,17 @@ def missing_artifacts(cells: Cells, files: Manifest) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def _unproven(cells: Cells, proven: Manifest) -> tuple[str, ...]:
+    """The cells whose artifacts are not all proven to be at home: pulled is not yet proven."""
+    paths = {file.path for file in proven.files}
+    states = dict(cells.unfinished)
+    return tuple(
+        f"{name} ({states.get(name, 'finished')}): {' and '.join(absent)} not proven here"
+        for name in cells.names
+        if (absent := [part for part in ARTIFACTS if f"{name}/{part}" not in paths])
+    )
+
+
 def _cells_refusal(cells: Cells | None, files: Manifest) -> str | None:
     if cells is None:
         return "the roster is not known: name queue.file in the fleet file"
@@ -657,13 +668,21 @@ def _loss(gate: Gate, listed: Listed) -> Loss:
     safe = {file.path for file in proven.files}
     inventory, plan = gate.of(Inventory), gate.of(Plan)
     cells = inventory.cells if inventory else plan.cells if plan else None
-    lines = ("the roster is not known",) if cells is None else missing_artifacts(cells, proven)
+    lines = ("the roster is not known",) if cells is None else _unproven(cells, proven)
     return Loss(
         paths=tuple(sorted(set(listed.paths) - safe)),
         cells=lines,
         running=listed.running or (),
         proven=proven,
     )
+
+
+def _by_reason(verdicts: Sequence[FileVerdict]) -> str:
+    """Each reason once, with the first files that have it: one missing reader must not fill a screen."""
+    reasons: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        reasons.setdefault(verdict.detail or verdict.load, []).append(verdict.path)
+    return "; ".join(f"{_some(paths)} ({plain(why)})" for why, paths in reasons.items())
 
 
 def _difference(report: MatchReport) -> str:

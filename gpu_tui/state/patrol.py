@@ -63,11 +63,11 @@ def _vitals_line(view: InstanceView) -> str:
     used = share(memory.used, memory.limit) if memory else None
     parts.append("mem ?" if used is None else f"mem {used:.0%}")
     for mount in view.track(metrics.MOUNTS).value or ():
-        size, inodes = (
-            share(mount.bytes_used, mount.bytes_total),
-            share(mount.inodes_used, mount.inodes_total),
-        )
-        parts.append(f"{mount.path} bytes {_percent(size)} inodes {_percent(inodes)}")
+        size = _percent(share(mount.bytes_used, mount.bytes_total))
+        inodes = _percent(share(mount.inodes_used, mount.inodes_total))
+        if "inodes_total" in mount.why:
+            inodes = "–"  # this file system reports none: absent, not unknown
+        parts.append(f"{mount.path} bytes {size} inodes {inodes}")
     return ", ".join(parts)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import humanize
 
 from gpu_tui.core.evidence import Inventory, Loaded, Loss, Matched, Plan, Pulled, Quiet
-from gpu_tui.core.gate import ARTIFACTS, Gate, State
+from gpu_tui.core.gate import ARTIFACTS, Gate, State, proves
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
 
@@ -42,6 +42,10 @@ NEXT = {
     Rung.ACT: "look at the provider's console, then open the ladder again",
     Rung.READ_BACK: "look at the provider's console",
 }
+READER = (
+    "install what reads them where gpu-tui runs (in a checkout: make demo-verify, or "
+    "pip install '.[verify]'), then open the ladder again: what is here is kept"
+)
 SHOWN = 8  # rows of one rung; how many more there are is always said
 
 
@@ -101,6 +105,8 @@ def _rung(gate: Gate, rung: Rung, share: float | None, acted: tuple[str, ...]) -
 
 
 def _next(gate: Gate, rung: Rung) -> str:
+    if rung is Rung.LOAD and _unread(gate.of(Loaded)):
+        return READER
     return NEXT[rung] if gate.kind != "pull" else "correct it and pull again: what is here is kept"
 
 
@@ -217,13 +223,22 @@ def _load(loaded: Loaded | None) -> tuple[str, ...]:
     if loaded is None:
         return ()
     good = sum(verdict.load == "ok" for verdict in loaded.verdicts)
-    plain_data = sum(verdict.load == "skipped" for verdict in loaded.verdicts)
+    plain_data = sum(v.load == "skipped" and proves(v) for v in loaded.verdicts)
+    unread = _unread(loaded)
+    skipped = (f"{unread} not read at all: no reader is installed",) if unread else ()
     notes = tuple(
         f"{plain(verdict.path)}: {plain(verdict.detail)}"
         for verdict in loaded.verdicts
         if verdict.nonfinite or verdict.load in ("failed", "refused")
     )
-    return (f"{good} loaded, {plain_data} by hash alone", *_first(notes))
+    return (f"{good} loaded, {plain_data} by hash alone", *skipped, *_first(notes))
+
+
+def _unread(loaded: Loaded | None) -> int:
+    """Checkpoints that nothing here could read."""
+    if loaded is None:
+        return 0
+    return sum(v.load == "skipped" and not proves(v) for v in loaded.verdicts)
 
 
 def _confirm(gate: Gate) -> tuple[str, ...]:

@@ -61,27 +61,34 @@ class SftpFiles:
     async def read(
         self, path: str, offset: int = 0, *, block: int = 262_144
     ) -> AsyncIterator[bytes]:
-        """The bytes of one regular file from `offset` on, a few blocks asked for in advance."""
+        """The bytes of one regular file from `offset` to the end it has now, a few blocks asked ahead.
+
+        One that is cut short meanwhile ends early; only its hash tells.
+        """
         where = remote_path(path)
         with _translated(where, "read"):
             attrs = await self._client.lstat(where)
             # A FIFO would block the whole SFTP session; a link may lead anywhere.
             if not stat.S_ISREG(attrs.permissions or 0):
                 raise RemoteFileError(f"{path} is not a regular file")
+            # Nothing is asked for past the end: asyncssh leaves such an error behind, unread.
+            end = attrs.size or 0
             async with self._client.open(where, "rb") as file:
                 coming: deque[asyncio.Task[bytes]] = deque()
-                asked = at = offset
+                at = asked = offset
                 try:
-                    while True:
-                        while len(coming) < AHEAD:
-                            coming.append(asyncio.create_task(_block(file, block, asked)))
-                            asked += block
+                    while at < end:
+                        while asked < end and len(coming) < AHEAD:
+                            size = min(block, end - asked)
+                            coming.append(asyncio.create_task(_block(file, size, asked)))
+                            asked += size
+                        wanted = min(block, end - at)
                         data = await coming.popleft()
                         if not data:
                             return
                         at += len(data)
                         yield data
-                        if len(data) < block:  # the end, for now: ask again from where it is
+                        if len(data) < wanted:  # a short answer: ask again from where it ended
                             await _drop(coming)
                             asked = at
                 finally:

@@ -351,7 +351,7 @@ def test_an_abandonment_lists_what_is_not_proven_and_nothing_else() -> None:
     gate = _blocked().gate
     assert gate.loss is not None
     assert gate.loss.paths == ("wide/best.pth",)
-    assert gate.loss.cells == ("wide (finished): no best.pth",)
+    assert gate.loss.cells == ("wide (finished): best.pth not proven here",)
     assert gate.abandon_phrase == "abandon 1 files on box-4242"
 
 
