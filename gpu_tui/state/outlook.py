@@ -75,7 +75,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
         findings=kept.book.findings(),
         logs=tuple(kept.log_views.values()),
         profile=kept.profile,
-        clock_skew=box.box_time - host.good.taken_at if box and host.good else None,
+        clock_skew=_skew(box.box_time, host.good.taken_at) if box and host.good else None,
         uptime=box.uptime_seconds if box else None,
         oom_baseline=kept.oom_base,
         series=_series_view(kept),
@@ -88,6 +88,11 @@ def _series_view(kept: InstanceState) -> Mapping[str, tuple[tuple[float, float |
     for cell, trace in kept.cells.items():
         named[f"loss:{cell}"] = tuple(trace.losses)
     return named
+
+
+def _skew(box_time: float, taken_at: float) -> float:
+    """Box clock minus ours in seconds. `date +%s` cuts the second off: on average half of one is lost."""
+    return box_time + (0.5 if box_time.is_integer() else 0.0) - taken_at
 
 
 def _run(kept: InstanceState, now: float) -> Run | None:
