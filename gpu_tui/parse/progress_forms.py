@@ -21,10 +21,13 @@ ENDLESS = re.compile(
     r"(?:, *(?P<rate>[0-9.]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
 )
 RICH = re.compile(
-    rf"━[━╸╺ ]*[ ╸╺]+(?P<step>[0-9]{{1,12}})/(?P<steps>[0-9]{{1,12}}|--) +(?P<elapsed>{CLOCK}|-:--:--)"
+    # Possessive, and only from where a bar begins: a long bar is looked at once.
+    rf"(?<!━)━[━╸╺ ]{{0,400}}+(?<=[ ╸╺])(?P<step>[0-9]{{1,12}})/(?P<steps>[0-9]{{1,12}}|--) +(?P<elapsed>{CLOCK}|-:--:--)"
     rf"(?: *• *| +)(?P<eta>{CLOCK}|-:--:--)(?: +(?P<rate>[0-9.]+)(?P<unit>it/s|s/it))?"
 )
-RICH_PERCENT = re.compile(rf"━{{3,}}[━╸╺ ]* +(?P<percent>[0-9]{{1,3}})%(?: +(?P<eta>{CLOCK}))?")
+RICH_PERCENT = re.compile(
+    rf"(?<!━)━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )(?P<percent>[0-9]{{1,3}})%(?: +(?P<eta>{CLOCK}))?"
+)
 KERAS = re.compile(
     r"(?:^|[\s\]])(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9}|Unknown) "
     r"(?P<bar>\[[=>.]{5,}\]|━{5,}|-(?= [0-9]+m?s))"
