@@ -14,6 +14,8 @@ from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellFinished, CellStarted, QueueEvent, QueueOpened
 
 CELL = "{cell}"
+REMEMBERED = 200  # names of one queue's log; ended logs that are read once are fewer still
+READ_ONCE = 64
 # The box is not trusted: a name becomes part of a path only if it can be nothing but one name.
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._ +=@,-]{1,200}\Z")
 
@@ -49,8 +51,8 @@ class Cells:
 
     @property
     def ended(self) -> list[str]:
-        """Cells that the queue's log has seen ending, oldest first."""
-        return list(self._finished)
+        """The newest cells that the queue's log has seen ending, oldest first."""
+        return self._finished[-READ_ONCE:]
 
     def select(self, cell: str | None) -> None:
         """A person looks at this cell."""
@@ -71,10 +73,10 @@ class Cells:
                 case QueueOpened():
                     self._started, self._finished = [], []
                 case CellStarted(name=name) if is_name(name):
-                    self._started = [*(c for c in self._started if c != name), name]
+                    self._started = _newest(self._started, name)
                     self._finished = [c for c in self._finished if c != name]
                 case CellFinished(name=name) if is_name(name):
-                    self._finished = [*(c for c in self._finished if c != name), name]
+                    self._finished = _newest(self._finished, name)
                 case _:
                     continue
 
@@ -98,3 +100,8 @@ class Cells:
         before = self.wanted(8)
         self._moved = [cell for _, cell in sorted(logs, reverse=True)]
         return before != self.wanted(8)
+
+
+def _newest(names: list[str], name: str) -> list[str]:
+    """`names` with `name` at its end, and no more of them than are remembered."""
+    return [*(other for other in names if other != name), name][-REMEMBERED:]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from statistics import median
 
+CELLS_KEPT = 500  # of one queue's log: a hostile one may name no end of cells
 FAST_END_SHARE = 0.5  # a cell that needs less than this share of the typical time is suspicious
 
 
@@ -143,6 +144,7 @@ class QueueHistory:
     done: QueueDone | None = None
     refused: str | None = None
     current: str | None = None
+    dropped: int = 0  # cells that were forgotten because there are more than CELLS_KEPT
 
     def fold(self, event: QueueEvent) -> QueueHistory:
         """The history after one more line."""
@@ -152,15 +154,15 @@ class QueueHistory:
                     name: replace(run, interrupted=run.interrupted or run.finished is None)
                     for name, run in self.runs.items()
                 }
-                return QueueHistory(opened=event, runs=runs)
+                return QueueHistory(opened=event, runs=runs, dropped=self.dropped)
             case CellStarted(stamp=stamp, index=index, name=name):
                 run = CellRun(index=index, name=name, started=stamp)
-                return replace(self, runs={**self.runs, name: run}, current=name, done=None)
+                return replace(self._with(run), current=name, done=None)
             case CellFinished(stamp=stamp, index=index, name=name, exit_code=code):
                 old = self.runs.get(name, CellRun(index=index, name=name))
                 run = replace(old, finished=stamp, exit_code=code, interrupted=False)
                 current = None if self.current == name else self.current
-                return replace(self, runs={**self.runs, name: run}, current=current)
+                return replace(self._with(run), current=current)
             case QueueDone():
                 return replace(self, done=event, current=None)
             case CellSynced(name=name):
@@ -181,7 +183,14 @@ class QueueHistory:
         run = self.runs.get(name)
         if run is None:
             return self
-        return replace(self, runs={**self.runs, name: replace(run, synced=ok)})
+        return self._with(replace(run, synced=ok))
+
+    def _with(self, run: CellRun) -> QueueHistory:
+        runs = {**self.runs, run.name: run}
+        over = len(runs) - CELLS_KEPT
+        for name in list(runs)[: max(0, over)]:
+            del runs[name]
+        return replace(self, runs=runs, dropped=self.dropped + max(0, over))
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,8 +64,10 @@ class Api:
                     },
                 ) as response,
             ):
+                if response.headers.get("Content-Encoding", "identity") != "identity":
+                    raise NoAnswer("the answer is packed although that was refused")
                 data = b""
-                async for part in response.aiter_bytes():
+                async for part in response.aiter_raw():
                     data += part
                     if len(data) > BODY_CAP:
                         raise NoAnswer("the answer is far too long")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 SCHEMA = """
 create table if not exists anchors (
@@ -18,6 +18,10 @@ create table if not exists counters (
     instance text not null, name text not null, value text not null, at real not null,
     primary key (instance, name));
 """
+OPEN_SECONDS, BUSY_MILLISECONDS = (
+    5.0,
+    50,
+)  # opening may wait for a neighbour, a living screen may not
 CONTACT_EVERY = 30.0  # seconds between two writes of "last contact" for one box
 
 
@@ -82,14 +86,19 @@ class NoHistory:
 
 
 class SqliteHistory:
-    """The history in a file; every call is one short statement."""
+    """The history in a file; every call is one short statement.
+
+    It is asked while the screen lives, so it never waits for long and never raises: a write that
+    finds the file locked or the disk full is left out and comes again with the next reading.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(path, timeout=2.0, isolation_level=None)
+        self._db = sqlite3.connect(path, timeout=OPEN_SECONDS, isolation_level=None)
         path.chmod(0o600)
         self._db.execute("pragma journal_mode=wal")
         self._db.execute("pragma synchronous=normal")
         self._db.executescript(SCHEMA)
+        self._db.execute(f"pragma busy_timeout={BUSY_MILLISECONDS}")
 
     def __enter__(self) -> Self:
         return self
@@ -108,30 +117,33 @@ class SqliteHistory:
 
     def anchors(self, instance: str) -> dict[str, tuple[float, str]]:
         """All anchors of one instance."""
-        rows = self._db.execute(
-            "select kind, at, basis from anchors where instance = ?", (instance,)
-        )
+        rows = self._ask("select kind, at, basis from anchors where instance = ?", (instance,))
         return {kind: (at, basis) for kind, at, basis in rows}
 
     def set_anchor(self, instance: str, kind: str, at: float, basis: str) -> None:
         """Keep a time."""
-        self._db.execute(
-            "insert or replace into anchors values (?, ?, ?, ?)", (instance, kind, at, basis)
-        )
+        self._ask("insert or replace into anchors values (?, ?, ?, ?)", (instance, kind, at, basis))
 
     def forget_anchor(self, instance: str, kind: str) -> None:
         """Drop a time."""
-        self._db.execute("delete from anchors where instance = ? and kind = ?", (instance, kind))
+        self._ask("delete from anchors where instance = ? and kind = ?", (instance, kind))
 
     def counter(self, instance: str, name: str) -> str | None:
         """The value kept under `name`."""
-        row = self._db.execute(
+        rows = self._ask(
             "select value from counters where instance = ? and name = ?", (instance, name)
-        ).fetchone()
-        return str(row[0]) if row else None
+        )
+        return str(rows[0][0]) if rows else None
 
     def set_counter(self, instance: str, name: str, value: str, at: float) -> None:
         """Keep a value."""
-        self._db.execute(
+        self._ask(
             "insert or replace into counters values (?, ?, ?, ?)", (instance, name, value, at)
         )
+
+    def _ask(self, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+        """The rows of one statement, none where the file cannot be used now."""
+        try:
+            return self._db.execute(statement, values).fetchall()
+        except sqlite3.Error:
+            return []

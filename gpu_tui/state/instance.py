@@ -23,6 +23,7 @@ from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import Freshness, Reading, Track
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import (
+    CELLS_KEPT,
     CellStarted,
     QueueHistory,
     QueueOpened,
@@ -190,12 +191,18 @@ class InstanceState:
         if cell is not None and line.progress is not None:
             self._fold_progress(cell, line.progress, event.at)
         if cell is not None and line.mark.label in ("nan", "inf") and line.mark.alarm:
-            self.cells.setdefault(cell, CellTrace()).diverged = True
+            self._trace(cell).diverged = True
         if line.queue is None:  # what the queue's own grammar says is judged as the state of a cell
             self.book.log_line(line, number, source, cell, event.at)
 
+    def _trace(self, cell: str) -> CellTrace:
+        """What is known of one cell's attempt; the oldest make room where a log names no end of cells."""
+        if cell not in self.cells and len(self.cells) >= CELLS_KEPT:
+            del self.cells[next(iter(self.cells))]
+        return self.cells.setdefault(cell, CellTrace())
+
     def _fold_progress(self, cell: str, new: Progress, at: float) -> None:
-        trace = self.cells.setdefault(cell, CellTrace())
+        trace = self._trace(cell)
         trace.progress = merge_progress(trace.progress, new)
         if new.loss is not None:
             finite = math.isfinite(new.loss)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, ProviderRead, Sampled
@@ -21,6 +23,7 @@ from gpu_tui.core.logs import LogLine, LogSource, Mark, Progress
 from gpu_tui.core.readings import FileStat, FileTable, Gpu, GpuTable, Host, Memory, Mount, Process
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import (
+    CELLS_KEPT,
     CellFinished,
     CellStarted,
     QueueDone,
@@ -352,3 +355,27 @@ def test_a_failed_end_line_is_the_state_of_its_cell_and_no_second_finding() -> N
     mark = Mark("exception", Severity.FATAL, True)
     bench.lines(QUEUE, LogLine("[1/2] FINISHED a (exit=1)", mark, queue=end))
     assert [(f.kind, f.cell) for f in bench.view().findings] == [("crashed", "a")]
+
+
+def test_a_locked_history_neither_waits_nor_raises(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "history.sqlite"
+    other = sqlite3.connect(path, isolation_level=None)
+    with SqliteHistory(path) as history, closing(other):
+        other.execute("begin exclusive")
+        history.set_anchor("box", "last_contact", 5.0, "last-contact")
+        other.execute("rollback")
+        assert history.anchors("box") == {}
+        history.set_anchor("box", "last_contact", 6.0, "last-contact")
+        assert history.anchors("box") == {"last_contact": (6.0, "last-contact")}
+
+
+def test_a_log_that_names_no_end_of_cells_is_bounded() -> None:
+    bench = running_bench()
+    for n in range(CELLS_KEPT + 50):
+        bench.queue(CellStarted(T0, n, 9, f"cell-{n}", "t", 4))
+        bench.lines(LogSource(f"~/{n}", f"cell-{n}"), LogLine("x", OK, Progress(loss=1.0)))
+    kept = bench.store._states["box"]
+    assert len(kept.queue_history.runs) == CELLS_KEPT
+    assert kept.queue_history.dropped == 51
+    assert len(kept.cells) <= CELLS_KEPT
+    assert bench.view().queue.cells[-1].name == f"cell-{CELLS_KEPT + 49}"
