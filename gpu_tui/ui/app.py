@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.filter import LineFilter
 from textual.screen import Screen
@@ -15,7 +16,7 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.ports import FleetControl, TeardownPort
 from gpu_tui.core.profile import Profile
-from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.state.views import FleetView
 from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import KEYS
 from gpu_tui.ui.panes.pane import Moment
@@ -23,8 +24,10 @@ from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.safe import LastFilter, safe
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
-from gpu_tui.ui.text.fleet import need
 from gpu_tui.ui.theme import CockpitTheme
+from gpu_tui.ui.widgets.logview import LogView
+from gpu_tui.ui.widgets.rows import Rows
+from gpu_tui.ui.widgets.tour import Tour
 
 FRAME = 0.1  # seconds between two looks at the store; nothing is drawn where nothing changed
 
@@ -108,6 +111,21 @@ class CockpitApp(App[None]):
         terminal.release(self)
         self.exit(return_code=code)
 
+    # --- keys ---------------------------------------------------------------------------------
+
+    async def on_event(self, event: events.Event) -> None:
+        """In a list every key is a binding: it acts at once, not after a walk up the tree.
+
+        So the keys of a fast typist act in order, and what follows `/` is text of the filter.
+        """
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            in_list = isinstance(self.focused, Rows | LogView) and not self.screen.query(Tour)
+            bound = self.screen.active_bindings.get(event.key) if in_list else None
+            if bound is not None and bound.enabled:
+                await self.run_action(bound.binding.action, bound.node)
+                return
+        await super().on_event(event)
+
     # --- frames -------------------------------------------------------------------------------
 
     def _tick(self) -> None:
@@ -121,18 +139,11 @@ class CockpitApp(App[None]):
         self._second = int(now)
         fleet = self._store.view(now)
         self._announce(fleet)
-        moment = Moment(fleet, self._select(fleet), self._zone)
+        moment = Moment(fleet, self._cockpit.choose(fleet), self._zone)
         for screen in reversed(self.screen_stack):
             if isinstance(screen, Cockpit | Card):
                 screen.show(moment)
                 break
-
-    def _select(self, fleet: FleetView) -> InstanceView | None:
-        """The instance under the cursor; at first the one that needs a human most."""
-        for view in fleet.instances:
-            if view.name == self._cockpit.selected:
-                return view
-        return min(fleet.instances, key=need, default=None)
 
     def _announce(self, fleet: FleetView) -> None:
         """A toast for new alarms and new notes; what was there at the start is no news.

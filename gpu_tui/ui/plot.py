@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
-from gpu_tui.ui.text.units import age
+from gpu_tui.ui.text.units import age, number
 
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
@@ -15,12 +15,17 @@ LARGEST = 1e30  # beyond it plotext overflows; NaN and Inf are no smaller
 
 
 def render_plot(
-    series: Sequence[Point], width: int, height: int, *, top: float | None = None
+    series: Sequence[Point],
+    width: int,
+    height: int,
+    *,
+    top: float | None = None,
+    unit: Callable[[float], str] = number,
 ) -> Text:
     """A chart of `series` (epoch seconds, value), the newest point at the right edge.
 
     Only finite values reach plotext; a gap, NaN or Inf breaks the line. `top` fixes
-    the upper limit (and 0 the lower one). Lines are joined by newlines.
+    the upper limit (and 0 the lower one); `unit` writes a value on the axis. Lines are joined by newlines.
     """
     runs = _runs(series)
     if not runs or width < SMALLEST[0] or height < SMALLEST[1]:
@@ -36,13 +41,26 @@ def render_plot(
         thin = _thin(run, width * 2)
         plotext.plot([at - end for at, _ in thin], [value for _, value in thin], marker="hd")
     plotext.xlim(min(start - end, -1.0), 0)
-    if top is not None:
-        plotext.ylim(0, top)
+    low, high = _limits([value for run in runs for _, value in run], top)
+    plotext.ylim(low, high)
+    levels = [low + (high - low) * part / 4 for part in range(5)]
+    plotext.yticks(levels, [unit(level) for level in levels])
     ticks = [(start - end) * part / 4 for part in (4, 3, 2, 1)]
     plotext.xticks([*ticks, 0], [*(f"-{age(-tick)}" for tick in ticks), "now"])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     return Text(plotext.uncolorize(plotext.build()).rstrip("\n"), "accent")
+
+
+def _limits(values: Sequence[float], top: float | None) -> tuple[float, float]:
+    """The lower and upper end of the axis; a line that does not move lies in its middle."""
+    if top is not None:
+        return 0.0, top
+    low, high = min(values), max(values)
+    if high - low <= max(abs(low), abs(high)) * 1e-6:
+        room = abs(high) * 0.05 or 1.0
+        return low - room, high + room
+    return low, high
 
 
 def _runs(series: Sequence[Point]) -> list[list[tuple[float, float]]]:

@@ -14,6 +14,7 @@ from rich.color import Color, ColorSystem
 
 from gpu_tui.cli.main import main
 from gpu_tui.ui.plot import render_plot
+from gpu_tui.ui.screens.chart import place, unit
 from gpu_tui.ui.shots import SHOTS, picture, plain_svg
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import columns
@@ -97,6 +98,22 @@ def test_a_chart_has_axes_and_breaks_at_gaps() -> None:
     longest = max(text.splitlines(), key=lambda row: sum(char in "▀▄█" for char in row))
     drawn = longest.rstrip()
     assert " " * 8 in drawn[10:]  # the gap
+
+
+def test_the_axis_speaks_human_units() -> None:
+    series = [(float(n), 33.5e9 + n * 1e7) for n in range(100)]
+    assert "31.2 GiB" in render_plot(series, 80, 12, unit=units.size).plain
+    flat = render_plot([(0.0, 0.5), (9.0, 0.5)], 80, 12, top=1.0, unit=units.percent).plain
+    assert "100%" in flat
+    assert "50%" in flat
+
+
+def test_the_histories_that_matter_most_come_first() -> None:
+    names = ["bytes:~/w", "memory", "loss:a", "gpu_memory", "inodes:/", "gpu", "other"]
+    ordered = ["gpu", "gpu_memory", "memory", "loss:a", "bytes:~/w", "inodes:/", "other"]
+    assert sorted(names, key=place) == ordered
+    assert unit("bytes:/")(1024**3) == "1.0 GiB"
+    assert unit("gpu")(0.5) == "50%"
 
 
 def test_plotext_is_loaded_with_the_first_chart_only() -> None:

@@ -15,7 +15,8 @@ from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import BENIGN, FATAL_NAN, PROGRESS, SceneStore, fleet
 from gpu_tui.ui.scenes import sweep
-from gpu_tui.ui.text.logs import MARKS, FilterError, line_filter, log_row, remedy_of
+from gpu_tui.ui.text.filters import Filter, FilterError
+from gpu_tui.ui.text.logs import MARKS, log_row, remedy_of
 from gpu_tui.ui.widgets.logview import LogView
 
 Make = Callable[..., CockpitApp]
@@ -124,7 +125,7 @@ async def test_the_filter_goes_over_everything_also_while_paused(cockpit: Make) 
 
 async def test_a_filter_follows_lines_that_are_dropped_and_replaced(cockpit: Make) -> None:
     async with bench(cockpit, size=10) as log:
-        log.view.keep_only(line_filter("keep"))
+        log.view.keep_only(Filter("keep"))
         await log.add(*(f"keep {n}" for n in range(10)))
         await log.add("keep open", open=True)
         assert log.view.matched == 10
@@ -168,18 +169,20 @@ async def test_a_broken_regular_expression_is_said_and_filters_nothing(
         ("loss !val", ["train loss 1"]),
         (r"/\d$/ !loss", ["psnr 30"]),
         ("!loss !psnr", ["saved best.pth"]),
+        ("/LOSS [12]/ !val", ["train loss 1"]),
+        ("!/loss [12]/", ["psnr 30", "saved best.pth"]),
+        ("!", ["train loss 1", "val LOSS 2", "psnr 30", "saved best.pth"]),
         ("", ["train loss 1", "val LOSS 2", "psnr 30", "saved best.pth"]),
     ],
 )
 def test_filters(wanted: str, kept: list[str]) -> None:
     lines = ["train loss 1", "val LOSS 2", "psnr 30", "saved best.pth"]
-    fits = line_filter(wanted)
-    assert [line for line in lines if fits is None or fits(line)] == kept
+    assert [line for line in lines if Filter(wanted).keeps(line)] == kept
 
 
 def test_a_filter_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(FilterError, match="not a regular expression"):
-        line_filter("/[/")
+        Filter("/[/")
 
 
 def test_every_label_has_a_colour_and_every_alarm_a_gutter() -> None:

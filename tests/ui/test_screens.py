@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
@@ -16,10 +17,13 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
-from gpu_tui.ui.panes.pane import Pane
-from gpu_tui.ui.scene_parts import SceneStore, finding, fleet
+from gpu_tui.ui.panes.pane import FilterBar, Pane
+from gpu_tui.ui.scene_parts import AUTODL, SceneStore, finding, fleet
 from gpu_tui.ui.scenes import empty, healthy, sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
+from gpu_tui.ui.text.filters import Filter
+from gpu_tui.ui.text.fleet import keeps
 from gpu_tui.ui.widgets.logview import LogView
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -194,6 +198,72 @@ async def test_the_instances_filter_keeps_what_matches(cockpit: Make, text_of: R
         assert "1 Instances · 6" in text_of(app)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "kept"),
+    [
+        ("!autodl", {"runpod-h100", "runpod-4090", "lab-cpu"}),
+        ("/^[lr]/ !tag:big", {"runpod-4090", "lab-cpu"}),
+        ("tag:ablation !/2 /", {"autodl-1"}),
+        ("tag:abl", set()),
+        ("", {"autodl-1", "autodl-2", "runpod-h100", "autodl-3", "runpod-4090", "lab-cpu"}),
+    ],
+)
+def test_instances_filters(wanted: str, kept: set[str]) -> None:
+    views = sweep().fleet.instances
+    assert {view.name for view in views if keeps(view, Filter(wanted))} == kept
+
+
+async def test_a_broken_filter_is_said_in_instances_too(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("slash", *"/[/")
+        await pilot.pause()
+        assert "not a regular expression" in text_of(app)
+        assert "1 Instances · 6" in text_of(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "not a regular expression" not in text_of(app)
+
+
+async def test_the_selection_stays_among_the_rows(cockpit: Make, text_of: Read) -> None:
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([])))
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.pause()
+        assert "Vitals · autodl-1" in text_of(app)
+        await pilot.press("slash", *"4090", "enter")
+        await pilot.pause()
+        assert "Vitals · runpod-4090" in text_of(app)
+        await pilot.press("t")
+        await pilot.pause()
+        assert "Teardown · runpod-4090" in text_of(app)
+        await pilot.press("escape", "slash", *"zzz", "enter", "t")
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert "no instance selected" in text_of(app)
+
+
+async def test_a_finding_of_a_filtered_box_ends_the_filter(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.pause()
+        await pilot.press("slash", *"lab", "enter", "f", "enter")
+        await pilot.pause()
+        assert "Vitals · lab-cpu" not in text_of(app)
+        assert "1 Instances · 6" in text_of(app)
+
+
+async def test_keys_right_behind_the_slash_are_text(cockpit: Make) -> None:
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([])))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for key in ("5", "/", "t", "p"):  # at once, as a terminal hands over what was pasted
+            app.post_message(events.Key({"/": "slash"}.get(key, key), key))
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert app.screen.query_one("#log FilterBar", FilterBar).value == "tp"
+
+
 async def test_enter_on_a_cell_asks_for_its_log(cockpit: Make, control: Any) -> None:
     app = cockpit()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -214,6 +284,26 @@ async def test_a_finding_leads_to_its_line(cockpit: Make, text_of: Read) -> None
         assert isinstance(app.screen, Cockpit)
         assert log.current == 58
         assert not log.following
+
+
+async def test_the_chart_opens_on_the_gpu_and_says_how_much_is_recorded(
+    cockpit: Make, text_of: Read
+) -> None:
+    store = sweep()
+    view = store.fleet["autodl-1"]
+    short = {
+        "gpu": tuple(p for p in view.series["gpu"] if p[0] >= view.taken_at - 185),
+        "bytes:/": view.series["gpu"],
+    }
+    store.become(fleet(replace(view, series=short)))
+    app = cockpit(store)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("c")
+        await pilot.pause()
+        text = text_of(app)
+    assert "GPU utilisation   last 10 min, of which 3m are recorded" in text
+    assert "100%" in text
 
 
 async def test_acknowledging_hides_the_finding(cockpit: Make) -> None:

@@ -10,9 +10,11 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
+from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
-from gpu_tui.ui.text.fleet import SETS, columns, head, matches, need, row
+from gpu_tui.ui.text.filters import Filter
+from gpu_tui.ui.text.fleet import SETS, columns, head, keeps, need, row
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -30,13 +32,16 @@ class InstancesPane(Pane):
             super().__init__()
             self.name = name
 
+    class Filtered(Message):
+        """Other rows are in sight."""
+
     class Opened(Message):
         """Enter on an instance: show more of it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rows = Rows(id="instance-rows")
-        self._wanted = ""
+        self._fits = Filter()
         self._set = "overview"
 
     def content(self) -> Iterable[Widget]:
@@ -46,29 +51,33 @@ class InstancesPane(Pane):
     def paint(self, moment: Moment) -> None:
         """All rows that pass the filter."""
         rows = self.rows
-        views = sorted(moment.fleet.instances, key=need)
-        kept = [view for view in views if matches(view, self._wanted)]
+        views, kept = moment.fleet.instances, self.kept(moment.fleet)
         if not views:
             hint = "no instances: write a fleet file with `gpu-tui init`, or name hosts: gpu-tui watch HOST"
             rows.put(wrap(hint, rows.size.width, "muted"))
             return
         fitted = columns(rows.size.width, self._set)
         if not kept:
-            rows.put([line((f"nothing matches {self._wanted}", "muted"))], head=head(fitted))
+            rows.put([line((f"nothing matches {self._fits.wanted}", "muted"))], head=head(fitted))
         else:
             rows.put([row(view, fitted) for view in kept], [v.name for v in kept], head(fitted))
             if moment.selected is not None:
                 rows.point(moment.selected.name)
-        count = f"{len(kept)} of {len(views)}" if self._wanted else str(len(views))
+        count = f"{len(kept)} of {len(views)}" if self._fits else str(len(views))
         self.entitle(
             count if self._set == "overview" else f"{count} · {self._set}", more_below(rows.hidden)
         )
 
-    def keep_only(self, wanted: str) -> None:
-        """Words that must be in name, platform, verdict or tags."""
-        self._wanted = wanted
+    def kept(self, fleet: FleetView) -> list[InstanceView]:
+        """The boxes that pass the filter, in the order of the rows."""
+        return [view for view in sorted(fleet.instances, key=need) if keeps(view, self._fits)]
+
+    def keep_only(self, fits: Filter) -> None:
+        """By name, platform, verdict and tags; the selection may have to move."""
+        self._fits = fits
         if self.moment is not None:
             self.show(self.moment)
+        self.post_message(self.Filtered())
 
     def action_columns(self) -> None:
         """The next set of columns."""
@@ -76,10 +85,6 @@ class InstancesPane(Pane):
         self._set = names[(names.index(self._set) + 1) % len(names)]
         if self.moment is not None:
             self.show(self.moment)
-
-    def step(self, by: int) -> None:
-        """Select another instance from outside."""
-        self.rows.action_cursor_down() if by > 0 else self.rows.action_cursor_up()
 
     @on(Rows.Chosen)
     def _chosen(self, event: Rows.Chosen) -> None:

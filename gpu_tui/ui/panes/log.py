@@ -19,7 +19,8 @@ from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.logs import FilterError, line_filter, mark_style, remedy_of
+from gpu_tui.ui.text.filters import Filter
+from gpu_tui.ui.text.logs import mark_style, remedy_of
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.paint import Block
@@ -40,7 +41,6 @@ class LogPane(Pane):
         self._store = store
         self._control = control
         self._chosen: dict[str, str | None] = {}  # instance -> cell, None for the queue's log
-        self._problem = ""
 
     def content(self) -> Iterable[Widget]:
         """The tail, and the remedy under it."""
@@ -90,9 +90,8 @@ class LogPane(Pane):
         self.entitle(f"{view.name} · {name} · {place}", " · ".join(words))
         entry = self.view.line_here()
         text = remedy_of(entry.mark.label) if entry is not None else None
-        if self._problem or log.error:
-            why = self._problem or f"cannot follow {log.source.path}: {log.error}"
-            self._remedy(why, style="level-watch")
+        if log.error:
+            self._remedy(f"cannot follow {log.source.path}: {log.error}", style="level-watch")
         elif entry is None or text is None:
             self._remedy("")
         else:
@@ -158,13 +157,8 @@ class LogPane(Pane):
 
     # --- the rest -----------------------------------------------------------------------------
 
-    def keep_only(self, wanted: str) -> None:
-        """Another filter over the whole buffer; a broken one filters nothing and says what is wrong."""
-        fits, self._problem = None, ""
-        try:
-            fits = line_filter(wanted)
-        except FilterError as wrong:
-            self._problem = str(wrong)
+    def keep_only(self, fits: Filter) -> None:
+        """Another filter over the whole buffer."""
         self.view.keep_only(fits)
         self._again()
 

@@ -16,6 +16,9 @@ from textual.widgets import Input
 
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.safe import safe
+from gpu_tui.ui.text.filters import Filter, FilterError
+from gpu_tui.ui.text.marks import wrap
+from gpu_tui.ui.widgets.paint import Block
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class Pane(Vertical):
         self.moment: Moment | None = None
         self._bar = FilterBar(placeholder="words, !without, tag:x, /regex/", select_on_focus=False)
         self._bar.cursor_blink = False
+        self._wrong = Block(classes="wrong")
+        self._wrong.display = False
         self._title = ""
         self._subtitle = ""
 
@@ -63,7 +68,7 @@ class Pane(Vertical):
         """Bring the widgets to `moment`."""
         raise NotImplementedError
 
-    def keep_only(self, wanted: str) -> None:
+    def keep_only(self, fits: Filter) -> None:
         """Take another filter."""
 
     def compose(self) -> ComposeResult:
@@ -71,6 +76,7 @@ class Pane(Vertical):
         yield from self.content()
         if self.FILTERS:
             yield self._bar
+            yield self._wrong
 
     def show(self, moment: Moment) -> None:
         """Paint `moment`, and remember it for the next change of size."""
@@ -101,16 +107,16 @@ class Pane(Vertical):
 
     def focus_inside(self) -> None:
         """Put the focus on what the keys are for."""
-        next(iter(self.query("Rows, LogView"))).focus()
+        self.screen.set_focus(next(iter(self.query("Rows, LogView"))))
 
     # --- filter -------------------------------------------------------------------------------
 
     def open_filter(self) -> bool:
-        """Show the filter bar; False where this pane has none."""
+        """Show the filter bar, which has the focus from now on; False where this pane has none."""
         if not self.FILTERS:
             return False
         self._bar.add_class("-open")
-        self._bar.focus()
+        self.screen.set_focus(self._bar)  # `focus()` would come later than the next key
         return True
 
     def close_filter(self) -> bool:
@@ -121,13 +127,24 @@ class Pane(Vertical):
             return False
         self._bar.value = ""
         self._bar.remove_class("-open")
+        self._filter("")
         self.focus_inside()
         return True
 
     @on(Input.Changed)
     def _filter_typed(self, event: Input.Changed) -> None:
         event.stop()
-        self.keep_only(event.value)
+        self._filter(event.value)
+
+    def _filter(self, wanted: str) -> None:
+        """Take what was typed; what cannot be read keeps everything and says what is wrong."""
+        fits, wrong = Filter(), ""
+        try:
+            fits = Filter(wanted)
+        except FilterError as error:
+            wrong = str(error)
+        self._wrong.put(wrap(wrong, self.size.width - 4, "level-watch") if wrong else [])
+        self.keep_only(fits)
 
     @on(Input.Submitted)
     def _filter_kept(self, event: Input.Submitted) -> None:

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from gpu_tui.core.sweep import Cell
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
+from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, totals
 from gpu_tui.ui.widgets.paint import Block
@@ -38,7 +39,7 @@ class QueuePane(Pane):
         super().__init__()
         self.rows = Rows(id="cell-rows")
         self._block = Block(id="queue-notes")
-        self._wanted = ""
+        self._fits = Filter()
         self._instance: str | None = None
 
     def content(self) -> Iterable[Widget]:
@@ -58,11 +59,7 @@ class QueuePane(Pane):
             self._instance = None
             self.entitle(view.name if view else "")
             return
-        cells = [
-            cell
-            for cell in view.queue.cells
-            if all(w in f"{cell.name} {cell.state}".casefold() for w in self._wanted.split())
-        ]
+        cells = [cell for cell in view.queue.cells if self._fits.keeps(f"{cell.name} {cell.state}")]
         keys = [key_of(cell) for cell in cells]
         rows.put([cell_row(view, cell, width) for cell in cells], keys, queue_head(width))
         if self._instance != view.name:
@@ -85,9 +82,9 @@ class QueuePane(Pane):
         notes = [why] if why.plain else []
         self._block.put([*notes, *totals(view, width)])
 
-    def keep_only(self, wanted: str) -> None:
-        """Words that must be in a cell's name or state."""
-        self._wanted = wanted.casefold()
+    def keep_only(self, fits: Filter) -> None:
+        """By a cell's name and state."""
+        self._fits = fits
         if self.moment is not None:
             self.show(self.moment)
 

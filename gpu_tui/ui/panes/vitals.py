@@ -11,6 +11,7 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.text.units import percent
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -46,12 +47,10 @@ class VitalsPane(Pane):
 def _chart(view: InstanceView, width: int, spare: int) -> list[Text]:
     """Where the pane has room to spare, as when it is zoomed: the last minutes of the GPU, with axes."""
     points = [
-        (at, None if value is None else value * 100)
-        for at, value in view.series.get("gpu", ())
-        if at >= view.taken_at - CHART_SECONDS
+        point for point in view.series.get("gpu", ()) if point[0] >= view.taken_at - CHART_SECONDS
     ]
     if spare < CHART_LINES or len(points) < 2:
         return []
-    chart = render_plot(points, width, min(spare - 2, 16), top=100.0)
-    title = line(("GPU utilisation in %, last 10 min", "heading"), ("   c: all histories", "faint"))
+    chart = render_plot(points, width, min(spare - 2, 16), top=1.0, unit=percent)
+    title = line(("GPU utilisation, last 10 min", "heading"), ("   c: all histories", "faint"))
     return [line(), title, *(line(row) for row in chart.split("\n"))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -12,14 +12,42 @@ from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line
 
+WHOLE = 0.9  # of the asked span is as good as all of it
 SPANS: tuple[tuple[str, float | None], ...] = (
     ("last 10 min", 600.0),
     ("last hour", 3600.0),
     ("since start", None),
 )
 SHARES = {"gpu": "GPU utilisation", "gpu_memory": "GPU memory", "memory": "memory of its limit"}
+ORDER = (*SHARES, "loss", "bytes", "inodes")  # what is looked at most comes first
+UNITS: dict[str, Callable[[float], str]] = {"bytes": units.size, "inodes": units.count}
+
+
+def place(name: str) -> tuple[int, str]:
+    """Where a history comes among the others."""
+    kind = name.partition(":")[0]
+    return (ORDER.index(kind) if kind in ORDER else len(ORDER)), name
+
+
+def unit(name: str) -> Callable[[float], str]:
+    """How the values of a history are written."""
+    if name in SHARES:
+        return units.percent
+    return UNITS.get(name.partition(":")[0], units.number)
+
+
+def title(name: str) -> str:
+    """A history in words: `bytes:/data` is what is used of /data."""
+    kind, _, of = name.partition(":")
+    words = {
+        "loss": f"loss of {of}",
+        "bytes": f"bytes used on {of}",
+        "inodes": f"inodes used on {of}",
+    }
+    return SHARES.get(name) or words.get(kind, name)
 
 
 class ChartScreen(Card):
@@ -46,7 +74,7 @@ class ChartScreen(Card):
         """The chosen history over the chosen span."""
         rows = self.rows
         view = moment.selected
-        names = sorted(view.series) if view else []
+        names = sorted(view.series, key=place) if view else []
         if view is None or not names:
             rows.put([line(("nothing was recorded of this instance yet", "muted"))])
             return
@@ -55,16 +83,18 @@ class ChartScreen(Card):
         points = view.series[name]
         if seconds is not None:
             points = tuple(p for p in points if p[0] >= moment.fleet.taken_at - seconds)
-        shares = name in SHARES
-        shown = [
-            (at, value * 100 if shares and value is not None else value) for at, value in points
-        ]
         chart = render_plot(
-            shown, rows.size.width, rows.size.height - 2, top=100.0 if shares else None
+            points,
+            rows.size.width,
+            rows.size.height - 2,
+            top=1.0 if name in SHARES else None,
+            unit=unit(name),
         )
+        span = moment.fleet.taken_at - points[0][0] if points else 0.0
+        if seconds is not None and points and span < seconds * WHOLE:
+            word = f"{word}, of which {units.span(span)} are recorded"
         head = line(
-            (SHARES.get(name, name), "strong"), (" in %" if shares else "", "muted"),
-            (f"   {word}", "accent"), (f"   {self._series % len(names) + 1} of {len(names)}", "faint"),
+            (title(name), "strong"), (f"   {word}", "accent"), (f"   {self._series % len(names) + 1} of {len(names)}", "faint"),
         )  # fmt: skip
         rows.put([head, line(), *(line(row) for row in chart.split("\n"))])
 

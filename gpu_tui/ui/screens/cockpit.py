@@ -14,6 +14,7 @@ from textual.screen import Screen
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.ports import FleetControl, TeardownPort
 from gpu_tui.core.profile import Profile
+from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import Key, bindings, footer_keys
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
 from gpu_tui.ui.panes.clocks import ClocksPane
@@ -118,8 +119,17 @@ class Cockpit(Screen[None]):
         if self.moment is None:
             return
         fleet = self.moment.fleet
-        selected = next((view for view in fleet.instances if view.name == self.selected), None)
-        self.show(Moment(fleet, selected, self.moment.zone))
+        self.show(Moment(fleet, self.choose(fleet), self.moment.zone))
+
+    def choose(self, fleet: FleetView) -> InstanceView | None:
+        """The selected instance; the first row where that one is gone or filtered away.
+
+        Nothing can be selected, and so nothing done to it, that is not among the rows.
+        """
+        kept = self._list.kept(fleet)
+        return next(
+            (view for view in kept if view.name == self.selected), kept[0] if kept else None
+        )
 
     # --- layout -------------------------------------------------------------------------------
 
@@ -206,7 +216,10 @@ class Cockpit(Screen[None]):
 
     def action_step(self, by: str) -> None:
         """Another instance, from any pane."""
-        self._list.step(int(by))
+        names = [view.name for view in self._list.kept(self.moment.fleet)] if self.moment else []
+        if self.selected in names:
+            here = names.index(self.selected) + int(by)
+            self.select(names[max(0, min(len(names) - 1, here))])
 
     def action_help(self) -> None:
         """All keys."""
@@ -264,6 +277,8 @@ class Cockpit(Screen[None]):
         found = next((f for f in (fleet.findings if fleet else ()) if f.id == finding_id), None)
         if found is None or fleet is None:
             return
+        if found.instance not in [view.name for view in self._list.kept(fleet)]:
+            self._list.close_filter()
         self.select(found.instance)
         if found.source.startswith("log:"):
             view = next((v for v in fleet.instances if v.name == found.instance), None)
@@ -286,6 +301,11 @@ class Cockpit(Screen[None]):
     def _selected(self, event: InstancesPane.Selected) -> None:
         event.stop()
         self.select(event.name)
+
+    @on(InstancesPane.Filtered)
+    def _filtered(self, event: InstancesPane.Filtered) -> None:
+        event.stop()
+        self._again()
 
     @on(InstancesPane.Opened)
     def _opened(self, event: InstancesPane.Opened) -> None:
@@ -330,8 +350,9 @@ class ActingCockpit(Cockpit):
 
     def action_teardown(self) -> None:
         """Choose a verb, then climb its ladder."""
-        view = self.moment.selected if self.moment else None
+        view = self.choose(self.moment.fleet) if self.moment else None
         if self.moment is None or view is None:
+            self.app.notify("no instance is selected", severity="warning")
             return
         port = self._teardown
         if port is None or view.instance.read_only:

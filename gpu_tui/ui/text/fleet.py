@@ -16,6 +16,7 @@ from gpu_tui.core.sample import STALE_AFTER_PERIODS
 from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, believed, fit, gauge, line
 
 # verdict -> (glyph, word, style, how much it needs a human: 0 is most)
@@ -311,17 +312,12 @@ def row(view: InstanceView, fitted: Sequence[tuple[Column, int]]) -> Text:
     return text
 
 
-def matches(view: InstanceView, wanted: str) -> bool:
-    """True where every word of `wanted` is in the name, platform, verdict or tags (`tag:x` only there)."""
-    hay = f"{view.name} {view.instance.platform} {view.verdict}".casefold()
-    tags = {tag.casefold() for tag in view.instance.tags}
-    for word in wanted.casefold().split():
-        if word.startswith("tag:"):
-            if word[4:] not in tags:
-                return False
-        elif word not in hay and word not in tags:
-            return False
-    return True
+def keeps(view: InstanceView, fits: Filter) -> bool:
+    """Whether the filter keeps this box: by its name, platform, verdict and tags."""
+    tags = view.instance.tags
+    words = (view.verdict, VERDICTS[view.verdict][1])
+    text = " ".join((view.name, view.instance.platform, *words, *tags))
+    return fits.keeps(text, tags)
 
 
 def clock_style(severity: str, *, due: bool) -> str:

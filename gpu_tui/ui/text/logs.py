@@ -1,9 +1,6 @@
-"""Log lines as they are drawn, and the filter over them."""
+"""Log lines as they are drawn."""
 
 from __future__ import annotations
-
-import re
-from collections.abc import Callable
 
 from rich.text import Text
 
@@ -54,39 +51,3 @@ def log_row(number: int, entry: LogLine, *, shift: int = 0, current: bool = Fals
 def remedy_of(label: str) -> str | None:
     """What to do about a line of this label; None where there is nothing to do."""
     return REMEDIES.get(KINDS.get(label, label))
-
-
-class FilterError(ValueError):
-    """A filter that cannot be read; the message says which part."""
-
-
-def line_filter(wanted: str) -> Callable[[str], bool] | None:
-    """A predicate for `word !without /regex/`, all of which must hold; None where nothing is asked.
-
-    Words compare without case.
-    """
-    include: list[str] = []
-    exclude: list[str] = []
-    patterns: list[re.Pattern[str]] = []
-    for part in re.findall(r"/(?:[^/\\]|\\.)+/|\S+", wanted):
-        if len(part) > 2 and part.startswith("/") and part.endswith("/"):
-            try:
-                patterns.append(re.compile(part[1:-1]))
-            except re.error as wrong:
-                raise FilterError(f"{part}: not a regular expression ({wrong})") from wrong
-        elif part.startswith("!") and len(part) > 1:
-            exclude.append(part[1:].casefold())
-        else:
-            include.append(part.casefold())
-    if not (include or exclude or patterns):
-        return None
-
-    def fits(text: str) -> bool:
-        folded = text.casefold()
-        return (
-            all(word in folded for word in include)
-            and not any(word in folded for word in exclude)
-            and all(pattern.search(text) for pattern in patterns)
-        )
-
-    return fits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.text import Text
@@ -16,6 +16,7 @@ from textual.widget import Widget
 from gpu_tui.core.logs import LogLine
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.logs import log_row
 from gpu_tui.ui.widgets.paint import paint
 
@@ -38,7 +39,7 @@ class LogView(Widget, can_focus=True):
         super().__init__(id=id)
         self._buffer = LogBuffer()
         self._version = -1
-        self._fits: Callable[[str], bool] | None = None
+        self._filter = Filter()
         self._kept: list[int] | None = None
         self._judged = 0
         self._top = 0
@@ -61,20 +62,20 @@ class LogView(Widget, can_focus=True):
             self._judge_new()
             self.redraw()
 
-    def keep_only(self, fits: Callable[[str], bool] | None) -> None:
-        """Show only the lines whose text `fits`; over the whole buffer, also while paused."""
-        self._fits = fits
+    def keep_only(self, fits: Filter) -> None:
+        """Show only the lines that the filter keeps; over the whole buffer, also while paused."""
+        self._filter = fits
         self._refilter()
         self.redraw()
 
     def _refilter(self) -> None:
-        self._kept = None if self._fits is None else []
+        self._kept = [] if self._filter else None
         self._judged = self._buffer.first
         self._judge_new()
 
     def _judge_new(self) -> None:
         """Judge lines not seen yet; the last one again, for it may have been open."""
-        if self._kept is None or self._fits is None:
+        if self._kept is None:
             return
         first = self._buffer.first
         start = max(first, self._judged - 1)
@@ -83,7 +84,7 @@ class LogView(Widget, can_focus=True):
         if self._kept and self._kept[0] < first:
             del self._kept[: bisect_left(self._kept, first)]
         for number in range(start, self._buffer.end):
-            if self._fits(self._buffer[number].text):
+            if self._filter.keeps(self._buffer[number].text):
                 self._kept.append(number)
         self._judged = self._buffer.end
 

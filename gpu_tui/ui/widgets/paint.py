@@ -21,8 +21,8 @@ class Block(Widget):
 
     DEFAULT_CSS = "Block { height: 1; }"
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
         self.lines: list[Text] = []
 
     def put(self, lines: Sequence[Text]) -> None:
