@@ -55,14 +55,17 @@ class Plan:
     price: Money | None = None
     provider_error: str | None = None
     unresolved: str | None = None
+    elsewhere: str | None = None  # why the provider's instance is not the box that was looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """Work on the box. `running` None: the process table was not read. `busy`: files just written."""
+    """Work on the box. `running` None: the process table was not read. `busy`: files just written,
+    None where that cannot be told.
+    """
 
     running: tuple[str, ...] | None
-    busy: tuple[str, ...] = ()
+    busy: tuple[str, ...] | None = ()
     why: str | None = None
 
 
@@ -157,7 +160,8 @@ class Recheck:
     identity: Identity
     provider: str
     running: tuple[str, ...] | None
-    busy: tuple[str, ...] = ()
+    busy: tuple[str, ...] | None = ()
+    elsewhere: str | None = None
     cells: Cells | None = None
     paths: tuple[str, ...] | None = None
     remote: Manifest | None = None

@@ -146,3 +146,4 @@ class ProviderState:
     stopped_at: float | None = None
     facts: dict[str, str] = field(default_factory=dict)
     error: str | None = None
+    address: tuple[str, int] | None = None  # host and port of its ssh, as the API has them

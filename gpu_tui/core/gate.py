@@ -186,6 +186,8 @@ def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
         return "the provider says that it is gone already"
     if plan.verb.effect == "stop" and plan.provider == "stopped":
         return "the provider says that it is stopped already"
+    if plan.elsewhere:
+        return plan.elsewhere
     if not plan.console and plan.provider not in ("running", "stopped"):
         return plan.provider_error or "the control API does not say what state it is in"
     if not plan.verb.park and not plan.results:
@@ -200,6 +202,8 @@ def _quiet_rule(gate: Gate, quiet: Quiet, now: float) -> str | None:
         return None
     if quiet.running:
         return f"still at work: {_some(quiet.running)}"
+    if quiet.busy is None:
+        return "the box does not say whether files are still being written"
     if quiet.busy:
         return f"still being written: {_some(quiet.busy)}"
     return None
@@ -328,6 +332,10 @@ def _same_machine(gate: Gate, seen: Recheck, now: float) -> str | None:
     return None
 
 
+def _same_address(gate: Gate, seen: Recheck, now: float) -> str | None:
+    return seen.elsewhere
+
+
 def _same_provider(gate: Gate, seen: Recheck, now: float) -> str | None:
     plan = gate.of(Plan)
     if plan is None or seen.provider != plan.provider:
@@ -341,7 +349,11 @@ def _still_quiet(gate: Gate, seen: Recheck, now: float) -> str | None:
     allowed = set(gate.allowed_work)
     if new := [work for work in seen.running if work not in allowed]:
         return f"work started: {_some(new)}"
-    if seen.busy and gate.loss is None and not gate.park:
+    if gate.loss is not None or gate.park:
+        return None
+    if seen.busy is None:
+        return "the box no longer says whether files are being written"
+    if seen.busy:
         return f"being written again: {_some(seen.busy)}"
     return None
 
@@ -390,6 +402,7 @@ RECHECKS: dict[str, Callable[[Gate, Recheck, float], str | None]] = {
     "fresh": _fresh,
     "evidence": _same_evidence,
     "identity": _same_machine,
+    "address": _same_address,
     "provider": _same_provider,
     "quiet": _still_quiet,
     "queue": _same_queue,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -79,20 +79,30 @@ def parse_fleet(text: str, path: Path, profiles: Mapping[str, Profile], home: Pa
         )
     instances = top.items("instances", read)
     nodes = top.values["instances"].value
-    seen: dict[str, int] = {}
+    seen: dict[tuple[str, ...], int] = {}
     for instance, node in zip(instances, nodes if isinstance(nodes, tuple) else (), strict=True):
         place = Fields(node, "an instance", _INSTANCE).place("name")
-        if instance.name in seen:
-            raise place.error(
-                f'two instances are called "{instance.name}" (the first in line {seen[instance.name]})',
-                "Names are unique: rename one.",
-            )
-        seen[instance.name] = place.line
+        for key, what, hint in _unique(instance):
+            if key in seen:
+                raise place.error(f"two instances {what} (the first in line {seen[key]})", hint)
+            seen[key] = place.line
     if not instances:
         raise top.place("instances").error(
             "the list of instances is empty", "Add one, or run: gpu-tui init"
         )
     return Fleet(top.maybe_text("sweep"), instances, str(path))
+
+
+def _unique(instance: Instance) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """What no two instances may share, as (key, words, what to do): else one stands for the other."""
+    name = instance.name
+    yield ("name", name), f'are called "{name}"', "Names are unique: rename one."
+    if (id := instance.provider.id) is not None:
+        what = f'have the provider.id "{id}"'
+        yield ("id", instance.platform, id), what, "Copy each one's own id from the console."
+    if (local := instance.results.local) is not None:
+        what = f'have the results.local "{local}"'
+        yield ("local", local), what, "Give each a directory of its own, or leave it out."
 
 
 class _Layer:

@@ -142,6 +142,7 @@ class RunPod:
             price=price,
             started_at=_time(body.get("startedAt")),
             facts=facts,
+            address=_address(body.get("ssh")),
         )
 
     async def _send(
@@ -166,6 +167,18 @@ def _checked(status: int, body: bytes) -> object:
         tail = f": {plain(said, 120)}" if isinstance(said, str) else ""
         raise BadAnswer(f"the API refused ({status}){tail}")
     return value
+
+
+def _address(ssh: object) -> tuple[str, int] | None:
+    """Where the pod's own sshd is reached; None where the API names no such place (proxy, stopped)."""
+    direct = ssh.get("direct") if isinstance(ssh, dict) else None
+    if direct is None:
+        return None
+    host = direct.get("host") if isinstance(direct, dict) else None
+    port = direct.get("port") if isinstance(direct, dict) else None
+    if not isinstance(host, str) or isinstance(port, bool) or not isinstance(port, int):
+        raise BadAnswer("the pod's ssh address is not one")
+    return plain(host, 253), port
 
 
 def _is_number(value: object) -> TypeGuard[float]:

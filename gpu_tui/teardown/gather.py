@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
@@ -26,7 +27,7 @@ from gpu_tui.core.evidence import (
     Quiet,
     Recheck,
 )
-from gpu_tui.core.fleet import Instance, Money, ProviderState
+from gpu_tui.core.fleet import Instance, Money, ProviderState, SshAccess
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.core.sweep import Roster
@@ -36,7 +37,7 @@ from gpu_tui.teardown.box import BoxError, Survey, survey, work
 from gpu_tui.teardown.local import OWN, LocalTree, local_tree
 from gpu_tui.teardown.manifest_file import manifest_json
 from gpu_tui.teardown.pull import Listing, list_remote, pull_files, remote_manifest
-from gpu_tui.teardown.roster import cells_of_queue, read_cells, read_roster
+from gpu_tui.teardown.roster import read_cells, read_roster
 from gpu_tui.teardown.verify import load_all
 from gpu_tui.transport.base import Connection
 
@@ -88,6 +89,7 @@ class Gather:
             tiers=self.profile.storage if self.profile else (),
             price=price or state.price,
             unresolved=unresolved,
+            elsewhere=elsewhere(state, instance.ssh),
         )
 
     async def quiet(self) -> Quiet:
@@ -178,6 +180,7 @@ class Gather:
             provider=state.state,
             running=work(seen, self.instance.queue.file, roster),
             busy=seen.busy,
+            elsewhere=elsewhere(state, self.instance.ssh),
             cells=cells,
             paths=paths,
             remote=remote,
@@ -240,10 +243,8 @@ class Gather:
         return await read_roster(self.link(), self.instance.queue)
 
     async def _cells(self, roster: Roster | None) -> Cells | None:
-        queue = self.instance.queue
-        if roster is not None:
-            return await read_cells(self.link(), queue, roster)
-        return None if queue.file else cells_of_queue(self._seen_now().queue)
+        """The cells as the box has them now. What the screen showed of a queue is no evidence."""
+        return await read_cells(self.link(), self.instance.queue, roster) if roster else None
 
     async def _state(self) -> ProviderState:
         id = self.instance.provider.id
@@ -261,6 +262,25 @@ class Gather:
 
         self.share(0.0)
         return step
+
+
+def elsewhere(state: ProviderState, ssh: SshAccess) -> str | None:
+    """Why the provider's id belongs to another box than the one ssh reaches, or None.
+
+    Only what the fleet file says literally can be compared: an alias of ~/.ssh/config leads anywhere.
+    """
+    if state.address is None:
+        return None
+    try:
+        theirs, ours = ip_address(state.address[0]), ip_address(ssh.host)
+    except ValueError:
+        return None
+    if theirs == ours and ssh.port in (None, state.address[1]):
+        return None
+    return (
+        f"the provider's instance is at {theirs}:{state.address[1]}, "
+        f"the box we looked at is at {ours}:{ssh.port or 22}: correct host or provider.id"
+    )
 
 
 def _keep_manifest(local: Path, tree: LocalTree, name: str, clock: Clock) -> None:

@@ -6,14 +6,13 @@ import secrets
 
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import QueueFiles
-from gpu_tui.core.sweep import CellRun, CellState, Queue, QueueHistory, Roster
+from gpu_tui.core.sweep import CellRun, QueueHistory, Roster
 from gpu_tui.parse.queue_file import parse_roster
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path
 from gpu_tui.transport.base import Connection
 
 TRAINED = frozenset({0, 2})  # exit 2: trained, but the durable copy is missing
-FINISHED = frozenset({CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS})
 
 
 async def read_roster(connection: Connection, queue: QueueFiles) -> Roster | None:
@@ -45,18 +44,6 @@ def cells_of(roster: Roster, history: QueueHistory) -> Cells:
         doubtful=(
             *(f"{name} stands twice" for name in roster.duplicates),
             *(f"no cell: {line}" for line in roster.rejected),
-        ),
-    )
-
-
-def cells_of_queue(queue: Queue) -> Cells | None:
-    """The cells of a scheduler's jobs, which no queue file names; None where none are known."""
-    if not queue.cells:
-        return None
-    return Cells(
-        finished=tuple(cell.name for cell in queue.cells if cell.state in FINISHED),
-        unfinished=tuple(
-            (cell.name, cell.state.value) for cell in queue.cells if cell.state not in FINISHED
         ),
     )
 

@@ -192,9 +192,9 @@ def _quiet(quiet: Quiet | None) -> tuple[str, ...]:
         return ()
     if quiet.running is None:
         return (quiet.why or "the process table could not be read",)
-    if not quiet.running and not quiet.busy:
+    if not quiet.running and quiet.busy == ():
         return ("nothing works there and no result is being written",)
-    return _first((*quiet.running, *(f"just written: {plain(path)}" for path in quiet.busy)))
+    return _first((*quiet.running, *(f"just written: {plain(path)}" for path in quiet.busy or ())))
 
 
 def _manifest(inventory: Inventory | None) -> tuple[str, ...]:

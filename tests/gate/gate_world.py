@@ -58,8 +58,9 @@ class World:
     identity: Identity = MACHINE
     provider: str = "running"
     running: tuple[str, ...] | None = ()
-    busy: tuple[str, ...] = ()
+    busy: tuple[str, ...] | None = ()
     cells: Cells | None = CELLS
+    elsewhere: str | None = None
     read_only: bool = False
     boot: float = 1_000.0
     wall: float = 1_763_700_000.0
@@ -110,6 +111,7 @@ class World:
             provider=self.provider,
             running=self.running,
             busy=self.busy,
+            elsewhere=self.elsewhere,
             cells=self.cells if full else None,
             paths=tuple(self.box) if full else None,
             remote=manifest_of(self.box) if full else None,
@@ -200,6 +202,8 @@ class World:
             found.append("another machine")
         if self.provider != "running":
             found.append("another provider state")
+        if self.elsewhere:
+            found.append("another pod")
         if self.running is None or self.running:
             found.append("work is running")
         if self.armed_at is None or self.boot - self.armed_at >= 600:
@@ -262,6 +266,10 @@ def _swapped(world: World) -> None:
     world.identity = replace(world.identity, host_key="SHA256:other")
 
 
+def _pod_moves(world: World) -> None:
+    world.elsewhere = "the provider's instance is at 192.0.2.3:22"
+
+
 def _provider_moves(world: World) -> None:
     world.provider = "stopped"
 
@@ -297,7 +305,15 @@ FAULTS = {
     fault.__name__.strip("_"): fault
     for fault in (
         *(_remote_changes, _remote_grows, _remote_vanishes, _local_changes, _local_vanishes),
-        *(_rebooted, _swapped, _provider_moves, _provider_silent, _job_starts, _table_lost),
+        *(
+            _rebooted,
+            _swapped,
+            _pod_moves,
+            _provider_moves,
+            _provider_silent,
+            _job_starts,
+            _table_lost,
+        ),
         *(_queue_grows, _read_only, _ten_minutes),
     )
 }

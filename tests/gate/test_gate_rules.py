@@ -72,11 +72,13 @@ REFUSED: dict[str, tuple[State, Make]] = {
     ),
     "provider unknown": (State.PLANNING, lambda w: replace(w.plan(), provider="unknown")),
     "already gone": (State.PLANNING, lambda w: replace(w.plan(), provider="gone")),
+    "another pod": (State.PLANNING, lambda w: replace(w.plan(), elsewhere="it is at 192.0.2.3")),
     "no results": (State.PLANNING, lambda w: replace(w.plan(), results=None)),
     "earlier call open": (State.PLANNING, lambda w: replace(w.plan(), unresolved="a call")),
     "no process table": (State.QUIESCING, lambda w: Quiet(None)),
     "running": (State.QUIESCING, lambda w: Quiet(("python train.py",))),
     "being written": (State.QUIESCING, lambda w: Quiet((), ("base/best.pth",))),
+    "writing unknown": (State.QUIESCING, lambda w: Quiet((), None)),
     "empty box": (State.LISTING, lambda w: Inventory(Manifest(), w.identity, CELLS)),
     "odd names": (
         State.LISTING,

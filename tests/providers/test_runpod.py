@@ -51,6 +51,31 @@ async def test_a_running_pod(server: RunPodServer) -> None:
     assert "canary" not in repr(state)
 
 
+DIRECT = {"host": "192.0.2.3", "port": 34446, "username": "root"}
+
+
+@pytest.mark.parametrize(
+    ("ssh", "address"),
+    [
+        ({"proxy": None, "direct": DIRECT}, ("192.0.2.3", 34446)),
+        ({"proxy": {"host": "ssh.runpod.io"}, "direct": None}, None),
+        (None, None),
+    ],
+)
+async def test_where_a_pod_is(
+    server: RunPodServer, ssh: object, address: tuple[str, int] | None
+) -> None:
+    server.pod = {**POD, "ssh": ssh}
+    state = await _provider(server).read(ID)
+    assert (state.state, state.address) == ("running", address)
+
+
+@pytest.mark.parametrize("direct", [[], {**DIRECT, "port": "22"}, {**DIRECT, "host": None}])
+async def test_an_address_of_another_shape_is_unknown(server: RunPodServer, direct: object) -> None:
+    server.pod = {**POD, "ssh": {"direct": direct}}
+    assert (await _provider(server).read(ID)).state == "unknown"
+
+
 async def test_a_stopped_pod_has_no_price_that_says_free(server: RunPodServer) -> None:
     server.pod = {**POD, "status": "EXITED", "cost": 0.0}
     state = await _provider(server).read(ID)

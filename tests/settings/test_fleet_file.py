@@ -161,6 +161,20 @@ BROKEN = [
     ("  - {host: a}", 2, 5, 'lacks the key "name"', "name"),
     ("  - a", 2, 5, "must be a mapping", None),
     ("  - {name: a, host: a}\n  - {name: a, host: b}", 3, 12, "two instances", "rename"),
+    (
+        "  - {name: a, host: a, platform: runpod, provider: {id: x1}}\n"
+        "  - {name: b, host: b, platform: runpod, provider: {id: x1}}",
+        *(3, 12, 'two instances have the provider.id "x1" (the first in line 2)', "own id"),
+    ),
+    (
+        "  - {name: a, host: a, results: {local: ./here}}\n"
+        "  - {name: b, host: b, results: {local: x/../here/}}",
+        *(3, 12, "two instances have the results.local", "directory of its own"),
+    ),
+    (
+        "  - {name: a, host: a}\n  - {name: b, host: b, results: {local: results/a}}",
+        *(3, 12, "two instances have the results.local", None),
+    ),
     ("  - {name: a, host: a, scheduler: {kind: slurn}}", 2, 42, "'slurn'", '"slurm"'),
     ("  - {name: a, host: a, scheduler: {kind: slurm, context: c}}", 2, 49, "unknown key", None),
     ("  - {name: a, host: a, platform: autodl, provider: {variant: pr}}", 2, 62, "variant", '"pro"'),
