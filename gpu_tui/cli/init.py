@@ -89,7 +89,9 @@ def run(args: argparse.Namespace) -> int:
     except FileExistsError:
         hint = "Use --force to overwrite it, or --out FILE."
         raise FleetError("is there already", str(out), next=hint) from None
-    print(f"{args.out}: {len(fleet.instances)} instances: {', '.join(fleet.names)}")
+    print(
+        f"{args.out}: {len(fleet.instances)} instance{'s' if len(fleet.instances) != 1 else ''}: {', '.join(fleet.names)}"
+    )
     if not hosts:
         print(f"  {source} names no hosts, so the file holds an example: edit it.")
     print("  next: edit it, then run `gpu-tui doctor` and `gpu-tui`")

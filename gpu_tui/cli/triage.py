@@ -128,4 +128,4 @@ def _summary(lines: int, seen: Counter[tuple[str, Severity]]) -> str:
         key=lambda item: (item[0][1].rank, -item[1]),
     )
     parts = [f"{count} {label} ({severity})" for (label, severity), count in loud]
-    return f"{lines} lines: {', '.join(parts) or 'nothing to see'}"
+    return f"{lines} line{'s' if lines != 1 else ''}: {', '.join(parts) or 'nothing to see'}"

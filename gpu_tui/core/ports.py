@@ -62,5 +62,8 @@ class TeardownPort(Protocol):
         ...
 
     def open(self, instance: str, verb: str) -> Teardown:
-        """Start climbing; raises nothing: a refusal is a closed view with its reason."""
+        """Start climbing by a verb's key, or by its name: then its first row.
+
+        Raises nothing: a refusal is a closed view with its reason.
+        """
         ...

@@ -69,6 +69,11 @@ class Verb:
     verified: str | None = None
 
     @property
+    def key(self) -> str:
+        """What tells the rows of one verb apart: a platform may offer it by more than one way."""
+        return f"{self.verb}:{self.via}"
+
+    @property
     def park(self) -> bool:
         """True when the row says that nothing is deleted and that it can be undone."""
         return self.reversible and not self.deletes and self.effect == "stop"

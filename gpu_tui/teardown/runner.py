@@ -100,7 +100,7 @@ class Runner:
         refusal = None
         row: Verb | None = None
         try:
-            row = next((row for row in self.verbs(instance) if row.verb == verb), None)
+            row = next((row for row in self.verbs(instance) if verb in (row.key, row.verb)), None)
         except KeyError:
             refusal = "no such instance"
         before = self._open.get(instance)
@@ -373,10 +373,14 @@ class Climb:
         except (OSError, JournalDamaged) as error:
             self._apply(Relocked(f"the journal cannot be written: {_sentence(error)}"))
             return
+        if (reason := gather.changed()) is not None:
+            self._apply(Relocked(reason))
+            await self._note("still-there", reason=reason)  # the intent is settled: no call left
+            return
         if self._apply(IntentWritten(permit.evidence)) is not State.CALLED:
             return
         self._say("calling the provider now" if not about["console"] else "for you to do")
-        answer = await self._call(self._actor(gather), permit)
+        answer = await self._call(gather, permit)
         self._say(f"the provider: {plain(answer.text)}")
         await self._note("answer", kind=answer.kind.value, text=answer.text, status=answer.status)
         outcome = await self._read_back(gather, answer, permit)
@@ -392,9 +396,13 @@ class Climb:
             return gather.provider
         return Manual(gather.instance, gather.profile, self._clock)
 
-    async def _call(self, provider: Provider, permit: StopPermit) -> Answer:
+    async def _call(self, gather: Gather, permit: StopPermit) -> Answer:
+        """The one call; also refused at the last moment, after the journal took its time."""
         await self._note("call", verb=permit.verb, provider_id=permit.provider_id)
+        if (reason := gather.changed()) is not None:
+            return Answer(AnswerKind.REFUSED, f"not called: {reason}")
         try:
+            provider = self._actor(gather)
             return await provider.stop(permit)
         except GateShut as error:
             return Answer(AnswerKind.REFUSED, str(error))

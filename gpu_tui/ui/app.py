@@ -9,6 +9,7 @@ from typing import Any
 from textual import events
 from textual.app import App, SystemCommand
 from textual.filter import LineFilter
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
 
@@ -159,24 +160,36 @@ class CockpitApp(App[None]):
             f.id: f for f in fleet.findings if f.severity in (Severity.FATAL, Severity.SERIOUS)
         }
         fresh = [alarms[id] for id in alarms if self._known is not None and id not in self._known]
-        if fresh:
-            self._toast(min(fresh, key=lambda found: found.severity.rank), len(fresh) - 1)
-        self._known = (self._known or frozenset()) | alarms.keys()
         if fleet.notes != self._notes:
             if fleet.notes:
                 self.notify(safe(fleet.notes[-1][:200]), markup=False)
             self._notes = fleet.notes
+        if fresh:
+            self._toast(min(fresh, key=lambda found: found.severity.rank), len(fresh) - 1)
+        self._known = (self._known or frozenset()) | alarms.keys()
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """One toast stands at a time, so that toasts never hide the panes. No text is markup."""
+        self.clear_notifications()
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def _toast(self, found: Finding, others: int) -> None:
-        """The worst of what is new; one toast stands at a time, so that it never hides the panes."""
+        """The worst of what is new."""
         where = f"{found.instance} · {found.cell}" if found.cell else found.instance
-        more = f"\nand {others} more: f shows all" if others else ""
+        more = f" · {others} more: f" if others else ""
         fatal = found.severity is Severity.FATAL
-        self.clear_notifications()
         self._toasted = True
         self.notify(
-            f"{safe(where)}: {safe(found.evidence)[:120]}{more}",
-            title=found.kind.replace("_", " "),
+            f"{safe(where)}: {safe(found.evidence)[:100]}",
+            title=found.kind.replace("_", " ") + more,
             severity="error" if fatal else "warning",
             markup=False,
         )

@@ -137,6 +137,14 @@ def bindings(*contexts: str, dangerous: bool | None = None) -> list[Binding]:
     ]
 
 
+def refusals(*contexts: str) -> list[Binding]:
+    """The keys of what acts, where nothing may: each only says so."""
+    return [
+        Binding(key.key, "refuse", key.label, show=False, id=key.id)
+        for key in keys_of(*contexts, dangerous=True)
+    ]
+
+
 def shown(key: Key, keymap: Mapping[str, str] | None = None) -> str:
     """How a key is written on screen."""
     if keymap and key.id in keymap:

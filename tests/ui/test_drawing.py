@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from rich.color import Color, ColorSystem
 
 from gpu_tui.cli.main import main
+from gpu_tui.core.profile import Profile
+from gpu_tui.resources import load_profiles
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.screens.chart import place, unit
 from gpu_tui.ui.shots import SHOTS, picture, plain_svg
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.card import verb_rows
 from gpu_tui.ui.text.fleet import columns
 from gpu_tui.ui.text.marks import bar, fit, line, wrap
 from gpu_tui.ui.theme import CockpitTheme, ThemeError, load_theme
@@ -37,6 +40,8 @@ DRAWN = {"border", "track", "history"}  # lines and areas, not words
         (units.used_of(61 * GIB, 80 * GIB), "61.0 / 80.0 GiB"),
         (units.used_of(300 * 1024**2, 24 * GIB), "300.0 MiB / 24.0 GiB"),
         (units.used_of(None, 80 * GIB), "? / 80.0 GiB"),
+        (units.counted(1, "line"), "1 line"),
+        (units.counted(0, "line"), "0 lines"),
         (units.count(191000), "191k"),
         (units.count(1_200_000), "1.2M"),
         (units.age(59.9), "59s"),
@@ -77,6 +82,14 @@ def test_columns_never_exceed_the_width(width: int, chosen: str) -> None:
     used = 2 + sum(cells + 1 for _, cells in fitted)
     assert used <= max(width, 29)
     assert fitted[0][0].key == "name"
+
+
+@pytest.mark.parametrize("profile", load_profiles().values(), ids=lambda profile: profile.id)
+def test_no_two_ways_to_stop_the_meter_look_alike(profile: Profile) -> None:
+    verbs = profile.teardown
+    heads = [rows[0].plain for rows in verb_rows(verbs, 146)]
+    assert len({verb.key for verb in verbs}) == len(set(heads)) == len(verbs)
+    assert all(verb.label in head for verb, head in zip(verbs, heads, strict=True))
 
 
 def test_fit_counts_cells_and_not_characters() -> None:

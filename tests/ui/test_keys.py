@@ -87,6 +87,8 @@ async def test_read_only_binds_nothing_dangerous_and_says_so(
         assert not isinstance(app.screen, ActingCockpit)
         bound = {binding.action for _, binding, *_ in app.screen.active_bindings.values()}
         assert "teardown" not in bound
+        said = [note.message for note in app._notifications]
+        assert said == ["read-only: nothing can be stopped from here"]
         assert " read-only " in text_of(app)
         assert " demo " in text_of(app)
         offered = [command.title for command in app.get_system_commands(app.screen)]

@@ -148,7 +148,28 @@ async def test_alarms_are_jumped_to_and_their_remedy_is_shown(
         assert not log.view.following
         assert "nan → The loss diverged." in text_of(log.app)
         await log.pilot.press("n")
-        assert log.view.current == 10  # there is no other one
+        assert log.view.current == 10
+        said = [note.message for note in log.app._notifications]
+        assert said == ["no further alarm below"]
+        await log.pilot.press("N", "N")
+        said = [note.message for note in log.app._notifications]
+        assert said == ["no further alarm above"]  # one toast at a time
+
+
+async def test_an_alarm_stays_in_sight_when_the_pane_shrinks(cockpit: Make) -> None:
+    async with bench(cockpit) as log:
+        await log.add(*(f"line {n}" for n in range(40)))
+        await log.add("loss nan", alarm=True)
+        await log.add("the last line")
+        await log.pilot.press("z")
+        await log.pilot.pause()
+        await log.pilot.press("N")
+        assert "loss nan" in log.view.texts
+        tall = len(log.view.texts)
+        await log.pilot.press("z")
+        await log.pilot.pause()
+        assert len(log.view.texts) < tall
+        assert "loss nan" in log.view.texts
 
 
 async def test_a_broken_regular_expression_is_said_and_filters_nothing(

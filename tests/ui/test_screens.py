@@ -173,6 +173,23 @@ async def test_a_new_alarm_is_announced_once_and_an_old_one_never(cockpit: Make)
         assert [note.markup for note in app._notifications] == [False]
 
 
+async def test_a_toast_hides_at_most_three_lines_of_a_small_screen(cockpit: Make) -> None:
+    store = healthy()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        view = store.fleet.instances[0]
+        found = [finding(n, Severity.FATAL, view.name, "word " * 60, "x") for n in ("xid", "nan")]
+        store.become(fleet(replace(view, findings=tuple(found))))
+        app._tick()
+        await pilot.pause()
+        toast = app.screen.query_one("Toast")
+        assert 2 <= toast.outer_size.height <= 3
+        app.notify("another")
+        await pilot.pause()
+        assert len(app.screen.query("Toast")) == 1
+
+
 async def test_selecting_moves_every_pane(cockpit: Make, text_of: Read) -> None:
     app = cockpit()
     async with app.run_test(size=(160, 46)) as pilot:

@@ -86,7 +86,7 @@ class LogPane(Pane):
         if log.skipped_bytes:
             words.append(f"starts {units.size(log.skipped_bytes)} in")
         if self.view.matched is not None:
-            words.append(f"{self.view.matched} lines match")
+            words.append(f"{units.counted(self.view.matched, 'line')} match")
         self.entitle(f"{view.name} · {name} · {place}", " · ".join(words))
         entry = self.view.line_here()
         text = remedy_of(entry.mark.label) if entry is not None else None
@@ -146,9 +146,10 @@ class LogPane(Pane):
         self._again()
 
     def action_alarm(self, way: str) -> None:
-        """To the next alarm in one direction; the bell says that there is none."""
+        """To the next alarm in one direction, or a word that there is none."""
         if not self.view.to_alarm(int(way)):
-            self.app.bell()
+            where = "below" if int(way) > 0 else "above"
+            self.app.notify(f"no further alarm {where}", timeout=2)
         self._again()
 
     def action_shift(self, way: str) -> None:
@@ -165,7 +166,7 @@ class LogPane(Pane):
     def action_copy(self) -> None:
         """What is in sight, to the clipboard."""
         self.app.copy_to_clipboard("\n".join(self.view.texts))
-        self.app.notify(f"{len(self.view.texts)} lines copied", markup=False)
+        self.app.notify(f"{units.counted(len(self.view.texts), 'line')} copied", markup=False)
 
     def action_save(self) -> None:
         """Every kept line, to a new file in the working directory."""
@@ -183,4 +184,4 @@ class LogPane(Pane):
         except OSError as wrong:
             self.app.notify(f"not saved: {wrong.strerror} ({path})", severity="error", markup=False)
             return
-        self.app.notify(f"{len(buffer)} lines saved to {path}", markup=False)
+        self.app.notify(f"{units.counted(len(buffer), 'line')} saved to {path}", markup=False)

@@ -15,7 +15,7 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.ports import FleetControl, TeardownPort
 from gpu_tui.core.profile import Profile
 from gpu_tui.state.views import FleetView, InstanceView
-from gpu_tui.ui.keys import Key, bindings, footer_keys
+from gpu_tui.ui.keys import Key, bindings, footer_keys, refusals
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
 from gpu_tui.ui.panes.clocks import ClocksPane
 from gpu_tui.ui.panes.instances import InstancesPane
@@ -41,7 +41,10 @@ INSTANCES_SHARE = 0.45  # of the body, at most, where two panes share one column
 class Cockpit(Screen[None]):
     """Shows moments; changes nothing outside."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("cockpit", dangerous=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("cockpit", dangerous=False),
+        *refusals("cockpit"),
+    ]
     READ_ONLY: ClassVar[bool] = True
     AUTO_FOCUS = "#instance-rows"
 
@@ -252,6 +255,10 @@ class Cockpit(Screen[None]):
         if self.selected is not None and self._control is not None:
             self._control.reconnect(self.selected)
             self.app.notify(f"{self.selected}: trying again", markup=False)
+
+    def action_refuse(self) -> None:
+        """A key that acts, pressed where nothing may act."""
+        self.app.notify("read-only: nothing can be stopped from here", timeout=3)
 
     def action_redraw(self) -> None:
         """Draw the whole screen again."""

@@ -11,7 +11,7 @@ from gpu_tui.core.profile import Verb
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.text.card import survival, verb_lines
+from gpu_tui.ui.text.card import survival, verb_rows
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -19,7 +19,7 @@ KEEP = "."
 
 
 class VerbScreen(Card):
-    """Dismissed with the chosen verb, or None. The cursor starts on keeping everything."""
+    """Dismissed with the key of the chosen verb, or None. The cursor starts on keeping everything."""
 
     def __init__(self, moment: Moment, view: InstanceView, verbs: Sequence[Verb]) -> None:
         super().__init__(moment)
@@ -41,15 +41,15 @@ class VerbScreen(Card):
         """What this platform offers."""
         rows = self._list
         lines = [line(("Keep everything as it is", "safe"))]
-        lines += [verb_lines(verb, rows.size.width)[0] for verb in self._verbs]
-        rows.put(lines, [KEEP, *(verb.verb for verb in self._verbs)])
+        lines += [row[0] for row in verb_rows(self._verbs, rows.size.width)]
+        rows.put(lines, [KEEP, *(verb.key for verb in self._verbs)])
         self._detail()
 
     @on(Rows.Moved, "#verb-rows")
     def _detail(self) -> None:
         detail = self._whole
         key = self._list.key
-        verb = next((verb for verb in self._verbs if verb.verb == key), None)
+        verb = next((verb for verb in self._verbs if verb.key == key), None)
         width = detail.size.width
         lines = [line()]
         if verb is None:

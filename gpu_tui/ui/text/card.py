@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
@@ -19,6 +21,9 @@ ANSWERS = {
     None: ("? (count as gone)", "unknown"),
 }
 METERS = {"stops": ("meter stops", "level-ok"), "partly": ("meter stops partly", "level-watch"), "continues": ("meter goes on", "level-act")}  # fmt: skip
+
+WAYS = {"ssh": "via SSH", "http": "via API", "cli": "via CLI", "console": "in console"}
+BESIDE = 68  # cells that a verb's row needs beside its label
 
 
 def survival(profile: Profile, width: int, verb: Verb | None = None) -> list[Text]:
@@ -46,12 +51,19 @@ def survival(profile: Profile, width: int, verb: Verb | None = None) -> list[Tex
     return rows
 
 
-def verb_lines(verb: Verb, width: int) -> list[Text]:
-    """One teardown verb: what it does to the meter and to the data."""
+def verb_rows(verbs: Sequence[Verb], width: int) -> list[list[Text]]:
+    """Each verb with its note: the way it goes, and what it does to the meter and to the data."""
+    longest = max((cell_len(verb.label) for verb in verbs), default=0)
+    label = min(longest, max(20, width - BESIDE))
+    return [_verb_lines(verb, label, width) for verb in verbs]
+
+
+def _verb_lines(verb: Verb, label: int, width: int) -> list[Text]:
     meter = METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
     deletes = f"deletes {', '.join(verb.deletes)}" if verb.deletes else "deletes nothing"
     first = line(
-        fit(line((verb.label, "strong")), 24), " ",
+        fit(line((verb.label, "strong")), label), "  ",
+        fit(line((WAYS.get(verb.via, verb.via), "accent")), 11), "  ",
         meter, "  ",
         (deletes, "level-act" if verb.deletes else "level-ok"), "  ",
         ("can be undone" if verb.reversible else "cannot be undone", "muted" if verb.reversible else "level-act"),
@@ -83,8 +95,8 @@ def card(profile: Profile, width: int) -> list[Text]:
         rows.append(line())
     if profile.teardown:
         rows.append(line(("Ways to stop the meter", "heading")))
-        for verb in profile.teardown:
-            rows += verb_lines(verb, width)
+        for lines in verb_rows(profile.teardown, width):
+            rows += lines
         rows.append(line())
     return rows + markdown(profile.body, width)
 

@@ -39,6 +39,11 @@ def count(number: float) -> str:
     return str(number)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 line`, `2 lines`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def hertz(frequency: float) -> str:
     """`1.98 GHz`."""
     return humanize.metric(frequency, "Hz", precision=3)

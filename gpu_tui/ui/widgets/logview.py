@@ -44,6 +44,7 @@ class LogView(Widget, can_focus=True):
         self._judged = 0
         self._top = 0
         self._shift = 0
+        self._height = 0
         self._drawn: list[tuple[int, LogLine, bool]] = []
         self.following = True
         self.current: int | None = None
@@ -95,6 +96,10 @@ class LogView(Widget, can_focus=True):
     def _window(self) -> list[int]:
         """The numbers in sight, and `_top` brought back into what is kept."""
         numbers, height = self._numbers, self.size.height
+        if height != self._height:
+            self._height = height
+            if any(number == self.current for number, *_ in self._drawn):
+                self._centre(self.current or 0)  # another height must not lose the alarm
         if self.following:
             start = max(0, len(numbers) - height)
         else:
@@ -227,10 +232,13 @@ class LogView(Widget, can_focus=True):
     def go_to(self, number: int) -> None:
         """Pause with line `number` in the middle."""
         self.following, self.current = False, number
+        self._centre(number)
+        self.redraw()
+
+    def _centre(self, number: int) -> None:
         numbers = self._numbers
         start = max(0, bisect_left(numbers, number) - self.size.height // 2)
         self._top = numbers[start] if len(numbers) else self._buffer.first
-        self.redraw()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel moves like the keys."""
