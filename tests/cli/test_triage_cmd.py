@@ -47,7 +47,7 @@ def test_one_json_object_for_each_line_in_order() -> None:
 def test_quiet_input_exits_0() -> None:
     done = triage(b"INFO all good\n")
     assert done.returncode == 0
-    assert done.stdout.decode() == "1 lines: nothing to see\n"
+    assert done.stdout.decode() == "1 line: nothing to see\n"
 
 
 def test_people_see_what_matters_and_no_escape(tmp_path: Path) -> None:
