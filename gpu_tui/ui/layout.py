@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from textwrap import wrap
 
 PANES = ("instances", "clocks", "vitals", "queue", "log")
 WIDE = (140, 40)
 SMALL = (60, 20)
+TINY = (30, 8)  # below this no pane says anything that could be trusted at a glance
 
 
 class Layout(StrEnum):
-    """All five panes, two of them, or one."""
+    """All five panes, two of them, one, or none but a sentence."""
 
     WIDE = "wide"
     TWO = "two"
     ONE = "one"
+    NONE = "none"
 
 
 def layout_for(width: int, height: int) -> Layout:
     """The layout of a terminal of this many cells."""
     if width >= WIDE[0] and height >= WIDE[1]:
         return Layout.WIDE
+    if width < TINY[0] or height < TINY[1]:
+        return Layout.NONE
     if width < SMALL[0] or height < SMALL[1]:
         return Layout.ONE
     return Layout.TWO
@@ -28,8 +33,19 @@ def layout_for(width: int, height: int) -> Layout:
 
 def panes_in(layout: Layout, front: str, second: str, *, zoomed: bool) -> tuple[str, ...]:
     """The panes to show. `front` has the focus; `second` is the last one that was not Instances."""
+    if layout is Layout.NONE:
+        return ()
     if zoomed or layout is Layout.ONE:
         return (front,)
     if layout is Layout.WIDE:
         return PANES
     return ("instances", second if front == "instances" else front)
+
+
+def too_small(width: int, height: int) -> list[str]:
+    """What is said instead of the panes, in lines that fit."""
+    text = (
+        f"{width}x{height} is too small: gpu-tui needs {TINY[0]}x{TINY[1]}. "
+        "Make the window larger, or leave with q and run: gpu-tui check"
+    )
+    return wrap(text, max(1, width))

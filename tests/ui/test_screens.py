@@ -62,7 +62,9 @@ async def test_the_screen_is_the_golden_one(
         ((60, 20), Layout.TWO),
         ((59, 24), Layout.ONE),
         ((80, 19), Layout.ONE),
-        ((1, 1), Layout.ONE),
+        ((30, 8), Layout.ONE),
+        ((29, 20), Layout.NONE),
+        ((1, 1), Layout.NONE),
     ],
 )
 def test_the_layout_follows_the_size(size: tuple[int, int], expected: Layout) -> None:
@@ -106,6 +108,17 @@ async def test_no_size_crashes(scene: Callable[[], SceneStore], cockpit: Make) -
         for card in ("f", "question_mark", "c", "p"):
             await pilot.press(card, "escape")
         assert app.is_running
+
+
+async def test_a_window_too_small_for_any_pane_says_so(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    async with app.run_test(size=(24, 7)) as pilot:
+        await pilot.pause()
+        assert "24x7 is too small" in text_of(app)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "too small" not in text_of(app)
+        assert "Instances" in text_of(app)
 
 
 async def test_every_running_clock_is_whole_on_a_small_screen(cockpit: Make, text_of: Read) -> None:

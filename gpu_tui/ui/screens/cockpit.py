@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -16,7 +17,7 @@ from gpu_tui.core.ports import FleetControl, TeardownPort
 from gpu_tui.core.profile import Profile
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import Key, bindings, footer_keys, refusals
-from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
+from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in, too_small
 from gpu_tui.ui.panes.clocks import ClocksPane
 from gpu_tui.ui.panes.instances import InstancesPane
 from gpu_tui.ui.panes.log import LogPane
@@ -32,7 +33,7 @@ from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.verbs import VerbScreen
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.help import footer
-from gpu_tui.ui.widgets.paint import OneLine
+from gpu_tui.ui.widgets.paint import Block, OneLine
 from gpu_tui.ui.widgets.tour import Tour
 
 INSTANCES_SHARE = 0.45  # of the body, at most, where two panes share one column
@@ -71,6 +72,7 @@ class Cockpit(Screen[None]):
         self._zoomed = False
         self.moment: Moment | None = None
         self._header = OneLine(id="header")
+        self._small = Block(id="too-small")
         self._footer = OneLine(id="footer")
         self._list = InstancesPane()
         self._tail = LogPane(store, control)
@@ -83,6 +85,7 @@ class Cockpit(Screen[None]):
         """Header, panes, tour, footer."""
         yield self._header
         with Container(id="body"):
+            yield self._small
             yield from self._panes.values()
         if self._tour:
             yield Tour(self._point_at)
@@ -145,6 +148,10 @@ class Cockpit(Screen[None]):
         layout = layout_for(self.size.width, self.size.height)
         names = panes_in(layout, self._front, self._second, zoomed=self._zoomed)
         self.set_class(layout is Layout.WIDE and not self._zoomed, "-grid")
+        lines = too_small(*self.size) if layout is Layout.NONE else []
+        self._small.put([Text(line, end="") for line in lines])
+        for tour in self.query(Tour):
+            tour.display = layout is not Layout.NONE
         for name in PANES:
             self.pane(name).display = name in names
         instances = self.pane("instances")
