@@ -10,28 +10,20 @@ import secrets
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from posixpath import basename
 
 from gpu_tui.core.evidence import Identity
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.liveness import LAUNCHERS, find_run, find_trainers
+from gpu_tui.core.liveness import find_run
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import Roster
+from gpu_tui.teardown.idle import DEAD, own_tree, working
 from gpu_tui.transport.base import Connection
 
 SURVEY_LIMIT = 30.0  # seconds
 SETTLE = 5.0  # a file younger than this many box seconds may still be written
+RECENT_MOST = 500  # more files of the last minute than this are not looked at one by one
 TEXT_CAP = 16 << 20
-
-# Servers that stand on every rented image and train nothing, by a word of their command line.
-BENIGN = frozenset(
-    {
-        *("jupyter", "jupyter-lab", "jupyterlab", "jupyter-notebook", "tensorboard"),
-        *("supervisord", "autopanel", "fail2ban-server", "networkd-dispatcher", "gpustat"),
-        *("unattended-upgrade-shutdown", "nvitop"),
-    }
-)
 
 
 class BoxError(Exception):
@@ -41,15 +33,19 @@ class BoxError(Exception):
 @dataclass(frozen=True, slots=True)
 class Survey:
     """One look. `processes` None: no table. `root`: the results directory as the box resolves it,
-    None where there is none. `busy`: files below it that changed within SETTLE seconds; `writers`:
-    (pid, path) of files there that are open for writing.
+    None where there is none. `busy`: files below it that changed within SETTLE seconds, None where
+    the box cannot say (no `stat`, too many of them). `writers`: (pid, path) of files there that are
+    open for writing; `on_gpu`: pids that hold a GPU device; `asked_by`: the
+    pids of the shell that looked and of its parent, where the table is of the same machine.
     """
 
     boot_id: str | None
     processes: tuple[Process, ...] | None
     root: str | None
-    busy: tuple[str, ...]
+    busy: tuple[str, ...] | None
     writers: tuple[tuple[int, str], ...]
+    on_gpu: frozenset[int] = frozenset()
+    asked_by: tuple[int, int] | None = None
 
     def identity(self, instance: Instance, connection: Connection) -> Identity:
         """Which machine this is, as far as it is known."""
@@ -74,39 +70,40 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
         proc=shlex.quote(instance.roots.proc),
         root=shell_path(root) if root else "''",
         settle=int(SETTLE),
+        most=RECENT_MOST,
     )
     done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
     text = done.stdout.decode("utf-8", "surrogateescape")
     parts = text.split(f"@{mark}\n")
-    if len(parts) != 6 or parts[-1].strip() != "end":
+    if len(parts) != 7 or parts[-1].strip() != "end":
         raise BoxError("the box did not answer a small sh program to its end")
-    boot, table, where, recent, open_files = (part.strip("\n") for part in parts[:5])
+    boot, asked, table, where, recent, open_files = (part.strip("\n") for part in parts[:6])
+    writers, on_gpu = _holders(open_files, where)
+    pids = re.fullmatch(r"(\d{1,9}) (\d{1,9})", asked)
     return Survey(
         boot_id=boot if re.fullmatch(r"[A-Za-z0-9-]{8,64}", boot) else None,
         processes=_processes(table),
         root=where if where.startswith("/") and "\n" not in where else None,
-        busy=tuple(line for line in recent.split("\n") if line),
-        writers=_writers(open_files, where),
+        busy=_busy(recent),
+        writers=writers,
+        on_gpu=on_gpu,
+        asked_by=(int(pids[1]), int(pids[2])) if pids and instance.roots.proc == "/proc" else None,
     )
 
 
 def work(seen: Survey, queue_file: str | None, roster: Roster | None) -> tuple[str, ...] | None:
     """The running work, named for a person, or None where no process table was read.
 
-    Stricter than the verdict: any launcher counts that is not a known server, because what is not
-    understood must not be torn down.
+    Stricter than the verdict: whatever is not known to be idle counts, because what is not understood
+    must not be torn down.
     """
     if seen.processes is None:
         return None
-    run = find_run(seen.processes, queue_file, roster)
-    found: dict[int, Process] = {
-        process.pid: process
-        for process in (*run.runners, *run.trainers, *find_trainers(seen.processes, ()))
-    }
-    writing = dict(seen.writers)
-    for process in seen.processes:
-        if process.state not in ("Z", "X") and (_is_launcher(process) or process.pid in writing):
-            found[process.pid] = process
+    own = own_tree(seen.processes, *seen.asked_by) if seen.asked_by else frozenset()
+    found = {process.pid: process for process in working(seen.processes, seen.on_gpu, own)}
+    found |= {p.pid: p for p in find_run(seen.processes, queue_file, roster).runners}
+    writing = {pid for pid, _ in seen.writers}
+    found |= {p.pid: p for p in seen.processes if p.pid in writing and p.state not in DEAD}
     lines = [
         f"{plain(' '.join(process.argv) or process.name, 80)} (pid {pid})"
         for pid, process in sorted(found.items())
@@ -153,6 +150,21 @@ async def hash_files(
     return found
 
 
+async def stamps(connection: Connection, root: str) -> Mapping[str, str]:
+    """Map each path below `root` that is no directory to inode, size, mtime and ctime, as one word.
+
+    Two looks that differ in it saw two files, whatever the hash in between was. BoxError without it.
+    """
+    mark = secrets.token_hex(4)
+    program = _STAMPS.format(root=shlex.quote(root), mark=mark)
+    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
+    lines = done.stdout.decode("utf-8", "surrogateescape").split("\n")
+    if f"{mark} end" not in lines:
+        raise BoxError("the box does not say when its files were last changed (find, stat)")
+    pairs = (line.split("\t./", 1) for line in lines if "\t./" in line)
+    return {path: stamp for stamp, path in pairs}
+
+
 async def link_targets(
     connection: Connection, root: str, paths: Sequence[str]
 ) -> Mapping[str, str]:
@@ -191,29 +203,37 @@ def _processes(table: str) -> tuple[Process, ...] | None:
     return tuple(rows) or None
 
 
-def _writers(listing: str, root: str) -> tuple[tuple[int, str], ...]:
-    """`ls -l` of fd directories: lines `/proc/PID/fd:` and links `l-wx… N -> PATH`."""
-    found: list[tuple[int, str]] = []
+def _busy(recent: str) -> tuple[str, ...] | None:
+    """The lines, or None where one is `/`: the program's word for "I cannot tell"."""
+    lines = [line for line in recent.split("\n") if line]
+    return None if "/" in lines else tuple(lines)
+
+
+def _holders(listing: str, root: str) -> tuple[tuple[tuple[int, str], ...], frozenset[int]]:
+    """`ls -l` of fd directories, lines `/proc/PID/fd:` and links `l-wx… N -> PATH`: who writes below
+    `root`, and who holds a GPU device.
+    """
+    writers: list[tuple[int, str]] = []
+    on_gpu: set[int] = set()
     pid: int | None = None
     for line in listing.split("\n"):
         if head := re.fullmatch(r".*/(\d+)/fd:?", line):
             pid = int(head[1])
-        elif pid is not None and re.match(r"l.w", line):
+        elif pid is not None and line.startswith("l"):
             path = line.partition(" -> ")[2]
-            if root and path.startswith(f"{root}/"):
-                found.append((pid, path))
-    return tuple(dict.fromkeys(found))
-
-
-def _is_launcher(process: Process) -> bool:
-    words = [basename(word) for word in process.argv] or [process.name]
-    return words[0].startswith(LAUNCHERS) and not any(word in BENIGN for word in words[:4])
+            if path.startswith("/dev/nvidia"):
+                on_gpu.add(pid)
+            elif root and path.startswith(f"{root}/") and line[2:3] == "w":
+                writers.append((pid, path))
+    return tuple(dict.fromkeys(writers)), frozenset(on_gpu)
 
 
 _SURVEY = """
 proc={proc}; root={root}
 m() {{ printf '@{mark}\\n'; }}
 cat "$proc/sys/kernel/random/boot_id" 2>/dev/null
+m
+printf '%s %s\\n' "$$" "$PPID"
 m
 for p in "$proc"/[0-9]*; do
   [ -r "$p/stat" ] || continue
@@ -228,15 +248,29 @@ if [ -n "$root" ] && cd -- "$root" 2>/dev/null; then r=$(pwd -P); printf '%s\\n'
 m
 if [ -n "$r" ]; then
   now=$(date +%s)
-  find . -type f -mmin -1 2>/dev/null | head -n 500 | while IFS= read -r f; do
-    t=$(stat -c %Y -- "$f" 2>/dev/null || stat -f %m -- "$f" 2>/dev/null) || continue
-    [ $((now - t)) -lt {settle} ] && [ $((t - now)) -lt 60 ] && printf '%s\\n' "${{f#./}}"
-  done
+  t() {{ stat -c %Y -- "$1" 2>/dev/null || stat -f %m -- "$1" 2>/dev/null; }}
+  {{ find . -type f -mmin -1 2>/dev/null || echo /; }} | {{
+    n=0
+    while IFS= read -r f; do
+      n=$((n + 1))
+      [ "$f" != / ] && [ $n -le {most} ] && [ "$now" -gt 0 ] && a=$(t "$f") || {{ echo /; break; }}
+      a=$((now - a))
+      [ $a -lt {settle} ] && [ $a -gt -60 ] && printf '%s\\n' "${{f#./}}"
+    done
+  }}
 fi
 m
-if [ -n "$r" ]; then ls -l "$proc"/[0-9]*/fd 2>/dev/null | grep -F -e '/fd:' -e " -> $r/"; fi
+ls -l "$proc"/[0-9]*/fd /dev/null 2>/dev/null | grep -F -e '/fd:' -e ' -> /dev/nvidia' -e " -> ${{r:-/dev/nvidia}}/"
 m
 echo end
+"""
+
+_STAMPS = """
+cd -- {root} || exit 1
+tab=$(printf '\\t')
+if stat -c %i . >/dev/null 2>&1; then set -- -c "%i %s %y %z${{tab}}%n"
+else set -- -f "%i %z %Fm %Fc${{tab}}%N"; fi
+find . ! -type d -exec stat "$@" -- {{}} + && echo '{mark} end'
 """
 
 # openssl first: on most images it is about three times as fast as sha256sum.

@@ -33,8 +33,8 @@ from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.core.sweep import Roster
 from gpu_tui.providers.base import Provider
 from gpu_tui.state.views import InstanceView
-from gpu_tui.teardown.box import BoxError, Survey, survey, work
-from gpu_tui.teardown.local import OWN, LocalTree, local_tree
+from gpu_tui.teardown.box import BoxError, Survey, stamps, survey, work
+from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import manifest_json
 from gpu_tui.teardown.pull import Listing, list_remote, pull_files, remote_manifest
 from gpu_tui.teardown.roster import read_cells, read_roster
@@ -156,10 +156,12 @@ class Gather:
         began = self.clock.boot()
         remote = local = paths = cells = None
         if wanted is not None:
-            listing = await self._list(await self._survey())
+            seen = await self._survey()
+            there = await stamps(self.link(), self._root(seen))
+            listing = await self._list(seen)
+            here = await asyncio.to_thread(local_stamps, self.local)
             safe = {file.path for file in wanted.files}
             chosen = tuple(row for row in listing.files if row[0] in safe)
-            paths = listing.paths
             subset = Listing(listing.root, chosen)
             (remote, _), tree = await asyncio.gather(
                 remote_manifest(self.link(), subset),
@@ -170,6 +172,14 @@ class Gather:
         if wanted is not None:
             cells = await self._cells(roster)
         state = await self._state()
+        if wanted is not None:
+            # Hashing takes minutes: what was hashed first may have changed since, and more have come.
+            now = await stamps(self.link(), listing.root)
+            paths = tuple({*listing.paths, *(now.keys() - there.keys())})
+            if any(path not in now or there.get(path) != now[path] for path in safe):
+                remote = None
+            if await asyncio.to_thread(local_stamps, self.local) != here:
+                local = None
         read_at = self.clock.boot()
         seen = await self._survey()
         return Recheck(
@@ -234,10 +244,13 @@ class Gather:
         return await survey(self.link(), self.instance)
 
     async def _list(self, seen: Survey) -> Listing:
+        self._listing = await list_remote(self.link(), self._root(seen))
+        return self._listing
+
+    def _root(self, seen: Survey) -> str:
         if seen.root is None:
             raise BoxError(f"{self.instance.results.remote or 'results.remote'} is not on the box")
-        self._listing = await list_remote(self.link(), seen.root)
-        return self._listing
+        return seen.root
 
     async def _roster(self) -> Roster | None:
         return await read_roster(self.link(), self.instance.queue)

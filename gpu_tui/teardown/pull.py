@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from gpu_tui.core.evidence import Pulled
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.teardown.box import BoxError, hash_files, link_targets
-from gpu_tui.teardown.local import OWN, hash_file
+from gpu_tui.teardown.local import BLOCK, OWN, hash_file
 from gpu_tui.transport.base import Connection, FileAccess, RemoteEntry, RemoteFileError
 
 MAX_ENTRIES = 100_000
@@ -121,13 +122,13 @@ async def pull_files(
 ) -> Pulled:
     """Bring every file of `manifest` home. LinkError passes; trouble with one file is in `failed`."""
     tell = step or (lambda count: None)
-    _prepare(local)
+    await asyncio.to_thread(_prepare, local)
     missing = [
         file for file in manifest.files if not await asyncio.to_thread(_is_here, local, file)
     ]
     here = set(manifest.files) - set(missing)
     tell(sum(file.bytes for file in here))
-    if short := _space_problem(local, missing):
+    if short := await asyncio.to_thread(_space_problem, local, missing):
         return Pulled(len(here), manifest.total_bytes, (("the disk here", short),))
     arrived = len(here)
     failed: list[tuple[str, str]] = []
@@ -155,12 +156,11 @@ async def _pull_one(
             resumed = os.fstat(fd).st_size
             right = await _fill(files, remote, file, fd, tell)
             if right:
-                os.fsync(fd)
-                _name(local, file.path, part)
+                await _held(_finish, fd, local, file.path, part)
                 return
         finally:
-            os.close(fd)
-        part.unlink(missing_ok=True)
+            await asyncio.to_thread(os.close, fd)
+        await asyncio.to_thread(part.unlink, missing_ok=True)
         if not resumed:
             break
     raise BoxError("what came is not what was hashed on the box: it changed, or the disk here errs")
@@ -173,10 +173,12 @@ async def _fill(files: FileAccess, remote: str, file: FileEntry, fd: int, tell: 
         os.ftruncate(fd, 0)
         have = 0
     if have:
-        await asyncio.to_thread(_hash_start, fd, have, digest.update)
+        await _held(_hash_start, fd, have, digest.update)
         tell(have)
     os.lseek(fd, have, os.SEEK_SET)
     if have < file.bytes:
+        held: list[bytes] = []  # written and hashed in a thread, some blocks at a time
+        waiting = 0
         blocks = files.read(remote, have)
         try:
             while True:
@@ -187,11 +189,12 @@ async def _fill(files: FileAccess, remote: str, file: FileEntry, fd: int, tell: 
                 have += len(block)
                 if have > file.bytes:
                     return False
-                view = memoryview(block)
-                while view:
-                    view = view[os.write(fd, view) :]
-                digest.update(block)
+                held.append(block)
+                if (waiting := waiting + len(block)) >= BLOCK:
+                    await _held(_append, fd, held, digest.update)
+                    held, waiting = [], 0
                 tell(len(block))
+            await _held(_append, fd, held, digest.update)
         except TimeoutError as error:
             raise BoxError(f"no byte for {STALL:.0f} s") from error
         finally:
@@ -199,6 +202,29 @@ async def _fill(files: FileAccess, remote: str, file: FileEntry, fd: int, tell: 
             if close:
                 await close()
     return have == file.bytes and digest.hexdigest() == file.sha256
+
+
+async def _held(work: Callable[..., None], *args: object) -> None:
+    """Do it in a thread, and be there until it ends: cancelled or not, its descriptor stays open so long."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *args))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
+
+
+def _append(fd: int, blocks: Sequence[bytes], update: Callable[[bytes], None]) -> None:
+    for block in blocks:
+        view = memoryview(block)
+        while view:
+            view = view[os.write(fd, view) :]
+        update(block)
+
+
+def _finish(fd: int, local: Path, path: str, part: Path) -> None:
+    os.fsync(fd)
+    _name(local, path, part)
 
 
 def _hash_start(fd: int, size: int, update: Callable[[bytes], None]) -> None:
@@ -216,10 +242,17 @@ def _name(local: Path, path: str, part: Path) -> None:
         if old is not None:
             if not stat.S_ISREG(old.st_mode):
                 raise BoxError("something that is no file stands in its place here: move it away")
-            aside = local / OWN / "replaced" / f"{old.st_mtime_ns}-{name}"
+            aside = _aside(local, path, old.st_mtime_ns)
             os.rename(name, aside, src_dir_fd=held)
         os.rename(part, name, dst_dir_fd=held)
         os.fsync(held)
+
+
+def _aside(local: Path, path: str, mtime_ns: int) -> Path:
+    """A place for one replaced copy: its own path below a directory that is new, so nothing is there."""
+    place = Path(tempfile.mkdtemp(prefix=f"{mtime_ns}-", dir=local / OWN / "replaced")) / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return place
 
 
 @contextmanager

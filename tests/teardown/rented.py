@@ -129,6 +129,7 @@ class Scene:
     connection: Connection | None
     state: Path
     read_only: bool = False
+    queue: Queue = field(default_factory=Queue)
     pace: Pace = field(default_factory=lambda: Pace(0.01, 0.005, 0.01, 0.1))
     providers: dict[str, Provider] = field(default_factory=dict)
 
@@ -142,7 +143,7 @@ class Scene:
             verdict=Verdict.FINISHED,
             because=(),
             tracks={},
-            queue=Queue(),
+            queue=self.queue,
             cost=Cost(2.08, "USD"),
             cpu=CpuUse(),
             provider=ProviderState(),

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rented import Scene
@@ -150,3 +153,48 @@ def test_links_and_devices_here_are_odd(tmp_path: Path) -> None:
     assert [file.path for file in tree.manifest.files] == ["a"]
     assert tree.odd == ("link", "pipe")
     assert local_tree(tmp_path / "nowhere").manifest == Manifest()
+
+
+async def test_replaced_copies_of_one_name_and_time_are_all_kept(scene: Scene) -> None:
+    assert scene.connection
+    old = {"base/best.pth": b"old base", "wide/best.pth": b"old wide"}
+    for path, data in old.items():
+        target = scene.local / path
+        target.parent.mkdir(parents=True)
+        target.write_bytes(data)
+        os.utime(target, ns=(10**18, 10**18))
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    manifest, _ = await remote_manifest(scene.connection, listing)
+    assert (await pull_files(scene.connection, listing.root, manifest, scene.local)).failed == ()
+    kept = scene.local / ".gpu-tui/replaced"
+    assert {
+        p.relative_to(p.parents[1]).as_posix(): p.read_bytes() for p in kept.glob("*/*/*")
+    } == old
+
+
+async def test_no_file_is_written_or_synced_on_the_loop(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert scene.connection
+    loop = threading.get_ident()
+    seen: set[str] = set()
+    for name in ("write", "fsync", "rename", "statvfs"):
+        real = getattr(os, name)
+
+        def watched(*args: Any, name: str = name, real: Any = real, **keys: Any) -> Any:
+            assert threading.get_ident() != loop or not _of_a_file(args), name
+            seen.add(name)
+            return real(*args, **keys)
+
+        monkeypatch.setattr(os, name, watched)
+    scene.box.write("base/last.log", os.urandom(3_000_000))
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    manifest, _ = await remote_manifest(scene.connection, listing)
+    assert (await pull_files(scene.connection, listing.root, manifest, scene.local)).failed == ()
+    assert seen == {"write", "fsync", "rename", "statvfs"}
+    assert local_tree(scene.local).manifest == manifest
+
+
+def _of_a_file(args: tuple[Any, ...]) -> bool:
+    """Not a pipe or socket of the loop's own."""
+    return not isinstance(args[0], int) or stat.S_ISREG(os.fstat(args[0]).st_mode)

@@ -11,9 +11,11 @@ import pytest
 from rented import RELEASE, Scene, rest, until
 from runpod_server import POD
 
-from gpu_tui.core.fleet import ProviderAccess, QueueFiles, Results
+from gpu_tui.core.fleet import ProviderAccess, ProviderState, QueueFiles, Results, SshAccess
 from gpu_tui.core.gate import DWELL, TTL
 from gpu_tui.core.ladder import GateView, Rung, RungState
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.teardown.gather import Gather, elsewhere
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.runner import Climb, Runner
 
@@ -43,6 +45,7 @@ async def _armed(
 
 
 async def test_a_teardown_from_plan_to_gone(scene: Scene) -> None:
+    (scene.box.results / "last.pth").symlink_to("base/best.pth")  # loses nothing, stops nothing
     _, climb, views = await _armed(scene)
     assert scene.server.calls == []
     await climb.confirm(PHRASE)
@@ -129,6 +132,12 @@ def _stopped(scene: Scene) -> None:
     scene.server.pod["status"] = "EXITED"
 
 
+def _moved(scene: Scene) -> None:
+    assert scene.server.pod
+    here = scene.instance.ssh
+    scene.server.pod["ssh"] = {"direct": {"host": here.host, "port": (here.port or 0) + 1}}
+
+
 def _read_only(scene: Scene) -> None:
     scene.set(read_only=True)
 
@@ -153,7 +162,7 @@ def _key(scene: Scene) -> None:
     "fault",
     [
         *(_new_file, _same_size, _local_gone, _local_flip, _reboot, _job, _table, _queue),
-        *(_stopped, _read_only, _lost, _killed, _late, _key),
+        *(_stopped, _moved, _read_only, _lost, _killed, _late, _key),
     ],
 )
 async def test_one_fault_before_the_call_and_nothing_is_called(
@@ -219,6 +228,7 @@ async def test_evidence_that_fails_blocks_its_rung(
         (lambda s: s.set(results=Results("/nowhere", "/tmp/x")), "no results directory"),
         (lambda s: (s.provider(s.instance), _key(s)), "does not take the key"),
         (lambda s: setattr(s.server, "pod", None), "no such pod"),
+        (_moved, "the provider's instance is at 127.0.0.1:"),
         (lambda s: setattr(s, "connection", None), "no connection"),
         (lambda s: s.box.boot("x"), "which machine"),
     ],
@@ -362,7 +372,7 @@ async def test_an_abandonment_over_a_broken_checkpoint(scene: Scene) -> None:
     scene.box.write("wide/best.pth", b"broken")
     climb = scene.runner().open("pod", "terminate")
     view, views = await until(climb, lambda view: view.abandon_phrase is not None)
-    assert view.lost_paths == ("wide/best.pth", "cell wide (finished): no best.pth")
+    assert view.lost_paths == ("wide/best.pth", "cell wide (finished): best.pth not proven here")
     assert view.abandon_phrase == f"abandon 1 files on {PHRASE}"
     scene.clock.advance(DWELL)
     await climb.abandon(view.abandon_phrase)
@@ -420,7 +430,7 @@ async def test_a_stale_part_and_an_older_copy_lose_nothing(scene: Scene) -> None
     parts.mkdir(parents=True)
     (parts / f"{digest}.part").write_bytes(b"not the start of it")
     assert (await rest(scene.runner().pull_only("pod"))).outcome == "verified"
-    kept = list((scene.local / ".gpu-tui/replaced").iterdir())
+    kept = list((scene.local / ".gpu-tui/replaced").glob("*/base/train.log"))
     assert [path.read_bytes() for path in kept] == [b"an older run's log"]
 
 
@@ -447,4 +457,79 @@ async def test_an_armed_gate_shuts_by_itself_when_its_time_is_over(scene: Scene)
     scene.clock.advance(TTL)
     last = await rest(views)
     assert last.state == "closed"
+    assert scene.server.calls == []
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "same"),
+    [
+        *(("192.0.2.3", 34446, True), ("192.0.2.3", None, True), ("sweep-a", None, True)),
+        *(("192.0.2.3", 34447, False), ("192.0.2.4", 34446, False)),
+    ],
+)
+def test_a_pod_elsewhere_is_another_box(host: str, port: int | None, same: bool) -> None:
+    state = ProviderState("running", address=("192.0.2.3", 34446))
+    assert (elsewhere(state, SshAccess(host, port=port)) is None) is same
+
+
+@pytest.mark.parametrize(
+    ("event", "state"), [("permit", "closed"), ("intent", "closed"), ("call", "done")]
+)
+async def test_read_only_set_while_the_journal_is_written(
+    scene: Scene, event: str, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner, climb, views = await _armed(scene)
+    write = runner.journal.write
+
+    def slow(instance: str, what: str, *args: str, **detail: object) -> object:
+        if what == event:
+            _read_only(scene)
+        return write(instance, what, *args, **detail)
+
+    monkeypatch.setattr(runner.journal, "write", slow)
+    await climb.confirm(PHRASE)
+    last = await rest(views)
+    assert last.state == state
+    assert scene.server.calls == []
+    assert runner.journal.unresolved("pod") is None
+
+
+async def test_cells_that_only_the_screen_knows_are_no_roster(scene: Scene) -> None:
+    scene.set(queue=QueueFiles())
+    scene.queue = Queue((Cell("base", 1, None, CellState.FINISHED),))
+    climb = scene.runner().open("pod", "terminate")
+    view, _ = await until(climb, lambda view: view.state == "blocked")
+    assert "roster is not known" in (view.closed_because or "")
+    await climb.close()
+
+
+def _late_file(scene: Scene) -> None:
+    scene.box.write("late/best.pth", b"only copy")  # moved in: its mtime is old
+
+
+def _rewritten(scene: Scene) -> None:
+    _same_size(scene)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        *((_late_file, "files on the box"), (_rewritten, "files on the box")),
+        *((_local_gone, "files here"), (_local_flip, "files here")),
+    ],
+)
+async def test_what_changes_after_it_was_hashed_again(
+    scene: Scene, change: Callable[[Scene], None], word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, climb, views = await _armed(scene)
+    state = Gather._state
+
+    async def then(self: Gather) -> ProviderState:
+        change(scene)
+        return await state(self)
+
+    monkeypatch.setattr(Gather, "_state", then)
+    await climb.confirm(PHRASE)
+    last = await rest(views)
+    assert word in (last.closed_because or "")
     assert scene.server.calls == []

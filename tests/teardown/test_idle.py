@@ -1,0 +1,154 @@
+"""What may stand on a box that is torn down, and what keeps its gate shut."""
+
+from __future__ import annotations
+
+import pytest
+from rented import Scene
+
+from gpu_tui.core.fleet import Roots
+from gpu_tui.core.readings import Process
+from gpu_tui.teardown import box as box_module
+from gpu_tui.teardown.box import survey, work
+from gpu_tui.teardown.idle import own_tree, working
+
+WORK = [
+    "python main.py --logger tensorboard --epochs 90",
+    "python -m nerf.fit tensorboard",
+    "python3 run.py gpustat",
+    "python -u train.py",
+    "python -c import\x20torch",
+    "python -um fit.main jupyter",
+    "python -X dev train.py jupyter",
+    "python -m ipykernel_launcher -f k.json",
+    "python",
+    "/root/llm.c/train_gpt2cu -i data",
+    "./gaussian_splat -s scene",
+    "julia train.jl",
+    "uv run train.py",
+    "bash train.sh",
+    "sh -c ./go",
+    "bash -lc ./go",
+    "bash -o pipefail run.sh",
+    "rsync -a /scratch /res",
+    "pt_main_thread",
+    "ray::train()",
+    "/opt/conda/bin/accelerate launch jupyter.py",
+    "node train.js",
+    "torchrun tensorboard",
+]
+IDLE = [
+    "/usr/sbin/sshd -D",
+    "sshd: root@pts/0",
+    "sshd: /usr/sbin/sshd -D [listener] 0 of 10-100 startups",
+    "-bash",
+    "/bin/bash -il",
+    "bash --init-file /root/x.sh -i",
+    "/bin/sh -s",
+    "tmux new -s x",
+    "SCREEN -S x",
+    "/usr/sbin/cron -f",
+    "/lib/systemd/systemd-journald",
+    "/opt/conda/bin/python /opt/conda/bin/jupyter-lab --ip 0.0.0.0",
+    "python3 -m tensorboard.main --logdir /runs",
+    "python -mjupyter lab",
+    "/usr/bin/python3 /usr/bin/supervisord -n",
+    "/usr/lib/code-server/lib/node /usr/lib/code-server",
+    "/root/.vscode-server/bin/f00/node /root/.vscode-server/bin/f00/out/server-main.js",
+    "sleep infinity",
+    "tail -f /dev/null",
+    "nginx: worker process",
+]
+
+
+def _process(line: str, pid: int = 500, ppid: int = 1, name: str = "x") -> Process:
+    return Process(pid, ppid, name, tuple(line.split(" ")), "S")
+
+
+@pytest.mark.parametrize("line", WORK)
+def test_what_is_not_known_to_be_idle_is_work(line: str) -> None:
+    assert working([_process(line)])
+
+
+@pytest.mark.parametrize("line", IDLE)
+def test_what_stands_on_every_box_is_no_work(line: str) -> None:
+    assert working([_process(line)]) == ()
+
+
+def test_whoever_holds_a_gpu_works() -> None:
+    table = [
+        _process("jupyter-lab", 5),
+        _process("nvidia-persistenced", 6),
+        _process("python /usr/bin/gpustat -i", 7),
+    ]
+    assert [process.pid for process in working(table, {5, 6, 7})] == [5]
+
+
+def test_the_first_process_may_be_a_start_script_but_no_program() -> None:
+    assert working([_process("bash /start.sh", 1, 0)]) == ()
+    assert working([_process("python train.py", 1, 0)])
+
+
+def test_kernel_threads_are_children_of_kthreadd_alone() -> None:
+    bare = Process(2, 0, "kthreadd", (), "S"), Process(40, 2, "kworker/0:1", (), "I")
+    assert working(bare) == ()
+    assert working([Process(2, 1, "fit", (), "S"), Process(40, 2, "kworker/0:1", (), "I")])
+    assert working([Process(41, 2, "fit", ("fit",), "R"), *bare])
+
+
+def test_our_own_tree_is_this_connections() -> None:
+    table = [
+        _process("sshd: /usr/sbin/sshd -D [listener]", 10, 1),
+        _process("sshd: root [priv]", 20, 10),
+        _process("sshd: root@notty", 21, 20),
+        _process("/bin/sh -s", 30, 21),
+        _process("awk x", 31, 30),
+        _process("/bin/sh -s", 32, 21),
+        _process("find /", 33, 32),
+        _process("python train.py", 40, 1),
+        _process("sshd: root@pts/0", 50, 10),
+        _process("./train", 51, 50),
+    ]
+    own = own_tree(table, 30, 21)
+    assert own == {21, 30, 31, 32, 33}
+    assert [process.pid for process in working(table, own=own)] == [40, 51]
+    assert own_tree(table, 40, 1) == frozenset()
+    assert own_tree(table, 30, 20) == frozenset()
+    direct = [table[0], _process("/bin/sh -s", 30, 10), _process("./train", 51, 10)]
+    assert own_tree(direct, 30, 10) == {30}
+
+
+async def test_a_look_does_not_see_itself(scene: Scene) -> None:
+    """On a real process table, with our own shell and its children in it."""
+    assert scene.connection
+    scene.set(roots=Roots())
+    seen = await survey(scene.connection, scene.instance)
+    assert seen.processes
+    assert seen.asked_by
+    shell, parent = seen.asked_by
+    assert {shell, parent} <= own_tree(seen.processes, shell, parent)
+    assert not [line for line in work(seen, None, None) or () if f"(pid {shell})" in line]
+
+
+async def test_a_holder_of_a_gpu_is_seen_on_the_box(scene: Scene) -> None:
+    assert scene.connection
+    scene.box.process(9, ["jupyter-lab"])
+    fds = scene.box.proc / "9" / "fd"
+    fds.mkdir()
+    (fds / "7").symlink_to("/dev/nvidia0")
+    seen = await survey(scene.connection, scene.instance)
+    assert work(seen, None, None) == ("jupyter-lab (pid 9)",)
+
+
+@pytest.mark.parametrize("trouble", ["stat", "find", "date", "many"])
+async def test_writing_that_cannot_be_judged_is_unknown(
+    scene: Scene, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert scene.connection
+    scene.box.write("base/new.bin", b"x", age=0.0)
+    seen = await survey(scene.connection, scene.instance)
+    assert seen.busy == ("base/new.bin",)
+    if trouble == "many":
+        monkeypatch.setattr(box_module, "RECENT_MOST", 0)
+    else:
+        scene.box.sshd.program(trouble, "#!/bin/sh\nexit 127\n")
+    assert (await survey(scene.connection, scene.instance)).busy is None
