@@ -15,9 +15,14 @@ from gpu_tui.core.fleet import Instance
 
 
 class LinkError(Exception):
-    """No bytes from this box. `state` is a LinkState.state, `next` what the user can do."""
+    """No bytes from this box. `state` is a LinkState.state, `next` what the user can do.
+
+    `needs_person`: trying again changes nothing before a person has done something, and repeated
+    failures get our address banned (sshd 9.8 and later).
+    """
 
     state = "unreachable"
+    needs_person = False
 
     def __init__(
         self,
@@ -55,12 +60,14 @@ class HostKeyRejected(LinkError):
     """The box showed an unknown, changed or revoked host key. Never accepted for the user."""
 
     state = "host-key"
+    needs_person = True
 
 
 class AuthRejected(LinkError):
     """No key or agent of ours is accepted."""
 
     state = "auth"
+    needs_person = True
 
 
 class NoShell(LinkError):
