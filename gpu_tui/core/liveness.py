@@ -14,6 +14,7 @@ from gpu_tui.core.sweep import Roster
 
 LAUNCHERS = ("python", "torchrun", "accelerate", "deepspeed", "mpirun", "srun")
 SHELLS = ("sh", "bash", "dash", "zsh", "ash")
+MULTIPLEXERS = ("tmux", "screen", "zellij", "abduco", "dtach")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +87,35 @@ def _descendants(processes: Sequence[Process], roots: set[int]) -> set[int]:
         found |= more
         grew = bool(more)
     return found - roots
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a run hangs on. `kind`: tmux (or screen), ssh (it ends with the connection), none."""
+
+    kind: str
+    pid: int | None = None  # of the sshd that serves the connection
+
+
+def session_of(processes: Sequence[Process], run: Run) -> Session:
+    """The session of a run, from its ancestors.
+
+    A process whose shell hangs on an sshd gets a SIGHUP with it, unless it was told to ignore that,
+    which the table does not show.
+    """
+    table = {process.pid: process for process in processes}
+    first = next(iter((*run.runners, *run.trainers)), None)
+    seen: set[int] = set()
+    while first is not None and first.pid not in seen:
+        seen.add(first.pid)
+        name = first.name.lower()
+        if name.startswith(MULTIPLEXERS):
+            return Session("tmux")
+        if name.startswith("sshd") and first.ppid in table and _is_sshd(table[first.ppid]):
+            return Session("ssh", first.pid)
+        first = table.get(first.ppid)
+    return Session("none")
+
+
+def _is_sshd(process: Process) -> bool:
+    return process.name.lower().startswith("sshd")

@@ -42,7 +42,14 @@ class Book:
     _trails: dict[LogSource, _Trail] = field(default_factory=dict)
 
     def log_line(
-        self, line: LogLine, number: int, source: LogSource, cell: str | None, at: float
+        self,
+        line: LogLine,
+        number: int,
+        source: LogSource,
+        cell: str | None,
+        at: float,
+        *,
+        live: bool = True,
     ) -> None:
         """Take one line with its mark; lines that are no alarm are ignored.
 
@@ -82,10 +89,10 @@ class Book:
         # A line that stands in both the queue's log and the cell's own is one line.
         self._logged[key] = replace(kept, count=max(counts.values()))
 
-    def restart_cell(self, cell: str) -> None:
-        """A new attempt began: what the last one logged is history, not news."""
-        for kind, owner in list(self._logged):
-            if owner == cell:
+    def restart_cell(self, cell: str, path: str | None = None) -> None:
+        """A new attempt began: what the last one logged (in `path`, or anywhere) is history, not news."""
+        for (kind, owner), finding in list(self._logged.items()):
+            if owner == cell and (path is None or finding.source.startswith(f"log:{path}:")):
                 self._forget_logged(kind, owner)
 
     def restart_log(self, path: str) -> None:

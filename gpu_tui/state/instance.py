@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from gpu_tui.core import metrics
@@ -16,7 +15,7 @@ from gpu_tui.core.events import (
 )
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.levels import share
-from gpu_tui.core.logs import LogLine, LogSource, Progress
+from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.readings import CpuCounters, GpuTable
@@ -31,8 +30,9 @@ from gpu_tui.core.sweep import (
 from gpu_tui.state.book import Book
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.logbuffer import LogBuffer
-from gpu_tui.state.traces import SERIES_POINTS, CellTrace, merge_progress
+from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, LogView, T, cpu_rates, utilization
+from gpu_tui.state.witness import Witness
 
 
 class InstanceState:
@@ -53,10 +53,7 @@ class InstanceState:
         self.provider = ProviderState()
         self.series: dict[str, Series] = {}
         self.cpu = CpuUse()
-        self.oom_base: int | None = None
-        self._boot_id: str | None = history.counter(instance.name, "boot_id")
-        self.rebooted = False
-        self.idle_since: float | None = None
+        self.witness = Witness(instance, history)
         self._contact_written = 0.0
 
     # --- events -----------------------------------------------------------------------------
@@ -83,6 +80,7 @@ class InstanceState:
         if isinstance(event.sample, Reading):
             self._contact(event.at)
             self._note_value(event.metric, event.sample.value, event.at, old)
+            self.witness.sampled(event.metric, self.tracks, event.at)
 
     def _contact(self, at: float) -> None:
         if at - self._contact_written >= CONTACT_EVERY:
@@ -103,8 +101,6 @@ class InstanceState:
                 if memory is None:
                     return
                 self._point("memory", at, share(memory.used, memory.limit))
-                if memory.oom_kill is not None:
-                    self._note_oom(memory.oom_kill, at)
             case metrics.CPU.name:
                 new = self.value(metrics.CPU)
                 if old.good and isinstance(old.good.value, CpuCounters) and new:
@@ -115,29 +111,6 @@ class InstanceState:
                 for mount in self.value(metrics.MOUNTS) or ():
                     self._point(f"bytes:{mount.path}", at, mount.bytes_used)
                     self._point(f"inodes:{mount.path}", at, mount.inodes_used)
-            case metrics.HOST.name:
-                host = self.value(metrics.HOST)
-                if host and host.boot_id:
-                    self._note_boot(host.boot_id, at)
-
-    def _note_oom(self, count: int, at: float) -> None:
-        """The first look ever is a baseline; later looks, also after a restart, give a delta."""
-        name = self.instance.name
-        if self.oom_base is None:
-            kept = self.history.counter(name, "oom_kill")
-            self.oom_base = int(kept) if kept and kept.isdigit() and int(kept) <= count else count
-        self._history_counter("oom_kill", str(count), at)
-
-    def _note_boot(self, boot_id: str, at: float) -> None:
-        if self._boot_id and self._boot_id != boot_id:
-            self.rebooted = True
-            self.oom_base = None
-        self._boot_id = boot_id
-        self._history_counter("boot_id", boot_id, at)
-
-    def _history_counter(self, name: str, value: str, at: float) -> None:
-        if self.history.counter(self.instance.name, name) != value:
-            self.history.set_counter(self.instance.name, name, value, at)
 
     def _point(self, name: str, at: float, value: float | None) -> None:
         self.series.setdefault(name, Series(SERIES_POINTS)).add(at, value)
@@ -183,31 +156,25 @@ class InstanceState:
         if line.queue is not None and source.cell is None and not line.open:
             if isinstance(line.queue, QueueOpened) and self.queue_history.opened:
                 self.book.restart_log(source.path)
-            if isinstance(line.queue, CellStarted) and not event.backfill:
-                self.cells.pop(line.queue.name, None)
-                self.book.restart_cell(line.queue.name)
+            if isinstance(line.queue, CellStarted):
+                # Of the past, only what stands before it in this very log is known to be older.
+                if not event.backfill or self.instance.logs is None:
+                    self.cells.pop(line.queue.name, None)
+                self.book.restart_cell(line.queue.name, source.path if event.backfill else None)
+            if not event.backfill:
+                self.witness.queue_line(line.queue, self.tracks, event.at)
             self.queue_history = self.queue_history.fold(line.queue)
         cell = source.cell or self.queue_history.current
-        if cell is not None and line.progress is not None:
-            self._fold_progress(cell, line.progress, event.at)
-        if cell is not None and line.mark.label in ("nan", "inf") and line.mark.alarm:
-            self._trace(cell).diverged = True
+        if cell is not None and (line.progress is not None or line.mark.label in SKIP_LABELS):
+            self._trace(cell).take(line, event.at)
         if line.queue is None:  # what the queue's own grammar says is judged as the state of a cell
-            self.book.log_line(line, number, source, cell, event.at)
+            self.book.log_line(line, number, source, cell, event.at, live=not event.backfill)
 
     def _trace(self, cell: str) -> CellTrace:
         """What is known of one cell's attempt; the oldest make room where a log names no end of cells."""
         if cell not in self.cells and len(self.cells) >= CELLS_KEPT:
             del self.cells[next(iter(self.cells))]
         return self.cells.setdefault(cell, CellTrace())
-
-    def _fold_progress(self, cell: str, new: Progress, at: float) -> None:
-        trace = self._trace(cell)
-        trace.progress = merge_progress(trace.progress, new)
-        if new.loss is not None:
-            finite = math.isfinite(new.loss)
-            trace.diverged = not finite
-            trace.losses.add(at, new.loss if finite else None)
 
     # --- questions --------------------------------------------------------------------------
 

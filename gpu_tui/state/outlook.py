@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.clocks import Anchors, DangerClock, clocks_of
 from gpu_tui.core.fleet import Money
+from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run, find_run, find_trainers
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import GpuTable
@@ -20,7 +21,6 @@ from gpu_tui.state.traces import CellTrace
 from gpu_tui.state.views import Cost, InstanceView, T, utilization
 
 FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
-BUSY_SHARE = 0.05
 STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
 EXIT_SLACK = 10.0  # what a run may take to leave after its last line
 
@@ -37,7 +37,11 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
     idle = _idle(kept, now, verdict, table)
     memory = kept.value(metrics.MEMORY)
     oom_now = memory.oom_kill if memory and memory.oom_kill is not None else None
-    delta = oom_now - kept.oom_base if oom_now is not None and kept.oom_base is not None else 0
+    delta = (
+        oom_now - kept.witness.oom_base
+        if oom_now is not None and kept.witness.oom_base is not None
+        else 0
+    )
     seen = Now(
         now=now,
         link=kept.link,
@@ -77,7 +81,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
         profile=kept.profile,
         clock_skew=_skew(box.box_time, host.good.taken_at) if box and host.good else None,
         uptime=box.uptime_seconds if box else None,
-        oom_baseline=kept.oom_base,
+        oom_baseline=kept.witness.oom_base,
         series=_series_view(kept),
         full_in=_full_in(kept),
     )
@@ -206,7 +210,7 @@ def _evidence(
         quiet_seconds=_quiet(kept, now),
         stall_after=kept.instance.stall_after,
         oom_delta=0,
-        rebooted=kept.rebooted,
+        rebooted=kept.witness.rebooted_at is not None,
     )
 
 
@@ -233,13 +237,7 @@ def _idle(
 ) -> float | None:
     """Seconds without work while the meter runs; None where work goes on or nobody can tell."""
     resting = verdict in (Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED)
-    busy = utilization(table)
-    if not resting or (busy is not None and busy > BUSY_SHARE):
-        kept.idle_since = None
-        return None
-    if kept.idle_since is None:
-        kept.idle_since = now
-    return now - kept.idle_since
+    return kept.witness.idle.tick(now, gpus_idle(table) if resting else False)
 
 
 def _cost(kept: InstanceState, now: float) -> Cost:

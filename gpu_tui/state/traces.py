@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
-from gpu_tui.core.logs import Progress
+from gpu_tui.core.logs import LogLine, Progress
+from gpu_tui.core.losses import LossWatch
 from gpu_tui.core.series import Series
 
 SERIES_POINTS = 900
+SKIP_LABELS = ("nan", "inf", "overflow")
 
 
 @dataclass(slots=True)
@@ -17,6 +20,25 @@ class CellTrace:
     progress: Progress = field(default_factory=Progress)
     diverged: bool = False
     losses: Series = field(default_factory=lambda: Series(SERIES_POINTS))
+    watch: LossWatch = field(default_factory=LossWatch)
+
+    def take(self, line: LogLine, at: float) -> None:
+        """What one line says of the progress and the loss of this attempt."""
+        if line.mark.label in SKIP_LABELS and not line.open and "skip" in line.text.lower():
+            self.watch.skip()
+        if line.progress is not None:
+            self._progress(line.progress, at)
+        if line.mark.label in ("nan", "inf") and line.mark.alarm:
+            self.diverged = True
+
+    def _progress(self, new: Progress, at: float) -> None:
+        self.progress = merge_progress(self.progress, new)
+        if new.loss is None:
+            return
+        finite = math.isfinite(new.loss)
+        self.diverged = not finite
+        self.losses.add(at, new.loss if finite else None)
+        self.watch.take(new.loss, (self.progress.epoch, self.progress.step))
 
 
 def merge_progress(old: Progress, new: Progress) -> Progress:

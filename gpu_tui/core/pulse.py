@@ -1,0 +1,66 @@
+"""Signs of life: when a run's logs and checkpoints last moved, and how long it usually keeps still.
+
+Everything is in the frame of the box's clock, so no difference between its clock and ours matters.
+Pure; fed with what `stat` said and the box's time at that moment.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from statistics import median
+
+from gpu_tui.core.readings import FileStat
+
+GAPS_KEPT = 64
+GAPS_NEEDED = 3
+TYPICAL_GAPS = 3.0  # a run that keeps still for this many typical gaps is worth a question
+FUTURE_SLACK = 5.0  # a file server's clock may be ahead of the box's by this and still be believed
+CONTIGUOUS = 60.0  # seconds between two looks; further apart, what happened in between is not known
+
+
+@dataclass(slots=True)
+class Pulse:
+    """The movements of one set of files. `last` is box time; None = nothing was ever there."""
+
+    last: float | None = None
+    gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS_KEPT))
+    _mark: tuple[float, int] | None = None
+    _looked: float | None = None
+
+    def look(self, box_now: float, files: Iterable[FileStat]) -> None:
+        """Take one table of the files, read at `box_now`."""
+        stats = tuple(files)
+        if not stats:
+            return
+        mark = (max(stat.mtime for stat in stats), sum(stat.size for stat in stats))
+        if mark != self._mark:
+            self._moved(box_now, mark)
+        self._looked = box_now
+
+    def _moved(self, box_now: float, mark: tuple[float, int]) -> None:
+        known = self._mark is not None
+        # A time that lies ahead is another clock's: then the moment of our look has to do.
+        at = mark[0] if mark[0] <= box_now + FUTURE_SLACK else box_now
+        near = self._looked is not None and 0 <= box_now - self._looked <= CONTIGUOUS
+        if known and near and self.last is not None and at > self.last:
+            self.gaps.append(at - self.last)
+        self._mark = mark
+        self.last = at if self.last is None else max(at, self.last)
+        if at < self.last - CONTIGUOUS:  # the box's clock was set back: begin again
+            self.last = at
+
+    def quiet(self, box_now: float) -> float | None:
+        """Seconds without movement."""
+        return None if self.last is None else max(0.0, box_now - self.last)
+
+    @property
+    def typical_gap(self) -> float | None:
+        """The median gap between two signs of life; None before enough were seen."""
+        return median(self.gaps) if len(self.gaps) >= GAPS_NEEDED else None
+
+
+def stall_after(user: float, typical_gap: float | None) -> float:
+    """Seconds of silence that make a stall: what the user said, or three typical gaps if that is more."""
+    return max(user, TYPICAL_GAPS * typical_gap) if typical_gap is not None else user

@@ -1,0 +1,174 @@
+"""What must be remembered between two readings of one box so that a verdict can rest on it.
+
+Counters that only mean something as a difference, the last sign of life, the session that a run hung
+on, the time seen idle. What a restart of the program must not lose is kept in the history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpu_tui.core import metrics
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.idle import IdleClock
+from gpu_tui.core.liveness import Run, Session, session_of
+from gpu_tui.core.pulse import Pulse
+from gpu_tui.core.readings import FileTable, Host, Memory, Process
+from gpu_tui.core.sample import Reading, Track
+from gpu_tui.core.sweep import CellFinished, CellStarted, QueueDone, QueueEvent
+from gpu_tui.state.history import History
+
+ARTIFACTS = ("best.pth", "latest.pth", "best_metrics.json")
+QUARTER = 900.0  # time zones differ by quarters of an hour
+ZONE_SLACK = 60.0  # between a stamp and its line's arrival
+LONGEST_OFFSET = 15 * 3600.0
+GAP_CHANGE = 0.1  # a typical gap that changed by less is not written again
+
+Tracks = Mapping[str, Track[object]]
+
+
+class Witness:
+    """Remembers; the outlook asks."""
+
+    def __init__(self, instance: Instance, history: History) -> None:
+        self._instance = instance
+        self._history = history
+        self.logs, self.artifacts, self.life = Pulse(), Pulse(), Pulse()
+        self.idle = IdleClock()
+        self.session: Session | None = None  # of the run when it was last seen alive
+        self.alive_at: float | None = None  # our time
+        self.oom_base: int | None = None
+        self.oom_since: float | None = None  # our time of the first look at this counter
+        self.oom_rose: tuple[float, int] | None = None  # our time, by how many since the base
+        self.rebooted_at: float | None = None  # our time when another boot id was first seen
+        self._oom_last: int | None = None
+        self._boot_id = history.counter(instance.name, "boot_id")
+        self._known_gap = _number(history.counter(instance.name, "life_gap"))
+        self._zone: float | None = None
+
+    # --- readings ---------------------------------------------------------------------------
+
+    def sampled(self, metric: str, tracks: Tracks, at: float) -> None:
+        """A probe gave a value."""
+        value = tracks[metric].value
+        if metric == metrics.FILES.name and isinstance(value, FileTable):
+            self._files(value, tracks, at)
+        elif metric == metrics.MEMORY.name and isinstance(value, Memory):
+            if value.oom_kill is not None:
+                self._oom(value.oom_kill, at)
+        elif metric == metrics.HOST.name and isinstance(value, Host) and value.boot_id:
+            self._boot(value.boot_id, at)
+
+    def _files(self, table: FileTable, tracks: Tracks, at: float) -> None:
+        box_now = box_time(tracks, at)
+        if box_now is None:
+            return
+        moving = {p: stat for p, stat in table.found.items() if p != self._instance.queue.file}
+        artifacts = {path for path in moving if path.endswith(ARTIFACTS)}
+        self.artifacts.look(box_now, (moving[path] for path in artifacts))
+        self.logs.look(box_now, (stat for path, stat in moving.items() if path not in artifacts))
+        self.life.look(box_now, moving.values())
+        gap = self.life.typical_gap
+        known = self._known_gap
+        if gap is not None and (known is None or abs(gap - known) > GAP_CHANGE * known):
+            self._known_gap = gap
+            self._history.set_counter(self._instance.name, "life_gap", f"{gap:.1f}", at)
+
+    def _oom(self, count: int, at: float) -> None:
+        """The first look ever is a baseline; later looks, also after a restart, give a difference."""
+        if self.oom_base is None:
+            self._first_oom(count, at)
+        last = self._oom_last if self._oom_last is not None else count
+        if count < last:  # another cgroup: it counts from the beginning
+            self.oom_base, self.oom_since, self.oom_rose = 0, at, None
+            self._keep("oom_since", f"{at}", at)
+            last = 0
+        if count > last:
+            self.oom_rose = (at, count - (self.oom_base or 0))
+            self._keep("oom_rose", f"{at} {self.oom_rose[1]}", at)
+        self._oom_last = count
+        self._keep("oom_kill", str(count), at)
+
+    def _first_oom(self, count: int, at: float) -> None:
+        kept = _number(self._history.counter(self._instance.name, "oom_kill"))
+        since = _number(self._history.counter(self._instance.name, "oom_since"))
+        if kept is None or kept > count:
+            self.oom_base, self.oom_since, self._oom_last = count, at, count
+            self._keep("oom_since", f"{at}", at)
+            self._keep("oom_rose", "", at)
+            return
+        self.oom_base, self.oom_since, self._oom_last = int(kept), since, int(kept)
+        when, _, by = (self._history.counter(self._instance.name, "oom_rose") or "").partition(" ")
+        rose, times = _number(when), _number(by)
+        if rose is not None and times is not None:
+            self.oom_rose = (rose, int(times))
+
+    def _boot(self, boot_id: str, at: float) -> None:
+        if self._boot_id and self._boot_id != boot_id:
+            self.rebooted_at = at
+            self.oom_base = self.oom_rose = None
+            self._history.set_counter(self._instance.name, "oom_kill", "", at)
+        self._boot_id = boot_id
+        self._keep("boot_id", boot_id, at)
+
+    def _keep(self, name: str, value: str, at: float) -> None:
+        if self._history.counter(self._instance.name, name) != value:
+            self._history.set_counter(self._instance.name, name, value, at)
+
+    # --- the queue's stamps -------------------------------------------------------------------
+
+    def queue_line(self, event: QueueEvent, tracks: Tracks, at: float) -> None:
+        """A stamp that has just been written tells the zone that the queue writes its stamps in.
+
+        The zone of our own login there may be another one than that of the shell that runs the queue.
+        """
+        if not isinstance(event, CellStarted | CellFinished | QueueDone):
+            return
+        box_now = box_time(tracks, at)
+        if box_now is None:
+            return
+        ahead = event.stamp - box_now
+        zone = round(ahead / QUARTER) * QUARTER
+        if abs(ahead - zone) <= ZONE_SLACK and abs(zone) <= LONGEST_OFFSET:
+            self._zone = zone
+
+    def offset(self, tracks: Tracks, newest: float | None, now: float) -> float:
+        """Seconds that the queue's stamps are ahead of UTC. A stamp never lies in the future."""
+        host = tracks.get(metrics.HOST.name, Track()).value
+        if self._zone is not None:
+            return self._zone
+        offset = float(host.utc_offset_seconds) if isinstance(host, Host) else 0.0
+        box_now = box_time(tracks, now)
+        if newest is not None and box_now is not None:
+            over = newest - offset - box_now - ZONE_SLACK
+            if 0 < over <= 2 * LONGEST_OFFSET:
+                offset += QUARTER * -(-over // QUARTER)
+        return offset
+
+    # --- the run ------------------------------------------------------------------------------
+
+    def saw_run(self, run: Run, processes: tuple[Process, ...], at: float) -> None:
+        """The process table shows the run alive: remember on what session it hangs."""
+        if run.alive and at != self.alive_at:
+            self.alive_at = at
+            self.session = session_of(processes, run)
+
+    @property
+    def typical_gap(self) -> float | None:
+        """Seconds between two signs of life, as seen now or in an earlier session."""
+        return self.life.typical_gap if self.life.typical_gap is not None else self._known_gap
+
+
+def box_time(tracks: Tracks, at: float) -> float | None:
+    """The box's clock at our time `at`; None before it was read."""
+    good = tracks.get(metrics.HOST.name, Track()).good
+    if not isinstance(good, Reading) or not isinstance(good.value, Host):
+        return None
+    return good.value.box_time + (at - good.taken_at)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
