@@ -8,6 +8,7 @@ from typing import Protocol
 from gpu_tui.core.events import Event
 from gpu_tui.core.gate import GateView
 from gpu_tui.core.profile import Verb
+from gpu_tui.core.prompts import Prompts
 
 
 class Sink(Protocol):
@@ -27,6 +28,14 @@ class FleetControl(Protocol):
 
     def follow_cell(self, instance: str, cell: str | None) -> None:
         """Tail this cell's log (None: the queue's master log only) besides what is tailed anyway."""
+        ...
+
+
+class Prompter(Protocol):
+    """Asks a person what a login needs. One question at a time."""
+
+    async def ask(self, prompts: Prompts) -> tuple[str, ...] | None:
+        """One answer per field, or None where the person cancels. Being cancelled takes it away."""
         ...
 
 

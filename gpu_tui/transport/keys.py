@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import base64
+import binascii
+import re
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import asyncssh
 
+from gpu_tui.transport import patience
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import AuthRejected
+from gpu_tui.transport.prompts import Asker
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +33,24 @@ class KeyFile:
     public: bytes | None = None
     trouble: str | None = None
 
+    @property
+    def locked(self) -> bool:
+        """A passphrase opens it."""
+        return self.trouble == "encrypted"
+
+
+Stamp = tuple[str, int, int, tuple[str, ...]]
+
 
 class KeyRing:
-    """Loads each key file once: an RSA key costs 100 ms of checking each time."""
+    """Loads each key file once: an RSA key costs 100 ms of checking each time.
+
+    A key that a passphrase opened stays open, for all boxes that use it; the passphrase is forgotten.
+    """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, int, int, tuple[str, ...]], KeyFile] = {}
+        self._kept: dict[Stamp, KeyFile] = {}
+        self._opening: dict[Stamp, asyncio.Task[KeyFile | None]] = {}
 
     def load(self, route: Route) -> tuple[KeyFile, ...]:
         """The key files of a route. Blocks: call it off the loop."""
@@ -39,22 +58,98 @@ class KeyRing:
 
     def _load(self, path: str, certificates: tuple[str, ...]) -> KeyFile:
         try:
-            stat = Path(path).stat()
+            stamp = _stamp(path, certificates)
         except OSError:
             return KeyFile(path, trouble="gone")
-        key = (path, stat.st_mtime_ns, stat.st_size, certificates)
-        if key not in self._kept:
-            self._kept[key] = read_key_file(path, certificates)
-        return self._kept[key]
+        if stamp not in self._kept:
+            self._kept[stamp] = read_key_file(path, certificates)
+        return self._kept[stamp]
+
+    async def unlock(self, file: KeyFile, route: Route, asker: Asker) -> KeyFile | None:
+        """The file with its private key, once the person has given the passphrase; None if not.
+
+        All logins that need the key wait for one question; it stays open if one of them gives up.
+        """
+        stamp = await asyncio.to_thread(_stamp, file.path, route.certificates)
+        kept = self._kept.get(stamp)
+        if kept is not None and kept.pairs:
+            return kept
+        task = self._opening.get(stamp)
+        if task is None:
+            task = asyncio.create_task(self._open(stamp, route, asker))
+            self._opening[stamp] = task
+            task.add_done_callback(lambda _: self._opening.pop(stamp, None))
+        with patience.person_types(asker.limits):
+            opened = await asyncio.shield(task)
+        if opened is None and asker.refused is None:
+            asker.refused = f"the passphrase of the key {file.path} was not given"
+        return opened
+
+    async def _open(self, stamp: Stamp, route: Route, asker: Asker) -> KeyFile | None:
+        path, _, _, certificates = stamp
+        subject = f"key {path}"
+        title = f"the passphrase of the key {path}"
+        who = f"{route.user}@{route.host}"
+        answers = await asker.ask(subject, who, title, [("Passphrase:", False)])
+        if answers is None:
+            return None
+        opened = await asyncio.to_thread(read_key_file, path, certificates, answers[0])
+        if not opened.pairs:
+            asker.wrong(subject, f"{title} was wrong")
+            return None
+        asker.right(subject)
+        self._kept[stamp] = opened
+        return opened
+
+    async def close(self) -> None:
+        """Take away the questions that are open."""
+        for task in (tasks := list(self._opening.values())):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def read_key_file(path: str, certificates: tuple[str, ...] = ()) -> KeyFile:
+def _stamp(path: str, certificates: tuple[str, ...]) -> Stamp:
+    stat = Path(path).stat()
+    return path, stat.st_mtime_ns, stat.st_size, certificates
+
+
+class LockedPair(asyncssh.SSHKeyPair):
+    """The public half of an encrypted key. As in ssh, its passphrase is asked for only when the server
+    has said that it would take this key.
+    """
+
+    def __init__(
+        self, public: asyncssh.SSHKey, unlock: Callable[[], Awaitable[KeyFile | None]]
+    ) -> None:
+        super().__init__(
+            public.algorithm, public.algorithm, public.sig_algorithms, public.sig_algorithms,
+            public.public_data, None,
+        )  # fmt: skip
+        self._unlock = unlock
+
+    async def sign_async(self, data: bytes) -> bytes:
+        """Open the key and sign; ValueError, which asyncssh takes for "next key", where it stays shut."""
+        opened = await self._unlock()
+        pair = (
+            next((pair for pair in opened.pairs if pair.has_cert == self.has_cert), None)
+            if opened
+            else None
+        )
+        if pair is None:
+            raise ValueError("the key stays shut")
+        pair.sig_algorithm = self.sig_algorithm
+        return await asyncio.to_thread(pair.sign, data)
+
+
+def read_key_file(
+    path: str, certificates: tuple[str, ...] = (), passphrase: str | None = None
+) -> KeyFile:
     """Read one file, whatever is in it."""
     public = _public(path)
     try:
-        pairs = tuple(asyncssh.load_keypairs([path], None, list(certificates)))
-    except asyncssh.KeyImportError as error:
-        if "assphrase" in str(error):
+        pairs = tuple(asyncssh.load_keypairs([path], passphrase, list(certificates)))
+    except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
+        if "assphrase" in str(error) or isinstance(error, asyncssh.KeyEncryptionError):
             return KeyFile(path, public=public, trouble="encrypted")
         if public is not None:  # a public key as IdentityFile names a key of the agent
             return KeyFile(path, public=public)
@@ -71,7 +166,30 @@ def _public(path: str) -> bytes | None:
             return asyncssh.read_public_key(name).public_data
         except (OSError, ValueError):
             continue
-    return None
+    return public_half(path)
+
+
+_ARMOUR = re.compile(
+    rb"-----BEGIN OPENSSH PRIVATE KEY-----(.*?)-----END OPENSSH PRIVATE KEY-----", re.DOTALL
+)
+_MAGIC = b"openssh-key-v1\0"
+
+
+def public_half(path: str) -> bytes | None:
+    """The public key that stands in clear in OpenSSH's private key file (PROTOCOL.key), if it is one."""
+    try:
+        found = _ARMOUR.search(Path(path).read_bytes())
+        blob = base64.b64decode(found[1]) if found else b""
+        if not blob.startswith(_MAGIC):
+            return None
+        at = len(_MAGIC)
+        for _ in range(3):  # cipher, derivation, its options
+            at += 4 + struct.unpack_from(">I", blob, at)[0]
+        at += 4  # the number of keys
+        size = struct.unpack_from(">I", blob, at)[0]
+        return blob[at + 4 : at + 4 + size] or None
+    except (OSError, ValueError, struct.error, binascii.Error):
+        return None
 
 
 class Offer:
@@ -81,9 +199,13 @@ class Offer:
     then the files that the agent does not hold.
     """
 
-    def __init__(self, route: Route, files: tuple[KeyFile, ...]) -> None:
+    def __init__(
+        self, route: Route, files: tuple[KeyFile, ...], ring: KeyRing, asker: Asker | None
+    ) -> None:
         self._route = route
         self._files = files
+        self._ring = ring
+        self._asker = asker
         self._agent: asyncssh.SSHAgentClient | None = None
         self._keys: AsyncIterator[asyncssh.SSHKeyPair] | None = None
         self._held: set[bytes] = set()
@@ -107,10 +229,29 @@ class Offer:
         for file in self._files:
             if file.public in self._held:
                 continue
-            if file.pairs:
+            pairs = await self._locked(file) if file.locked else file.pairs
+            if pairs:
                 self.tried.append(file.path)
-            for pair in file.pairs:
+            for pair in pairs:
                 yield pair
+
+    async def _locked(self, file: KeyFile) -> tuple[asyncssh.SSHKeyPair, ...]:
+        """What can be offered of an encrypted key: its public half, else what a passphrase opens."""
+        if self._asker is None or not self._asker.can_ask:
+            return ()
+        unlock = partial(self._ring.unlock, file, self._route, self._asker)
+        if file.public is None:  # an old PEM file without its .pub: ssh asks first too
+            opened = await unlock()
+            return opened.pairs if opened else ()
+        public = asyncssh.import_public_key(
+            b"%s %s" % (_algorithm(file.public), base64.b64encode(file.public))
+        )
+        pairs = [LockedPair(public, unlock)]
+        for certificate in _certificates(file, self._route.certificates):
+            pair = LockedPair(public, unlock)
+            pair.set_certificate(certificate)
+            pairs.insert(0, pair)
+        return tuple(pairs)
 
     async def _agent_keys(self) -> list[asyncssh.SSHKeyPair]:
         if self._route.agent is None:
@@ -131,11 +272,16 @@ class Offer:
         """No key was accepted: which were tried, which could not be, and what to do."""
         route = self._route
         locked = [
-            file.path
-            for file in self._files
-            if file.trouble == "encrypted" and file.public not in self._held
+            file.path for file in self._files if file.locked and file.public not in self._held
         ]
         parts = [f"tried {', '.join(dict.fromkeys(self.tried)) or 'no key'}"]
+        asked = self._asker.refused if self._asker else None
+        if asked:
+            return AuthRejected(
+                f"{route.user}@{route.host} was not entered: {asked}",
+                next="press r to be asked again"
+                + (f", or: ssh-add {locked[0]}" if locked else f"; by hand: {route.command}"),
+            )
         parts += [f"{path} is encrypted and not in the agent" for path in locked]
         parts += [
             f"{file.path} is {file.trouble}"
@@ -162,6 +308,24 @@ def _comment(pair: asyncssh.SSHKeyPair) -> str:
     return comment[:80].decode("utf-8", "replace")
 
 
-async def load(ring: KeyRing, route: Route) -> Offer:
+def _algorithm(public: bytes) -> bytes:
+    size = struct.unpack_from(">I", public)[0]
+    return public[4 : 4 + size]
+
+
+def _certificates(file: KeyFile, named: tuple[str, ...]) -> list[asyncssh.SSHCertificate]:
+    """The certificates of a key: those the config names, and `<key>-cert.pub` beside it."""
+    found = []
+    for path in dict.fromkeys([*named, f"{file.path}-cert.pub"]):
+        try:
+            certificate = asyncssh.read_certificate(path)
+        except (OSError, ValueError):
+            continue
+        if certificate.key.public_data == file.public:
+            found.append(certificate)
+    return found
+
+
+async def load(ring: KeyRing, route: Route, asker: Asker | None = None) -> Offer:
     """The keys for one login."""
-    return Offer(route, await asyncio.to_thread(ring.load, route))
+    return Offer(route, await asyncio.to_thread(ring.load, route), ring, asker)

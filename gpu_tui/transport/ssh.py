@@ -15,7 +15,8 @@ import asyncssh
 from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
 
 from gpu_tui.core.fleet import Instance
-from gpu_tui.transport import hostkey, keys
+from gpu_tui.core.ports import Prompter
+from gpu_tui.transport import hostkey, keys, patience
 from gpu_tui.transport.access import Route, routes_to
 from gpu_tui.transport.base import (
     ConnectRefused,
@@ -29,6 +30,8 @@ from gpu_tui.transport.base import (
 from gpu_tui.transport.channels import WINDOW
 from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.hops import Hops
+from gpu_tui.transport.login import Login
+from gpu_tui.transport.prompts import ASKER, Desk
 
 # AES-GCM first: on servers without strict key exchange it is not open to Terrapin, and it is twice
 # as fast as the default.
@@ -41,50 +44,28 @@ CIPHERS = (
 )
 KEEPALIVE_SECONDS = 5
 KEEPALIVE_COUNT = 3  # a dead link is noticed after 20 s
+METHODS = ("publickey", "keyboard-interactive", "password")
 HOST_SECONDS = 15.0  # per host on the way: a login at 400 ms one way takes 6.5 s
 SHELL_SECONDS = 15.0
 
 UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN)
 
 
-class _Client(asyncssh.SSHClient):
-    """Refuses every host key that known_hosts lacks and remembers it; hands out our keys."""
-
-    def __init__(self, offer: keys.Offer) -> None:
-        self._offer = offer
-        self.shown: asyncssh.SSHKey | None = None
-        self.lost: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
-
-    def validate_host_public_key(
-        self, host: str, addr: str, port: int, key: asyncssh.SSHKey
-    ) -> bool:
-        """Asked only for a key that is not trusted."""
-        self.shown = key
-        return False
-
-    def validate_host_ca_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
-        """Asked only for an authority that is not trusted."""
-        return False
-
-    async def public_key_auth_requested(self) -> asyncssh.SSHKeyPair | None:
-        """The next key."""
-        return await self._offer.next()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
-        if not self.lost.done():
-            self.lost.set_result(exc)
-
-
 class SshTransport:
     """Opens connections; jump hosts are shared by all boxes behind them."""
 
-    def __init__(self) -> None:
+    def __init__(self, prompter: Prompter | None = None) -> None:
         self._ring = keys.KeyRing()
+        self._desk = Desk(prompter)
         self._hops = Hops(self._dial_hop)
+
+    def ask_again(self, instance: str) -> None:
+        """A person wants another try: the next login of this box may ask for what was refused."""
+        self._desk.again(instance)
 
     async def connect(self, instance: Instance) -> SshConnection:
         """Connect and log in. Raises a LinkError."""
+        ASKER.set(self._desk.asker(instance.name))
         *chain, route = await asyncio.to_thread(routes_to, instance.ssh)
         tunnel = await self._hops.reach(tuple(chain)) if chain else None
         hop = chain[-1].named if chain else None
@@ -103,50 +84,59 @@ class SshTransport:
         return made
 
     async def close(self) -> None:
-        """Close the shared jump connections."""
+        """Close the shared jump connections and take away what is asked."""
+        await self._ring.close()
         await self._hops.close()
 
     async def _dial_hop(
         self, route: Route, tunnel: asyncssh.SSHClientConnection | None
     ) -> asyncssh.SSHClientConnection:
-        return (await self._dial(route, tunnel))[0]
+        return (await self._dial(route, tunnel, hop=route.named))[0]
 
     async def _dial(
-        self, route: Route, tunnel: asyncssh.SSHClientConnection | None
-    ) -> tuple[asyncssh.SSHClientConnection, _Client]:
-        offer = await keys.load(self._ring, route)
-        client = _Client(offer)
+        self,
+        route: Route,
+        tunnel: asyncssh.SSHClientConnection | None,
+        *,
+        hop: str | None = None,
+    ) -> tuple[asyncssh.SSHClientConnection, Login]:
+        asker = ASKER.get()
+        offer = await keys.load(self._ring, route, asker)
+        client = Login(route, offer, asker, hop)
         try:
-            connection = await asyncssh.connect(
-                route.named,
-                port=route.port,
-                username=route.user,
-                config=list(route.config) or None,
-                tunnel=tunnel,
-                proxy_command=_proxy(route) if tunnel is None else None,
-                known_hosts=_trusted(route),
-                server_host_key_algs=_host_key_algs(route),
-                client_factory=lambda: client,
-                client_keys=None,  # the client hands them out
-                preferred_auth=("publickey",),
-                agent_forwarding=False,
-                x11_forwarding=False,
-                command=None,  # neither RemoteCommand nor RequestTTY nor SendEnv is for us
-                request_pty=False,
-                env=None,
-                send_env=None,
-                gss_kex=False,
-                gss_auth=False,
-                encoding=None,
-                utf8_decode_errors="replace",
-                encryption_algs=() if route.own_ciphers else CIPHERS,
-                compression_algs=() if route.compression else ("none",),
-                keepalive_interval=KEEPALIVE_SECONDS,
-                keepalive_count_max=KEEPALIVE_COUNT,
-                connect_timeout=HOST_SECONDS,
-                login_timeout=HOST_SECONDS,
-                window=WINDOW,
-            )
+            async with patience.limit(HOST_SECONDS):
+                if asker is not None:
+                    asker.limits = patience.mine()
+                connection = await asyncssh.connect(
+                    route.named,
+                    port=route.port,
+                    username=route.user,
+                    config=list(route.config) or None,
+                    tunnel=tunnel,
+                    proxy_command=_proxy(route) if tunnel is None else None,
+                    known_hosts=_trusted(route),
+                    server_host_key_algs=_host_key_algs(route),
+                    client_factory=lambda: client,
+                    client_keys=None,  # the client hands them out
+                    preferred_auth=METHODS,
+                    agent_forwarding=False,
+                    x11_forwarding=False,
+                    command=None,  # neither RemoteCommand nor RequestTTY nor SendEnv is for us
+                    request_pty=False,
+                    env=None,
+                    send_env=None,
+                    gss_kex=False,
+                    gss_auth=False,
+                    encoding=None,
+                    utf8_decode_errors="replace",
+                    encryption_algs=() if route.own_ciphers else CIPHERS,
+                    compression_algs=() if route.compression else ("none",),
+                    keepalive_interval=KEEPALIVE_SECONDS,
+                    keepalive_count_max=KEEPALIVE_COUNT,
+                    connect_timeout=None,  # both: ours stands still while a person types
+                    login_timeout=0,
+                    window=WINDOW,
+                )
         except (asyncssh.Error, OSError, ValueError) as error:
             raise _translate(error, route, client, offer, tunnelled=tunnel is not None) from None
         finally:
@@ -210,7 +200,7 @@ async def _check_shell(connection: SshConnection, route: Route) -> None:
 
 
 def _translate(
-    error: Exception, route: Route, client: _Client, offer: keys.Offer, *, tunnelled: bool
+    error: Exception, route: Route, client: Login, offer: keys.Offer, *, tunnelled: bool
 ) -> LinkError:
     """A foreign exception as a LinkError with a sentence and the next step."""
     where = route.where
