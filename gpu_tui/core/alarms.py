@@ -1,0 +1,223 @@
+"""What the alarming lines of one attempt mean together. Pure; one `CellAlarms` per cell.
+
+- Lines of one kind are one alarm with a count, from however many ranks or copies of the log.
+- A traceback is named by its final exception, and a chain of them by the last.
+- A failure's echoes (lost peers, launchers, exit codes) stand behind its cause.
+- What the run went on after is past: a warning. Going on means that its counters advanced, for a log
+  without progress proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.logs import LogLine, Progress
+
+# Causes before symptoms: of two failures at one time the first here names it.
+ORDER = (
+    "xid",
+    "hardware",
+    "gpu_oom",
+    "host_oom",
+    "disk_full",
+    "inode",
+    "hang",
+    "nccl",
+    "cuda_error",
+    "ckpt_corrupt",
+    "preempted",
+    "killed",
+    "nan",
+    "inf",
+    "overflow",
+    "exception",
+    "network",
+    "traceback",
+)
+# triage label -> finding kind, where the two differ
+KIND_OF_LABEL = {
+    "inode": "inode_full",
+    "killed": "crashed",
+    "exception": "crashed",
+    "network": "crashed",
+    "overflow": "inf",
+    "warning": "crashed",
+}
+# These say something of the machine or of the result that progress does not take back.
+LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
+NUMBERS = frozenset({"nan", "inf", "overflow"})  # only a finite loss says that they are over
+WENT_ON = 3  # advances of the counters after an alarm
+EVIDENCE_CHARS = 240
+NAMED_WITHIN = 400  # lines: the final exception of a traceback comes within this many
+
+_CHAIN = "above exception"
+_FINAL = re.compile(r"(?:\[\w{1,20}\]:? ?)?[A-Za-z_][\w.]{2,120}(?:: |$)")
+
+Place = tuple[int | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """All lines of one kind in one attempt. `number` is the first one's, from 0, in `path`."""
+
+    label: str
+    severity: Severity
+    text: str
+    path: str
+    number: int
+    first_seen: float
+    last_seen: float
+    count: int = 1
+    past: bool = False  # the run went on after it
+
+    @property
+    def kind(self) -> str:
+        """The kind of finding."""
+        return KIND_OF_LABEL.get(self.label, self.label)
+
+
+@dataclass(slots=True)
+class _Trail:
+    """Where one log of the attempt stands."""
+
+    place: Place | None = None
+    advances: int = 0
+    finite: int = 0
+    alarmed: tuple[int, str] | None = None
+    traceback_at: int | None = None
+    chained: bool = False
+
+
+@dataclass(slots=True)
+class CellAlarms:
+    """The alarms of the present attempt at one cell."""
+
+    _alarms: dict[str, Alarm] = field(default_factory=dict)  # by label
+    _counts: dict[str, dict[str, int]] = field(default_factory=dict)  # label -> path -> lines
+    _trails: dict[str, _Trail] = field(default_factory=dict)
+    _live: _Trail = field(default_factory=_Trail)  # what any log shows as it is written
+
+    def take(self, line: LogLine, number: int, path: str, at: float, *, live: bool) -> None:
+        """One line. A bar alarms while it is open; the same line seen again, longer, is one alarm."""
+        trail = self._trails.setdefault(path, _Trail())
+        if line.progress is not None:
+            self._advance(trail, line.progress, live=live)
+        label = line.mark.label
+        if line.mark.alarm:
+            if trail.alarmed != (number, label):
+                trail.alarmed = (number, label)
+                self._alarm(trail, line, number, path, at, live=live)
+        elif label == "traceback":
+            trail.chained = trail.chained or _CHAIN in line.text
+        elif trail.traceback_at is not None and label == "benign":
+            self._name(trail, line)
+
+    def _alarm(
+        self, trail: _Trail, line: LogLine, number: int, path: str, at: float, *, live: bool
+    ) -> None:
+        label = line.mark.label
+        for counter in (trail, *((self._live,) if live else ())):
+            counter.advances = counter.finite = 0
+        again = trail.chained and (label == "traceback" or trail.traceback_at is not None)
+        if label == "traceback":
+            trail.traceback_at = number
+        elif trail.traceback_at is not None:
+            trail.traceback_at = None
+            trail.chained = False
+        counts = self._counts.setdefault(label, {})
+        counts[path] = counts.get(path, 0) + (0 if again and path in counts else 1)
+        new = Alarm(label, line.mark.severity, _evidence(line), path, number, at, at)
+        old = self._alarms.get(label)
+        if old is not None:
+            first = new if old.past or (again and old.path == path) else old
+            worst = min(old.severity, new.severity, key=lambda severity: severity.rank)
+            new = replace(first, severity=worst, first_seen=old.first_seen, last_seen=at)
+        # A line that stands in both the queue's log and the cell's own is one line.
+        self._alarms[label] = replace(new, count=max(counts.values()), past=False)
+
+    def _name(self, trail: _Trail, line: LogLine) -> None:
+        """The final line of an exception whose name is no word that triage knows."""
+        alarm = self._alarms.get("traceback")
+        if alarm is not None and not line.open and _FINAL.match(line.text):
+            self._alarms["traceback"] = replace(alarm, text=_evidence(line))
+            trail.traceback_at = None
+
+    def _advance(self, trail: _Trail, new: Progress, *, live: bool) -> None:
+        place = (new.epoch, new.step)
+        if place == (None, None):
+            return
+        old, trail.place = trail.place, place
+        if old is None or not _further(old, place):
+            return
+        finite = new.loss is None or math.isfinite(new.loss)
+        for counter in (trail, *((self._live,) if live else ())):
+            counter.advances += 1
+            counter.finite += finite
+            if WENT_ON in (counter.advances, counter.finite):
+                self._close(None if counter is self._live else trail, counter)
+
+    def _close(self, trail: _Trail | None, counter: _Trail) -> None:
+        """What was logged before the run went on is past: in one log, or live in any of them."""
+        for label, alarm in self._alarms.items():
+            finite = counter.finite >= WENT_ON
+            if alarm.past or label in LASTING or (label in NUMBERS and not finite):
+                continue
+            if trail is None or all(
+                self._trails.get(path) is trail for path in self._counts[label]
+            ):
+                self._alarms[label] = replace(alarm, past=True)
+
+    def forget(self, path: str) -> None:
+        """What stood in one log is history."""
+        self._trails.pop(path, None)
+        for label, counts in list(self._counts.items()):
+            if counts.pop(path, None) is None:
+                continue
+            if not counts:
+                del self._counts[label], self._alarms[label]
+            else:
+                self._alarms[label] = replace(self._alarms[label], count=max(counts.values()))
+
+    @property
+    def failure(self) -> Alarm | None:
+        """What ended the attempt, as far as the logs tell: the cause among what is not past."""
+        dead = [a for a in self._alarms.values() if not a.past and _kills(a)]
+        named = [a for a in dead if a.label != "traceback"]
+        return min(named or dead, key=lambda a: ORDER.index(a.label), default=None)
+
+    def shown(self) -> Iterator[Alarm]:
+        """What a person should see: the failure, what lasts, and as warnings what is past."""
+        failure = self.failure
+        ranks = self._alarms.get("traceback")
+        for alarm in self._alarms.values():
+            if alarm.past:
+                yield replace(alarm, severity=Severity.WARN)
+            elif alarm is failure:
+                # Each rank prints one traceback, but any number of lines below it.
+                many = ranks.count if ranks and not ranks.past else alarm.count
+                yield replace(alarm, count=many)
+            elif not _kills(alarm) or alarm.label in LASTING:
+                yield alarm
+
+
+def _kills(alarm: Alarm) -> bool:
+    """False for what a run lives with: numbers that diverge, and what a machine or disk merely shows."""
+    if alarm.label in NUMBERS or alarm.label in LASTING:
+        return alarm.severity is Severity.FATAL
+    return True
+
+
+def _further(old: Place, new: Place) -> bool:
+    """True where the counters advanced; places that count different things are not compared."""
+    if [part is None for part in old] != [part is None for part in new]:
+        return False
+    return tuple(part or 0 for part in new) > tuple(part or 0 for part in old)
+
+
+def _evidence(line: LogLine) -> str:
+    text = line.text
+    return text[-EVIDENCE_CHARS:] if line.mark.label == "nan" else text[:EVIDENCE_CHARS]
