@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import ADVICE, FATAL, NONE, SURVIVED, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
 
 _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
@@ -18,6 +18,13 @@ _SERVICE = (
 _WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + SURVIVED
 
 ENDS: tuple[Rule, ...] = (
+    # An access log quotes the answer that somebody got; the server lives.
+    rule(
+        "warning",
+        WARN,
+        "http/1|http/2",
+        r"\"(?:GET|POST|PUT|HEAD|PATCH|DELETE|OPTIONS) [^\"]{1,300} HTTP/[\d.]{1,3}\"\s{0,3}[-:]?\s{0,3}[1-5]\d\d\b",
+    ),
     # --- 16 network ---
     rule(
         "network",
@@ -74,7 +81,16 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|exception|exit|failure|interrupt|fault|iteration",
         r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\))?(?:: \S|:?\s*$)",
-        r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|exception ignored|mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )",
+        r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|exception ignored|mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )|"
+        + CALM,
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "error|exception|failed|build stopped|: f ",
+        r"^(?:unhandled |uncaught |an? |the )?(?:unexpected )?exception (?:in thread|during|while|occurred|caught)|\b(?:exception|error) (?:occurred )?(?:during|while|in) (?:the )?(?:training|evaluation|validation|main|execution|running|fit)\b"
+        r"|\b(?:unhandled|uncaught) (?:\w{1,30} )?exception\b|(?-i:(?:Error|Exception)[A-Z]\w{1,40}(?:Error|Exception)\b)|^FAILED: |build stopped: subcommand failed|(?-i:\d: F [a-z]\w{1,40}/)",
+        CALM,
     ),
     rule(
         "exception",
@@ -87,15 +103,15 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "exit|returned non-zero|exitcode|return code|error |program failed|code",
-        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s?[1-9]\d{0,2}\b(?![.%])|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]\s*[1-9]|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
-        r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE,
+        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s?[1-9]\d{0,2}\b(?!\.\d|%)|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]\s*[1-9]|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
+        r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE + "|" + CALM,
     ),
     rule(
         "exception",
         FATAL,
         "command not found|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
         r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
-        r"\bwarn|ignored",
+        r"\bwarn|ignored|" + CALM,
     ),
     rule(
         "exception",

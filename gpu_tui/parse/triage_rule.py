@@ -77,5 +77,10 @@ START_VALUE = (
     r"|norm_type|ord|missing|fill_value|eta|tol|until|end|stop|start|from|ceil|floor|interval|every|length|size)"
 )
 
+# A level word or letter that says: this is no failure of its own. Generic words mean nothing on such a line.
+CALM = (
+    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE|WARN|WARNING)\b)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
+    r"|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
+)
 XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"
 KILLS = r"(?:Killed|Terminated|Hangup|Interrupt)"

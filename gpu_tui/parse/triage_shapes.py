@@ -10,7 +10,7 @@ import re
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
     r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |(?:ERROR|INFO) \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#-]{0,60}pid=\d+[^)]{0,40}\) ?"
-    r"|(?:[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
+    r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
 _STATEMENT = (
@@ -21,7 +21,7 @@ _STATEMENT = (
 _FRAMES = (
     re.compile(r'^\s*(?:│\s*)?File "[^"]{1,400}", line \d+'),
     re.compile(r"^\s{2,}(?:\^+|~+\^+~*|~+)\s*$"),
-    re.compile(rf"^(?: {{4}}|\t){_STATEMENT}"),
+    re.compile(rf"^(?: {{4,40}}|\t{{1,8}}){_STATEMENT}"),
     re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),
     re.compile(r"^\s*#\d{1,3}:? <?(?:unknown function|\w{1,40}::)"),
     re.compile(r"^Exception raised from \S+ at .{1,200}\(most recent call first\)"),
@@ -74,7 +74,7 @@ _BOILERPLATE = re.compile(
     r"|^(?:Root Cause|Other Failures)|^\s*<NO_OTHER_FAILURES>"
 )
 _QUIET = (*_SOURCE, *_HELP, *_DUMPS, _BOILERPLATE)
-_WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
+WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
 
 
 def shape_of(text: str) -> str | None:
@@ -82,7 +82,7 @@ def shape_of(text: str) -> str | None:
 
     `text` has no launcher prefix any more.
     """
-    if _WARNED.match(text):
+    if WARNED.match(text):
         return "warning"
     for pattern in _FRAMES:
         if pattern.match(text):
