@@ -32,6 +32,7 @@ from gpu_tui.core.metrics import (
     PROCESSES,
     ROSTER,
 )
+from gpu_tui.core.ports import FleetControl, Prompter
 from gpu_tui.core.profile import Profile
 from gpu_tui.providers.base import Provider
 from gpu_tui.providers.registry import provider_for
@@ -77,8 +78,26 @@ class Room:
     clock: Clock
     store: Store
     supervisor: Supervisor
+    control: FleetControl
     runner: Runner
     tasks: asyncio.TaskGroup
+
+
+class Control:
+    """What the screen may ask of the collectors; a reconnect by hand may ask the person again."""
+
+    def __init__(self, supervisor: Supervisor, transport: SshTransport) -> None:
+        self._supervisor = supervisor
+        self._transport = transport
+
+    def reconnect(self, instance: str) -> None:
+        """Try this box again now, and ask again for what was refused."""
+        self._transport.ask_again(instance)
+        self._supervisor.reconnect(instance)
+
+    def follow_cell(self, instance: str, cell: str | None) -> None:
+        """Tail this cell's log."""
+        self._supervisor.follow_cell(instance, cell)
 
 
 class Tap:
@@ -114,6 +133,7 @@ async def open_fleet(
     read_only: bool = False,
     state: Path | None = None,
     reload_from: Path | None = None,
+    prompter: Prompter | None = None,
 ) -> AsyncIterator[tuple[Room, Tap]]:
     """Watch a fleet for as long as the block lasts."""
     clock = SystemClock()
@@ -123,7 +143,7 @@ async def open_fleet(
     with SqliteHistory(directory / "history.sqlite") as history:
         store = Store(fleet, profiles, history)
         tap = Tap(store)
-        transport = SshTransport()
+        transport = SshTransport(prompter)
         supervisor = Supervisor(fleet, transport, tap, clock)
 
         def provider_of(instance: Instance) -> Provider:
@@ -164,7 +184,8 @@ async def open_fleet(
 
                 running.append(tasks.create_task(_reload(reload_from, profiles, take, tap, clock)))
             try:
-                yield Room(fleet, profiles, clock, store, supervisor, runner, tasks), tap
+                control = Control(supervisor, transport)
+                yield Room(fleet, profiles, clock, store, supervisor, control, runner, tasks), tap
             finally:
                 for task in (*running, *watched.values()):
                     task.cancel()
@@ -278,17 +299,18 @@ def run_cockpit(
     config = settings.load_config(os.environ)
     # Imported here: `check` and `triage` must not pay for the screen.
     from gpu_tui.ui.app import CockpitApp
+    from gpu_tui.ui.prompter import ScreenPrompter
     from gpu_tui.ui.theme import load_themes
 
     async def cockpit() -> int:
-        async with open_fleet(fleet, read_only=read_only, reload_from=reload_from, state=state) as (
-            room,
-            _,
-        ):
+        prompter = ScreenPrompter()
+        async with open_fleet(
+            fleet, read_only=read_only, reload_from=reload_from, state=state, prompter=prompter
+        ) as (room, _):
             app = CockpitApp(
                 room.store,
                 room.clock,
-                control=room.supervisor,
+                control=room.control,
                 teardown=room.runner,
                 profiles=room.profiles,
                 themes=load_themes(themes_dir()),
@@ -297,6 +319,7 @@ def run_cockpit(
                 read_only=read_only,
                 badge=badge,
                 tour=tour,
+                prompter=prompter,
             )
             await app.run_async()
             return app.return_code or 0

@@ -22,6 +22,7 @@ from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import KEYS
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.prompter import ScreenPrompter
 from gpu_tui.ui.safe import LastFilter, safe
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
@@ -59,6 +60,7 @@ class CockpitApp(App[None]):
         tour: bool = False,
         keymap: Mapping[str, str] | None = None,
         zone: tzinfo | None = None,
+        prompter: ScreenPrompter | None = None,
     ) -> None:
         self._themes = {one.name: one for one in themes}
         self._last_filter = LastFilter()
@@ -72,6 +74,8 @@ class CockpitApp(App[None]):
         self._toasted = False
         self._notes: tuple[str, ...] = ()
         self._give_back: Callable[[], None] | None = None
+        self.prompter = prompter or ScreenPrompter()
+        self.prompter.attach(self, clock, self._moment)
         badges = [word for word in (badge, "read-only" if read_only else None) if word]
         if read_only:
             self._cockpit = Cockpit(
@@ -138,13 +142,17 @@ class CockpitApp(App[None]):
         if not self._store.drain() and not beat:
             return
         self._second = int(now)
-        fleet = self._store.view(now)
-        self._announce(fleet)
-        moment = Moment(fleet, self._cockpit.choose(fleet), self._zone)
+        moment = self._moment()
+        self._announce(moment.fleet)
         for screen in reversed(self.screen_stack):
             if isinstance(screen, Cockpit | Card):
                 screen.show(moment)
                 break
+
+    def _moment(self) -> Moment:
+        """All that is to be shown, as of now."""
+        fleet = self._store.view(self._clock.now())
+        return Moment(fleet, self._cockpit.choose(fleet), self._zone)
 
     def _announce(self, fleet: FleetView) -> None:
         """A toast for new alarms and new notes; what was there at the start is no news.

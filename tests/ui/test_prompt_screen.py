@@ -1,0 +1,118 @@
+"""The question that a login puts to a person: looks, keys, and a hostile box's words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.prompts import Prompt, Prompts
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.screens.prompt import SETTLE, PromptScreen
+
+GOLDEN = Path(__file__).parent / "golden"
+Make = Callable[..., CockpitApp]
+Read = Callable[[CockpitApp], str]
+
+TWO = Prompts(
+    "autodl-1",
+    "root@10.0.0.1",
+    "what the server asks",
+    (Prompt("Password:"), Prompt("Verification code:", echo=True)),
+    note="Login of the lab. Look at your phone.",
+)
+
+
+async def question(
+    app: CockpitApp, pilot: Pilot[None], prompts: Prompts = TWO
+) -> asyncio.Task[object]:
+    """Ask, and return once the modal stands."""
+    asking = asyncio.create_task(app.prompter.ask(prompts))
+    while not isinstance(app.screen, PromptScreen) or not app.screen.query(Input):
+        await pilot.pause()
+    return asking
+
+
+async def test_the_modal_is_the_golden_one_at_80x24(
+    cockpit: Make, text_of: Read, clock: ManualClock
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        asking = await question(app, pilot)
+        clock.advance(SETTLE)
+        await pilot.press(*"geheim", "enter", *"123")
+        await pilot.pause()
+        shown = text_of(app)
+        assert shown + "\n" == (GOLDEN / "prompt.txt").read_text("utf-8")
+        assert "geheim" not in shown
+        await pilot.press("enter")
+        assert await asking == ("geheim", "123")
+        assert isinstance(app.screen, Cockpit)
+
+
+async def test_escape_and_the_button_cancel(cockpit: Make, clock: ManualClock) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        for keys in (("q", "escape"), ("tab", "tab", "tab", "enter")):
+            asking = await question(app, pilot)
+            clock.advance(SETTLE)
+            await pilot.press(*keys)
+            assert await asking is None
+
+
+async def test_keys_that_were_meant_for_elsewhere_answer_nothing(
+    cockpit: Make, clock: ManualClock
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = await question(app, pilot)
+        await pilot.press("j", "t", "enter", "enter")
+        assert isinstance(app.screen, PromptScreen)
+        clock.advance(SETTLE)
+        await pilot.press("a", "enter", "b", "enter")
+        assert await asking == ("a", "b")
+
+
+async def test_a_question_nobody_waits_for_goes_away(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = await question(app, pilot)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await pilot.pause()
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+
+
+async def test_a_hostile_prompt_is_only_text(
+    cockpit: Make, text_of: Read, clock: ManualClock
+) -> None:
+    app = cockpit()
+    nasty = "[@click=app.quit]x[/] [/nope] \x1b]0;t\x07\u202eword \ud800" + "y" * 300
+    prompts = Prompts("box", nasty, nasty, tuple(Prompt(nasty) for _ in range(8)), nasty, nasty)
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = await question(app, pilot, prompts)
+        await pilot.pause()
+        shown = text_of(app)
+        assert "[@click=app.quit]x[/]" in shown
+        assert not set(shown) & set("\x1b\x07\u202e")
+        await pilot.click("#said")
+        assert app.is_running
+        await pilot.press("escape")
+        assert await asking is None
+
+
+async def test_no_size_crashes(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = await question(app, pilot)
+        for size in ((300, 5), (7, 2), (20, 60), (1, 1), (80, 24)):
+            await pilot.resize_terminal(*size)
+        await pilot.press("escape")
+        assert await asking is None
