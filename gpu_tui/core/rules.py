@@ -6,13 +6,15 @@ their own way (triage); nothing here reads a log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.levels import Level, level, share
+from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sweep import CellState, Queue, Roster
 from gpu_tui.core.verdict import Verdict
@@ -51,6 +53,25 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
+class OomKill:
+    """What the cgroup's counter says of one attempt. `since_made`: it may have risen before we came."""
+
+    times: int
+    cell: str | None
+    survived: bool = False
+    since_made: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Seconds without work, and what they cost as text; `at_most` = not all of it was watched."""
+
+    seconds: float
+    cost: str | None
+    at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Now:
     """What the rules look at; None where nothing fresh is known."""
 
@@ -61,15 +82,16 @@ class Now:
     was_live: bool = False  # it was connected before: a short loss is a blip
     gpus: GpuTable | None = None
     memory: Memory | None = None
-    oom_delta: int = 0
+    blamed: str | None = None  # the cell whose end was the end of the run
+    oom: OomKill | None = None
     mounts: tuple[Mount, ...] = ()
     queue: Queue = field(default_factory=Queue)
     roster: Roster | None = None
     clocks: tuple[DangerClock, ...] = ()
     hung: tuple[str, ...] = ()
-    idle_seconds: float | None = None
+    idle: Idle | None = None
     idle_after: float = 600.0
-    idle_cost: str | None = None
+    losses: Mapping[str, tuple[Spike | None, Plateau | None]] = field(default_factory=dict)
     trainer_alive: bool | None = None
     extras: tuple[Condition, ...] = field(default_factory=tuple)
 
@@ -79,9 +101,11 @@ def conditions(seen: Now) -> Iterator[Condition]:
     yield from _link(seen)
     yield from _disks(seen)
     yield from _memory(seen)
+    yield from _oom(seen)
     yield from _gpus(seen)
     yield from _cells(seen)
     yield from _run(seen)
+    yield from _losses(seen)
     yield from _clocks(seen)
     for name in seen.hung:
         yield Condition(
@@ -132,23 +156,6 @@ def _memory(seen: Now) -> Iterator[Condition]:
     memory = seen.memory
     if memory is None:
         return
-    if seen.oom_delta > 0:
-        times = f"{seen.oom_delta} time{'s' if seen.oom_delta > 1 else ''}"
-        yield Condition(
-            "host_oom",
-            Severity.FATAL,
-            f"the cgroup's oom_kill counter rose {times} (now {memory.oom_kill})",
-            "cgroup",
-            cell=_killed_cell(seen.queue),
-        )
-    elif memory.oom_kill and (cell := _killed_cell(seen.queue)):
-        yield Condition(
-            "host_oom",
-            Severity.FATAL,
-            f"exit 137, and the cgroup has counted {memory.oom_kill} OOM kill(s) since it was made",
-            "cgroup",
-            cell=cell,
-        )
     # Page cache is inside `used` and goes when it must: it kills nobody.
     needed = None if memory.used is None else memory.used - (memory.cache or 0)
     used = share(needed, memory.limit)
@@ -161,8 +168,42 @@ def _memory(seen: Now) -> Iterator[Condition]:
         )
 
 
-def _killed_cell(queue: Queue) -> str | None:
-    return next((cell.name for cell in reversed(queue.cells) if cell.exit_code == 137), None)
+def _oom(seen: Now) -> Iterator[Condition]:
+    oom = seen.oom
+    if oom is None:
+        return
+    if oom.since_made:
+        evidence = f"exit 137, and the cgroup has counted {oom.times} OOM kill(s) since it was made"
+    else:
+        times = f"{oom.times} time{'s' if oom.times > 1 else ''}"
+        evidence = f"the cgroup's oom_kill counter rose {times}"
+        if oom.survived:
+            evidence += "; the run itself goes on"
+    severity = Severity.WARN if oom.survived else Severity.FATAL
+    yield Condition("host_oom", severity, evidence, "cgroup", cell=oom.cell)
+
+
+def _losses(seen: Now) -> Iterator[Condition]:
+    for cell, (spike, plateau) in seen.losses.items():
+        if spike is not None:
+            again = f" (time {spike.times} in this attempt)" if spike.times > 1 else ""
+            stays = f", and it did not come back for {spike.points} points" if spike.stays else ""
+            yield Condition(
+                "loss_spike",
+                Severity.SERIOUS if spike.stays else Severity.WARN,
+                f"the loss rose to {spike.loss:.4g} from a median of {spike.usual:.4g}{again}{stays}",
+                "losses",
+                cell,
+            )
+        if plateau is not None:
+            what = (
+                f"{plateau.points} steps in a row were skipped for NaN or overflow"
+                if plateau.skipped
+                else f"the loss is exactly {plateau.loss:g} for {plateau.points} steps"
+            )
+            yield Condition(
+                "plateau", Severity.SERIOUS, f"{what}: nothing is learned", "losses", cell
+            )
 
 
 def _gpus(seen: Now) -> Iterator[Condition]:
@@ -230,16 +271,22 @@ def _cells(seen: Now) -> Iterator[Condition]:
 def _run(seen: Now) -> Iterator[Condition]:
     reason = seen.because[0] if seen.because else seen.verdict.value
     if seen.verdict is Verdict.CRASHED:
-        yield Condition("crashed", Severity.FATAL, reason, "verdict")
+        yield Condition("crashed", Severity.FATAL, reason, "verdict", seen.blamed)
+    elif seen.verdict is Verdict.PREEMPTED:
+        yield Condition("preempted", Severity.FATAL, reason, "verdict", seen.blamed)
     elif seen.verdict in (Verdict.STALLED, Verdict.FINISHED_BUT_HUNG):
         yield Condition("stalled", Severity.SERIOUS, reason, "verdict")
-    idle = seen.idle_seconds
-    if idle is not None and idle >= seen.idle_after:
-        cost = f", {seen.idle_cost} so far" if seen.idle_cost else ""
+    idle = seen.idle
+    if idle is not None and idle.seconds >= seen.idle_after:
+        if idle.cost is None:
+            cost = "what that costs is not known (no price)"
+        else:
+            cost = f"{'up to ' if idle.at_most else ''}{idle.cost} so far"
+        what = "the run has been over" if idle.at_most else "nothing works"
         yield Condition(
             "idle_billing",
             Severity.SERIOUS,
-            f"nothing works for {int(idle // 60)} min and the meter runs{cost}",
+            f"{what} for {span(idle.seconds)} and the meter runs, {cost}",
             "verdict",
         )
 

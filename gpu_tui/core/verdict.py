@@ -1,15 +1,19 @@
-"""The verdict on one instance from independent pieces of evidence, as one pure table of questions.
+"""The verdict on one instance from independent pieces of evidence: every question stands in one table.
 
 Unknown never counts as idle, "cannot connect" never counts as dead, and a log alone never proves
-what is true now.
+what is true now. The first question that is answered gives the verdict; of a crash the first cause that
+is answered gives the cause; every remark that applies is added as a further reason.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gpu_tui.core.sweep import CellState, Queue
+from gpu_tui.core.cause import GONE, Cause, cause_of
+from gpu_tui.core.facts import Evidence, span
+from gpu_tui.core.sweep import CellState
 
 
 class Verdict(StrEnum):
@@ -31,89 +35,283 @@ ESCALATES = frozenset({Verdict.CRASHED, Verdict.UNREACHABLE, Verdict.PREEMPTED, 
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What is known. None = not known.
+class Judgement:
+    """The verdict, the cause of a crash, and the reasons, first reason first."""
 
-    `link` is a LinkState.state; `alive` = a process of the run exists; `busy` = the highest GPU share;
-    `quiet_seconds` = since log or checkpoint last moved, by the box's clock; `oom_delta` = kills since
-    the last look; `rebooted` = another boot id than before.
-    """
-
-    link: str
-    provider: str = "unknown"
-    queue: Queue | None = None
-    has_queue: bool = False
-    alive: bool | None = None
-    busy: float | None = None
-    quiet_seconds: float | None = None
-    stall_after: float = 900.0
-    oom_delta: int = 0
-    rebooted: bool = False
+    verdict: Verdict
+    because: tuple[str, ...]
+    cause: Cause | None = None
 
 
-def judge(seen: Evidence) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict and the reasons, first reason first."""
-    if seen.provider in ("stopped", "gone"):
-        return Verdict.OFF, (f"the provider says {seen.provider}",)
-    if seen.link == "off":
-        return Verdict.OFF, ("marked as stopped",)
-    if seen.link == "connecting":
-        return Verdict.CANNOT_TELL, ("not connected yet",)
-    if seen.link != "live":
-        return Verdict.UNREACHABLE, (f"no connection ({seen.link})",)
-    queue = seen.queue
-    if queue is None or not queue.cells:
-        return _without_queue(seen)
-    if queue.refused:
-        return Verdict.CRASHED, (f"the wrapper refused: {queue.refused}",)
-    open_cell = queue.running
-    failed = queue.count(CellState.FAILED)
-    pending = queue.count(CellState.PENDING)
-    if queue.claimed_done and open_cell is None:
-        reasons = [f"the queue log ends; {failed} of {len(queue.cells)} cells failed"]
-        if seen.alive:
-            return Verdict.FINISHED_BUT_HUNG, (*reasons, "a process of the run is still alive")
-        return Verdict.FINISHED, tuple(reasons)
-    if seen.alive is None:
-        return Verdict.CANNOT_TELL, ("the process table was not read",)
-    if seen.alive is False:
-        return _gone(seen, open_cell is not None, failed, pending)
-    return _alive(seen)
+Question = Callable[[Evidence], str | None]
 
 
-def _without_queue(seen: Evidence) -> tuple[Verdict, tuple[str, ...]]:
-    if seen.alive or (seen.busy is not None and seen.busy > 0.05):
-        return Verdict.RUNNING, ("something works, but no queue is known",)
-    if seen.has_queue:
-        return Verdict.CANNOT_TELL, ("the queue file is not there or not read",)
-    if seen.alive is False and seen.busy is not None:
-        return Verdict.IDLE, ("no trainer process and the GPU is idle",)
-    if seen.alive is False:
-        return Verdict.IDLE, ("no trainer process",)
-    return Verdict.CANNOT_TELL, ("no queue, and no process table was read",)
+def judge(seen: Evidence) -> Judgement:
+    """Ask the tables."""
+    verdict, reason = next(
+        (verdict, reason) for verdict, question in QUESTIONS if (reason := question(seen))
+    )
+    remarks = tuple(
+        text for about, remark in REMARKS if verdict in about and (text := remark(seen))
+    )
+    if verdict is not Verdict.CRASHED:
+        return Judgement(verdict, (reason, *remarks))
+    cause, why = cause_of(seen)
+    return Judgement(verdict, (why, *remarks), cause)
 
 
-def _gone(
-    seen: Evidence, had_cell: bool, failed: int, pending: int
-) -> tuple[Verdict, tuple[str, ...]]:
-    if not had_cell and not failed and pending and not _started(seen):
-        return Verdict.IDLE, ("the queue has not been started",)
-    cause = "no process is left and the log has no end line"
-    if seen.rebooted:
-        cause = "the box was rebooted"
-    elif seen.oom_delta:
-        cause = "the cgroup OOM killer took it (oom_kill rose)"
-    elif not pending and not had_cell and failed:
-        cause = f"no process is left; {failed} cells failed"
-    return Verdict.CRASHED, (cause,)
+# --- the verdict -----------------------------------------------------------------------------------
 
 
-def _alive(seen: Evidence) -> tuple[Verdict, tuple[str, ...]]:
-    quiet = seen.quiet_seconds
-    if quiet is not None and quiet > seen.stall_after:
-        return Verdict.STALLED, (f"alive, but nothing moved for {int(quiet // 60)} min",)
-    return Verdict.RUNNING, ("a process of the run is alive",)
+def _provider_off(seen: Evidence) -> str | None:
+    return f"the provider says {seen.provider}" if seen.provider in ("stopped", "gone") else None
 
 
-def _started(seen: Evidence) -> bool:
-    return seen.queue is not None and any(cell.started_at is not None for cell in seen.queue.cells)
+def _marked_off(seen: Evidence) -> str | None:
+    return "marked as stopped" if seen.link == "off" else None
+
+
+def _connecting(seen: Evidence) -> str | None:
+    return "not connected yet" if seen.link == "connecting" else None
+
+
+def _no_link(seen: Evidence) -> str | None:
+    return f"no connection ({seen.link})" if seen.link != "live" else None
+
+
+def _ended_but_alive(seen: Evidence) -> str | None:
+    if not (seen.ended and seen.alive):
+        return None
+    return f"{_end_line(seen)}, and a process of the run is still alive"
+
+
+def _ended_but_busy(seen: Evidence) -> str | None:
+    if not (seen.ended and seen.alive is None and seen.works):
+        return None
+    return f"{_end_line(seen)}, but a card computes and the process table was not read"
+
+
+def _ended(seen: Evidence) -> str | None:
+    return _end_line(seen) if seen.ended else None
+
+
+def _end_line(seen: Evidence) -> str:
+    failed = seen.queue.count(CellState.FAILED) if seen.queue else 0
+    return f"the queue log ends; {failed} of {len(seen.cells)} cells failed"
+
+
+def _last_step_but_alive(seen: Evidence) -> str | None:
+    cell = seen.open_cell
+    if not (seen.alive and seen.quiet_long and cell and cell.share is not None):
+        return None
+    if cell.share < 1.0:
+        return None
+    return f"{cell.name} reached its last step {span(seen.quiet_seconds)} ago and does not end"
+
+
+def _alive_but_still(seen: Evidence) -> str | None:
+    if not (seen.alive and seen.quiet_long):
+        return None
+    return f"alive, but nothing moved for {span(seen.quiet_seconds)}"
+
+
+def _alive(seen: Evidence) -> str | None:
+    if not seen.alive:
+        return None
+    if not seen.cells:
+        return "something works, but no queue is known"
+    return "a process of the run is alive"
+
+
+def _works_unseen(seen: Evidence) -> str | None:
+    """A process table that hides the run is outvoted by a log that grows while a card computes."""
+    if seen.alive is True or not (seen.works and seen.log_moves) or seen.rebooted:
+        return None
+    known = "no process of it is recognised" if seen.alive is False else "no process table was read"
+    return f"{known}, but its log moved {span(seen.log_quiet)} ago and a card computes"
+
+
+def _busy_without_queue(seen: Evidence) -> str | None:
+    return "a card computes, but no queue is known" if not seen.cells and seen.works else None
+
+
+def _refused(seen: Evidence) -> str | None:
+    refused = seen.queue.refused if seen.queue else None
+    return f"the wrapper refused: {refused}" if refused else None
+
+
+def _queue_unread(seen: Evidence) -> str | None:
+    if seen.cells or not seen.has_queue:
+        return None
+    return "the queue file is not there or not read"
+
+
+def _table_unread(seen: Evidence) -> str | None:
+    if seen.alive is not None:
+        return None
+    return (
+        "the process table was not read"
+        if seen.cells
+        else "no queue, and no process table was read"
+    )
+
+
+def _preempted(seen: Evidence) -> str | None:
+    failure = seen.failure
+    if failure is None or failure.label != "preempted":
+        return None
+    return f"the scheduler ended it: {failure.text.strip()}"
+
+
+def _vanished_without_queue(seen: Evidence) -> str | None:
+    """Without a queue an end is a crash only where something says so."""
+    if seen.cells or not seen.seen_alive:
+        return None
+    told = seen.failure is not None or seen.oom_rose or seen.rebooted
+    return "the process that trained is gone" if told else None
+
+
+def _idle_without_queue(seen: Evidence) -> str | None:
+    if seen.cells:
+        return None
+    if seen.seen_alive:
+        return "the process that trained has ended, and nothing says how"
+    return "no trainer process" + (" and the GPU is idle" if seen.busy is not None else "")
+
+
+def _not_started(seen: Evidence) -> str | None:
+    failed = seen.queue.count(CellState.FAILED) if seen.queue else 0
+    return None if seen.started or failed else "the queue has not been started"
+
+
+def _over(seen: Evidence) -> str | None:
+    return "every cell has its end line, though the queue's own is missing" if seen.over else None
+
+
+def _frozen_but_whole(seen: Evidence) -> str | None:
+    if not (seen.full and seen.whole):
+        return None
+    return f"{seen.full} is full and froze the log, but every cell's artifact is there"
+
+
+def _frozen(seen: Evidence) -> str | None:
+    if not seen.full or _ends_told(seen):
+        return None
+    return f"no process is left, and {seen.full} is full: the log could not say how it ended"
+
+
+def _unrecognised(seen: Evidence) -> str | None:
+    if not seen.works or seen.seen_alive or _ends_told(seen):
+        return None
+    return "a card computes, but no process of the queue is recognised"
+
+
+def _gone(_: Evidence) -> str:
+    return GONE
+
+
+def _ends_told(seen: Evidence) -> bool:
+    """Something besides the missing process says that the run ended badly."""
+    return bool(seen.failure or seen.exit_code or seen.oom_rose or seen.rebooted)
+
+
+QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
+    (Verdict.OFF, _provider_off),
+    (Verdict.OFF, _marked_off),
+    (Verdict.CANNOT_TELL, _connecting),
+    (Verdict.UNREACHABLE, _no_link),
+    (Verdict.FINISHED_BUT_HUNG, _ended_but_alive),
+    (Verdict.CANNOT_TELL, _ended_but_busy),
+    (Verdict.FINISHED, _ended),
+    (Verdict.FINISHED_BUT_HUNG, _last_step_but_alive),
+    (Verdict.STALLED, _alive_but_still),
+    (Verdict.RUNNING, _alive),
+    (Verdict.RUNNING, _works_unseen),
+    (Verdict.CRASHED, _refused),
+    (Verdict.RUNNING, _busy_without_queue),
+    (Verdict.CANNOT_TELL, _queue_unread),
+    (Verdict.CANNOT_TELL, _table_unread),
+    # From here on the process table was read, and no process of the run is in it.
+    (Verdict.PREEMPTED, _preempted),
+    (Verdict.CRASHED, _vanished_without_queue),
+    (Verdict.IDLE, _idle_without_queue),
+    (Verdict.IDLE, _not_started),
+    (Verdict.FINISHED, _over),
+    (Verdict.FINISHED, _frozen_but_whole),
+    (Verdict.CANNOT_TELL, _frozen),
+    (Verdict.CANNOT_TELL, _unrecognised),
+    (Verdict.CRASHED, _gone),
+)
+
+
+# --- remarks: what else a person should know ---------------------------------------------------------
+
+
+def _buffered(seen: Evidence) -> str | None:
+    log, artifact = seen.log_quiet, seen.artifact_quiet
+    if log is None or artifact is None or log <= seen.stall_after or artifact > seen.stall_after:
+        return None
+    return (
+        f"the log is frozen for {span(log)}, but a checkpoint moved {span(artifact)} ago: "
+        "its stdout is buffered (python -u)"
+    )
+
+
+def _data_bound(seen: Evidence) -> str | None:
+    if not seen.data_bound:
+        return None
+    return "the GPU is near 0 % although the log moves: bound by data or CPU, not idle"
+
+
+def _runner_gone(seen: Evidence) -> str | None:
+    waiting = seen.queue.count(CellState.PENDING) if seen.queue else 0
+    if seen.runner is not False or not waiting:
+        return None
+    return f"the queue's own shell is gone: the {waiting} cells that wait will not start"
+
+
+def _halted(seen: Evidence) -> str | None:
+    return (
+        "its processes are stopped (SIGSTOP or Ctrl-Z): kill -CONT wakes them"
+        if seen.halted
+        else None
+    )
+
+
+def _busy_and_still(seen: Evidence) -> str | None:
+    if not seen.works:
+        return None
+    return (
+        f"the GPU shows {seen.busy:.0%}: a collective that hangs looks like this, and so does "
+        "buffered stdout (python -u)"
+    )
+
+
+def _slow_by_nature(seen: Evidence) -> str | None:
+    gap = seen.typical_gap
+    if gap is None or gap * 3 < seen.stall_after:
+        return None
+    return f"it usually gives a sign of life every {span(gap)}"
+
+
+def _unread_end(seen: Evidence) -> str | None:
+    if not (seen.ended and seen.alive is None):
+        return None
+    return "whether a process still hangs is not known yet"
+
+
+def _waiting_cells(seen: Evidence) -> str | None:
+    waiting = seen.queue.count(CellState.PENDING) if seen.queue else 0
+    return f"{waiting} cells have not been started" if waiting else None
+
+
+REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
+    (frozenset({Verdict.RUNNING}), _buffered),
+    (frozenset({Verdict.RUNNING}), _data_bound),
+    (frozenset({Verdict.RUNNING, Verdict.STALLED}), _runner_gone),
+    (frozenset({Verdict.STALLED}), _halted),
+    (frozenset({Verdict.STALLED}), _busy_and_still),
+    (frozenset({Verdict.STALLED}), _slow_by_nature),
+    (frozenset({Verdict.FINISHED}), _unread_end),
+    (frozenset({Verdict.CRASHED, Verdict.PREEMPTED}), _waiting_cells),
+)

@@ -72,6 +72,7 @@ def instance_json(view: InstanceView) -> Json:
             "error": view.provider.error,
         },
         "because": list(view.because),
+        "cause": view.cause.value if view.cause else None,
         "latency_seconds": view.link.latency,
         "clock_skew_seconds": _rounded(view.clock_skew, 1),
         "uptime_seconds": view.uptime,

@@ -9,56 +9,70 @@ from gpu_tui.core import metrics
 from gpu_tui.core.clocks import Anchors, DangerClock, clocks_of
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.idle import gpus_idle
-from gpu_tui.core.liveness import Run, find_run, find_trainers
-from gpu_tui.core.metrics import Metric
+from gpu_tui.core.liveness import Run
+from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable
-from gpu_tui.core.rules import Now, conditions
+from gpu_tui.core.rules import Idle, Now, conditions
 from gpu_tui.core.sample import Failure, FailureKind, Track
-from gpu_tui.core.sweep import Cell, CellEvidence, CellRun, Queue, RosterCell, join_queue
-from gpu_tui.core.verdict import Evidence, Verdict, judge
+from gpu_tui.core.sweep import (
+    Cell,
+    CellEvidence,
+    CellRun,
+    CellState,
+    Queue,
+    RosterCell,
+    join_queue,
+)
+from gpu_tui.core.verdict import Verdict, judge
+from gpu_tui.state.facts import (
+    STAMP_SLACK,
+    alive_of,
+    evidence_of,
+    log_is_newer,
+    offset_of,
+    oom_of,
+    read_on_box,
+    run_of,
+)
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.traces import CellTrace
-from gpu_tui.state.views import Cost, InstanceView, T, utilization
+from gpu_tui.state.views import Cost, InstanceView
+from gpu_tui.state.witness import box_time
 
 FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
-STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
-EXIT_SLACK = 10.0  # what a run may take to leave after its last line
+RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
+UNSEEN = frozenset({Verdict.CANNOT_TELL, Verdict.UNREACHABLE})
 
 
 def view_of(kept: InstanceState, now: float) -> InstanceView:
     """The frozen view at `now`, with verdict, clocks and findings judged for that moment."""
     instance = kept.instance
-    run = _run(kept, now)
+    run = run_of(kept, now)
     queue = _queue(kept, now, run)
     table = kept.fresh(metrics.GPUS, now)
-    verdict, because = judge(_evidence(kept, now, queue, run, table))
+    found = judge(evidence_of(kept, now, queue, run, table))
+    verdict, because = found.verdict, found.because
     cost = _cost(kept, now)
     clocks = _clocks(kept, now)
-    idle = _idle(kept, now, verdict, table)
-    memory = kept.value(metrics.MEMORY)
-    oom_now = memory.oom_kill if memory and memory.oom_kill is not None else None
-    delta = (
-        oom_now - kept.witness.oom_base
-        if oom_now is not None and kept.witness.oom_base is not None
-        else 0
-    )
+    idle = _idle(kept, now, verdict, table, cost)
     seen = Now(
         now=now,
         link=kept.link,
         verdict=verdict,
         because=because,
+        blamed=_blamed(kept, queue),
         was_live=kept.was_live,
         gpus=table,
         memory=kept.fresh(metrics.MEMORY, now),
-        oom_delta=delta,
+        oom=oom_of(kept, now, queue, run),
         mounts=kept.fresh(metrics.MOUNTS, now) or (),
         queue=queue,
         roster=kept.value(metrics.ROSTER),
         clocks=clocks,
         hung=_hung(kept),
-        idle_seconds=idle,
-        idle_cost=_idle_cost(cost, idle),
-        trainer_alive=_alive(kept, run),
+        idle=idle,
+        trainer_alive=alive_of(kept, run, now),
+        losses=_losses(kept, queue),
     )
     kept.book.set_conditions(conditions(seen), now)
     host = kept.tracks.get(metrics.HOST.name, Track())
@@ -66,10 +80,11 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
     return InstanceView(
         instance=instance,
         taken_at=now,
-        settling=kept.queue_history.done is None and _log_is_newer(kept),
+        settling=kept.queue_history.done is None and log_is_newer(kept, now),
         link=kept.link,
         verdict=verdict,
         because=because,
+        cause=found.cause,
         tracks=dict(kept.tracks),
         queue=queue,
         cost=cost,
@@ -99,60 +114,14 @@ def _skew(box_time: float, taken_at: float) -> float:
     return box_time + (0.5 if box_time.is_integer() else 0.0) - taken_at
 
 
-def _run(kept: InstanceState, now: float) -> Run | None:
-    processes = kept.fresh(metrics.PROCESSES, now)
-    if processes is None:
-        return None
-    run = find_run(processes, kept.instance.queue.file, kept.value(metrics.ROSTER))
-    if run.alive or kept.instance.queue.file:
-        return run
-    table = kept.fresh(metrics.GPUS, now)
-    pids = {process.pid for gpu in (table.gpus if table else ()) for process in gpu.processes}
-    return Run(trainers=find_trainers(processes, pids))
-
-
-def _alive(kept: InstanceState, run: Run | None) -> bool | None:
-    """Whether the run lives, unless its log moved after the process table was read.
-
-    Then an older table must not call a run dead that has just begun, nor hung that has just ended.
-    """
-    if run is None:
-        return None
-    if not _log_is_newer(kept):
-        return run.alive
-    return None if kept.queue_history.done is not None else True
-
-
-def _log_is_newer(kept: InstanceState) -> bool:
-    """True where the queue's log moved after the process table was read, or may have."""
-    read_at, moved_at = _read_at(kept, metrics.PROCESSES), kept.queue_history.moved_at
-    if read_at is None or moved_at is None:
-        return False
-    ended = kept.queue_history.done is not None
-    return read_at <= moved_at + (EXIT_SLACK if ended else STAMP_SLACK)
-
-
-def _read_at(kept: InstanceState, metric: Metric[T]) -> float | None:
-    """When a metric was last read, in the frame of the log's stamps (box wall time)."""
-    good = kept.tracks.get(metric.name, Track()).good
-    host, box = kept.tracks.get(metrics.HOST.name, Track()).good, kept.value(metrics.HOST)
-    if good is None or host is None or box is None:
-        return None
-    return good.taken_at + (box.box_time - host.taken_at) + box.utc_offset_seconds
-
-
 def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
-    host = kept.tracks.get(metrics.HOST.name, Track())
-    box = kept.value(metrics.HOST)
-    offset = box.utc_offset_seconds if box else 0
-    box_now = None
-    if box and host.good:
-        box_now = box.box_time + offset + (now - host.good.taken_at)
+    offset = offset_of(kept, now)
+    box_now = box_time(kept.tracks, now)
     queue = join_queue(
         kept.value(metrics.ROSTER),
         kept.queue_history,
         _cell_evidence(kept, now, run),
-        box_now=box_now,
+        box_now=None if box_now is None else box_now + offset,
         file=kept.instance.queue.file,
         log=kept.instance.queue.log,
     )
@@ -163,8 +132,9 @@ def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[
     files = kept.fresh(metrics.FILES, now)
     remote = kept.instance.results.remote
     names = {cell.name for cell in _roster_cells(kept)} | set(kept.queue_history.runs)
-    files_at = _read_at(kept, metrics.FILES)
-    alive = _alive(kept, run)
+    files_at = read_on_box(kept, metrics.FILES)
+    alive = alive_of(kept, run, now)
+    offset = offset_of(kept, now)
     evidence = {}
     for name in names:
         trace = kept.cells.get(name, CellTrace())
@@ -173,7 +143,7 @@ def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[
         if files is not None and remote:
             found = f"{remote.rstrip('/')}/{name}/best.pth" in files.found
             # A table that was read before the cell ended cannot tell that it left nothing.
-            artifact = found if found or (files_at or 0.0) > ended + STAMP_SLACK else None
+            artifact = found if found or (files_at or 0.0) > ended - offset + STAMP_SLACK else None
         progress = trace.progress
         loss = progress.loss
         evidence[name] = CellEvidence(
@@ -195,35 +165,6 @@ def _roster_cells(kept: InstanceState) -> tuple[RosterCell, ...]:
     return roster.cells if roster else ()
 
 
-def _evidence(
-    kept: InstanceState, now: float, queue: Queue, run: Run | None, table: GpuTable | None
-) -> Evidence:
-    stopped = kept.history.anchor(kept.instance.name, "stopped_at")
-    link = "off" if stopped and not kept.link.live else kept.link.state
-    return Evidence(
-        link=link,
-        provider=kept.provider.state,
-        queue=queue,
-        has_queue=kept.instance.queue.file is not None,
-        alive=_alive(kept, run),
-        busy=utilization(table),
-        quiet_seconds=_quiet(kept, now),
-        stall_after=kept.instance.stall_after,
-        oom_delta=0,
-        rebooted=kept.witness.rebooted_at is not None,
-    )
-
-
-def _quiet(kept: InstanceState, now: float) -> float | None:
-    """Seconds since any log or checkpoint last moved, both by the box's own clock."""
-    files = kept.fresh(metrics.FILES, now)
-    host = kept.fresh(metrics.HOST, now)
-    if files is None or host is None or not files.found:
-        return None
-    moved = [stat.mtime for path, stat in files.found.items() if path != kept.instance.queue.file]
-    return max(0.0, host.box_time - max(moved)) if moved else None
-
-
 def _hung(kept: InstanceState) -> tuple[str, ...]:
     return tuple(
         name
@@ -233,11 +174,42 @@ def _hung(kept: InstanceState) -> tuple[str, ...]:
 
 
 def _idle(
-    kept: InstanceState, now: float, verdict: Verdict, table: GpuTable | None
-) -> float | None:
-    """Seconds without work while the meter runs; None where work goes on or nobody can tell."""
-    resting = verdict in (Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED)
-    return kept.witness.idle.tick(now, gpus_idle(table) if resting else False)
+    kept: InstanceState, now: float, verdict: Verdict, table: GpuTable | None, cost: Cost
+) -> Idle | None:
+    """The time without work while the meter runs; None where work goes on or nobody can tell."""
+    witness = kept.witness
+    resting = verdict in RESTING
+    idle = gpus_idle(table) if resting else (None if verdict in UNSEEN else False)
+    seconds = witness.idle.tick(now, idle)
+    if seconds is None:
+        return None
+    seen, at_most = seconds, False
+    files_at = read_on_box(kept, metrics.FILES)
+    if verdict is not Verdict.IDLE and not witness.idle.gaps and files_at is not None:
+        # A run that is over, found so at first sight: its own files say since when.
+        rested = witness.life.quiet(files_at)
+        if rested is not None and rested > seconds:
+            seen, at_most = rested, True
+    return Idle(seen, _idle_cost(cost, seen), at_most)
+
+
+def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | None, Plateau | None]]:
+    """What the losses of cells that run say; of a cell that diverged the NaN says it all."""
+    running = {cell.name for cell in queue.cells if cell.state is CellState.RUNNING}
+    if not queue.cells:
+        running = set(kept.cells)
+    return {
+        name: (None if trace.diverged else trace.watch.spike, trace.watch.plateau)
+        for name, trace in kept.cells.items()
+        if name in running
+    }
+
+
+def _blamed(kept: InstanceState, queue: Queue) -> str | None:
+    """The cell whose end is the end of the run: the last that was started, unless it ended well."""
+    begun = [cell for cell in queue.cells if cell.started_at is not None]
+    last = max(begun, key=lambda cell: cell.started_at or 0.0, default=None)
+    return last.name if last and last.state is CellState.FAILED else None
 
 
 def _cost(kept: InstanceState, now: float) -> Cost:
@@ -307,7 +279,7 @@ def _time_to_full(
     return max(0.0, (total - used) / rate)
 
 
-def _to_epoch(cell: Cell, offset: int) -> Cell:
+def _to_epoch(cell: Cell, offset: float) -> Cell:
     """Stamps are box wall time; epoch seconds are what the outside reads."""
     return replace(
         cell,
@@ -316,7 +288,7 @@ def _to_epoch(cell: Cell, offset: int) -> Cell:
     )
 
 
-def _idle_cost(cost: Cost, idle: float | None) -> str | None:
-    if idle is None or cost.per_hour is None:
+def _idle_cost(cost: Cost, idle: float) -> str | None:
+    if cost.per_hour is None:
         return None
     return f"{cost.per_hour * idle / 3600:.2f} {cost.currency}"

@@ -9,13 +9,16 @@ from gpu_tui.state.contract import queue_done, queue_failed
 from gpu_tui.state.views import InstanceView, utilization
 
 FINDINGS_SHOWN = 2
+REASONS_SHOWN = 2
 
 
 def patrol_lines(view: InstanceView, now: float) -> list[str]:
     """The lines for one instance; the first names it with its verdict."""
     age = view.last_contact
     seen = "never read" if age is None else f"{now - age:.0f} s ago"
-    lines = [f"{view.name}: {view.verdict} ({'; '.join(view.because)}) [{view.link.state}, {seen}]"]
+    lines = [
+        f"{view.name}: {view.verdict} ({'; '.join(view.because[:REASONS_SHOWN])}) [{view.link.state}, {seen}]"
+    ]
     if view.link.error and not view.link.live:
         lines.append(
             f"  link: {view.link.error}" + (f" -> {view.link.next}" if view.link.next else "")

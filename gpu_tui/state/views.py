@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from gpu_tui.core.cause import Cause
 from gpu_tui.core.clocks import DangerClock
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
@@ -75,6 +76,7 @@ class InstanceView:
     profile: Profile | None = None
     clock_skew: float | None = None
     uptime: float | None = None
+    cause: Cause | None = None  # of a crash
     settling: bool = False  # the log is newer than the process table: the next beat tells more
     oom_baseline: int | None = (
         None  # oom_kill when first seen by this gpu-tui; None before a reading

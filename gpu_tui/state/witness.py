@@ -7,6 +7,7 @@ on, the time seen idle. What a restart of the program must not lose is kept in t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
@@ -27,6 +28,15 @@ GAP_CHANGE = 0.1  # a typical gap that changed by less is not written again
 Tracks = Mapping[str, Track[object]]
 
 
+@dataclass(frozen=True, slots=True)
+class OomRise:
+    """The cgroup counted `times` kills since the baseline, the last between `after` and `at` (our time)."""
+
+    after: float
+    at: float
+    times: int
+
+
 class Witness:
     """Remembers; the outlook asks."""
 
@@ -39,9 +49,11 @@ class Witness:
         self.alive_at: float | None = None  # our time
         self.oom_base: int | None = None
         self.oom_since: float | None = None  # our time of the first look at this counter
-        self.oom_rose: tuple[float, int] | None = None  # our time, by how many since the base
+        self.oom_rose: OomRise | None = None
         self.rebooted_at: float | None = None  # our time when another boot id was first seen
+        self.runner_seen = False
         self._oom_last: int | None = None
+        self._oom_looked: float | None = None
         self._boot_id = history.counter(instance.name, "boot_id")
         self._known_gap = _number(history.counter(instance.name, "life_gap"))
         self._zone: float | None = None
@@ -84,9 +96,12 @@ class Witness:
             self._keep("oom_since", f"{at}", at)
             last = 0
         if count > last:
-            self.oom_rose = (at, count - (self.oom_base or 0))
-            self._keep("oom_rose", f"{at} {self.oom_rose[1]}", at)
-        self._oom_last = count
+            looked = self._oom_looked if self._oom_looked is not None else self.oom_since
+            self.oom_rose = OomRise(
+                at if looked is None else looked, at, count - (self.oom_base or 0)
+            )
+            self._keep("oom_rose", f"{self.oom_rose.after} {at} {self.oom_rose.times}", at)
+        self._oom_last, self._oom_looked = count, at
         self._keep("oom_kill", str(count), at)
 
     def _first_oom(self, count: int, at: float) -> None:
@@ -98,10 +113,13 @@ class Witness:
             self._keep("oom_rose", "", at)
             return
         self.oom_base, self.oom_since, self._oom_last = int(kept), since, int(kept)
-        when, _, by = (self._history.counter(self._instance.name, "oom_rose") or "").partition(" ")
-        rose, times = _number(when), _number(by)
-        if rose is not None and times is not None:
-            self.oom_rose = (rose, int(times))
+        self._oom_looked = self._history.anchors(self._instance.name).get("last_contact", (since,))[
+            0
+        ]
+        words = (self._history.counter(self._instance.name, "oom_rose") or "").split()
+        numbers = [number for word in words if (number := _number(word)) is not None]
+        if len(numbers) == 3:
+            self.oom_rose = OomRise(numbers[0], numbers[1], int(numbers[2]))
 
     def _boot(self, boot_id: str, at: float) -> None:
         if self._boot_id and self._boot_id != boot_id:
@@ -151,6 +169,7 @@ class Witness:
         """The process table shows the run alive: remember on what session it hangs."""
         if run.alive and at != self.alive_at:
             self.alive_at = at
+            self.runner_seen = self.runner_seen or bool(run.runners)
             self.session = session_of(processes, run)
 
     @property

@@ -49,12 +49,12 @@ RUN, FIN, FAIL, WAIT = CellState.RUNNING, CellState.FINISHED, CellState.FAILED, 
     ],
 )
 def test_verdict(seen: Evidence, verdict: Verdict) -> None:
-    found, because = judge(seen)
-    assert found is verdict
-    assert because
+    found = judge(seen)
+    assert found.verdict is verdict
+    assert found.because
 
 
 def test_a_vanished_run_names_its_cause() -> None:
     gone = {"link": "live", "queue": queue(RUN, WAIT), "alive": False}
-    assert "rebooted" in judge(Evidence(**gone, rebooted=True))[1][0]  # type: ignore[arg-type]
-    assert "OOM" in judge(Evidence(**gone, oom_delta=1))[1][0]  # type: ignore[arg-type]
+    assert "rebooted" in judge(Evidence(**gone, rebooted=True)).because[0]  # type: ignore[arg-type]
+    assert "OOM" in judge(Evidence(**gone, oom_rose=1)).because[0]  # type: ignore[arg-type]

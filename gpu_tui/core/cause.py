@@ -1,0 +1,106 @@
+"""Why a run crashed: every question stands in one table, the first that is answered names the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from gpu_tui.core.facts import Evidence
+
+KILLED_EXITS = {129: "SIGHUP", 130: "Ctrl-C", 137: "SIGKILL", 143: "SIGTERM"}
+GONE = "no process is left and the log has no end line"
+
+
+class Cause(StrEnum):
+    """Why a run crashed. `killed` = from outside, by a person or the platform; `unknown` is honest."""
+
+    REBOOT = "reboot"
+    HARDWARE = "hardware"
+    OOM_KILL = "oom-kill"
+    EXCEPTION = "exception"
+    HANGUP = "hangup"
+    KILLED = "killed"
+    UNKNOWN = "unknown"
+
+
+def cause_of(seen: Evidence) -> tuple[Cause, str]:
+    """The cause, and how it is known."""
+    return next((cause, why) for cause, ask in CAUSES if (why := ask(seen)))
+
+
+def _reboot(seen: Evidence) -> str | None:
+    return "the box was rebooted after the run's last sign of life" if seen.rebooted else None
+
+
+def _hardware(seen: Evidence) -> str | None:
+    failure = seen.failure
+    if failure is not None and failure.label in ("xid", "hardware"):
+        return f"the card failed: {failure.text.strip()}"
+    return f"the card failed: {seen.gpu_fault}" if seen.gpu_fault else None
+
+
+def _oom_kill(seen: Evidence) -> str | None:
+    if seen.oom_rose:
+        return f"the cgroup OOM killer took it (oom_kill rose by {seen.oom_rose})"
+    if seen.failure is not None and seen.failure.label == "host_oom":
+        return f"main memory ran out: {seen.failure.text.strip()}"
+    if seen.oom_rose is None and seen.exit_code == 137 and seen.oom_counted:
+        return f"exit 137, and the cgroup has counted {seen.oom_counted} OOM kill(s)"
+    return None
+
+
+def _wrapper(seen: Evidence) -> str | None:
+    refused = seen.queue.refused if seen.queue else None
+    return f"the wrapper refused: {refused}" if refused else None
+
+
+def _exception(seen: Evidence) -> str | None:
+    failure = seen.failure
+    if failure is not None and failure.label not in ("killed", "preempted"):
+        return f"its log ends with: {failure.text.strip()}"
+    if seen.exit_code and seen.exit_code not in KILLED_EXITS:
+        return f"exit {seen.exit_code}, and no process is left"
+    return None
+
+
+def _hangup(seen: Evidence) -> str | None:
+    text = seen.failure.text.lower() if seen.failure and seen.failure.label == "killed" else ""
+    if seen.exit_code == 129 or "hangup" in text or "sighup" in text:
+        return "a hangup ended it: it hung on a connection; start it in tmux"
+    if seen.session_gone and not text and not seen.exit_code:
+        return "it hung on an ssh session, and that has ended: start it in tmux"
+    return None
+
+
+def _killed(seen: Evidence) -> str | None:
+    signal = KILLED_EXITS.get(seen.exit_code or 0)
+    if seen.failure is not None and seen.failure.label == "killed":
+        signal = seen.failure.text.strip() or signal
+    elif signal is None and seen.exit_code:
+        return None
+    by_kernel = "killed" in (signal or "").lower() or seen.exit_code == 137 or signal is None
+    if seen.oom_rose is None and by_kernel:
+        return None  # it may have been the kernel: nobody counted
+    if signal:
+        return f"it was killed from outside ({signal}), and the kernel counted no OOM kill"
+    if seen.rebooted is False:
+        return "no end line, no exception, no OOM kill and no reboot: it was killed from outside"
+    return None
+
+
+def _unknown(seen: Evidence) -> str:
+    if seen.exit_code == 137 or (seen.failure is not None and seen.failure.label == "killed"):
+        return "it was killed; whether for memory cannot be told, nobody counted OOM kills before"
+    return GONE
+
+
+CAUSES: tuple[tuple[Cause, Callable[[Evidence], str | None]], ...] = (
+    (Cause.REBOOT, _reboot),
+    (Cause.HARDWARE, _hardware),
+    (Cause.OOM_KILL, _oom_kill),
+    (Cause.EXCEPTION, _exception),
+    (Cause.EXCEPTION, _wrapper),
+    (Cause.HANGUP, _hangup),
+    (Cause.KILLED, _killed),
+    (Cause.UNKNOWN, _unknown),
+)

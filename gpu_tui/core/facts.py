@@ -1,0 +1,104 @@
+"""What is known of a run when a verdict is asked for: independent facts, None where nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_tui.core.alarms import Alarm
+from gpu_tui.core.liveness import Session
+from gpu_tui.core.sweep import Cell, CellState, Queue
+
+BUSY_SHARE = 0.05
+MOVES_WITHIN = 60.0  # seconds: a log that grew this lately is being written
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The facts.
+
+    `link` is a LinkState.state; `alive` = a process of the run exists; `runner` = the queue's own shell
+    does; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped;
+    `busy` = the highest GPU share; `data_bound` = that was near 0 for a while although the log moves.
+    `quiet_seconds` = since log or checkpoint last moved, by the box's clock; `log_quiet` and
+    `artifact_quiet` = each alone. `failure` = what the logs of the last attempt end with; `exit_code`
+    its own; `oom_rose` = kills that the cgroup counted in it, 0 = it counted and there was none;
+    `oom_counted` = kills since the cgroup was made; `rebooted` = after its last sign of life;
+    `session` = what it hung on; `session_gone` = that has ended; `gpu_fault` = a card that is failing;
+    `full` = the mount of its log that has no room; `whole` = every cell has its artifact.
+    """
+
+    link: str
+    provider: str = "unknown"
+    queue: Queue | None = None
+    has_queue: bool = False
+    alive: bool | None = None
+    runner: bool | None = None
+    seen_alive: bool = False
+    halted: bool = False
+    busy: float | None = None
+    data_bound: bool = False
+    quiet_seconds: float | None = None
+    log_quiet: float | None = None
+    artifact_quiet: float | None = None
+    stall_after: float = 900.0
+    typical_gap: float | None = None
+    failure: Alarm | None = None
+    exit_code: int | None = None
+    oom_rose: int | None = None
+    oom_counted: int | None = None
+    rebooted: bool | None = None
+    session: Session | None = None
+    session_gone: bool = False
+    gpu_fault: str | None = None
+    full: str | None = None
+    whole: bool | None = None
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells of the queue, none where no queue is known."""
+        return self.queue.cells if self.queue else ()
+
+    @property
+    def open_cell(self) -> Cell | None:
+        """The cell that runs, or that nobody can tell of."""
+        return self.queue.running if self.queue else None
+
+    @property
+    def started(self) -> bool:
+        """Any cell was started."""
+        return any(cell.started_at is not None for cell in self.cells)
+
+    @property
+    def works(self) -> bool:
+        """A card computes."""
+        return self.busy is not None and self.busy > BUSY_SHARE
+
+    @property
+    def log_moves(self) -> bool:
+        """A log grew lately."""
+        return self.log_quiet is not None and self.log_quiet <= MOVES_WITHIN
+
+    @property
+    def ended(self) -> bool:
+        """The queue's log says that the queue ended, and no cell is open."""
+        return self.queue is not None and self.queue.claimed_done and self.open_cell is None
+
+    @property
+    def over(self) -> bool:
+        """Every cell has its end line, whether or not the queue has its own."""
+        waits = (CellState.PENDING, CellState.RUNNING, CellState.CANNOT_TELL, CellState.FAILED)
+        return bool(self.cells) and self.queue is not None and not self.queue.count(*waits)
+
+    @property
+    def quiet_long(self) -> bool:
+        """Nothing moved for longer than a stall takes."""
+        return self.quiet_seconds is not None and self.quiet_seconds > self.stall_after
+
+
+def span(seconds: float | None) -> str:
+    """Seconds, minutes or hours, as a person says it."""
+    if seconds is None:
+        return "some time"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,297 @@
+"""From what is kept of one instance to the facts that a verdict rests on."""
+
+from __future__ import annotations
+
+from gpu_tui.core import metrics
+from gpu_tui.core.alarms import Alarm
+from gpu_tui.core.facts import Evidence
+from gpu_tui.core.idle import BUSY_SHARE
+from gpu_tui.core.levels import share
+from gpu_tui.core.liveness import Run, find_run, find_trainers
+from gpu_tui.core.metrics import Metric
+from gpu_tui.core.pulse import stall_after
+from gpu_tui.core.readings import GpuTable, Host, Mount
+from gpu_tui.core.rules import OomKill
+from gpu_tui.core.sample import Track
+from gpu_tui.core.sweep import Cell, CellRun, CellState, Queue
+from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.views import T, utilization
+from gpu_tui.state.witness import box_time
+
+STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
+EXIT_SLACK = 10.0  # what a run may take to leave after its last line
+KILL_SLACK = 30.0  # from a kill to its end line, or to the next process table
+FULL_SHARE = 0.999
+REST_WATCHED, REST_POINTS = 120.0, 10  # seconds and points near 0 % before "data-bound" is said
+
+
+def run_of(kept: InstanceState, now: float) -> Run | None:
+    """The run as a fresh process table shows it; None where there is no such table."""
+    processes = kept.fresh(metrics.PROCESSES, now)
+    if processes is None:
+        return None
+    run = find_run(processes, kept.instance.queue.file, kept.value(metrics.ROSTER))
+    if not run.alive and not kept.instance.queue.file:
+        table = kept.fresh(metrics.GPUS, now)
+        pids = {process.pid for gpu in (table.gpus if table else ()) for process in gpu.processes}
+        run = Run(trainers=find_trainers(processes, pids))
+    good = kept.tracks[metrics.PROCESSES.name].good
+    if good is not None:
+        kept.witness.saw_run(run, processes, good.taken_at)
+    return run
+
+
+def alive_of(kept: InstanceState, run: Run | None, now: float) -> bool | None:
+    """Whether the run lives, unless its log moved after the process table was read.
+
+    Then an older table must not call a run dead that has just begun, nor hung that has just ended.
+    """
+    if run is None:
+        return None
+    if not log_is_newer(kept, now):
+        return run.alive
+    return None if kept.queue_history.done is not None else True
+
+
+def log_is_newer(kept: InstanceState, now: float) -> bool:
+    """True where the queue's log moved after the process table was read, or may have."""
+    read_at, moved_at = read_on_box(kept, metrics.PROCESSES), kept.queue_history.moved_at
+    if read_at is None or moved_at is None:
+        return False
+    ended = kept.queue_history.done is not None
+    moved = moved_at - offset_of(kept, now)
+    return read_at <= moved + (EXIT_SLACK if ended else STAMP_SLACK)
+
+
+def read_on_box(kept: InstanceState, metric: Metric[T]) -> float | None:
+    """When a metric was last read, by the box's clock."""
+    good = kept.tracks.get(metric.name, Track()).good
+    return None if good is None else box_time(kept.tracks, good.taken_at)
+
+
+def offset_of(kept: InstanceState, now: float) -> float:
+    """Seconds that the stamps of the queue's log are ahead of UTC."""
+    return kept.witness.offset(kept.tracks, kept.queue_history.moved_at, now)
+
+
+def evidence_of(
+    kept: InstanceState, now: float, queue: Queue, run: Run | None, table: GpuTable | None
+) -> Evidence:
+    """The facts at `now`. What is stale is not known."""
+    witness = kept.witness
+    stopped = kept.history.anchor(kept.instance.name, "stopped_at")
+    last = _last_run(kept)
+    oom = oom_of(kept, now, queue, run)
+    memory = kept.fresh(metrics.MEMORY, now)
+    box_now = box_time(kept.tracks, now)
+    files_at = read_on_box(kept, metrics.FILES)
+    seen = files_at if kept.fresh(metrics.FILES, now) is not None else None
+    log_quiet = None if seen is None else witness.logs.quiet(seen)
+    alive = alive_of(kept, run, now)
+    processes = kept.fresh(metrics.PROCESSES, now)
+    session = witness.session
+    return Evidence(
+        link="off" if stopped and not kept.link.live else kept.link.state,
+        provider=kept.provider.state,
+        queue=queue,
+        has_queue=kept.instance.queue.file is not None,
+        alive=alive,
+        runner=bool(run.runners) if run and run.alive and witness.runner_seen else None,
+        seen_alive=witness.alive_at is not None,
+        halted=_halted(run),
+        busy=utilization(table),
+        data_bound=alive is True and _data_bound(kept, now, log_quiet),
+        quiet_seconds=None if seen is None else witness.life.quiet(seen),
+        log_quiet=log_quiet,
+        artifact_quiet=None if seen is None else witness.artifacts.quiet(seen),
+        stall_after=stall_after(kept.instance.stall_after, witness.typical_gap),
+        typical_gap=witness.typical_gap,
+        failure=_failure(kept, last),
+        exit_code=last.exit_code if last else None,
+        oom_rose=_oom_fact(kept, oom, last, box_now, now),
+        oom_counted=memory.oom_kill if memory else None,
+        rebooted=_rebooted(kept, now),
+        session=session,
+        session_gone=bool(
+            session
+            and session.kind == "ssh"
+            and processes is not None
+            and session.pid not in {process.pid for process in processes}
+        ),
+        gpu_fault=table.error.text
+        if table and table.error and table.error.kind == "lost"
+        else None,
+        full=_full_mount(kept, now),
+        whole=_whole(queue),
+    )
+
+
+def _last_run(kept: InstanceState) -> CellRun | None:
+    """The attempt that was started last."""
+    history = kept.queue_history
+    if history.current in history.runs and history.current is not None:
+        return history.runs[history.current]
+    begun = [run for run in history.runs.values() if run.started is not None]
+    return max(begun, key=lambda run: run.started or 0.0, default=None)
+
+
+def _failure(kept: InstanceState, last: CellRun | None) -> Alarm | None:
+    """What the logs of the last attempt end with."""
+    if last is not None:
+        return kept.book.failure(last.name)
+    named = {source.cell for source in kept.logs} | {None}
+    found = [alarm for cell in named if (alarm := kept.book.failure(cell)) is not None]
+    return max(found, key=lambda alarm: alarm.last_seen, default=None)
+
+
+def _halted(run: Run | None) -> bool:
+    """Every process that trains is stopped by a signal."""
+    trainers = run.trainers if run else ()
+    return bool(trainers) and all(process.state in "Tt" for process in trainers)
+
+
+def _data_bound(kept: InstanceState, now: float, log_quiet: float | None) -> bool:
+    """The cards rested for a while although the log moved until now."""
+    series = kept.series.get("gpu")
+    if series is None or log_quiet is None or log_quiet > KILL_SLACK:
+        return False
+    points = [(at, value) for at, value in series if at >= now - REST_WATCHED]
+    if len(points) < REST_POINTS or points[-1][0] - points[0][0] < REST_WATCHED / 2:
+        return False
+    return all(value is not None and value <= BUSY_SHARE for _, value in points)
+
+
+# --- reboot ----------------------------------------------------------------------------------------
+
+
+def _rebooted(kept: InstanceState, now: float) -> bool | None:
+    """The box, or its container, began again after the run's last sign of life."""
+    begun, last = _begun_at(kept, now), kept.witness.life.last
+    if begun is not None and last is not None:
+        return begun > last + STAMP_SLACK
+    if kept.witness.rebooted_at is not None:
+        alive_at = kept.witness.alive_at
+        return alive_at is None or alive_at < kept.witness.rebooted_at
+    return None if begun is None else False
+
+
+def _begun_at(kept: InstanceState, now: float) -> float | None:
+    """When the box or its container began, by the box's clock: a container's first process is its boot."""
+    begins = []
+    host = kept.fresh(metrics.HOST, now)
+    if isinstance(host, Host) and host.uptime_seconds is not None:
+        begins.append(host.box_time - host.uptime_seconds)
+    read_at = read_on_box(kept, metrics.PROCESSES)
+    first = next((p for p in kept.fresh(metrics.PROCESSES, now) or () if p.pid == 1), None)
+    # An age of 0 comes of an uptime that was made up for a container.
+    if first is not None and first.age_seconds and read_at is not None:
+        begins.append(read_at - first.age_seconds)
+    return max(begins, default=None)
+
+
+# --- memory ----------------------------------------------------------------------------------------
+
+
+def oom_of(kept: InstanceState, now: float, queue: Queue, run: Run | None) -> OomKill | None:
+    """The kill that the cgroup counted, if it belongs to an attempt that is not history."""
+    rose, box_now = kept.witness.oom_rose, box_time(kept.tracks, now)
+    if rose is None:
+        return _oom_before_we_came(kept, now, queue)
+    if not queue.cells or box_now is None:
+        return OomKill(rose.times, None, survived=_lives_on(kept, run, rose.at))
+    after, at = box_now - (now - rose.after), box_now - (now - rose.at)
+    during = [cell for cell in queue.cells if _overlaps(cell, after, at)]
+    if not during:
+        return None
+    killed = [cell for cell in during if cell.exit_code == 137]
+    ended = [cell for cell in during if cell.state is CellState.FAILED]
+    cell = (killed or ended or during)[-1]
+    lives = cell.state in (CellState.RUNNING, CellState.FINISHED, CellState.SUSPICIOUS)
+    return OomKill(rose.times, cell.name, survived=lives and _lives_on(kept, run, rose.at))
+
+
+def _oom_before_we_came(kept: InstanceState, now: float, queue: Queue) -> OomKill | None:
+    """An exit 137 before the first look at a counter that is not 0."""
+    memory = kept.fresh(metrics.MEMORY, now)
+    killed = [cell for cell in queue.cells if cell.exit_code == 137]
+    if memory is None or not memory.oom_kill or not killed:
+        return None
+    if _counted_before(kept, killed[-1].finished_at, now):
+        return None
+    return OomKill(memory.oom_kill, killed[-1].name, since_made=True)
+
+
+def _overlaps(cell: Cell, after: float, at: float) -> bool:
+    if cell.started_at is None or cell.started_at > at + STAMP_SLACK:
+        return False
+    return cell.finished_at is None or cell.finished_at >= after - STAMP_SLACK
+
+
+def _lives_on(kept: InstanceState, run: Run | None, rose_at: float) -> bool:
+    alive_at = kept.witness.alive_at
+    return bool(run and run.alive and alive_at is not None and alive_at > rose_at + KILL_SLACK)
+
+
+def _oom_fact(
+    kept: InstanceState,
+    oom: OomKill | None,
+    last: CellRun | None,
+    box_now: float | None,
+    now: float,
+) -> int | None:
+    """Kills in the last attempt; 0 where the counter was watched; None where nobody knows."""
+    if oom is not None and not oom.since_made and oom.cell in (None, last.name if last else None):
+        return 0 if oom.survived else oom.times
+    if oom is not None and oom.since_made:
+        return None
+    died = kept.witness.life.last
+    return 0 if _counted_before(kept, died, now) and box_now is not None else None
+
+
+def _counted_before(kept: InstanceState, box_at: float | None, now: float) -> bool:
+    """The counter was already watched at a time of the box, and its value is known still."""
+    since, box_now = kept.witness.oom_since, box_time(kept.tracks, now)
+    if since is None or box_now is None or kept.fresh(metrics.MEMORY, now) is None:
+        return False
+    alive_at = kept.witness.alive_at
+    if alive_at is not None and alive_at >= since:
+        return True
+    return box_at is not None and box_at >= box_now - (now - since)
+
+
+# --- disks and artifacts ---------------------------------------------------------------------------
+
+
+def _full_mount(kept: InstanceState, now: float) -> str | None:
+    """The mount without any room that the queue's log lies on, as far as paths tell."""
+    log = kept.instance.queue.log or kept.instance.logs
+    mounts = kept.fresh(metrics.MOUNTS, now) or ()
+    if log is None:
+        return None
+    over = [mount for mount in mounts if _is_above(mount.path, log)]
+    longest = max(over, key=lambda mount: len(mount.path), default=None)
+    if longest is not None and longest.path != "/":
+        return longest.path if _is_full(longest) else None
+    # A path below a home that is not spelled out may lie on any of them.
+    near = [mount for mount in mounts if log.startswith("~") or mount is longest]
+    return next((mount.path for mount in near if _is_full(mount)), None)
+
+
+def _is_above(path: str, file: str) -> bool:
+    return file.startswith(path.rstrip("/") + "/")
+
+
+def _is_full(mount: Mount) -> bool:
+    used = (
+        share(mount.bytes_used, mount.bytes_total),
+        share(mount.inodes_used, mount.inodes_total),
+    )
+    return not mount.read_only and any(part is not None and part >= FULL_SHARE for part in used)
+
+
+def _whole(queue: Queue) -> bool | None:
+    """Every cell has its artifact; None where one is not known."""
+    found = {cell.artifact for cell in queue.cells}
+    if "unknown" in found or not found:
+        return None
+    return found == {"present"}
