@@ -41,6 +41,12 @@ ENDS: tuple[Rule, ...] = (
         also=_SERVICE,
     ),
     rule(
+        "exception",
+        FATAL,
+        "wandb",
+        r"wandb:.{0,20}ERROR.{0,30}\b(?:initialization has timed out|api_key not configured|permission denied|failed to (?:init|start))",
+    ),
+    rule(
         "network",
         WARN,
         "wandb",
@@ -88,7 +94,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "error|exception|failed|build stopped|: f ",
-        r"^(?:unhandled |uncaught |an? |the )?(?:unexpected )?exception (?:in thread|during|while|occurred|caught)|\b(?:exception|error) (?:occurred )?(?:during|while|in) (?:the )?(?:training|evaluation|validation|main|execution|running|fit)\b"
+        r"^(?:unhandled |uncaught |an? |the )?(?:unexpected )?exception (?:in thread|during|while|occurred|caught)|\b(?:exception|error) occurred (?:during|while) .{0,40}\b(?:run|training|study|job)\b|\b(?:exception|error) (?:occurred )?(?:during|while|in) (?:the )?(?:training|evaluation|validation|main|execution|running|fit)\b"
         r"|\b(?:unhandled|uncaught) (?:\w{1,30} )?exception\b|(?-i:(?:Error|Exception)[A-Z]\w{1,40}(?:Error|Exception)\b)|^FAILED: |build stopped: subcommand failed|(?-i:\d: F [a-z]\w{1,40}/)",
         CALM,
     ),
@@ -125,7 +131,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|fatal|critical|unavailable|not found",
         r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|PROJECT_REPO_DIR not found|\bfatal:|^error:",
-        r"wandb|unable to register|" + _WARNED,
+        r"wandb|unable to register|in ASGI application|" + _WARNED,
     ),
     # --- 18 warning ---
     rule(

@@ -65,7 +65,7 @@ ADVICE = (
     r"|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:"
 )
 LOSS = (
-    r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|(?:total |\bd )norm)"
+    r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm)"
     r"[\w/]{0,24}(?:\([\w ]{0,16}\))?[\"']?\s{0,4}(?:is|was|became|becomes|of|=|:|->|\|)?\s{0,8}"
     r"[\[(\"']{0,2}(?:tensor\()?"
 )

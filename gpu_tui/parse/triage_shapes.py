@@ -34,6 +34,10 @@ _FRAMES = (
     ),
     re.compile(r"^\s*[│╭╰] ?(?:[❱>]? *\d{1,5} +│? ?|.{1,160}:\d{1,6} in \w)"),
     re.compile(r"^╰─+╯"),
+    # A frame of the kernel: `oom_kill_process.cold.33+0xb/0x10`.
+    re.compile(
+        r"^.{0,120}?[\s?:]\w[\w.]{1,60}\+0x[0-9a-f]{1,8}/0x[0-9a-f]{1,8}(?: \[\w{1,30}\])?\s*$"
+    ),
     re.compile(r"^\s*\[?(?:Previous line repeated|Stack \(most recent call last\))"),
 )
 _SOURCE = (

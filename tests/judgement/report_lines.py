@@ -34,6 +34,7 @@ class Row:
     framework: str
     source: str
     progress: dict[str, Any] | None = None
+    edited: bool | str | None = None  # where a name or an address was replaced
 
 
 @dataclass(slots=True)
@@ -96,7 +97,7 @@ def rows_of(path: Path) -> list[Row]:
     """The rows of one file; none where the file is not there."""
     if not path.exists():
         return []
-    return [Row(**json.loads(text)) for text in path.read_text("utf-8").splitlines() if text]
+    return [Row(**json.loads(text)) for text in path.read_text("utf-8").split("\n") if text]
 
 
 def judge(line: str) -> Mark:
