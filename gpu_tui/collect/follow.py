@@ -1,20 +1,27 @@
-"""Follow one log file on a box: resume by inode and byte offset, so that a reconnect repeats nothing.
+"""Follow one log file on a box: resume by identity and byte offset, so that a reconnect repeats nothing.
 
-One channel carries one identity of the file: a header line with what was opened, then its raw bytes.
-When the file is rotated, truncated or replaced the program on the box drains the old one and ends;
-it is started again and decides from (inode, offset) whether it resumes.
+One channel carries one identity of the file (see follow_program): what was opened, then its raw bytes.
+When the file is rotated, cut short or replaced the program on the box ends, or is ended; it is started
+again with what we know and decides what comes next: the rest of the old file, files that came and were
+renamed while we were away, a copy made before a cut, then the file at the path.
+
+What nobody could read is never passed over in silence: each gap is counted in the memory and told in
+a Noted, with its bytes where they are known.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
+from gpu_tui.collect import follow_program as box
+from gpu_tui.collect.marks import Mark, MarkReader
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import LogArrived, LogFailed, LogOpened
+from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.ports import Sink
@@ -24,109 +31,15 @@ from gpu_tui.transport.base import Connection
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
 QUEUE_HISTORY = 4_194_304
 ONCE_HISTORY = 65_536
-MOST = 67_108_864  # bytes that are read at most of what came while we were away
-OVERLAP = 64  # bytes read again at a resume, to see that it is still the same text
-AGAIN_SECONDS = 0.2  # before a rotated file is opened
-LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as its header
+AGAIN_SECONDS = 0.05  # before a program that ended is started again
+LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file
 MOUTHFUL = 16_384  # bytes that are judged before others get their turn
-NOISE_CAP = 65_536  # what rc files may print before the header
+NOISE_CAP = 65_536  # of a line that we came into the middle of
+PAST_KEPT = 256  # files that are remembered as read
 NEW_FILE = -1  # as inode: whatever is there is another file than the one we knew
 
-# The guard reads stdin: at its end (the client left, however) the whole process group goes.
-#
-# `tail -f` must be given a path, or it polls; between our look at the file and its own it may have
-# been rotated. So its output waits at the gate until the inode that it holds open (its fd 3) is
-# known, and a wrong one is dropped.
-#
-# The watcher ends when the path stands for another file and nobody writes to the old one any more,
-# or when the file was cut short. `tail --pid` then writes out what it has and ends; a tail without
-# --pid is ended from outside, by when it has been idle for a second.
-PROGRAM = r"""
-watch() {
-    seen=$size quiet=
-    while sleep 1; do
-        set -- $(stat -L -c '%i %s' -- "$path")
-        if [ "$1" = "$inode" ]; then
-            [ "$2" -ge "$seen" ] || return
-            seen=$2 quiet=
-        else
-            set -- $(stat -L -c %s /proc/self/fd/4)
-            [ "$1" != "$quiet" ] || return
-            quiet=$1
-        fi
-    done
-}
-
-gate() {
-    read -r pid
-    tries=0 opened=
-    while [ -z "$opened" ] && [ "$tries" -lt 300 ] && kill -0 "$pid"; do
-        opened=$(stat -L -c %i "/proc/$pid/fd/3")
-        tries=$((tries + 1))
-    done
-    kill -0 "$pid" || return
-    if [ "${opened:-$inode}" != "$inode" ]; then
-        kill "$pid"
-        return
-    fi
-    if [ -z "$gnu" ]; then
-        ( while kill -0 "$watcher"; do sleep 1; done; kill "$pid" ) >/dev/null &
-    fi
-    printf '\n@NONCE@ %s %s %s %s\n' "$how" "$inode" "$from" "$size" && exec cat
-}
-
-finish() { # what was written to the file that we knew before it was renamed, while we were away
-    old=$(find "${real%/*}/" -maxdepth 1 -type f -inum "$known" | head -n 1)
-    [ -n "$old" ] && [ -r "$old" ] || return
-    exec 5<"$old"
-    set -- $(stat -L -c '%i %s' /proc/self/fd/5)
-    [ "$1" = "$known" ] && [ "$2" -gt "$at" ] && [ $(($2 - at)) -le @MOST@ ] || return
-    printf '\n@NONCE@ resumed %s %s %s\n' "$known" "$((at - @OVERLAP@))" "$2" || exit 1
-    tail -c "+$((at - @OVERLAP@ + 1))" <&5
-    exit
-}
-
-main() {
-    exec 3<&0 </dev/null 2>/dev/null
-    ( exec >/dev/null; cat <&3; kill -s KILL -- "-$$" || kill -s KILL "$$" ) &
-    exec 3<&-
-    path=@PATH@ known=@INODE@ at=@OFFSET@ said=
-    while :; do
-        if [ -f "$path" ] && [ -r "$path" ]; then break
-        elif [ -f "$path" ]; then now=denied
-        elif [ -e "$path" ]; then now=odd
-        else now=missing; fi
-        if [ "$now" != "$said" ]; then
-            printf '\n@NONCE@ %s\n' "$now" || exit 1
-            said=$now
-        fi
-        sleep 1
-    done
-    exec 4<"$path"
-    set -- $(stat -L -c '%i %s' /proc/self/fd/4)
-    [ -n "$2" ] || exit 1
-    inode=$1 size=$2
-    real=$(readlink -f -- "$path") && [ -n "$real" ] || real=$path
-    [ "$known" -le 0 ] || [ "$known" = "$inode" ] || finish
-    if [ "$inode" = "$known" ] && [ "$size" -ge "$at" ] && [ $((size - at)) -le @MOST@ ]; then
-        how=resumed from=$((at - @OVERLAP@))
-    else
-        how=new from=0 limit=@MOST@
-        [ "$known" != 0 ] || limit=@HISTORY@
-        [ "$size" -le "$limit" ] || from=$((size - limit))
-    fi
-    gnu=
-    tail --pid=$$ /dev/null && gnu=yes
-    watch >/dev/null &
-    watcher=$!
-    (
-        echo "$(exec /bin/sh -c 'echo "$PPID"')"
-        exec tail ${gnu:+--pid="$watcher"} -c "+$((from + 1))" -f -- "$real" 4<&-
-    ) | gate
-    kill "$watcher"
-}
-main; exit
-"""
+OPEN = re.compile(rb"open (new|resumed|rest|whole|copy) (\d+) ([\w?-]+) (\d+) (\d+) (\d+)")
+PAST = re.compile(r"\d+:[\w?-]+")
 
 WHY = {
     "missing": "is not there yet",
@@ -141,13 +54,23 @@ class TailMemory:
 
     `offset` counts every byte taken, the unfinished line in `reader` included; `recent` are the last
     of them. `skipped` are the bytes before the first one taken, `end` the size when last opened.
+    `inode` and `born` (as the box says it) are the file, `since` its time of change when it was first
+    opened. `done`: all of it was read and nobody writes it any more; `cut`: it was seen cut short.
+    `past` are files known to be older. `gaps` counts what could not be read, `lost` its known bytes.
     """
 
     inode: int = 0
+    born: str = "0"
     offset: int = 0
     recent: bytes = b""
     skipped: int = 0
     end: int = 0
+    since: int = 0
+    done: bool = False
+    cut: bool = False
+    past: tuple[str, ...] = ()
+    gaps: int = 0
+    lost: int = 0
     reader: LogReader = field(default_factory=LogReader)
 
     @property
@@ -155,35 +78,40 @@ class TailMemory:
         """Everything has been read that was in the file when it was last opened."""
         return self.inode > 0 and self.offset >= self.end
 
-    def take(self, data: bytes) -> tuple[LogLine, ...]:
+    def take(self, data: bytes) -> Sequence[LogLine]:
         """Count and read more bytes."""
         self.offset += len(data)
-        self.recent = (self.recent + data[-OVERLAP:])[-OVERLAP:]
+        self.recent = (self.recent + data[-box.OVERLAP :])[-box.OVERLAP :]
         return self.reader.feed(data)
 
-    def restart(self, inode: int, offset: int) -> tuple[LogLine, ...]:
+    def restart(self, inode: int, born: str, offset: int) -> tuple[LogLine, ...]:
         """Begin at `offset` of another file; the last line of the one before, if it was unfinished."""
         rest = self.reader.close()
         self.reader = LogReader()
-        self.inode, self.offset, self.skipped, self.recent = inode, offset, offset, b""
+        self.inode, self.born, self.offset, self.skipped = inode, born, offset, offset
+        self.recent, self.done, self.cut = b"", False, False
         return rest
+
+    def remember(self, *files: str) -> None:
+        """These files (inode:born) are older than what is read from now on."""
+        self.past = tuple(dict.fromkeys((*self.past, *files)))[-PAST_KEPT:]
 
 
 def follow_program(path: str, nonce: str, memory: TailMemory, history: int) -> str:
     """The sh program for one start."""
     words = {
-        "@NONCE@": nonce,
-        "@INODE@": str(memory.inode),
-        "@OFFSET@": str(memory.offset),
-        "@OVERLAP@": str(len(memory.recent)),
-        "@HISTORY@": str(history),
-        "@MOST@": str(MOST),
-        "@PATH@": quote_path(path),  # last: nothing in it may be taken for one of these words
+        "INODE": str(memory.inode),
+        "BORN": memory.born,
+        "OFFSET": str(memory.offset),
+        "HAVE": str(len(memory.recent)),
+        "SINCE": str(memory.since),
+        "PAST": " ".join(memory.past),
+        "CUT": "yes" if memory.cut else "",
+        "DONE": "yes" if memory.done else "",
+        "HISTORY": str(history),
+        "NONCE": nonce,
     }
-    program = PROGRAM
-    for word, value in words.items():
-        program = program.replace(word, value)
-    return program
+    return box.program(quote_path(path), words)
 
 
 async def follow(
@@ -201,7 +129,7 @@ async def follow(
     while True:
         nonce = secrets.token_hex(8)
         program = follow_program(source.path, nonce, memory, history)
-        tail = _Tail(instance.name, source, sink, clock, memory, nonce.encode())
+        tail = _Tail(instance.name, source, sink, clock, memory, nonce)
         async with connection.stream(program) as chunks:
             await tail.take(chunks)
         if tail.opened:
@@ -254,7 +182,7 @@ class _Tail:
         sink: Sink,
         clock: Clock,
         memory: TailMemory,
-        nonce: bytes,
+        nonce: str,
     ) -> None:
         self.opened = False
         self._instance = instance
@@ -262,71 +190,135 @@ class _Tail:
         self._sink = sink
         self._clock = clock
         self._memory = memory
-        self._mark = b"\n" + nonce + b" "
-        self._held = b""  # before the header: noise; behind it: what is not yet aligned or compared
+        self._marks = MarkReader(box.sign(nonce))
+        self._how = b""
+        self._file = (0, "0", 0)  # inode, born and time of change of what is read
+        self._held = b""  # what is not yet aligned or compared
         self._overlap = b""
         self._align: int | None = None  # the offset of the bytes held, until a line begins in them
         self._history_end = 0
 
     async def take(self, chunks: AsyncIterator[bytes]) -> None:
-        """Until the stream ends, or what comes is not the file that we knew."""
+        """Until the stream ends, or what comes is not the file that we knew, or no longer its text."""
         async for chunk in chunks:
-            data = chunk if self.opened else self._before_header(chunk)
-            if data and self._overlap:
-                same = self._compared(data)
-                if same is None:
-                    # Another text under the same number: take it as another file.
-                    self._memory.inode = NEW_FILE
+            for part in self._marks.feed(chunk):
+                if isinstance(part, Mark):
+                    goes_on = self._told(part)
+                else:
+                    # Before a file is open it is the noise of rc files.
+                    goes_on = not self.opened or await self._text(part)
+                if not goes_on:
                     return
-                data = same
-            if data and self._align is not None:
-                data = self._aligned(data)
-            # A flood, or a line made to be slow to judge, must not keep the loop from anybody else.
-            # Who is cancelled in between has counted only what was taken.
-            for at in range(0, len(data), MOUTHFUL):
-                self._body(data[at : at + MOUTHFUL])
-                await asyncio.sleep(0)
 
-    def _before_header(self, chunk: bytes) -> bytes:
-        """Look for our lines in the noise; what follows the one that opens is the file."""
-        data = self._held + chunk
-        while (at := data.find(self._mark)) >= 0:
-            end = data.find(b"\n", at + 1)
-            if end < 0:
-                self._held = data[at:]
-                return b""
-            words = data[at + len(self._mark) : end].split()
-            # The newline that ends one of our lines may begin the next one.
-            rest = data[end + 1 :]
-            if len(words) == 1:
-                why = WHY.get(words[0].decode("ascii", "replace"), "cannot be read")
+    async def _text(self, data: bytes) -> bool:
+        """Bytes of the file. False where they are not of the file that we knew."""
+        if self._overlap:
+            same = self._compared(data)
+            if same is None:
+                self._another()
+                return False
+            data = same
+        if data and self._align is not None:
+            data = self._aligned(data)
+        # A flood, or a line made to be slow to judge, must not keep the loop from anybody else.
+        # Who is cancelled in between has counted only what was taken.
+        for at in range(0, len(data), MOUTHFUL):
+            self._body(data[at : at + MOUTHFUL])
+            await asyncio.sleep(0)
+        return True
+
+    def _told(self, mark: Mark) -> bool:
+        """What the program says. False where nothing that follows may be taken."""
+        memory, words = self._memory, mark.split()
+        if match := OPEN.fullmatch(mark.strip()):
+            self.opened = True
+            how, inode, born, *numbers = match.groups()
+            changed, start, size = map(int, numbers)
+            self._how, self._file = how, (int(inode), born.decode(), changed)
+            self._open(start, size)
+            return True
+        match words:
+            case [b":", *_] if self.opened:  # tail's own
+                memory.cut = mark.endswith(b"file truncated")
+                return not memory.cut
+            case [b"cut", sent] if self.opened and sent.isdigit():
+                self._cut(int(sent))
+                return False
+            case [b"done"] if self.opened:
+                memory.done = True
+            case [b"gone"]:
+                memory.done = True
+                self._gap("was replaced and is gone: what it said last, if anything, was not read")
+            case [b"rewritten", most] if most.isdigit():
+                self._gap(
+                    "was cut and written anew: up to {} of its beginning were not read", int(most)
+                )
+            case [b"divided"]:
+                self._gap("is still written under its old name, too: only the new file is read on")
+            case [b"past", *files]:
+                names = [file.decode("ascii", "replace") for file in files]
+                memory.remember(*(name for name in names if PAST.fullmatch(name)))
+            case [word] if (why := WHY.get(word.decode("ascii", "replace"))) is not None:
                 self._fail(f"{self._source.path} {why}")
-                data = rest
-            elif len(words) == 4 and all(word.isdigit() for word in words[1:]):
-                self.opened, self._held = True, b""
-                self._open(words[0] == b"resumed", *(int(word) for word in words[1:]))
-                return rest
-            else:
-                data = rest
-        self._held = data[-NOISE_CAP:]
-        return b""
+            case _:
+                pass
+        return True
 
-    def _open(self, resumed: bool, inode: int, start: int, size: int) -> None:
+    def _open(self, start: int, size: int) -> None:
         memory = self._memory
         memory.end = size
-        if resumed:
+        inode, born, changed = self._file
+        if self._how in (b"resumed", b"rest", b"copy"):
             self._overlap = memory.recent
             if not self._overlap:
-                self._tell_opened(resumed=True)
+                self._again()
             return
+        if memory.inode == inode and memory.born == born and start > memory.offset:
+            self._gap(
+                "came faster than it could be read: {} were passed over", start - memory.offset
+            )
+        elif memory.cut or (memory.inode == inode and memory.born == born):
+            self._gap("was cut short: what was written just before, if anything, was not read")
+        elif start > 0 and memory.inode != 0:
+            self._gap("came faster than it could be read: {} were passed over", start)
         # What was there before we first came is history; a file that replaced one is news.
         self._history_end = size if memory.inode == 0 else 0
-        if rest := memory.restart(inode, start):
+        if memory.inode > 0:
+            memory.remember(f"{memory.inode}:{memory.born}")
+        memory.since = changed
+        if rest := memory.restart(inode, born, start):
             self._arrived(rest, backfill=False)
         if start > 0:
             self._align = start
         else:
             self._tell_opened(resumed=False)
+
+    def _another(self) -> None:
+        """Not the text that we read before."""
+        memory = self._memory
+        if self._how == b"resumed":  # under the same number: it was cut, and has grown since
+            memory.cut = True
+        elif self._how == b"copy":  # it is none; so the file is read from its beginning
+            memory.inode = NEW_FILE
+        else:
+            memory.done = True
+            self._gap("was replaced and is gone: what it said last, if anything, was not read")
+
+    def _again(self) -> None:
+        """We are where we were, in this file or in a copy of it."""
+        memory = self._memory
+        memory.inode, memory.born, _ = self._file
+        memory.cut = memory.done = False
+        self._tell_opened(resumed=True)
+
+    def _cut(self, sent: int) -> None:
+        """The last `sent` bytes taken were already of the new text."""
+        memory = self._memory
+        if not 0 < sent <= memory.offset:
+            memory.cut = True
+            return
+        self._gap("was cut short: what was written just before, if anything, was not read")
+        memory.offset, memory.recent = sent, memory.recent[-sent:]
 
     def _compared(self, data: bytes) -> bytes | None:
         """What follows the overlap; None where it is not the text that we read before."""
@@ -338,7 +330,7 @@ class _Tail:
             return None
         rest = data[len(self._overlap) :]
         self._held, self._overlap = b"", b""
-        self._tell_opened(resumed=True)
+        self._again()
         return rest
 
     def _aligned(self, data: bytes) -> bytes:
@@ -374,9 +366,16 @@ class _Tail:
             )
         )
 
+    def _gap(self, text: str, size: int = 0) -> None:
+        """Something was not read; `text` may name its `size` in bytes."""
+        self._memory.gaps += 1
+        self._memory.lost += size
+        text = f"{self._source.path} {text.format(f'{size:,} bytes')}"
+        self._sink(Noted(self._instance, self._clock.now(), text))
+
     def _fail(self, why: str) -> None:
         self._sink(LogFailed(self._instance, self._clock.now(), self._source, why))
 
-    def _arrived(self, lines: tuple[LogLine, ...], *, backfill: bool) -> None:
+    def _arrived(self, lines: Sequence[LogLine], *, backfill: bool) -> None:
         now = self._clock.now()
         self._sink(LogArrived(self._instance, now, self._source, lines, backfill))

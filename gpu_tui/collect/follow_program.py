@@ -1,0 +1,293 @@
+"""The sh program that reads one log on the box: which file, from where, and when to let go of it.
+
+It reads one identity of the file per run and says on stdout, between the bytes, in marks:
+
+    missing | denied | odd          there is nothing to read now (live: the file has lost its name)
+    gone                            the file that we knew is not to be found any more
+    past ID...                      rotated files that are older than the one opened next
+    open HOW INODE BORN CHANGED FROM SIZE    its bytes follow, from byte FROM on
+    done                            all of a file was read that nobody writes any more
+    cut POSITION                    it was cut short; POSITION bytes of the new text were sent already
+    rewritten POSITION              it was cut and written anew beyond POSITION before anyone looked
+    beat                            nothing; a dead link is noticed by who writes
+
+HOW is `new` and `resumed` for the file at the path, `rest` for one that we knew and that was renamed,
+`whole` for one that came and was renamed while we were away, and `copy` for what may be a copy of the
+one that we knew, made before it was cut (copytruncate). All but `new` and `whole` begin with the
+OVERLAP bytes that were read last.
+
+Under bash the program starts no process while it waits: `read -t` on stdin is its clock. There GNU
+tail, too, speaks in marks: it is called by the sign, writes out what it has before it says that the
+file was truncated, and so says it exactly where it happened. Elsewhere (busybox) the size is looked
+at every few seconds: a file that was cut and grew beyond its old size between two looks is then not
+seen to be another text.
+"""
+
+from __future__ import annotations
+
+import shlex
+
+MOST = 67_108_864  # bytes that are read at most of what came while we were away
+OVERLAP = 64  # bytes read again at a resume, to see that it is still the same text
+SILENT = 30  # seconds without a sign of life from a client that has given one before
+
+# stdin is the lifeline: at its end (the client left, however) the whole process group goes. A client
+# that once sent a sign of life and then none for a while is gone as well: its link may be dead for
+# hours before the box notices.
+#
+# `tail -f` must be given a path, or it polls; between our look at the file and its own it may have
+# been rotated. So its output waits in a pipe until the file that it holds open (its fd 3) is known.
+PROGRAM = r"""
+say() { printf '%s %s\n' "$sign" "$*" || leave; }
+leave() { kill -s KILL -- "-$$" || kill -s KILL $tail "$$"; exit 1; }
+
+tick() { # wait $1 seconds; $2 where each wait is a process
+    if [ -z "$clock" ]; then
+        sleep "$2" >/dev/null || sleep 1 >/dev/null || exit 1
+        return
+    fi
+    read -r -t "$1" -u 3 sign_of_life
+    case $? in
+        0) heard=$SECONDS ;;
+        1) leave ;;
+        *) [ -z "$heard" ] || [ $((SECONDS - heard)) -lt @SILENT@ ] || leave ;;
+    esac
+}
+
+look() { # at the file that fd 4 holds
+    set -- $(stat -L -c '%i %W %Y %s' /proc/self/fd/4)
+    inode=$1 born=$2 changed=$3 size=$4
+    [ -n "$size" ]
+}
+
+position() { # how far tail has read
+    while read -r key reached; do
+        [ "$key" != pos: ] || return 0
+    done <"/proc/$tail/fdinfo/3"
+    reached=
+}
+
+text_before() { od -An -tx1 -j "$(($1 > @OVERLAP@ ? $1 - @OVERLAP@ : 0))" -N @OVERLAP@ /proc/self/fd/4; }
+
+see_rewritten() { # another text where there was one before
+    position
+    [ -n "$reached" ] && [ "$reached" != "$spot" ] || return
+    if [ -n "$text" ]; then
+        now=$(text_before "$spot")
+        [ "${#now}" = "${#text}" ] || return # shorter: tail will say so
+        [ "$now" = "$text" ] || say rewritten "$spot"
+    fi
+    spot=$reached text=$(text_before "$reached")
+}
+
+see_cut() { # smaller than it was
+    look || return
+    if [ "$size" -lt "$seen" ]; then
+        kill -s STOP "$tail"
+        position
+        kill "$tail"
+        kill -s CONT "$tail"
+        wait "$copy"
+        [ "${reached:-0}" -le "$size" ] || reached=0
+        say cut "${reached:-0}"
+        exit
+    fi
+    seen=$size
+}
+
+left_alone() { # the path is another file, and nobody has written to ours for a moment
+    away=$((away + 1))
+    before=$reached
+    position
+    look && [ -n "$reached" ] || return
+    if [ "$away" -gt 60 ] && [ -s "$path" ]; then
+        say divided
+        return
+    fi
+    [ "$reached" = "$size" ] && [ "$reached" = "$before" ] && { [ -s "$path" ] || [ "$away" -gt 10 ]; }
+}
+
+watch() {
+    n=0 seen=$size spot= text= away=0 reached= lost=
+    while kill -0 "$tail"; do
+        if [ "$away" = 0 ]; then tick 1 4; else tick 0.5 1; fi
+        n=$((n + 1))
+        [ $((n % 30)) != 0 ] || [ -n "$heard" ] || say beat
+        if [ "$path" -ef /proc/self/fd/4 ]; then
+            away=0 lost=
+            if [ -z "$exact" ]; then see_cut
+            elif [ $((n % 15)) = 1 ]; then see_rewritten; fi
+        elif [ -e "$path" ]; then
+            ! left_alone || break
+        elif [ -z "$lost" ]; then
+            lost=yes
+            say missing
+        fi
+    done
+    kill "$tail"
+    wait "$copy"
+}
+
+pass() { # on what tail prints, once it is known to have opened our file
+    exec 5<&0
+    read -r tail
+    tries=0
+    until [ "/proc/$tail/fd/3" -ef /proc/self/fd/4 ]; do
+        tries=$((tries + 1))
+        if [ "/proc/$tail/fd/3" -ef "$real" ] || [ "$tries" -gt 400 ] || ! kill -0 "$tail"; then
+            kill "$tail"
+            exit
+        fi
+        [ "$tries" -lt 100 ] || tick 0.05 0.05
+    done
+    say open "$how" "$inode" "$born" "$changed" "$from" "$size"
+    cat <&5 &
+    copy=$!
+    exec 5<&-
+    watch
+}
+
+call_tail() {
+    [ -n "$exact" ] || exec tail "$@" 2>/dev/null
+    exec -a "$sign" tail --pid="$$" "$@" 2>&1
+}
+
+follow() {
+    {
+        echo "${BASHPID:-$(exec /bin/sh -c 'echo "$PPID"')}"
+        call_tail -c "+$((from + 1))" -f -- "$real" 3<&- 4<&-
+    } | pass
+    exit
+}
+
+send() { # the rest of the file that fd 4 holds, which nobody writes any more
+    say open "$how" "$inode" "$born" "$changed" "$from" "$size"
+    tail -c "+$((from + 1))" <&4 && say done
+    exit
+}
+
+limit() { # how much is read
+    [ $((size - from)) -le "$1" ] || how=new from=$((size - $1))
+}
+
+find_rotated() { # $oldest of the files called as ours is once rotated; $all of them by number
+    set -- "$real"[._-]*[0-9]* "$real".old "$real".bak
+    case ${real##*/} in
+        ?*.*) set -- "$@" "${real%.*}"[._-][0-9]*."${real##*.}" ;;
+    esac
+    oldest= all=
+    for name; do
+        case $name in *.gz | *.bz2 | *.xz | *.zst | *.lz4 | *.zip) continue ;; esac
+        [ -f "$name" ] && [ -r "$name" ] && ! [ "$name" -ef "$real" ] || continue
+        set -- $(stat -L -c '%i:%W %Y' -- "$name")
+        all="$all $1"
+        case $past in *" $1 "*) continue ;; esac
+        [ "${2:-0}" -ge "$since" ] || continue
+        [ -z "$old" ] || ! { [ "$name" -ef "$old" ] || [ "$name" -ot "$old" ]; } || continue
+        [ -z "$oldest" ] || [ "$name" -ot "$oldest" ] || continue
+        oldest=$name
+    done
+}
+
+hold() { exec 4<"$1" && look; } # fails where there is none, but the shell stays
+
+missed() { # what has to be read before the file at the path
+    old=
+    if [ -z "$same" ]; then
+        old=$(find "${real%/*}/" -maxdepth 1 -type f -inum "$known" | head -n 1)
+        if [ -r "$old" ] && hold "$old" && [ "$inode:$born" = "$known:$known_born" ]; then
+            if [ -z "$done" ] && [ "$size" -gt "$at" ]; then
+                how=rest from=$((at - overlap))
+                limit @MOST@
+                send
+            fi
+        else
+            old=
+            [ -n "$done" ] || say gone
+        fi
+    fi
+    find_rotated
+    [ -r "$oldest" ] && hold "$oldest" || return
+    if [ -z "$same" ]; then
+        how=whole from=0
+        limit @MOST@
+        send
+    elif [ "$size" -ge "$at" ] && [ $((size - at)) -le @MOST@ ]; then
+        how=copy from=$((at - overlap))
+        send
+    fi
+}
+
+main() {
+    exec 3<&0 </dev/null 2>/dev/null
+    export LC_ALL=C
+    sign=$(printf '\037%s' @NONCE@) clock= exact= heard= tail= said=
+    if shopt -s lastpipe; then
+        clock=yes
+        case $(exec -a "$sign" tail --version) in 'tail (GNU coreutils)'*) exact=yes ;; esac
+    else
+        ( exec >/dev/null; cat <&3; leave ) &
+        exec 3<&-
+    fi
+    known=@INODE@ known_born=@BORN@ at=@OFFSET@ overlap=@HAVE@ cut=@CUT@ done=@DONE@ since=@SINCE@
+    past=' @PAST@ ' path=@PATH@
+    while :; do
+        if [ -f "$path" ] && [ -r "$path" ]; then break
+        elif [ -f "$path" ]; then now=denied
+        elif [ -e "$path" ]; then now=odd
+        else now=missing; fi
+        [ "$now" = "$said" ] || say "$now"
+        said=$now
+        tick 1 2
+    done
+    hold "$path" || exit 1
+    real=$(readlink -f -- "$path") && [ -n "$real" ] || real=$path
+    same=
+    [ "$inode:$born" != "$known:$known_born" ] || same=yes
+    if [ -n "$same" ] && [ -z "$cut" ] && [ "$size" -ge "$at" ]; then
+        how=resumed from=$((at - overlap))
+        limit @MOST@
+        follow
+    fi
+    if [ "$known" -gt 0 ]; then
+        missed
+        hold "$path" || exit 1
+    fi
+    old= since=0
+    find_rotated
+    say past $all
+    how=new from=0 most=@MOST@
+    [ "$known" != 0 ] || most=@HISTORY@
+    limit "$most"
+    follow
+}
+main; exit
+"""
+
+# The best shell there is runs it; the text goes by the environment, so that `ps` stays readable.
+START = """\
+gpu_tui_follow=@PROGRAM@
+unset BASH_ENV
+if bash -c 'shopt -s lastpipe' </dev/null >/dev/null 2>&1; then
+    export gpu_tui_follow
+    exec bash -c 'eval "$gpu_tui_follow"' follow
+fi
+eval "$gpu_tui_follow"; exit
+"""
+
+
+def sign(nonce: str) -> bytes:
+    """What our marks begin with."""
+    return b"\x1f" + nonce.encode("ascii")
+
+
+def program(quoted_path: str, words: dict[str, str]) -> str:
+    """The program for one start. `words` are the values of the names that stand between two @."""
+    text = PROGRAM
+    fixed = {"MOST": str(MOST), "OVERLAP": str(OVERLAP), "SILENT": str(SILENT)}
+    for word, value in {**fixed, **words}.items():
+        text = text.replace(f"@{word}@", value)
+    text = text.replace(
+        "@PATH@", quoted_path
+    )  # last: nothing in it is taken for one of these names
+    return START.replace("@PROGRAM@", shlex.quote(text))
