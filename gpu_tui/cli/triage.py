@@ -8,11 +8,12 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.parse.lines import clean
 from gpu_tui.parse.log_reader import LogReader
@@ -21,7 +22,7 @@ NAME = "triage"
 HELP = "classify the lines of a log, from a file or standard input"
 EXAMPLE = "gpu-tui triage --json runs/logs/no_aug.log"
 
-CHUNK = 65_536  # bytes read at once
+CHUNK = 262_144  # bytes read at once
 QUIET = ("progress", "benign")  # labels that are no kind of finding
 FIELDS = (
     "epochs", "step", "steps", "percent", "elapsed_seconds", "eta_seconds", "rate_per_second",
@@ -54,13 +55,18 @@ def run(args: argparse.Namespace) -> int:
     number = 0
     with _open(args.file) as source:
         for lines in _batches(source):
-            for line in lines:
-                number += 1
-                seen[line.mark.label, line.mark.severity] += 1
+            # People see what matters, so only that is read; a program gets every line.
+            for place, line in enumerate(lines) if args.json else telling(lines):
+                if line.open:
+                    continue
+                mark = line.mark
+                seen[mark.label, mark.severity] += 1
                 if args.json:
-                    print(json.dumps(line_json(number, line), allow_nan=False))
-                elif line.mark.severity is not Severity.NONE:
-                    print(f"{number}: {line.mark.severity} {line.mark.label}: {line.text.strip()}")
+                    print(json.dumps(line_json(number + place + 1, line), allow_nan=False))
+                elif mark.severity is not Severity.NONE:
+                    shown = line.text.strip()
+                    print(f"{number + place + 1}: {mark.severity} {mark.label}: {shown}")
+            number += len(lines) - (1 if lines and lines[-1].open else 0)
             sys.stdout.flush()
     if not args.json:
         print(_summary(number, seen))
@@ -114,12 +120,12 @@ def _open(name: str) -> BinaryIO:
         ) from error
 
 
-def _batches(source: BinaryIO) -> Iterator[list[LogLine]]:
-    """The finished lines of each chunk, as soon as the chunk is there."""
+def _batches(source: BinaryIO) -> Iterator[Sequence[LogLine]]:
+    """The lines of each chunk, as soon as the chunk is there; the last one may be open."""
     reader = LogReader()
     while chunk := source.read(CHUNK):
-        yield [line for line in reader.feed(chunk) if not line.open]
-    yield list(reader.close())
+        yield reader.feed(chunk)
+    yield reader.close()
 
 
 def _summary(lines: int, seen: Counter[tuple[str, Severity]]) -> str:

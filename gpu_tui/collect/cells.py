@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import FILES
 from gpu_tui.core.readings import FileTable
@@ -64,7 +65,8 @@ class Cells:
         if isinstance(event, LogFailed):
             self._queue_silent = True
         else:
-            self._fold(line.queue for line in event.lines if line.queue and not line.open)
+            told = (line for _, line in telling(event.lines))
+            self._fold(line.queue for line in told if line.queue and not line.open)
         return before != (self.wanted(len(self._started) + 2), self.ended)
 
     def _fold(self, events: Iterable[QueueEvent]) -> None:

@@ -5,6 +5,7 @@ Each event is frozen and whole, names its instance, and carries this machine's e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.fleet import LinkState, ProviderState
@@ -57,7 +58,7 @@ class LogArrived:
     instance: str
     at: float
     source: LogSource
-    lines: tuple[LogLine, ...]
+    lines: Sequence[LogLine]
     backfill: bool = False
 
 

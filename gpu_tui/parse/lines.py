@@ -212,6 +212,11 @@ class LineSplitter:
         self._rest = bytearray()
         self._repeated = 0
 
+    @property
+    def holds(self) -> bool:
+        """A segment is unfinished."""
+        return len(self._rest) > self._repeated
+
     def feed(self, chunk: bytes) -> list[Piece]:
         """The pieces that `chunk` finishes, then the open rest, if any, as `End.OPEN`."""
         pieces: list[Piece] = []

@@ -4,22 +4,54 @@ What later readers may rely on:
 - One `LogLine` per physical line (what stands between two newlines), whatever the chunks were: cutting
   the stream elsewhere changes no finished line.
 - Every segment that a carriage return overwrote is judged before it is forgotten. The line's label is
-  the first in triage order, its severity the worst of all segments; its text and colours are those of
-  the last segment that shows anything; its progress is the last that any segment reports.
+  the first in triage order of what any segment warns of, its severity the worst of all segments; its
+  text and colours are those of the last segment that shows anything, and so is a label without
+  severity; its progress is the last that any segment reports.
 - While a line has no newline yet it is emitted with `open=True` and replaced by the next line emitted.
   The mark of an open line speaks only of segments that are complete, so it is never taken back: the
   line that replaces it has the same mark or a worse one. Who counts alarms counts a line once: when
   it replaces an open line whose mark was an alarm with the same label, it is the same alarm.
+
+Under a flood, which is a feed of more than `FLOOD` whole lines, what comes back is a `LogBlock`: the
+same lines, each read when it is looked at. These are read at once, and are what `telling` gives:
+- every line that may be a warning, an alarm or an event of the queue;
+- every line that sums up an epoch or a validation;
+- of reports that differ in their numbers only: the last one, one in `SAMPLED`, and all where there
+  are no more than `FEW` of a sort (of lines of many sorts, the newest `MOST_SORTS` of them).
+So no alarm and no event is lost, and the state of a run is as new as its last line; what is thinner
+under a flood is the history of numbers that came many times in one feed. Feed less at a time, and
+nothing is: `mouthful` says how much is wise.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.log_block import Item, LogBlock
 from gpu_tui.core.logs import LogLine, Mark, Progress, Span
 from gpu_tui.core.sweep import QueueEvent
-from gpu_tui.parse.lines import End, LineSplitter, Piece, cap, unescape
+from gpu_tui.parse.lines import PIECE_CAP, End, LineSplitter, Piece, cap, sanitize, unescape
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, first
+from gpu_tui.parse.triage_scan import Kind, kind_of, kinds_of
+
+FLOOD = 256  # whole lines of one feed
+SAMPLED, FEW, MOST_SORTS = 64, 4, 32
+SEGMENTS = 32  # overwritten segments that wait to be read for progress, the last one first
+SMALL, LARGE = 16_384, 262_144  # bytes worth feeding at once: when lines must be read, and when not
+
+
+def mouthful(data: bytes) -> int:
+    """How many of the bytes to feed before others get their turn: some milliseconds' work."""
+    if len(data) <= SMALL:
+        return len(data)
+    some = data[:LARGE]
+    kinds = kinds_of(some.split(b"\n"))
+    dense = sum(kind.loud or kind.summary for kind in kinds) > SMALL // 256
+    return SMALL if dense or len(kinds) <= FLOOD else LARGE
 
 
 class LogReader:
@@ -29,36 +61,97 @@ class LogReader:
         self._splitter = LineSplitter()
         self._line = _Line()
 
-    def feed(self, chunk: bytes) -> tuple[LogLine, ...]:
+    def feed(self, chunk: bytes) -> Sequence[LogLine]:
         """The lines that `chunk` finishes and, last, the unfinished one, if any."""
-        lines: list[LogLine] = []
         if not chunk:
             return ()
-        pending = Piece(b"", End.OPEN)
-        for piece in self._splitter.feed(chunk):
-            if piece.end is End.OPEN:
-                pending = piece
-            else:
-                self._take(piece, lines)
+        items: list[Item] = []
+        start = 0
+        if self._line.begun or self._splitter.holds:
+            start = chunk.find(b"\n") + 1 or len(chunk)
+        end = max(start, chunk.rfind(b"\n") + 1)
+        if chunk.count(b"\n", start, end) <= FLOOD:
+            start = end
+        pending = self._feed_few(chunk[:start], items)
+        if start < end:
+            items += self._feed_many(chunk[start:end])
+        if end < len(chunk):
+            pending = self._feed_few(chunk[end:], items)
         if pending.raw or self._line.begun:
-            lines.append(self._line.peek(pending))
-        return tuple(lines)
+            items.append(self._line.peek(pending))
+        lines = LogBlock(items, read_line, show_line)
+        return lines if len(lines.told) < len(items) else tuple(lines)
 
     def close(self) -> tuple[LogLine, ...]:
         """At the end of the stream: the unfinished line as a finished one."""
-        lines: list[LogLine] = []
+        items: list[Item] = []
         for piece in self._splitter.flush():
-            self._take(piece, lines)
+            self._take(piece, items)
         if self._line.begun:
-            lines.append(self._line.finish())
+            items.append(self._line.finish())
             self._line = _Line()
-        return tuple(lines)
+        return tuple(LogBlock(items, read_line, show_line))
 
-    def _take(self, piece: Piece, lines: list[LogLine]) -> None:
+    def _feed_few(self, part: bytes, items: list[Item]) -> Piece:
+        """Read every line; the unfinished rest."""
+        pending = Piece(b"", End.OPEN)
+        for piece in self._splitter.feed(part):
+            if piece.end is End.OPEN:
+                pending = piece
+            else:
+                self._take(piece, items)
+        return pending
+
+    def _feed_many(self, body: bytes) -> list[Item]:
+        """Whole lines, of which few are read."""
+        if b"\r" in body:
+            body = body.replace(b"\r\n", b"\n")
+        lines = body[:-1].split(b"\n")
+        items: list[Item] = list(lines)
+        if b"\r" in body or max(map(len, lines)) >= PIECE_CAP:
+            for place, line in enumerate(lines):
+                if b"\r" in line or len(line) >= PIECE_CAP:
+                    whole: list[Item] = []
+                    self._feed_few(line + b"\n", whole)
+                    items[place], lines[place] = whole[0], b""
+        for place in _worth_reading(kinds_of(lines)):
+            if lines[place]:
+                items[place] = read_line(lines[place])
+        return items
+
+    def _take(self, piece: Piece, items: list[Item]) -> None:
         self._line.add(piece)
         if piece.end is End.NEWLINE:
-            lines.append(self._line.finish())
+            items.append(self._line.finish())
             self._line = _Line()
+
+
+def read_line(raw: bytes) -> LogLine:
+    """One whole line without its newline, of one segment of less than `PIECE_CAP` bytes."""
+    line = _Line()
+    line.add(Piece(raw, End.NEWLINE))
+    return line.finish()
+
+
+def show_line(raw: bytes) -> str:
+    """The text of such a line, as `read_line` has it."""
+    text = sanitize(raw)[0]
+    return "" if text.isspace() else text
+
+
+def _worth_reading(kinds: list[Kind]) -> set[int]:
+    """Places of the lines of a flood that are read at once."""
+    groups = [kind.group for kind in kinds]
+    counts = Counter(groups)
+    rare = [place for place, group in enumerate(groups) if counts[group] <= FEW]
+    latest = dict(zip(groups, range(len(groups)), strict=True))
+    often = [place for group, place in latest.items() if counts[group] > FEW]
+    return {
+        *(place for place, kind in enumerate(kinds) if kind.loud or kind.summary),
+        *rare[-MOST_SORTS:],
+        *often[-MOST_SORTS:],
+        *range(0, len(kinds), SAMPLED),
+    }
 
 
 class _Line:
@@ -66,8 +159,10 @@ class _Line:
 
     def __init__(self) -> None:
         self.begun = False
-        self._marks: tuple[Mark, ...] = ()
+        self._mark: Mark | None = None  # what any segment warned of
         self._progress: Progress | None = None
+        self._reported = False  # a segment was progress and nothing else
+        self._unread: list[str] = []  # complete segments, not yet read for progress
         self._queue: QueueEvent | None = None
         self._text = ""
         self._spans: tuple[Span, ...] = ()
@@ -79,31 +174,55 @@ class _Line:
         self.begun = True
         text, spans = unescape(piece.raw)
         if text and not text.isspace():
-            progress = parse_progress(text)
-            mark = cause(text) or (PROGRESS if progress is not None else BENIGN)
-            self._marks = (first((*self._marks, mark)),)
-            self._progress = progress or self._progress
-            self._queue = parse_queue_line(text) or self._queue
+            if kind_of(text).loud:
+                mark = cause(text)
+                if mark is not None and mark.severity is not Severity.NONE:
+                    self._mark = first((self._mark, mark)) if self._mark else mark
+                self._queue = parse_queue_line(text) or self._queue
+            self._unread.append(text)
+            if len(self._unread) >= SEGMENTS:
+                self._read()
         self._show(text, spans, piece)
         self._goes_on = piece.end is End.CUT
 
+    def _read(self) -> None:
+        """Read the segments for progress, from the last one back to one that settles it."""
+        progress: Progress | None = None
+        for text in reversed(self._unread):
+            if found := parse_progress(text):
+                progress = progress or found
+                self._reported = self._reported or cause(text) is None
+                if self._reported:
+                    break
+        self._progress = progress or self._progress
+        self._unread.clear()
+
     def peek(self, pending: Piece) -> LogLine:
         """The line as it stands now, its unfinished segment shown, read for progress, not judged."""
+        self._read()
         seen = _Line()
         seen._text, seen._spans, seen._more = self._text, self._spans, self._more
         seen._goes_on = self._goes_on
         text, spans = unescape(pending.raw)
         seen._show(text, spans, pending)
         progress = parse_progress(_whole_words(text))
-        return self._line(seen, progress or self._progress, open=True)
+        return self._line(seen, self._judged(), progress or self._progress, open=True)
 
     def finish(self) -> LogLine:
         """The finished line."""
-        return self._line(self, self._progress, open=False)
+        self._read()
+        mark = self._judged()
+        if mark.severity is Severity.NONE and (shown := cause(self._text)):
+            mark = first((mark, shown)) if self._reported else shown
+        return self._line(self, mark, self._progress, open=False)
 
-    def _line(self, shown: _Line, progress: Progress | None, *, open: bool) -> LogLine:
+    def _judged(self) -> Mark:
+        """The mark of what is complete, without the quiet label of what is shown."""
+        return self._mark or (PROGRESS if self._reported else BENIGN)
+
+    def _line(self, shown: _Line, mark: Mark, progress: Progress | None, *, open: bool) -> LogLine:
         text, spans = cap(shown._text, shown._spans, more=shown._more)
-        return LogLine(text, first(self._marks), progress, self._queue, spans, open)
+        return LogLine(text, mark, progress, self._queue, spans, open)
 
     def _show(self, text: str, spans: tuple[Span, ...], piece: Piece) -> None:
         if self._goes_on:

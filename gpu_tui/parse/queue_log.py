@@ -49,6 +49,8 @@ _REFUSED = re.compile(
     r"|PROFILE SETUP FAILED: .*|PY interpreter is unavailable: .*|PROJECT_REPO_DIR not found: .*)$"
 )
 
+FORMS = (_OPENED, _STARTED, _FINISHED, _DONE, _SYNCED, _SYNC_FAILED, _REFUSED)
+
 
 def parse_queue_line(line: str) -> QueueEvent | None:
     """The event of one line, or None where it is no line of the wrapper."""

@@ -15,6 +15,7 @@ from gpu_tui.core.events import (
 )
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.levels import share
+from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
@@ -137,10 +138,9 @@ class InstanceState:
         """Lines came: keep them, fold what they say of queue and cell, and note alarms."""
         source = event.source
         buffer = self.logs.setdefault(source, LogBuffer())
-        number = buffer.end - (1 if len(buffer) and buffer[buffer.end - 1].open else 0)
-        for line in event.lines:
-            self._take_line(line, number, source, event)
-            number += 0 if line.open else 1
+        number = buffer.end - buffer.open
+        for place, line in telling(event.lines):
+            self._take_line(line, number + place, source, event)
         buffer.extend(event.lines)
         view = self.log_views.get(source, LogView(source, 0, 0, 0))
         self.log_views[source] = replace(

@@ -134,8 +134,8 @@ def test_a_stream_of_returns_costs_each_segment_once(monkeypatch: pytest.MonkeyP
     import gpu_tui.parse.log_reader as module
 
     judged: list[str] = []
-    real = module.cause
-    monkeypatch.setattr(module, "cause", lambda text: judged.append(text) or real(text))
+    real = module.kind_of
+    monkeypatch.setattr(module, "kind_of", lambda text: judged.append(text) or real(text))
     reader = LogReader()
     for number in range(2_000):
         (line,) = reader.feed(b"step %d/2000 loss=0.5\r" % number)

@@ -85,7 +85,7 @@ class LogView(Widget, can_focus=True):
         if self._kept and self._kept[0] < first:
             del self._kept[: bisect_left(self._kept, first)]
         for number in range(start, self._buffer.end):
-            if self._filter.keeps(self._buffer[number].text):
+            if self._filter.keeps(self._buffer.text(number)):
                 self._kept.append(number)
         self._judged = self._buffer.end
 
@@ -215,7 +215,7 @@ class LogView(Widget, can_focus=True):
             if step > 0 and self.following:
                 here = self._buffer.first - 1
         for number in self._from(here, step):
-            if self._buffer[number].mark.alarm:
+            if self._buffer.alarms(number):
                 self.go_to(number)
                 return True
         return False

@@ -1,0 +1,55 @@
+"""Many lines of one feed, most of them still as they came: they are read when somebody looks at them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import overload
+
+from gpu_tui.core.logs import LogLine
+
+Item = bytes | LogLine  # a finished line of one segment as it came, or one that was read
+
+
+class LogBlock(Sequence[LogLine]):
+    """A sequence of lines like any other, and no dearer than its bytes.
+
+    `items` are the lines, `told` those that were read at once, with their places: every line that
+    is more than progress or nothing, and what the policy of the reader says of the rest. `read` makes
+    a line of an item, `show` only its text; whoever keeps items keeps these.
+    """
+
+    __slots__ = ("items", "read", "show", "told")
+
+    def __init__(
+        self, items: list[Item], read: Callable[[bytes], LogLine], show: Callable[[bytes], str]
+    ) -> None:
+        self.items = items
+        self.told = tuple(
+            (place, item) for place, item in enumerate(items) if isinstance(item, LogLine)
+        )
+        self.read, self.show = read, show
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, place: int) -> LogLine: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[LogLine]: ...
+    def __getitem__(self, place: int | slice) -> LogLine | Sequence[LogLine]:
+        if isinstance(place, slice):
+            return LogBlock(self.items[place], self.read, self.show)
+        item = self.items[place]
+        return self.read(item) if isinstance(item, bytes) else item
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(LogLine.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def telling(lines: Sequence[LogLine]) -> Iterable[tuple[int, LogLine]]:
+    """The lines that say more than their text, with their places; all of a few."""
+    return lines.told if isinstance(lines, LogBlock) else enumerate(lines)

@@ -1,0 +1,26 @@
+"""Words of a line that raise no alarm whatever they are: a counter that is zero, a flag that is off, an address."""
+
+from __future__ import annotations
+
+import re
+
+_ADDRESS = re.compile(r"\bhttps?://[^\s'\")\]]+")
+_ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
+    r"\b\w{0,24}(?:oom|ooms|nan|inf|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|overflow\w{0,2}|preempt\w{0,6}|xid|timeouts?|anomaly)"
+    r"(?:[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|labels))?[\"']?\s?[:=]\s{0,6}(?:0(?![.\d])|0\.0+\b|(?:false|off|none|null|no)(?=\s*(?:[,;|)}\]\"]|$)))"
+    r"|\b(?:0|no|without(?: any)?) (?:\w+ )?(?:errors?|fail(?:ed|ures?)?|corrupt(?:ed)?|nans?|ooms?|killed|overflows?|preempt\w+|xids?|warnings?)\b(?! (?:space|such|found at))",
+    re.IGNORECASE,
+)
+TROUBLE = ("oom", "nan", "inf", "error", "fail", "kill", "corrupt", "skip", "overflow", "preempt", "xid", "timeout", "anomaly", "warning")  # fmt: skip
+
+
+def without_dead_words(text: str) -> tuple[str, str]:
+    """The line without them, and its lower case, in which the needs of the rules are looked for."""
+    if "://" in text:
+        text = _ADDRESS.sub("URL", text)
+    low = text.lower().replace("info", " ")  # or every INFO line would be asked for `inf`
+    for word in TROUBLE:
+        if word in low:
+            text = _ZERO.sub(" ", text)
+            return text, text.lower().replace("info", " ")
+    return text, low
