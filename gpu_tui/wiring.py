@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -36,11 +37,14 @@ from gpu_tui.core.ports import FleetControl, Prompter
 from gpu_tui.core.profile import Profile
 from gpu_tui.providers.base import Provider
 from gpu_tui.providers.registry import provider_for
+from gpu_tui.recording.player import Player
+from gpu_tui.recording.tape import TapeWriter
 from gpu_tui.resources import load_profiles, themes_dir
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.teardown.runner import Runner
+from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
 
 R = TypeVar("R")
@@ -101,10 +105,11 @@ class Control:
 
 
 class Tap:
-    """Passes events to the store and lets one reader await the next one."""
+    """Passes events to the store, and to a recording; one reader may await the next one."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, tape: TapeWriter | None = None) -> None:
         self._store = store
+        self._tape = tape
         self._woken = asyncio.Event()
         self.backfill_at = 0.0
 
@@ -113,6 +118,8 @@ class Tap:
         if isinstance(event, LogOpened) or (isinstance(event, LogArrived) and event.backfill):
             self.backfill_at = event.at
         self._store.apply(event)
+        if self._tape is not None:
+            self._tape.event(event)
         self._woken.set()
 
     async def next(self, limit: float) -> None:
@@ -133,18 +140,20 @@ async def open_fleet(
     read_only: bool = False,
     state: Path | None = None,
     reload_from: Path | None = None,
+    tape: TapeWriter | None = None,
     prompter: Prompter | None = None,
 ) -> AsyncIterator[tuple[Room, Tap]]:
-    """Watch a fleet for as long as the block lasts."""
+    """Watch a fleet for as long as the block lasts; a tape takes every byte and event of it."""
     clock = SystemClock()
     profiles = load_profiles()
     directory = state or settings.state_dir(os.environ)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     with SqliteHistory(directory / "history.sqlite") as history:
         store = Store(fleet, profiles, history)
-        tap = Tap(store)
+        tap = Tap(store, tape)
         transport = SshTransport(prompter)
-        supervisor = Supervisor(fleet, transport, tap, clock)
+        taped = RecordingTransport(transport, tape) if tape is not None else transport
+        supervisor = Supervisor(fleet, taped, tap, clock)
 
         def provider_of(instance: Instance) -> Provider:
             return provider_for(instance, profiles, os.environ, clock)
@@ -179,6 +188,8 @@ async def open_fleet(
 
                 async def take(edited: Fleet) -> None:
                     store.replace_fleet(edited)
+                    if tape is not None:
+                        tape.fleet(edited)
                     await supervisor.replace_fleet(edited)
                     watch_providers(edited)
 
@@ -292,10 +303,10 @@ def run_cockpit(
     tour: bool = False,
     reload_from: Path | None = None,
     state: Path | None = None,
+    record_to: Path | None = None,
 ) -> int:
     """Open the cockpit and return its exit code. Raises NoTerminal where there is none."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
-        raise NoTerminal("the cockpit needs a terminal, and this is none")
+    _need_terminal()
     config = settings.load_config(os.environ)
     # Imported here: `check` and `triage` must not pay for the screen.
     from gpu_tui.ui.app import CockpitApp
@@ -303,9 +314,18 @@ def run_cockpit(
     from gpu_tui.ui.theme import load_themes
 
     async def cockpit() -> int:
+        with _tape(record_to, fleet) as tape:
+            return await opened(tape)
+
+    async def opened(tape: TapeWriter | None) -> int:
         prompter = ScreenPrompter()
         async with open_fleet(
-            fleet, read_only=read_only, reload_from=reload_from, state=state, prompter=prompter
+            fleet,
+            read_only=read_only,
+            reload_from=reload_from,
+            state=state,
+            tape=tape,
+            prompter=prompter,
         ) as (room, _):
             app = CockpitApp(
                 room.store,
@@ -325,3 +345,71 @@ def run_cockpit(
             return app.return_code or 0
 
     return run(cockpit())
+
+
+def run_replay(path: Path, *, theme: str | None = None, start: float = 0.0) -> int:
+    """Open the cockpit on a recording. Raises TapeError where it is none, NoTerminal without one."""
+    _need_terminal()
+    config = settings.load_config(os.environ)
+    from gpu_tui.ui.app import CockpitApp
+    from gpu_tui.ui.theme import load_themes
+
+    async def cockpit() -> int:
+        profiles = load_profiles()
+        player = Player(path, profiles, SystemClock())
+        player.skip(start)
+        async with asyncio.TaskGroup() as tasks:
+            playing = tasks.create_task(player.run(), name="replay")
+            app = CockpitApp(
+                player,
+                player,
+                control=None,
+                teardown=None,
+                profiles=profiles,
+                themes=load_themes(themes_dir()),
+                theme=theme or config.theme or "night",
+                keymap=config.keys,
+                read_only=True,
+                playback=player,
+            )
+            await app.run_async()
+            playing.cancel()
+        return app.return_code or 0
+
+    return run(cockpit())
+
+
+def run_record(
+    fleet: Fleet, path: Path, *, seconds: float | None = None, reload_from: Path | None = None
+) -> None:
+    """Record a fleet into a new file, without a screen, until told to stop or for `seconds`."""
+
+    async def record() -> None:
+        told = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, told.set)
+        with _tape(path, fleet) as tape:
+            async with open_fleet(fleet, read_only=True, reload_from=reload_from, tape=tape):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await told.wait()
+
+    run(record())
+
+
+@contextmanager
+def _tape(path: Path | None, fleet: Fleet) -> Iterator[TapeWriter | None]:
+    """The tape for a recording; what is known to be secret never gets onto it."""
+    if path is None:
+        yield None
+        return
+    names = [instance.provider.key_env for instance in fleet.instances]
+    secrets = [value for name in names if name and (value := os.environ.get(name))]
+    with TapeWriter(path, fleet, SystemClock(), secrets=secrets) as tape:
+        yield tape
+
+
+def _need_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+        raise NoTerminal("the cockpit needs a terminal, and this is none")

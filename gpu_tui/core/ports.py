@@ -39,6 +39,46 @@ class Prompter(Protocol):
         ...
 
 
+class ByteRecorder(Protocol):
+    """Keeps what channels say. Never blocks, never raises."""
+
+    def opened(self, instance: str, program: str) -> int:
+        """A channel was opened for a program; its number."""
+        ...
+
+    def said(self, channel: int, data: bytes) -> None:
+        """A channel brought bytes."""
+        ...
+
+    def closed(self, channel: int) -> None:
+        """A channel ended."""
+        ...
+
+
+class Playback(Protocol):
+    """What the screen may ask of a recording that it shows."""
+
+    def badge(self) -> str:
+        """What the header says of it."""
+        ...
+
+    def play(self) -> None:
+        """Pause, or go on."""
+        ...
+
+    def faster(self, by: int) -> None:
+        """The next faster (1) or slower (-1) speed."""
+        ...
+
+    def skip(self, seconds: float) -> None:
+        """Forward or back in recorded time."""
+        ...
+
+    def next_finding(self) -> None:
+        """On to where a new finding appears."""
+        ...
+
+
 class Teardown(Protocol):
     """One open ladder. Closing it, for any reason, shuts its gate."""
 

@@ -15,7 +15,7 @@ from textual.theme import Theme
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Finding, Severity
-from gpu_tui.core.ports import FleetControl, TeardownPort
+from gpu_tui.core.ports import FleetControl, Playback, TeardownPort
 from gpu_tui.core.profile import Profile
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui import terminal
@@ -26,6 +26,7 @@ from gpu_tui.ui.prompter import ScreenPrompter
 from gpu_tui.ui.safe import LastFilter, safe
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
+from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
@@ -61,6 +62,7 @@ class CockpitApp(App[None]):
         keymap: Mapping[str, str] | None = None,
         zone: tzinfo | None = None,
         prompter: ScreenPrompter | None = None,
+        playback: Playback | None = None,
     ) -> None:
         self._themes = {one.name: one for one in themes}
         self._last_filter = LastFilter()
@@ -77,7 +79,10 @@ class CockpitApp(App[None]):
         self.prompter = prompter or ScreenPrompter()
         self.prompter.attach(self, clock, self._moment)
         badges = [word for word in (badge, "read-only" if read_only else None) if word]
-        if read_only:
+        self._cockpit: Cockpit
+        if playback is not None:
+            self._cockpit = ReplayCockpit(store, profiles, playback=playback, keymap=keymap)
+        elif read_only:
             self._cockpit = Cockpit(
                 store, control, profiles, badges=badges, keymap=keymap, tour=tour
             )

@@ -41,6 +41,7 @@ class Key:
 
 CONTEXTS = {
     "cockpit": "everywhere",
+    "replay": "in a replay",
     "list": "in a list",
     "instances": "in Instances",
     "queue": "in Queue",
@@ -76,6 +77,14 @@ KEYS: tuple[Key, ...] = (
     Key("ctrl+p", "palette", "palette", "Every action by name", footer=11),
     Key("escape", "back", "back", "Leave filter or zoom"),
     Key("q", "quit", "quit", "Leave gpu-tui; nothing on any box changes", footer=8),
+    Key("P", "play", "pause", "Pause the recording, or go on", context="replay", footer=1),
+    Key("F", "next_finding", "next finding", "On to where a new finding appears", context="replay", footer=2),
+    Key("full_stop", "skip", "+30 s", "30 seconds forward", context="replay", show=".", footer=3, argument="30"),
+    Key("comma", "skip", "-30 s", "30 seconds back", context="replay", show=",", footer=4, argument="-30"),
+    Key("right_curly_bracket", "skip", "+10 min", "10 minutes forward", context="replay", show="}", argument="600"),
+    Key("left_curly_bracket", "skip", "-10 min", "10 minutes back", context="replay", show="{", argument="-600"),
+    Key("greater_than_sign", "speed", "faster", "The next faster speed, up to 300", context="replay", show=">", footer=5, argument="1"),
+    Key("less_than_sign", "speed", "slower", "The next slower speed, down to a quarter", context="replay", show="<", argument="-1"),
     Key("down,j", "cursor_down", "down", "One line down", context="list", show="↓ j"),
     Key("up,k", "cursor_up", "up", "One line up", context="list", show="↑ k"),
     Key("pagedown", "page_down", "page down", "One page down", context="list"),

@@ -47,6 +47,7 @@ class Cockpit(Screen[None]):
         *refusals("cockpit"),
     ]
     READ_ONLY: ClassVar[bool] = True
+    CONTEXTS: ClassVar[tuple[str, ...]] = ("cockpit",)  # of the key table, beside the pane's own
     AUTO_FOCUS = "#instance-rows"
 
     def __init__(
@@ -101,11 +102,15 @@ class Cockpit(Screen[None]):
         if not self.is_mounted or not self.size.width:
             return
         width = self.size.width
-        self._header.put(header(moment.fleet, width, self._badges, moment.zone))
+        self._header.put(header(moment.fleet, width, self.badges(), moment.zone))
         for pane in self._panes.values():
             if pane.display:
                 pane.show(moment)
         self._foot()
+
+    def badges(self) -> Sequence[str]:
+        """The words in front of the header."""
+        return self._badges
 
     def _foot(self) -> None:
         keys = self.footer_keys()
@@ -113,7 +118,7 @@ class Cockpit(Screen[None]):
 
     def footer_keys(self) -> list[Key]:
         """The keys of the pane in front, then those of everywhere."""
-        contexts = (self.pane(self._front).CONTEXT, "cockpit")
+        contexts = (self.pane(self._front).CONTEXT, *self.CONTEXTS)
         return footer_keys(contexts, read_only=self.READ_ONLY)
 
     def pane(self, name: str) -> Pane:

@@ -1,0 +1,90 @@
+"""Values of core <-> what JSON can hold. Only the frozen types of core are read back, never code.
+
+A dataclass is `{"Name": {field: value}}` without the fields that have their default, an enum
+`{"Name": value}`, a mapping `{"": {...}}`, a sequence a list (and a tuple again), bytes and the
+floats that JSON lacks `{"bytes": ...}` and `{"float": ...}`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from gpu_tui.core import events, findings, fleet, logs, readings, sample, sweep
+
+Clean = Callable[[str], str]
+
+
+class CodecError(ValueError):
+    """A value that no recording of ours holds."""
+
+
+_MODULES = (events, findings, fleet, logs, readings, sample, sweep)
+TYPES: dict[str, type[Any]] = {
+    name: kind
+    for module in _MODULES
+    for name, kind in vars(module).items()
+    if inspect.isclass(kind) and (is_dataclass(kind) or issubclass(kind, Enum))
+}
+
+
+def encode(value: object, clean: Clean = str) -> object:
+    """What `json.dumps` takes; every string passes through `clean`."""
+    if isinstance(value, Enum):
+        return {type(value).__name__: value.value}
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, bytes):
+        return {"bytes": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, Mapping):
+        return {"": {str(key): encode(one, clean) for key, one in value.items()}}
+    if is_dataclass(value) and type(value).__name__ in TYPES:
+        body = {
+            field.name: encode(one, clean)
+            for field in fields(value)
+            if (one := getattr(value, field.name)) is not field.default
+            and not (field.default is MISSING and _is_default(field.default_factory, one))
+        }
+        return {type(value).__name__: body}
+    if isinstance(value, Sequence):
+        return [encode(one, clean) for one in value]
+    raise CodecError(f"a {type(value).__name__} cannot be recorded")
+
+
+def _is_default(factory: object, value: object) -> bool:
+    return factory is not MISSING and callable(factory) and value == factory()
+
+
+def decode(plain: object) -> Any:
+    """The value again. CodecError where the file says something that we never write."""
+    if isinstance(plain, list):
+        return tuple(decode(one) for one in plain)
+    if not isinstance(plain, dict):
+        return plain
+    if len(plain) != 1:
+        raise CodecError(f"expected one name, found {len(plain)}")
+    ((name, body),) = plain.items()
+    try:
+        match name:
+            case "":
+                return {key: decode(one) for key, one in body.items()}
+            case "float":
+                return float(body)
+            case "bytes":
+                return base64.b64decode(body, validate=True)
+        kind = TYPES[name]
+        if issubclass(kind, Enum):
+            return kind(body)
+        return kind(**{key: decode(one) for key, one in body.items()})
+    except (KeyError, TypeError, AttributeError, ValueError, binascii.Error) as error:
+        raise CodecError(f"{name!r} cannot be read: {error}") from None

@@ -1,0 +1,250 @@
+"""The file of a recording: gzip of one JSON object per line, readable up to where it was cut.
+
+    {"gpu-tui recording": 1, "at": EPOCH, "fleet": {...}}
+    {"t": SECONDS, "event": {...}}                       what happened
+    {"t": SECONDS, "fleet": {...}}                       the fleet file was edited
+    {"t": SECONDS, "open": N, "instance": NAME, "program": TEXT}
+    {"t": SECONDS, "bytes": N, "text": LATIN-1}          what channel N said
+    {"t": SECONDS, "close": N}
+    {"t": SECONDS, "lost": COUNT}                        records that came faster than they could be written
+
+`t` counts from the first line and never falls.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import queue
+import threading
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.events import Event
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.redact import redact
+from gpu_tui.recording.codec import CodecError, decode, encode
+
+FORMAT = 1
+MAGIC = "gpu-tui recording"
+WAITING = 20_000  # records that may wait for the disk
+FLUSH_SECONDS = 1.0
+LINE_CAP = 16_777_216
+MOST = 1_073_741_824  # bytes of one file
+
+
+class TapeError(Exception):
+    """A recording that cannot be written or read."""
+
+    def __init__(self, text: str, next: str) -> None:
+        super().__init__(text)
+        self.next = next
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line after the first: its time in seconds since the start, and its words."""
+
+    t: float
+    body: dict[str, Any]
+
+    @property
+    def event(self) -> Event | None:
+        """The event, where it is one."""
+        return decode(self.body["event"]) if "event" in self.body else None
+
+    @property
+    def fleet(self) -> Fleet | None:
+        """The fleet from here on, where it changed."""
+        return decode(self.body["fleet"]) if "fleet" in self.body else None
+
+
+class TapeWriter:
+    """Takes records from the event loop and writes them in a thread of its own.
+
+    Never blocks: what the disk cannot take is counted, and the count is recorded. Stops at `most`
+    bytes of file, and says so by `full`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        fleet: Fleet,
+        clock: Clock,
+        *,
+        secrets: Iterable[str] = (),
+        most: int = MOST,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._began = clock.boot()
+        self._secrets = tuple(secrets)
+        self._most = most
+        self._lost = 0
+        self._channels = 0
+        self.full = False
+        self.failed: OSError | None = None
+        self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(WAITING)
+        try:
+            self._file: BinaryIO = path.open("xb")
+        except FileExistsError:
+            raise TapeError(f"{path} exists already", "name a new file") from None
+        path.chmod(0o600)
+        self._put({MAGIC: FORMAT, "at": clock.now(), "fleet": fleet})
+        self._thread = threading.Thread(target=self._write, name="recording", daemon=True)
+        self._thread.start()
+
+    # --- what happens, from the event loop ------------------------------------------------------
+
+    def event(self, event: Event) -> None:
+        """Something happened."""
+        self._put({"t": self._now(), "event": event})
+
+    def fleet(self, fleet: Fleet) -> None:
+        """The fleet file was edited."""
+        self._put({"t": self._now(), "fleet": fleet})
+
+    def opened(self, instance: str, program: str) -> int:
+        """A channel was opened; its number."""
+        self._channels += 1
+        said = {"open": self._channels, "instance": instance, "program": program}
+        self._put({"t": self._now(), **said})
+        return self._channels
+
+    def said(self, channel: int, data: bytes) -> None:
+        """A channel brought bytes: whole lines, so that a secret is never cut in two."""
+        self._put({"t": self._now(), "bytes": channel, "text": data.decode("latin-1")})
+
+    def closed(self, channel: int) -> None:
+        """A channel ended."""
+        self._put({"t": self._now(), "close": channel})
+
+    def __enter__(self) -> TapeWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what waits and close the file; TapeError if it could not all be written."""
+        self._waiting.put(None)
+        self._thread.join()
+        if self.failed:
+            text = f"the recording {self._path} ends early: {self.failed.strerror}"
+            raise TapeError(text, "free some space and record again")
+
+    def _now(self) -> float:
+        return round(self._clock.boot() - self._began, 4)
+
+    def _put(self, body: dict[str, Any]) -> None:
+        if self.full or self.failed:
+            return
+        try:
+            if self._lost:
+                self._waiting.put_nowait({"t": self._now(), "lost": self._lost})
+                self._lost = 0
+            self._waiting.put_nowait(body)
+        except queue.Full:
+            self._lost += 1
+
+    # --- the thread -----------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        packer = zlib.compressobj(6, zlib.DEFLATED, 31)
+        written, flushed = 0, time.monotonic()
+        try:
+            with self._file as file:
+                while (body := self._waiting.get()) is not None:
+                    if self.full:
+                        continue
+                    line = json.dumps(self._plain(body), ensure_ascii=True, separators=(",", ":"))
+                    packed = packer.compress(line.encode("ascii") + b"\n")
+                    if self._waiting.empty() or time.monotonic() - flushed > FLUSH_SECONDS:
+                        packed += packer.flush(zlib.Z_SYNC_FLUSH)
+                        flushed = time.monotonic()
+                    written += file.write(packed)
+                    file.flush()
+                    self.full = written > self._most
+                file.write(packer.flush(zlib.Z_FINISH))
+        except OSError as error:
+            self.failed = error
+            while self._waiting.get() is not None:  # whoever closes us must not wait for ever
+                pass
+
+    def _plain(self, body: dict[str, Any]) -> dict[str, Any]:
+        def clean(text: str) -> str:
+            return redact(text, self._secrets)
+
+        return {
+            key: clean(value) if isinstance(value, str) else encode(value, clean)
+            for key, value in body.items()
+        }
+
+
+class TapeReader:
+    """Reads a recording from its start, as often as wanted. TapeError if the file is none."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        head = next(self._lines(), None) or {}
+        try:
+            self.began, self.fleet = _head(head)
+        except (CodecError, KeyError, TypeError, ValueError) as error:
+            text = f"{path} is no recording of gpu-tui: {error}"
+            raise TapeError(text, "make one with: gpu-tui record FILE") from None
+
+    def records(self) -> Iterator[Record]:
+        """Every record in order; a cut end is the end."""
+        last = 0.0
+        lines = self._lines()
+        next(lines, None)
+        for body in lines:
+            t = body.get("t")
+            if isinstance(t, int | float):
+                last = max(last, float(t))
+                yield Record(last, body)
+
+    def length(self) -> float:
+        """Seconds from the first record to the last; reads the whole file."""
+        last = 0.0
+        for record in self.records():
+            last = record.t
+        return last
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        try:
+            with gzip.open(self.path, "rb") as file:
+                while line := file.readline(LINE_CAP):
+                    try:
+                        body = json.loads(line)
+                    except ValueError:
+                        if not line.endswith(b"\n"):
+                            return  # the recorder was killed in the middle of a line
+                        raise TapeError(
+                            f"{self.path} holds a line that is no JSON", "record again"
+                        ) from None
+                    if isinstance(body, dict):
+                        yield body
+        except (EOFError, zlib.error):
+            return  # the recorder was killed: what stands before is good
+        except gzip.BadGzipFile:
+            return
+        except OSError as error:
+            raise TapeError(
+                f"{self.path} cannot be read: {error.strerror}", "check the path"
+            ) from None
+
+
+def _head(words: dict[str, Any]) -> tuple[float, Fleet]:
+    """What the first line says."""
+    if words.get(MAGIC) != FORMAT:
+        raise CodecError("its first line is another one")
+    fleet = decode(words["fleet"])
+    if not isinstance(fleet, Fleet):
+        raise CodecError("it names no fleet")
+    return float(words["at"]), fleet

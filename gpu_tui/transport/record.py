@@ -1,0 +1,100 @@
+"""A transport that hands every byte it brings to a recorder, and is otherwise the one beneath."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.ports import ByteRecorder
+from gpu_tui.transport.base import Completed, Connection, FileAccess, LinkError, Transport
+
+HELD = 65_536  # bytes of an unfinished line that wait for its end
+
+
+class RecordingTransport:
+    """Connects by another transport and records its channels. Files that are pulled are not recorded."""
+
+    def __init__(self, transport: Transport, recorder: ByteRecorder) -> None:
+        self._transport = transport
+        self._recorder = recorder
+
+    async def connect(self, instance: Instance) -> Connection:
+        """A recorded connection. Raises a LinkError."""
+        connection = await self._transport.connect(instance)
+        return RecordedConnection(connection, instance.name, self._recorder)
+
+
+class RecordedConnection:
+    """One connection whose programs are recorded."""
+
+    def __init__(self, connection: Connection, instance: str, recorder: ByteRecorder) -> None:
+        self._connection = connection
+        self._instance = instance
+        self._recorder = recorder
+        self.host_key = connection.host_key
+
+    async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
+        """Run a program and record what it printed."""
+        done = await self._connection.run(program, limit=limit, stdout_cap=stdout_cap)
+        channel = self._recorder.opened(self._instance, program)
+        self._recorder.said(channel, done.stdout)
+        self._recorder.closed(channel)
+        return done
+
+    @asynccontextmanager
+    async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Run a program and record its output, line by line."""
+        channel = self._recorder.opened(self._instance, program)
+        lines = _Lines(self._recorder, channel)
+        try:
+            async with self._connection.stream(program) as chunks:
+                yield lines.passing(chunks)
+        finally:
+            lines.flush()
+            self._recorder.closed(channel)
+
+    def files(self) -> AbstractAsyncContextManager[FileAccess]:
+        """The connection's own."""
+        return self._connection.files()
+
+    async def round_trip(self) -> float:
+        """The connection's own."""
+        return await self._connection.round_trip()
+
+    async def answers(self, within: float) -> bool:
+        """The connection's own."""
+        return await self._connection.answers(within)
+
+    async def wait_closed(self) -> LinkError | None:
+        """The connection's own."""
+        return await self._connection.wait_closed()
+
+    async def close(self) -> None:
+        """The connection's own."""
+        await self._connection.close()
+
+
+class _Lines:
+    """Hands on chunks at once and records whole lines."""
+
+    def __init__(self, recorder: ByteRecorder, channel: int) -> None:
+        self._recorder = recorder
+        self._channel = channel
+        self._held = b""
+
+    async def passing(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The same chunks."""
+        async for chunk in chunks:
+            data = self._held + chunk
+            cut = data.rfind(b"\n") + 1 or (len(data) if len(data) > HELD else 0)
+            self._held = data[cut:]
+            if cut:
+                self._recorder.said(self._channel, data[:cut])
+            yield chunk
+
+    def flush(self) -> None:
+        """What is left."""
+        if self._held:
+            self._recorder.said(self._channel, self._held)
+            self._held = b""

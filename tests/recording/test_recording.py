@@ -1,0 +1,386 @@
+"""A recording gives back what was seen, hides what is secret, and survives being cut."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from boxes import Sshd
+
+from gpu_tui.collect.supervisor import Supervisor
+from gpu_tui.core import metrics
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import Event, LogArrived, Sampled
+from gpu_tui.core.fleet import Fleet, Instance, ProviderAccess, QueueFiles, SshAccess
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.readings import Memory
+from gpu_tui.core.redact import HIDDEN, redact
+from gpu_tui.core.sample import Reading
+from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.recording.boxes import boxes_of
+from gpu_tui.recording.codec import CodecError, decode, encode
+from gpu_tui.recording.player import Player
+from gpu_tui.recording.tape import TapeError, TapeReader, TapeWriter
+from gpu_tui.state.store import Store
+from gpu_tui.transport.record import RecordingTransport
+from gpu_tui.transport.replay import ReplayTransport
+from gpu_tui.transport.ssh import SshTransport
+from gpu_tui.wiring import SystemClock
+
+TOKEN = "hf_" + "aB3dE5gH7jK9mN1pQ3sT"
+ENV_SECRET = "not-shaped-like-anything"
+LOG = f"""\
+=== Queue q.txt: 2 ablations, starting from 1 on box ===
+[2026-01-01 00:00:00] [1/2] STARTING baseline (reconstruction, 20ep)
+login with {TOKEN} and {ENV_SECRET}
+Epoch 3/20 step 7/50 loss: nan
+"""
+
+
+class Watched:
+    """A sink with a condition that can be awaited."""
+
+    def __init__(self, *sinks: Callable[[Event], None]) -> None:
+        self.events: list[Event] = []
+        self._sinks = sinks
+        self._came = asyncio.Event()
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+        for sink in self._sinks:
+            sink(event)
+        self._came.set()
+
+    async def until(self, *wanted: Callable[[Event], bool]) -> None:
+        """Return when each of the conditions has held for some event."""
+        async with asyncio.timeout(30):
+            while not all(any(map(one, self.events)) for one in wanted):
+                self._came.clear()
+                await self._came.wait()
+
+
+def has_text(text: str) -> Callable[[Event], bool]:
+    return lambda event: (
+        isinstance(event, LogArrived) and any(text in line.text for line in event.lines)
+    )
+
+
+def has_reading(metric: str) -> Callable[[Event], bool]:
+    return lambda event: (
+        isinstance(event, Sampled) and event.metric == metric and isinstance(event.sample, Reading)
+    )
+
+
+async def watch(
+    fleet: Fleet, transport: SshTransport | ReplayTransport, path: Path | None
+) -> tuple[Watched, Store]:
+    """Watch until the log and the memory are in."""
+    store = Store(fleet, {})
+    clock = SystemClock()
+    tape = TapeWriter(path, fleet, clock, secrets=[ENV_SECRET]) if path else None
+    watched = Watched(store.apply, *([tape.event] if tape else []))
+    taped = RecordingTransport(transport, tape) if tape else transport
+    running = asyncio.create_task(Supervisor(fleet, taped, watched, clock).run())
+    try:
+        await watched.until(has_text("loss: nan"), has_reading(metrics.MEMORY.name))
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        if tape:
+            tape.close()
+    return watched, store
+
+
+@pytest.fixture
+async def recorded(box: Sshd, tmp_path: Path) -> tuple[Fleet, Watched, Path]:
+    """A session with a real box, and its tape."""
+    (box.home / "q.log").write_text(LOG)
+    instance = box.instance(queue=QueueFiles(None, "~/q.log"))
+    fleet = Fleet("sweep", (replace(instance, provider=ProviderAccess(id="i-1")),))
+    path = tmp_path / "one.tape"
+    transport = SshTransport()
+    watched, _ = await watch(fleet, transport, path)
+    await transport.close()
+    return fleet, watched, path
+
+
+def value_of(event: Event) -> object:
+    assert isinstance(event, Sampled)
+    assert isinstance(event.sample, Reading)
+    return event.sample.value
+
+
+def lines_of(events: list[Event]) -> list[str]:
+    return [
+        line.text
+        for event in events
+        if isinstance(event, LogArrived)
+        for line in event.lines
+        if not line.open
+    ]
+
+
+async def test_a_tape_gives_back_every_event_in_order_but_no_secret(
+    recorded: tuple[Fleet, Watched, Path],
+) -> None:
+    fleet, watched, path = recorded
+    tape = TapeReader(path)
+    assert tape.fleet == fleet
+    back = [event for record in tape.records() if (event := record.event)]
+
+    def clean(text: str) -> str:
+        return redact(text, [ENV_SECRET])
+
+    # Compared as written, for a NaN equals nothing.
+    assert [encode(event) for event in back] == [encode(event, clean) for event in watched.events]
+    assert [type(event) for event in back] == [type(event) for event in watched.events]
+    raw = gzip.decompress(path.read_bytes()).decode()
+    assert TOKEN not in raw
+    assert ENV_SECRET not in raw
+    assert raw.count(HIDDEN) >= 4  # each of both, in the event and in the bytes
+    assert path.stat().st_mode & 0o077 == 0
+
+
+async def test_the_bytes_of_a_tape_tell_the_same_through_todays_parsers(
+    recorded: tuple[Fleet, Watched, Path],
+) -> None:
+    fleet, watched, path = recorded
+    again, _ = await watch(fleet, ReplayTransport(boxes_of(TapeReader(path))), None)
+    assert lines_of(again.events) == [redact(t, [ENV_SECRET]) for t in lines_of(watched.events)]
+    first = next(e for e in watched.events if has_reading(metrics.MEMORY.name)(e))
+    second = next(e for e in again.events if has_reading(metrics.MEMORY.name)(e))
+    assert value_of(first) == value_of(second)
+
+
+def test_a_cut_tape_plays_up_to_the_cut(tmp_path: Path) -> None:
+    path, fleet = made_tape(tmp_path, 400)
+    whole = path.read_bytes()
+    total = len(list(TapeReader(path).records()))
+    rng = random.Random(5)
+    lengths = sorted(rng.sample(range(200, len(whole)), 40))
+    counts = []
+    for length in lengths:
+        path.write_bytes(whole[:length])
+        try:
+            tape = TapeReader(path)
+        except TapeError:
+            counts.append(-1)  # not even the first line is there
+            continue
+        assert tape.fleet == fleet
+        counts.append(len(list(tape.records())))
+    assert counts == sorted(counts)
+    assert counts[-1] > total * 0.8
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not json\n",
+        '{"gpu-tui recording": 2, "at": 1, "fleet": {"Fleet": {}}}\n',
+        '{"gpu-tui recording": 1, "at": 1, "fleet": {"Popen": {"args": "x"}}}\n',
+        '{"gpu-tui recording": 1, "at": "soon", "fleet": {"Fleet": {}}}\n',
+    ],
+)
+def test_what_is_no_tape_is_refused_in_words(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.tape"
+    path.write_bytes(gzip.compress(text.encode()))
+    with pytest.raises(TapeError) as refused:
+        TapeReader(path)
+    assert str(path) in str(refused.value)
+    assert refused.value.next
+
+
+def test_plain_text_is_no_tape(tmp_path: Path) -> None:
+    path = tmp_path / "x.tape"
+    path.write_text("hello")
+    with pytest.raises(TapeError):
+        TapeReader(path)
+
+
+def test_only_values_of_core_can_be_read_back() -> None:
+    for hostile in ({"Popen": {"args": "id"}}, {"a": 1, "b": 2}, {"Severity": "huge"}, {"Gpu": 3}):
+        with pytest.raises(CodecError):
+            decode(hostile)
+    assert decode(encode({"Popen": {"x": float("inf")}})) == {"Popen": {"x": float("inf")}}
+
+
+def test_a_recording_never_overwrites(tmp_path: Path) -> None:
+    path = tmp_path / "x.tape"
+    path.write_text("mine")
+    with pytest.raises(TapeError):
+        TapeWriter(path, Fleet(), ManualClock())
+    assert path.read_text() == "mine"
+
+
+def test_a_full_disk_ends_the_recording_with_a_sentence(tmp_path: Path) -> None:
+    program = f"""
+import random, resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+from pathlib import Path
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import Noted
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.recording.tape import TapeError, TapeWriter
+tape = TapeWriter(Path({str(tmp_path / "x.tape")!r}), Fleet(), ManualClock())
+for n in range(3000):
+    tape.event(Noted(None, float(n), str(random.random())))
+try:
+    tape.close()
+except TapeError as error:
+    print(error, "->", error.next)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "ends early" in done.stdout
+    assert len(list(TapeReader(tmp_path / "x.tape").records())) > 10
+
+
+# --- the player -----------------------------------------------------------------------------------
+
+BOX = Instance("one", SshAccess("one.example"))
+SOURCE = LogSource("/q.log")
+
+
+def made_tape(directory: Path, seconds: int) -> tuple[Path, Fleet]:
+    """A tape with a memory reading and a log line each second, and a NaN two thirds through."""
+    path, fleet, clock = directory / "made.tape", Fleet("made", (BOX,)), ManualClock()
+    reader = LogReader()
+    with TapeWriter(path, fleet, clock) as tape:
+        for second in range(seconds):
+            now = clock.now()
+            memory = Reading(Memory("cgroup2", second, 10**9), now)
+            tape.event(Sampled("one", now, metrics.MEMORY.name, memory))
+            loss = "nan" if second == seconds * 2 // 3 else f"{1 / (second + 1):.4f}"
+            line = f"Epoch 1/2 step {second}/{seconds} loss: {loss}\n"
+            tape.event(LogArrived("one", now, SOURCE, tuple(reader.feed(line.encode()))))
+            clock.advance(1)
+    return path, fleet
+
+
+class Show:
+    """A player on a hand-moved clock whose task can be waited for."""
+
+    def __init__(self, path: Path) -> None:
+        self.clock = ManualClock()
+        self.player = Player(path, {}, self.clock)
+        self.player.paused = True
+        self._task = asyncio.ensure_future(self.player.run())
+
+    async def settled(self) -> tuple[int | None, int]:
+        """After the task has caught up: the memory used and the lines known."""
+        for _ in range(10_000):
+            await asyncio.sleep(0)
+            if self.player.settled:
+                break
+        assert self.player.settled
+        view = self.player.view(self.player.now())["one"]
+        good = view.track(metrics.MEMORY).good
+        memory = good.value if good else None
+        log = self.player.log("one", SOURCE)
+        return (memory.used if memory else None), (log.end if log else 0)
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+
+async def test_seeking_both_ways_shows_what_playing_would(tmp_path: Path) -> None:
+    path, _ = made_tape(tmp_path, 300)
+    show = Show(path)
+    position = 0
+    rng = random.Random(3)
+    for _ in range(60):
+        step = rng.choice((-100, -30, -1, 1, 30, 100))
+        show.player.skip(step)
+        position = max(0, min(299, position + step))
+        assert await show.settled() == (position, position + 1)
+    await show.close()
+
+
+async def test_speed_and_pause_move_the_clock(tmp_path: Path) -> None:
+    path, _ = made_tape(tmp_path, 300)
+    show = Show(path)
+    start = show.player.now()
+    show.clock.advance(50)
+    assert show.player.now() == start
+    assert show.player.badge() == "replay ‖"
+    show.player.play()
+    for _ in range(3):
+        show.player.faster(1)
+    assert show.player.badge() == "replay ×10"
+    show.clock.advance(7)
+    assert show.player.now() - start == pytest.approx(70)
+    show.player.play()
+    assert await show.settled() == (70, 71)
+    show.player.skip(1e9)
+    assert await show.settled() == (299, 300)
+    assert show.player.badge() == "replay end"
+    await show.close()
+
+
+async def test_the_next_finding_is_where_it_stops(tmp_path: Path) -> None:
+    path, _ = made_tape(tmp_path, 300)
+    show = Show(path)
+    assert not show.player.view(show.player.now()).findings
+    show.player.next_finding()
+    memory, _ = await show.settled()
+    found = show.player.view(show.player.now()).findings
+    assert [one.kind for one in found] == ["nan"]
+    assert memory in (200, 201)
+    assert show.player.badge() == "replay ‖"
+    await show.close()
+
+
+async def test_a_record_that_is_not_understood_is_told_and_the_rest_plays(tmp_path: Path) -> None:
+    path, _ = made_tape(tmp_path, 5)
+    lines = gzip.decompress(path.read_bytes()).splitlines()
+    lines.insert(4, json.dumps({"t": 1.5, "event": {"Future": {"x": 1}}}).encode())
+    path.write_bytes(gzip.compress(b"\n".join(lines) + b"\n"))
+    show = Show(path)
+    show.player.skip(99)
+    assert await show.settled() == (4, 5)
+    assert "not understood" in show.player.view(show.player.now()).notes[-1]
+    await show.close()
+
+
+# --- what is hidden -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        (f"token {TOKEN} ok", f"token {HIDDEN} ok"),
+        ("WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567", f"WANDB_API_KEY={HIDDEN}"),
+        ("git clone https://me:s3cr3t@host/x.git", f"git clone https://me:{HIDDEN}@host/x.git"),
+        ("Authorization: Bearer abc.def-123456", f"Authorization: Bearer {HIDDEN}"),
+        ("--password hunter2hunter2 --lr 1", f"--password {HIDDEN} --lr 1"),
+        ('"api_key": "a1b2c3d4e5f6"', f'"api_key": "{HIDDEN}"'),
+    ],
+)
+def test_what_looks_like_a_secret_is_hidden(text: str, hidden: str) -> None:
+    assert redact(text) == hidden
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Epoch 3/20 tokens=4096 tokens/s: 123456.7 loss 0.25",
+        "num_tokens: 512000000",
+        "eos_token: <|endoftext|>  pad_token=None",
+        "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "secret_weapon layer norm; passwordless login works",
+        "https://huggingface.co/org/model:main",
+    ],
+)
+def test_what_a_log_says_anyway_stays(text: str) -> None:
+    assert redact(text) == text
