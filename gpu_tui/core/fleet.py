@@ -50,6 +50,7 @@ class SshAccess:
     identity: str | None = None
     jump: str | None = None
     config: str | None = None  # an ssh_config file instead of ~/.ssh/config
+    transport: str | None = None  # direct, openssh (the user's own ssh program), None: as needed
 
 
 @dataclass(frozen=True, slots=True)

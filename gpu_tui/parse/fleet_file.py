@@ -206,7 +206,7 @@ class _Reader:
             address = parse_host(text_of(node, "host"))
         except AddressError as error:
             raise node.error(error.text, error.next) from None
-        ssh = self._group("ssh", ("known_hosts", "identity", "jump", "config"))
+        ssh = self._group("ssh", ("known_hosts", "identity", "jump", "config", "transport"))
         jump = ssh.maybe_text("jump") if ssh else None
         for hop in jump.split(",") if jump and ssh else ():
             try:
@@ -222,6 +222,9 @@ class _Reader:
             identity=self._local(ssh, "identity"),
             jump=jump,
             config=self._local(ssh, "config"),
+            transport=choice_of(ssh.node_of("transport"), "transport", ("direct", "openssh"))
+            if ssh and ssh.maybe_text("transport")
+            else None,
         )
 
     def _price(self) -> Money | None:

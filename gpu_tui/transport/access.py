@@ -1,8 +1,7 @@
-"""How to reach one host: ~/.ssh/config read as ssh reads it, then the fleet file's own words.
+"""How to reach one host: the user's and the system's ssh_config, then the fleet file's own words.
 
-asyncssh reads the file; what it does otherwise than OpenSSH (missing identity files, `none`, a
-ProxyCommand with shell words, `$VAR` in IdentityAgent) is evened out here. Everything here blocks on
-files: call it off the loop.
+What asyncssh makes of the values otherwise than OpenSSH (missing identity files, `none`, `$VAR` in
+IdentityAgent) is evened out here. Everything here blocks on files: call it off the loop.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import asyncssh
-from asyncssh.config import SSHClientConfig, SSHConfig
 
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
+from gpu_tui.transport.key_file import public_half
 from gpu_tui.transport.known_hosts import SSH_PORT, KnownHosts, Trust
+from gpu_tui.transport.ssh_config import SYSTEM_CONFIG, Settings, UserConfig, beyond, methods
 
 DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
@@ -40,7 +40,11 @@ class Route:
     host: str
     port: int
     user: str
-    config: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()  # the files that were read
+    settings: Settings = ()  # and what they say
+    methods: tuple[str, ...] = ()
+    via: str | None = None  # why the user's own ssh program must be used
+    connect_timeout: int | None = None
     identities: tuple[str, ...] = ()
     certificates: tuple[str, ...] = ()
     identities_only: bool = False
@@ -89,13 +93,9 @@ def _routes(access: SshAccess, behind: tuple[SshAccess, ...]) -> tuple[Route, ..
 
 def resolve(access: SshAccess, *, hop: bool = False) -> Route:
     """One host by itself. For a hop the fleet file's key and known_hosts only add to the config's."""
-    user = access.user or ()
-    port = access.port or ()
     paths = _config_paths(access)
     try:
-        config = SSHClientConfig.load(
-            None, paths, False, False, False, getpass.getuser(), user, access.host, port
-        )
+        config = UserConfig.read(paths, access.host, access.user, access.port)
     except (asyncssh.ConfigParseError, OSError, ValueError) as error:
         raise LinkError(
             f"the ssh config cannot be read: {error}", next=f"correct {', '.join(paths)}"
@@ -108,13 +108,19 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
     tokens["k"] = alias or host
     known_hosts = _known_hosts(access, config, tokens, hop=hop)
     jump = access.jump or _string(config.get("ProxyJump"))
+    identities = _identities(access, config, hop=hop)
+    seconds = config.get("ConnectTimeout")
     return Route(
         named=access.host,
         host=host,
         port=number,
         user=login,
         config=tuple(paths),
-        identities=_identities(access, config, hop=hop),
+        settings=config.settings(),
+        methods=methods(config),
+        via=_via(access, config, identities),
+        connect_timeout=seconds if isinstance(seconds, int) and seconds > 0 else None,
+        identities=identities,
         certificates=tuple(_existing(_strings(config.get("CertificateFile")))),
         identities_only=bool(config.get("IdentitiesOnly")),
         agent=_agent(config),
@@ -157,11 +163,23 @@ def _config_paths(access: SshAccess) -> list[str]:
                 f"the ssh config {path} does not exist", next="correct ssh.config in the fleet file"
             )
         return [str(path)]
-    default = Path("~/.ssh/config").expanduser()
-    return [str(default)] if os.access(default, os.R_OK) else []
+    both = (str(Path("~/.ssh/config").expanduser()), SYSTEM_CONFIG)
+    return [path for path in both if os.access(path, os.R_OK)]
 
 
-def _identities(access: SshAccess, config: SSHConfig, *, hop: bool) -> tuple[str, ...]:
+def _via(access: SshAccess, config: UserConfig, identities: tuple[str, ...]) -> str | None:
+    if access.transport is not None:
+        return "ssh.transport of the fleet file" if access.transport == "openssh" else None
+    if identities and all(_security_key(path) for path in identities):
+        return "security key"
+    return beyond(config)
+
+
+def _security_key(path: str) -> bool:
+    return b"sk-" in (public_half(path) or b"")[4:8]
+
+
+def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[str, ...]:
     """Key files that exist, in ssh's order. A key that the fleet file names must exist."""
     own: list[str] = []
     if access.identity:
@@ -186,7 +204,7 @@ def _existing(names: Sequence[str]) -> list[str]:
 
 
 def _known_hosts(
-    access: SshAccess, config: SSHConfig, tokens: dict[str, str], *, hop: bool
+    access: SshAccess, config: UserConfig, tokens: dict[str, str], *, hop: bool
 ) -> tuple[str, ...]:
     own = [str(Path(access.known_hosts).expanduser())] if access.known_hosts else []
     if own and not hop:
@@ -214,14 +232,12 @@ def _expand(name: str, tokens: dict[str, str]) -> str:
     return str(Path(text).expanduser())
 
 
-def _proxy_command(config: SSHConfig) -> str | None:
-    command = config.get("ProxyCommand")
-    if command is None or command == "none":
-        return None
-    return command if isinstance(command, str) else " ".join(_strings(command))
+def _proxy_command(config: UserConfig) -> str | None:
+    command = _string(config.get("ProxyCommand"))
+    return None if command is None or command.lower() == "none" else command
 
 
-def _agent(config: SSHConfig) -> str | None:
+def _agent(config: UserConfig) -> str | None:
     """The agent's socket: IdentityAgent with its variables expanded, else SSH_AUTH_SOCK."""
     missing = object()
     configured = config.get("IdentityAgent", missing)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
-import re
-import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -17,27 +13,8 @@ import asyncssh
 from gpu_tui.transport import patience
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import AuthRejected
+from gpu_tui.transport.key_file import KeyFile, algorithm, certificates_of, read_key_file
 from gpu_tui.transport.prompts import Asker
-
-
-@dataclass(frozen=True, slots=True)
-class KeyFile:
-    """One identity file. `pairs` are its usable private keys (with and without certificate).
-
-    `public` is the public key as bytes, known also where the private one is encrypted or only in the
-    agent; `trouble` says why it cannot be used, in a word or two.
-    """
-
-    path: str
-    pairs: tuple[asyncssh.SSHKeyPair, ...] = ()
-    public: bytes | None = None
-    trouble: str | None = None
-
-    @property
-    def locked(self) -> bool:
-        """A passphrase opens it."""
-        return self.trouble == "encrypted"
-
 
 Stamp = tuple[str, int, int, tuple[str, ...]]
 
@@ -141,57 +118,6 @@ class LockedPair(asyncssh.SSHKeyPair):
         return await asyncio.to_thread(pair.sign, data)
 
 
-def read_key_file(
-    path: str, certificates: tuple[str, ...] = (), passphrase: str | None = None
-) -> KeyFile:
-    """Read one file, whatever is in it."""
-    public = _public(path)
-    try:
-        pairs = tuple(asyncssh.load_keypairs([path], passphrase, list(certificates)))
-    except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
-        if "assphrase" in str(error) or isinstance(error, asyncssh.KeyEncryptionError):
-            return KeyFile(path, public=public, trouble="encrypted")
-        if public is not None:  # a public key as IdentityFile names a key of the agent
-            return KeyFile(path, public=public)
-        return KeyFile(path, trouble="not a key that can be read")
-    except (OSError, ValueError) as error:
-        return KeyFile(path, public=public, trouble=str(error))
-    plain = next((pair.key_public_data for pair in pairs), public)
-    return KeyFile(path, pairs, plain)
-
-
-def _public(path: str) -> bytes | None:
-    for name in (path, f"{path}.pub"):
-        try:
-            return asyncssh.read_public_key(name).public_data
-        except (OSError, ValueError):
-            continue
-    return public_half(path)
-
-
-_ARMOUR = re.compile(
-    rb"-----BEGIN OPENSSH PRIVATE KEY-----(.*?)-----END OPENSSH PRIVATE KEY-----", re.DOTALL
-)
-_MAGIC = b"openssh-key-v1\0"
-
-
-def public_half(path: str) -> bytes | None:
-    """The public key that stands in clear in OpenSSH's private key file (PROTOCOL.key), if it is one."""
-    try:
-        found = _ARMOUR.search(Path(path).read_bytes())
-        blob = base64.b64decode(found[1]) if found else b""
-        if not blob.startswith(_MAGIC):
-            return None
-        at = len(_MAGIC)
-        for _ in range(3):  # cipher, derivation, its options
-            at += 4 + struct.unpack_from(">I", blob, at)[0]
-        at += 4  # the number of keys
-        size = struct.unpack_from(">I", blob, at)[0]
-        return blob[at + 4 : at + 4 + size] or None
-    except (OSError, ValueError, struct.error, binascii.Error):
-        return None
-
-
 class Offer:
     """Hands out the keys one after another and remembers them, for the sentence if all are refused.
 
@@ -244,10 +170,10 @@ class Offer:
             opened = await unlock()
             return opened.pairs if opened else ()
         public = asyncssh.import_public_key(
-            b"%s %s" % (_algorithm(file.public), base64.b64encode(file.public))
+            b"%s %s" % (algorithm(file.public), base64.b64encode(file.public))
         )
         pairs = [LockedPair(public, unlock)]
-        for certificate in _certificates(file, self._route.certificates):
+        for certificate in certificates_of(file, self._route.certificates):
             pair = LockedPair(public, unlock)
             pair.set_certificate(certificate)
             pairs.insert(0, pair)
@@ -306,24 +232,6 @@ class Offer:
 def _comment(pair: asyncssh.SSHKeyPair) -> str:
     comment = pair.get_comment_bytes() or b"a key"
     return comment[:80].decode("utf-8", "replace")
-
-
-def _algorithm(public: bytes) -> bytes:
-    size = struct.unpack_from(">I", public)[0]
-    return public[4 : 4 + size]
-
-
-def _certificates(file: KeyFile, named: tuple[str, ...]) -> list[asyncssh.SSHCertificate]:
-    """The certificates of a key: those the config names, and `<key>-cert.pub` beside it."""
-    found = []
-    for path in dict.fromkeys([*named, f"{file.path}-cert.pub"]):
-        try:
-            certificate = asyncssh.read_certificate(path)
-        except (OSError, ValueError):
-            continue
-        if certificate.key.public_data == file.public:
-            found.append(certificate)
-    return found
 
 
 async def load(ring: KeyRing, route: Route, asker: Asker | None = None) -> Offer:

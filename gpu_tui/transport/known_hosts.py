@@ -13,6 +13,7 @@ import hmac
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import asyncssh
@@ -40,7 +41,9 @@ class Entry:
             if pattern.startswith("!"):
                 if _wildcard(pattern[1:]).fullmatch(name):
                     return False
-            elif _wildcard(pattern).fullmatch(name):
+            elif pattern == name or (
+                ("*" in pattern or "?" in pattern) and _wildcard(pattern).fullmatch(name)
+            ):
                 hit = True
         return hit
 
@@ -80,11 +83,10 @@ class KnownHosts:
         entries: list[Entry] = []
         for path in paths:
             try:
-                text = Path(path).read_text(encoding="utf-8", errors="replace")
+                stat = Path(path).stat()
+                entries += _entries(path, stat.st_mtime_ns, stat.st_size, stat.st_ino)
             except OSError:
                 continue
-            numbered = enumerate(text.splitlines(), start=1)
-            entries += [entry for n, line in numbered if (entry := _entry(line, path, n))]
         return cls(entries)
 
     def trust(self, host: str, port: int, alias: str | None = None) -> Trust:
@@ -120,6 +122,14 @@ class KnownHosts:
             tuple(entry for entry in about if entry.marker == "@cert-authority"),
             tuple(entry for entry in about if entry.marker == "@revoked"),
         )
+
+
+@lru_cache(maxsize=64)
+def _entries(path: str, mtime: int, size: int, inode: int) -> tuple[Entry, ...]:
+    """The entries of one state of a file: hundreds of boxes share one, and each key costs a check."""
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    numbered = enumerate(text.splitlines(), start=1)
+    return tuple(entry for n, line in numbered if (entry := _entry(line, path, n)))
 
 
 def _entry(line: str, file: str, number: int) -> Entry | None:

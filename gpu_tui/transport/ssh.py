@@ -32,6 +32,7 @@ from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.hops import Hops
 from gpu_tui.transport.login import Login
 from gpu_tui.transport.prompts import ASKER, Desk
+from gpu_tui.transport.ssh_config import UserConfig, connect_options
 
 # AES-GCM first: on servers without strict key exchange it is not open to Terrapin, and it is twice
 # as fast as the default.
@@ -44,7 +45,6 @@ CIPHERS = (
 )
 KEEPALIVE_SECONDS = 5
 KEEPALIVE_COUNT = 3  # a dead link is noticed after 20 s
-METHODS = ("publickey", "keyboard-interactive", "password")
 HOST_SECONDS = 15.0  # per host on the way: a login at 400 ms one way takes 6.5 s
 SHELL_SECONDS = 15.0
 
@@ -104,21 +104,23 @@ class SshTransport:
         offer = await keys.load(self._ring, route, asker)
         client = Login(route, offer, asker, hop)
         try:
-            async with patience.limit(HOST_SECONDS):
+            async with patience.limit(route.connect_timeout or HOST_SECONDS):
                 if asker is not None:
                     asker.limits = patience.mine()
                 connection = await asyncssh.connect(
                     route.named,
                     port=route.port,
                     username=route.user,
-                    config=list(route.config) or None,
+                    config=None,  # read already
+                    options=connect_options(UserConfig.of(route.settings, route.named)),
+                    canonicalize_hostname=False,
                     tunnel=tunnel,
                     proxy_command=_proxy(route) if tunnel is None else None,
                     known_hosts=_trusted(route),
                     server_host_key_algs=_host_key_algs(route),
                     client_factory=lambda: client,
                     client_keys=None,  # the client hands them out
-                    preferred_auth=METHODS,
+                    preferred_auth=route.methods,
                     agent_forwarding=False,
                     x11_forwarding=False,
                     command=None,  # neither RemoteCommand nor RequestTTY nor SendEnv is for us

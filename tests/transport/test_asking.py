@@ -19,7 +19,7 @@ from gpu_tui.core.fleet import Instance, SshAccess
 from gpu_tui.core.prompts import Prompts
 from gpu_tui.transport import patience
 from gpu_tui.transport.base import AuthRejected, LinkError
-from gpu_tui.transport.keys import public_half, read_key_file
+from gpu_tui.transport.key_file import public_half, read_key_file
 from gpu_tui.transport.ssh import SshTransport
 
 MakeBox = Callable[..., Sshd]

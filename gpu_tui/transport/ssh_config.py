@@ -1,0 +1,200 @@
+"""ssh_config as ssh reads it, on top of asyncssh's reader: what that does otherwise is evened out here.
+
+Evened out: /etc/ssh/ssh_config after the user's file, Include in the order of names and relative to
+where ssh looks, % tokens in `Match exec`, expansion once all files are read. What asyncssh cannot do
+at all is named by `beyond`: for such a host the user's own ssh program is used. Blocks on files.
+"""
+
+from __future__ import annotations
+
+import getpass
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import cast
+
+import asyncssh
+from asyncssh.config import SSHClientConfig, SSHConfig
+
+SYSTEM_CONFIG = "/etc/ssh/ssh_config"
+Settings = tuple[tuple[str, object], ...]
+
+# Directives that asyncssh's reader passes over and that must not be passed over.
+_ALSO = (
+    "BindInterface", "KnownHostsCommand", "ProxyUseFdpass", "PubkeyAcceptedAlgorithms",
+    "RevokedHostKeys", "SecurityKeyProvider",
+)  # fmt: skip
+_OLD_NAMES = {
+    "pubkeyacceptedkeytypes": "PubkeyAcceptedAlgorithms",
+    "hostbasedkeytypes": "HostbasedAcceptedAlgorithms",
+}
+_ALGORITHMS = ("Ciphers", "MACs", "KexAlgorithms", "HostKeyAlgorithms", "CASignatureAlgorithms")
+_METHODS = {
+    "publickey": "PubkeyAuthentication",
+    "keyboard-interactive": "KbdInteractiveAuthentication",
+    "password": "PasswordAuthentication",
+}
+_LONE = ("all", "canonical", "final")
+_WITH_PATTERN = ("host", "originalhost", "user", "localuser", "tagged", "exec")
+_TOKENS = ("CertificateFile", "IdentityAgent", "IdentityFile", "ProxyCommand")
+
+_Handler = tuple[str, Callable[..., None]]
+
+
+class UserConfig(SSHClientConfig):
+    """What the config files say of one host. The first value of a directive wins."""
+
+    _percent_expand: set[str] = set()  # noqa: RUF012 - as asyncssh has it; `read` expands at the end
+    strange: str | None = None  # a Match criterion that asyncssh does not know
+
+    @classmethod
+    def read(
+        cls, paths: Iterable[str], host: str, user: str | None = None, port: int | None = None
+    ) -> UserConfig:
+        """Read files in order. Raises asyncssh.ConfigParseError or OSError."""
+        me = getpass.getuser()
+        config = cls(cast(SSHConfig, None), False, False, False, me, user or (), host, port or ())  # type: ignore[arg-type]
+        for path in paths:
+            system = path == SYSTEM_CONFIG
+            config._default_path = Path("/etc/ssh") if system else Path("~/.ssh").expanduser()
+            config.parse(Path(path))
+        config._expand_all()
+        config.loaded = True
+        return config
+
+    @classmethod
+    def of(cls, settings: Settings, host: str) -> UserConfig:
+        """The config that `settings` were taken from."""
+        config = cls.read((), host)
+        config._options = dict(settings)
+        return config
+
+    def settings(self) -> Settings:
+        """Every directive that is set, in values that can be compared."""
+        return tuple(
+            (name, tuple(value) if isinstance(value, list) else value)
+            for name, value in sorted(self._options.items())
+        )
+
+    def _expand_all(self) -> None:
+        self._set_tokens()
+        for option in _TOKENS:
+            value = self._options.get(option)
+            # The variables of a ProxyCommand are its shell's business.
+            expand = self._tokens_of if option == "ProxyCommand" else self._expand_val
+            if isinstance(value, list):
+                self._options[option] = [expand(item) for item in value]
+            elif isinstance(value, str):
+                self._options[option] = expand(value)
+
+    def _tokens_of(self, value: str) -> str:
+        return re.sub(r"%(.)", self._expand_token, value)
+
+    def _set_tokens(self) -> None:
+        super()._set_tokens()
+        self._tokens["%"] = "%"
+        self._tokens["k"] = str(self._options.get("HostKeyAlias") or self._tokens["h"])
+
+    def _read_include(self, option: str, args: list[str]) -> None:
+        """In the order of names; a file that cannot be read is passed over."""
+        path, line, tokens = self._path, self._line_no, self._tokens
+        for pattern in args:
+            for name in sorted(glob.glob(str(self._default_path / Path(pattern).expanduser()))):
+                if Path(name).is_file() and os.access(name, os.R_OK):
+                    self.parse(Path(name))
+        self._path, self._line_no, self._tokens, self._matching = path, line, tokens, True
+        args.clear()
+
+    def _read_match(self, option: str, args: list[str]) -> None:
+        """% tokens of an `exec` are replaced; a strange criterion matches nothing, and is remembered."""
+        at = 0
+        while at < len(args):
+            name = args[at].lower().removeprefix("!")
+            if name == "exec" and at + 1 < len(args):
+                self._set_tokens()
+                args[at + 1] = self._tokens_of(args[at + 1])
+            elif name not in (*_LONE, *_WITH_PATTERN):
+                self.strange = name
+                self._matching = False
+                args.clear()
+                return
+            at += 1 if name in _LONE else 2
+        self._match(option, args)
+
+    def _read_proxy_command(self, option: str, args: list[str]) -> None:
+        """`ProxyCommand=x` too: asyncssh leaves the sign in it."""
+        self._set_string(option, [args.pop().removeprefix("=").strip()])
+
+    def _read_word(self, option: str, args: list[str]) -> None:
+        """A directive that is only looked at."""
+        self._options.setdefault(option, args[0])
+        args.clear()
+
+
+UserConfig._handlers = {
+    **SSHClientConfig._handlers,
+    "include": ("Include", UserConfig._read_include),
+    "match": ("Match", UserConfig._read_match),
+    "proxycommand": ("ProxyCommand", UserConfig._read_proxy_command),
+    **{name.lower(): (name, UserConfig._read_word) for name in _ALSO},
+    **{old: (name, UserConfig._read_word) for old, name in _OLD_NAMES.items()},
+}
+
+
+def methods(config: UserConfig) -> tuple[str, ...]:
+    """The ways to log in that are ours and that the config allows, in its order."""
+    preferred = config.get("PreferredAuthentications")
+    order = preferred.split(",") if isinstance(preferred, str) else list(_METHODS)
+    return tuple(
+        name for name in order if name in _METHODS and config.get(_METHODS[name]) is not False
+    )
+
+
+def beyond(config: UserConfig) -> str | None:
+    """The directive for which a host needs the user's own ssh, or None."""
+    get = config.get
+    for name in ("PKCS11Provider", "KnownHostsCommand", "RevokedHostKeys", "BindInterface"):
+        if str(get(name) or "none").lower() != "none":
+            return name
+    if str(get("SecurityKeyProvider") or "internal").lower() != "internal":
+        return "SecurityKeyProvider"
+    if str(get("ProxyUseFdpass") or "no").lower() in ("yes", "true"):
+        return "ProxyUseFdpass"
+    if get("CanonicalizeHostname"):
+        return "CanonicalizeHostname"
+    if config.strange:
+        return f"Match {config.strange}"
+    if config.has_match_final():
+        return "Match final"
+    if not str(get("PubkeyAcceptedAlgorithms") or "+").startswith("+"):
+        return "PubkeyAcceptedAlgorithms"
+    if not methods(config) and get("GSSAPIAuthentication"):
+        return "GSSAPIAuthentication"
+    if not methods(config) and get("HostbasedAuthentication"):
+        return "HostbasedAuthentication"
+    return _strange_algorithm(config)
+
+
+def _strange_algorithm(config: UserConfig) -> str | None:
+    """A list of algorithms with one that asyncssh lacks."""
+    for name in _ALGORITHMS:
+        value = config.get(name)
+        if value is None:
+            continue
+        alone = UserConfig.of(((name, value),), "host")
+        try:
+            connect_options(alone)
+        except ValueError:
+            return name
+    return None
+
+
+def connect_options(config: UserConfig) -> asyncssh.SSHClientConnectionOptions:
+    """The config as asyncssh's connect takes it: it reads no file of its own. ValueError if it cannot."""
+    empty = object.__new__(asyncssh.SSHClientConnectionOptions)
+    empty.config, empty.kwargs = config, {}
+    return asyncssh.SSHClientConnectionOptions(
+        empty, host="", config=None, known_hosts=([], [], []), client_keys=None, agent_path=None
+    )
