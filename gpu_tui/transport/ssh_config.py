@@ -11,6 +11,7 @@ import getpass
 import glob
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import cast
@@ -30,7 +31,12 @@ _OLD_NAMES = {
     "pubkeyacceptedkeytypes": "PubkeyAcceptedAlgorithms",
     "hostbasedkeytypes": "HostbasedAcceptedAlgorithms",
 }
-_ALGORITHMS = ("Ciphers", "MACs", "KexAlgorithms", "HostKeyAlgorithms", "CASignatureAlgorithms")
+_ALGORITHMS = {
+    "Ciphers": "encryption_algs",
+    "MACs": "mac_algs",
+    "KexAlgorithms": "kex_algs",
+    "CASignatureAlgorithms": "signature_algs",
+}
 _METHODS = {
     "publickey": "PubkeyAuthentication",
     "keyboard-interactive": "KbdInteractiveAuthentication",
@@ -109,6 +115,7 @@ class UserConfig(SSHClientConfig):
 
     def _read_match(self, option: str, args: list[str]) -> None:
         """% tokens of an `exec` are replaced; a strange criterion matches nothing, and is remembered."""
+        args[:] = _criteria(args[0])
         at = 0
         while at < len(args):
             name = args[at].lower().removeprefix("!")
@@ -133,6 +140,17 @@ class UserConfig(SSHClientConfig):
         args.clear()
 
 
+def _criteria(line: str) -> list[str]:
+    """The words of a Match line. asyncssh would cut every word at `=`, also inside an `exec`."""
+    words: list[str] = []
+    for word in shlex.split(line):
+        name, sign, value = word.partition("=")
+        lone = sign and name.lower().removeprefix("!") in _WITH_PATTERN
+        words += [name, value] if lone else [word]
+    return words
+
+
+UserConfig._no_split = {*SSHClientConfig._no_split, "match"}
 UserConfig._handlers = {
     **SSHClientConfig._handlers,
     "include": ("Include", UserConfig._read_include),
@@ -178,21 +196,21 @@ def beyond(config: UserConfig) -> str | None:
 
 
 def _strange_algorithm(config: UserConfig) -> str | None:
-    """A list of algorithms with one that asyncssh lacks."""
-    for name in _ALGORITHMS:
+    """A list of algorithms of which asyncssh has none."""
+    for name, field in _ALGORITHMS.items():
         value = config.get(name)
-        if value is None:
-            continue
-        alone = UserConfig.of(((name, value),), "host")
-        try:
-            connect_options(alone)
-        except ValueError:
-            return name
+        if value is not None:
+            alone = UserConfig.of(((name, value),), "host")
+            try:
+                if not getattr(connect_options(alone), field):
+                    return name
+            except ValueError:
+                return name
     return None
 
 
 def connect_options(config: UserConfig) -> asyncssh.SSHClientConnectionOptions:
-    """The config as asyncssh's connect takes it: it reads no file of its own. ValueError if it cannot."""
+    """The config as asyncssh's connect takes it; it reads no file then. ValueError if it cannot."""
     empty = object.__new__(asyncssh.SSHClientConnectionOptions)
     empty.config, empty.kwargs = config, {}
     return asyncssh.SSHClientConnectionOptions(
