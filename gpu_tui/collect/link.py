@@ -6,40 +6,45 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
+from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import LinkChanged
-from gpu_tui.core.fleet import Instance, LinkState
+from gpu_tui.core.fleet import Instance, LinkState, SshAccess
 from gpu_tui.core.ports import Sink
-from gpu_tui.transport.base import (
-    AuthRejected,
-    Connection,
-    ConnectTimeout,
-    HostKeyRejected,
-    LinkError,
-    Transport,
-)
+from gpu_tui.transport import patience
+from gpu_tui.transport.base import Connection, ConnectTimeout, LinkError, LinkLost, Transport
 
-CONNECT_LIMIT = 60.0  # a chain of hops at 400 ms needs about 20 s
-FIRST_WAIT = 1.0
-LONGEST_WAIT = 60.0
+CONNECT_LIMIT = 90.0  # a chain of hops at 400 ms needs about 20 s
+WAITS = (1.0, 5.0)  # after the first losses, then the longest
+LONGEST_WAIT = 15.0  # while somebody looks
 # A server bans addresses after a few refused logins; a person must act first anyway.
-REFUSED_WAIT = 300.0
+PERSON_WAIT = 900.0
+EDIT_SECONDS = 2.0
 SETTLED = 10.0  # seconds of life after which the next loss starts the back-off anew
 LATENCY_SECONDS = 10.0
 LOSS_SECONDS = 0.5
+PROBE_SECONDS = 3.0  # for a sign of life after a suspend
 
 
-def wait_seconds(attempt: int, error: LinkError, random: Random) -> float:
-    """How long to wait before attempt `attempt` + 1: exponential, jittered, capped."""
-    if isinstance(error, AuthRejected | HostKeyRejected):
-        return REFUSED_WAIT
-    longest = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** min(attempt, 16))
-    return longest * (0.5 + random.random() / 2)
+def wait_seconds(
+    attempt: int, error: LinkError, random: Random, longest: float = LONGEST_WAIT
+) -> float:
+    """How long to wait before attempt `attempt` + 1: growing, jittered, capped.
+
+    A link that flaps is tried six times in its first minute, five times in each later one.
+    """
+    if error.needs_person:
+        return PERSON_WAIT
+    wait = min(
+        longest, WAITS[attempt] if attempt < len(WAITS) else 15.0 * 2.0 ** min(attempt - 2, 8)
+    )
+    return wait * (0.8 + random.random() / 5)
 
 
 class Link:
@@ -52,8 +57,9 @@ class Link:
         sink: Sink,
         clock: Clock,
         serve: Callable[[Connection], Awaitable[None]],
-        handshakes: asyncio.Semaphore,
+        ways: Ways,
         random: Random,
+        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self.connection: Connection | None = None
         self._instance = instance
@@ -61,14 +67,21 @@ class Link:
         self._sink = sink
         self._clock = clock
         self._serve = serve
-        self._handshakes = handshakes
+        self._ways = ways
         self._random = random
+        self._longest_wait = longest_wait
         self._woken = asyncio.Event()
+        self._doubted = asyncio.Event()
         self._live_at: float | None = None
 
     def wake(self) -> None:
         """Try again now, whatever the back-off says."""
         self._woken.set()
+
+    def resumed(self) -> None:
+        """This machine was asleep: look whether the connection survived it, or try again now."""
+        self._woken.set()
+        self._doubted.set()
 
     async def keep(self) -> None:
         """Connect and serve for ever."""
@@ -86,12 +99,21 @@ class Link:
             if lived is not None:
                 since = self._clock.now()
                 attempt = 0 if lived > SETTLED else attempt
-            wait = wait_seconds(attempt, error, self._random)
+            wait = self._wait_after(attempt, error)
             attempt += 1
             self._failed(error, since, self._clock.now() + wait)
-            if await self._woken_within(wait):
+            if await self._woken_within(wait, error):
                 attempt = 0
                 self._say(LinkState("connecting", self._clock.now()))
+
+    def _wait_after(self, attempt: int, error: LinkError) -> float:
+        def wait(attempt: int) -> float:
+            return wait_seconds(attempt, error, self._random, self._longest_wait)
+
+        if error.hop is None:
+            self._ways.passed(self)
+            return wait(attempt)
+        return self._ways.failed(error.hop, self, wait)
 
     def _lived(self) -> float | None:
         """Seconds that the last connection was up, or None where none came up."""
@@ -99,21 +121,19 @@ class Link:
 
     async def _once(self) -> LinkError:
         """One connection from handshake to loss."""
-        async with self._handshakes:
-            try:
-                async with asyncio.timeout(CONNECT_LIMIT):
-                    connection = await self._transport.connect(self._instance)
-            except TimeoutError:
-                raise ConnectTimeout(
-                    f"no login within {CONNECT_LIMIT:.0f} s",
-                    next="check the provider's console, then press r to try again",
-                ) from None
         try:
-            latency = await connection.round_trip()
+            async with patience.limit(CONNECT_LIMIT):
+                connection = await self._transport.connect(self._instance)
+        except TimeoutError:
+            raise ConnectTimeout(
+                f"no login within {CONNECT_LIMIT:.0f} s",
+                next="check the provider's console, then press r to try again",
+            ) from None
+        try:
+            self._ways.passed(self)
+            self._doubted.clear()
             self.connection, self._live_at = connection, self._clock.boot()
-            live = LinkState(
-                "live", self._clock.now(), host_key=connection.host_key, latency=latency
-            )
+            live = LinkState("live", self._clock.now(), host_key=connection.host_key)
             self._say(live)
             return await self._serve_until_lost(connection, live)
         finally:
@@ -123,9 +143,11 @@ class Link:
         """Serve until the connection goes; the reason it went."""
         serving = asyncio.ensure_future(self._serve(connection))
         closing = asyncio.ensure_future(connection.wait_closed())
+        doubting = asyncio.ensure_future(self._silent(connection))
         measuring = asyncio.ensure_future(self._measure(connection, live))
+        ends = {serving, closing, doubting}
         try:
-            await asyncio.wait({serving, closing}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if serving.done():
                 # Serving only ends by an error: a LinkError is a loss, anything else is a bug.
                 error = serving.exception()
@@ -135,29 +157,48 @@ class Link:
                 await asyncio.wait({closing}, timeout=LOSS_SECONDS)
                 if not closing.done():
                     return error
-            return (await closing) or LinkError("the connection was closed")
+            if closing.done():
+                return closing.result() or LinkError("the connection was closed")
+            return doubting.result()
         finally:
-            for task in (serving, closing, measuring):
+            for task in (*ends, measuring):
                 task.cancel()
-            await asyncio.gather(serving, closing, measuring, return_exceptions=True)
+            await asyncio.gather(*ends, measuring, return_exceptions=True)
+
+    async def _silent(self, connection: Connection) -> LinkError:
+        """Return when the connection did not survive a suspend of this machine."""
+        while True:
+            await self._doubted.wait()
+            self._doubted.clear()
+            if not await connection.answers(PROBE_SECONDS):
+                return LinkLost("the connection did not survive the sleep of this machine")
 
     async def _measure(self, connection: Connection, live: LinkState) -> None:
         """Keep the latency true; a connection that is gone is noticed elsewhere."""
         with suppress(LinkError):
             while True:
-                await asyncio.sleep(LATENCY_SECONDS)
                 latency = await connection.round_trip()
                 self._say(replace(live, latency=latency))
+                await asyncio.sleep(LATENCY_SECONDS)
 
-    async def _woken_within(self, seconds: float) -> bool:
-        """Wait out the back-off; True where somebody asked for another try before its end."""
+    async def _woken_within(self, seconds: float, error: LinkError) -> bool:
+        """Wait out the back-off; True where a person, or an edited file, asks for another try."""
         self._woken.clear()
+        pause = self._ways.turn(error.hop, self) if error.hop else asyncio.sleep(seconds)
+        waits: list[Coroutine[object, object, object]] = [self._woken.wait(), pause]
+        if error.needs_person:
+            waits.append(_edited(self._instance.ssh))
+        woken, *others = tasks = [asyncio.ensure_future(wait) for wait in waits]
         try:
-            async with asyncio.timeout(seconds):
-                await self._woken.wait()
-        except TimeoutError:
-            return False
-        return True
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            early = woken.done() or any(other.done() for other in others[1:])
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if early and error.hop:
+            self._ways.scout(error.hop, self)
+        return early
 
     def _failed(self, error: LinkError, since: float, retry_at: float) -> None:
         state = error.state if error.state != "live" else "unreachable"
@@ -175,3 +216,22 @@ class Link:
 
     def _say(self, link: LinkState) -> None:
         self._sink(LinkChanged(self._instance.name, self._clock.now(), link))
+
+
+async def _edited(access: SshAccess) -> None:
+    """Return when the ssh config, known_hosts or the key is another than now."""
+    first = await asyncio.to_thread(_stamps, access)
+    while await asyncio.to_thread(_stamps, access) == first:  # noqa: ASYNC110
+        await asyncio.sleep(EDIT_SECONDS)
+
+
+def _stamps(access: SshAccess) -> list[int]:
+    """Modification times; 0 for what is not there."""
+    named = [access.config or "~/.ssh/config", access.known_hosts or "~/.ssh/known_hosts"]
+    stamps = []
+    for name in [*named, *([access.identity] if access.identity else [])]:
+        try:
+            stamps.append(Path(name).expanduser().stat().st_mtime_ns)
+        except (OSError, RuntimeError):
+            stamps.append(0)
+    return stamps

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from random import Random
 
 from gpu_tui.collect.cells import Cells
 from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, TailMemory, follow, read_once
-from gpu_tui.collect.link import Link
+from gpu_tui.collect.link import LONGEST_WAIT, Link
 from gpu_tui.collect.sampler import Group, plan, sample_group
+from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Fleet, Instance
@@ -17,10 +19,14 @@ from gpu_tui.core.ports import Sink
 from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError, Transport
 
-HANDSHAKES = 4  # at once per server: MaxStartups loses none of these
-CELL_TAILS = 3  # with four samplers and the queue log: the places that streams may take
+CELL_TAILS = 6  # with the sampler and the queue's log: the places that streams may take
 RETRY_SECONDS = 2.0
 REFUSED_SECONDS = 15.0
+LOOK_SECONDS = 1.0  # between looks at the clocks
+TOO_FEW = (
+    "the box allows too few sessions (MaxSessions) to follow this log beside what matters more"
+)
+ASLEEP_SECONDS = 3.0  # that the loop's clock missed: this machine was suspended
 
 
 class Supervisor:
@@ -33,7 +39,11 @@ class Supervisor:
         sink: Sink,
         clock: Clock,
         random: Random | None = None,
+        *,
+        longest_wait: float = LONGEST_WAIT,
+        ask_again: Callable[[str], None] | None = None,
     ) -> None:
+        """`longest_wait` caps the back-off in seconds; `ask_again` hears that a person wants a retry."""
         self._fleet = fleet
         self._transport = transport
         self._sink = sink
@@ -41,7 +51,9 @@ class Supervisor:
         self._random = random or Random()
         self._boxes: dict[str, Watched] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._handshakes: dict[str, asyncio.Semaphore] = {}
+        self._ways = Ways(self._random)
+        self._longest_wait = longest_wait
+        self._ask_again = ask_again
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -49,8 +61,24 @@ class Supervisor:
         async with asyncio.TaskGroup() as self._group:
             for instance in self._fleet.instances:
                 self._watch(instance)
-            # The group must live on while no instance is left.
-            await asyncio.Event().wait()
+            # The group lives on while no instance is left.
+            await self._notice_sleep()
+
+    async def _notice_sleep(self) -> None:
+        """After a suspend of this machine every link is looked at, at once.
+
+        The loop's clock stands still then; the boot clock does not, nor does the wall clock where
+        this is a guest that was frozen.
+        """
+        loop = asyncio.get_running_loop()
+        while True:
+            before = loop.time(), self._clock.boot(), self._clock.now()
+            await asyncio.sleep(LOOK_SECONDS)
+            after = loop.time(), self._clock.boot(), self._clock.now()
+            passed, *counted = (new - old for new, old in zip(after, before, strict=True))
+            if max(counted) - passed > ASLEEP_SECONDS:
+                for box in self._boxes.values():
+                    box.link.resumed()
 
     def connection(self, name: str) -> Connection | None:
         """The live connection to one instance, or None."""
@@ -60,6 +88,8 @@ class Supervisor:
     def reconnect(self, instance: str) -> None:
         """Try this box again now."""
         if box := self._boxes.get(instance):
+            if self._ask_again is not None:
+                self._ask_again(instance)
             box.link.wake()
 
     def follow_cell(self, instance: str, cell: str | None) -> None:
@@ -82,11 +112,16 @@ class Supervisor:
     def _watch(self, instance: Instance) -> None:
         if self._group is None:
             return
-        server = f"{instance.ssh.host}:{instance.ssh.port}"
-        gate = self._handshakes.setdefault(server, asyncio.Semaphore(HANDSHAKES))
         box = Watched(instance, self._sink, self._clock)
         box.link = Link(
-            instance, self._transport, self._sink, self._clock, box.serve, gate, self._random
+            instance,
+            self._transport,
+            self._sink,
+            self._clock,
+            box.serve,
+            self._ways,
+            self._random,
+            self._longest_wait,
         )
         self._boxes[instance.name] = box
         task = self._group.create_task(box.link.keep(), name=f"box:{instance.name}")
@@ -106,6 +141,8 @@ class Watched:
         self._cells = Cells(instance)
         self._read: set[str] = set()
         self._changed = asyncio.Event()
+        self._room = CELL_TAILS
+        self._tailed: dict[str, asyncio.Task[None]] = {}
 
     def select(self, cell: str | None) -> None:
         """A person looks at this cell."""
@@ -114,14 +151,15 @@ class Watched:
 
     async def serve(self, connection: Connection) -> None:
         """Sample and follow until the connection goes. Raises LinkError then."""
+        self._room, self._tailed = CELL_TAILS, {}
         try:
             async with asyncio.TaskGroup() as tasks:
-                # The queue's log first: where a box allows few sessions, it says most.
+                # What matters most comes first: where a box allows few sessions, the rest must yield.
+                for group in plan(self._instance):
+                    tasks.create_task(self._sample(connection, group))
                 if log := self._instance.queue.log:
                     source = LogSource(log)
                     tasks.create_task(self._follow(connection, source, QUEUE_HISTORY))
-                for group in plan(self._instance):
-                    tasks.create_task(self._sample(connection, group))
                 if self._instance.logs:
                     tasks.create_task(self._follow_cells(connection))
         except ExceptionGroup as group:
@@ -139,7 +177,7 @@ class Watched:
                 pause = RETRY_SECONDS
             except ChannelRefused as error:
                 self._unread(group, f"{error}. {error.next}")
-                pause = REFUSED_SECONDS
+                pause = self._yield_place()
             await asyncio.sleep(pause)
             group = next(g for g in plan(self._instance) if g.name == first.name)
 
@@ -149,10 +187,19 @@ class Watched:
             failure = Failure(FailureKind.UNREAD, why, now)
             self._sink(Sampled(self._instance.name, now, probe.metric, failure))
 
+    def _yield_place(self) -> float:
+        """A cell's tail makes room for what matters more; the seconds until the next attempt."""
+        if not self._tailed:
+            return REFUSED_SECONDS
+        self._room = len(self._tailed) - 1
+        self._changed.set()
+        return RETRY_SECONDS
+
     async def _follow(self, connection: Connection, source: LogSource, history: int) -> None:
         """One log for ever."""
         memory = self._memories.setdefault(source, TailMemory())
         while True:
+            pause = REFUSED_SECONDS
             try:
                 await follow(
                     connection,
@@ -164,17 +211,21 @@ class Watched:
                     history=history,
                 )
             except ChannelRefused as error:
-                now, why = self._clock.now(), f"{error}. {error.next}"
-                self._sink(LogFailed(self._instance.name, now, source, why))
-            await asyncio.sleep(REFUSED_SECONDS)
+                self._untailed(source, f"{error}. {error.next}")
+                if source.cell is None:
+                    pause = self._yield_place()
+            await asyncio.sleep(pause)
+
+    def _untailed(self, source: LogSource, why: str) -> None:
+        self._sink(LogFailed(self._instance.name, self._clock.now(), source, why))
 
     async def _follow_cells(self, connection: Connection) -> None:
         """Tail the cells that are wanted; read the ended ones once."""
-        tails: dict[str, asyncio.Task[None]] = {}
+        self._tailed = tails = {}
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
-                wanted = self._cells.wanted(CELL_TAILS)
+                wanted = self._cells.wanted(self._room)
                 dropped = [tails.pop(cell) for cell in list(tails) if cell not in wanted]
                 for tail in dropped:
                     tail.cancel()
@@ -186,6 +237,8 @@ class Watched:
                             connection, self._cells.source(cell), CELL_HISTORY
                         )
                         tails[cell] = tasks.create_task(follow_cell)
+                for cell in self._cells.wanted(CELL_TAILS)[self._room :]:
+                    self._untailed(self._cells.source(cell), TOO_FEW)
                 await self._read_ended(connection, wanted)
                 await self._changed.wait()
 

@@ -146,6 +146,10 @@ class Connection(Protocol):
         """Seconds that one request takes to the server and back, no process being started."""
         ...
 
+    async def answers(self, within: float) -> bool:
+        """Whether any sign of life comes within `within` seconds, as after a suspend; slow is not dead."""
+        ...
+
     async def wait_closed(self) -> LinkError | None:
         """Return when the connection is gone, with the reason, or None after our own close."""
         ...

@@ -1,24 +1,19 @@
-"""Channels of one SSH connection: a program's output in bounded chunks, and places to open them in."""
+"""One channel of an SSH connection: a program sent over stdin, its output in bounded chunks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import asyncssh
 
-from gpu_tui.transport.base import ChannelRefused, LinkLost
+from gpu_tui.transport.base import LinkLost
 
 HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to wait
 WINDOW = 262_144
 STDERR_CAP = 8192
 SHELL = "exec /bin/sh -s"
-
-MAX_SESSIONS = 10  # what sshd allows on one connection unless told otherwise
-FILES, RUN, STREAM = 0, 1, 2  # how many places each kind leaves free for the kinds before it
-PLACE_SECONDS = 5.0
 
 # A program that is run to its end. Its stdin is our lifeline: when the client leaves, however, the
 # whole process group goes with it; a root login could not be ended by a signal over SSH.
@@ -39,24 +34,39 @@ def guarded(program: str) -> str:
 
 
 class ProgramOutput(asyncssh.SSHClientSession[bytes]):
-    """Collects stdout chunks; holds the sender back when nobody reads; drops stderr past a little."""
+    """Sends a program and collects its stdout; holds the box back when nobody reads.
 
-    def __init__(self) -> None:
+    Stderr past a little is dropped.
+    """
+
+    def __init__(self, program: str = "") -> None:
+        self._program = program.encode("utf-8", "surrogateescape")
         self.stderr = bytearray()
         self.exit: int | None = None
-        self._chunks: deque[bytes] = deque()
+        self._chunks: list[bytes] = []
         self._held = 0
         self._ended = False
         self._closed = False
         self._paused = False
         self._draining = False
         self._error: Exception | None = None
-        self._woken = asyncio.Event()
+        self._waiter: asyncio.Future[None] | None = None
         self._channel: asyncssh.SSHClientChannel[bytes] | None = None
 
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
-        """The channel is open."""
+        """The channel is open: the program follows the request for its shell at once.
+
+        asyncssh sends that request within this very turn of the loop, and only then awaits the
+        answer: to wait for it as well would cost another round trip before the first byte.
+        """
         self._channel = chan
+        asyncio.get_running_loop().call_soon(self._send)
+
+    def _send(self) -> None:
+        if self._channel is not None and not self._closed:
+            with suppress(OSError):  # it has just been closed, which is told elsewhere
+                self._channel.write(self._program)
+            self._program = b""
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         """A chunk came."""
@@ -65,11 +75,12 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
             return
         self._chunks.append(data)
         self._held += len(data)
-        self._pause_if_full()
-        self._woken.set()
+        if self._held >= HIGH_WATER:
+            self._pause()
+        self._wake()
 
-    def _pause_if_full(self) -> None:
-        if self._held >= HIGH_WATER and not (self._paused or self._draining) and self._channel:
+    def _pause(self) -> None:
+        if not (self._paused or self._draining) and self._channel:
             self._paused = True
             self._channel.pause_reading()
 
@@ -85,12 +96,13 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         self._paused, self._draining = False, True
         self._channel.resume_reading()
         self._draining = False
-        self._pause_if_full()
+        if self._held >= HIGH_WATER:
+            self._pause()
 
     def eof_received(self) -> bool:
         """The program closed its stdout; the channel stays for its exit status."""
         self._ended = True
-        self._woken.set()
+        self._wake()
         return True
 
     def exit_status_received(self, status: int) -> None:
@@ -101,77 +113,32 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         """The channel is gone."""
         self._ended = self._closed = True
         self._error = exc
-        self._woken.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Everything in order, until the program closes its output. LinkLost with the connection."""
+        """Everything in order, until the program closes its output. LinkLost with the connection.
+
+        What came since the last turn of the loop comes as one chunk.
+        """
         while True:
-            while self._chunks:
-                chunk = self._chunks.popleft()
-                self._held -= len(chunk)
-                yield chunk
-            if self._paused and not self._closed:
+            if self._chunks:
+                data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+                self._chunks.clear()
+                self._held = 0
+                yield data
+            elif self._paused and not self._closed:
                 self._resume()
             elif self._ended:
                 if self._error is not None:
                     raise LinkLost(f"the connection was lost: {self._error}")
                 return
             else:
-                self._woken.clear()
-                await self._woken.wait()
-
-
-class Places:
-    """Counts the sessions that are open on one connection; who finds no place waits for one.
-
-    A place is free again when the server has closed the session, not when we have left it.
-    """
-
-    def __init__(self) -> None:
-        self.total = MAX_SESSIONS
-        self.used = 0
-        self._freed = asyncio.Event()
-        self._closing: set[asyncio.Task[None]] = set()
-
-    async def take(self, kind: int) -> None:
-        """Take a place within PLACE_SECONDS, or raise ChannelRefused."""
-        try:
-            async with asyncio.timeout(PLACE_SECONDS):
-                while self.used >= self.total - self._kept_from(kind):
-                    self._freed.clear()
-                    await self._freed.wait()
-        except TimeoutError:
-            raise ChannelRefused(
-                f"the box allows {self.total} sessions on one connection (MaxSessions), all are in use",
-                next="follow fewer logs, or raise MaxSessions in its sshd_config",
-            ) from None
-        self.used += 1
-
-    def _kept_from(self, kind: int) -> int:
-        if self.total >= 6:
-            return kind
-        return 1 if kind == STREAM and self.total > 1 else 0
-
-    def release(self) -> None:
-        """Give a place back."""
-        self.used -= 1
-        self._freed.set()
-
-    def release_when_closed(self, channel: asyncssh.SSHClientChannel[bytes]) -> None:
-        """Give a place back as soon as the server has closed the channel."""
-        task = asyncio.ensure_future(channel.wait_closed())
-        self._closing.add(task)
-
-        def done(task: asyncio.Task[None]) -> None:
-            self._closing.discard(task)
-            self.release()
-
-        task.add_done_callback(done)
-
-    def shrink(self) -> bool:
-        """The server allows no more than are open now. False where none is: waiting would be in vain."""
-        self.total = max(1, min(self.total, self.used))
-        return self.used > 0
+                self._waiter = asyncio.get_running_loop().create_future()
+                await self._waiter
 
 
 @asynccontextmanager

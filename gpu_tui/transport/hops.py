@@ -13,21 +13,28 @@ import asyncssh
 
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import LinkError
+from gpu_tui.transport.doors import Doors
+from gpu_tui.transport.pulse import beats
 
 Dial = Callable[
     [Route, asyncssh.SSHClientConnection | None], Awaitable[asyncssh.SSHClientConnection]
 ]
 Chain = tuple[Route, ...]
+Hop = tuple[str, asyncssh.SSHClientConnection]  # how a person calls it, and our connection to it
 WARM_SECONDS = 5.0
+TRUSTED_SECONDS = 10.0  # after which a connection that was kept must show that it is alive
+SILENT_SECONDS = 3.0
 
 
 class Hops:
     """Opens each prefix of each chain once and hands out the shared connection."""
 
-    def __init__(self, dial: Dial) -> None:
+    def __init__(self, dial: Dial, doors: Doors) -> None:
         self._dial = dial
+        self._doors = doors
         self._open: dict[Chain, asyncssh.SSHClientConnection] = {}
         self._opening: dict[Chain, asyncio.Task[asyncssh.SSHClientConnection]] = {}
+        self._seen: dict[Chain, float] = {}
 
     async def reach(self, chain: Chain) -> asyncssh.SSHClientConnection:
         """A connection to the last host of `chain`. Raises LinkError with `hop` set.
@@ -35,7 +42,7 @@ class Hops:
         All who wait share one attempt: it goes on if one of them gives up.
         """
         kept = self._open.get(chain)
-        if kept is not None and not kept.is_closed():
+        if kept is not None and not kept.is_closed() and self._fresh(chain):
             return kept
         task = self._opening.get(chain)
         if task is None:
@@ -44,10 +51,25 @@ class Hops:
             task.add_done_callback(lambda done: self._opened(chain, done))
         return await asyncio.shield(task)
 
+    def along(self, chain: Chain) -> tuple[Hop, ...]:
+        """The open connections on the way to the end of `chain`, nearest first."""
+        prefixes = (chain[:end] for end in range(1, len(chain) + 1))
+        return tuple((p[-1].named, self._open[p]) for p in prefixes if p in self._open)
+
+    def _fresh(self, chain: Chain) -> bool:
+        return asyncio.get_running_loop().time() - self._seen[chain] < TRUSTED_SECONDS
+
     async def _connect(self, chain: Chain) -> asyncssh.SSHClientConnection:
+        kept = self._open.get(chain)
+        if kept is not None and not kept.is_closed():
+            if await beats(kept, SILENT_SECONDS):
+                return kept
+            kept.abort()
         tunnel = await self.reach(chain[:-1]) if len(chain) > 1 else None
+        behind = chain[-2].where if len(chain) > 1 else None
         try:
-            connection = await self._dial(chain[-1], tunnel)
+            async with self._doors.through(chain, chain[-1].where, behind):
+                connection = await self._dial(chain[-1], tunnel)
         except LinkError as error:
             error.hop = error.hop or chain[-1].named
             raise
@@ -62,6 +84,7 @@ class Hops:
         self._opening.pop(chain, None)
         if not task.cancelled() and task.exception() is None:
             self._open[chain] = task.result()
+            self._seen[chain] = asyncio.get_running_loop().time()
 
     async def close(self) -> None:
         """Close every shared connection."""
@@ -73,3 +96,8 @@ class Hops:
             connection = self._open.pop(chain)
             connection.abort()
             await connection.wait_closed()
+
+
+def broken(hops: tuple[Hop, ...]) -> str | None:
+    """The nearest hop whose connection is gone: those behind it went with it."""
+    return next((name for name, connection in hops if connection.is_closed()), None)

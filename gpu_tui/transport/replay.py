@@ -118,6 +118,10 @@ class ReplayConnection:
         self._still_there()
         return 0.0
 
+    async def answers(self, within: float) -> bool:
+        """As long as it is not lost."""
+        return not self._gone.is_set()
+
     async def wait_closed(self) -> LinkError | None:
         """The loss, or None after our own close."""
         await self._gone.wait()

@@ -29,7 +29,9 @@ from gpu_tui.transport.base import (
 )
 from gpu_tui.transport.channels import WINDOW
 from gpu_tui.transport.connection import SshConnection
-from gpu_tui.transport.hops import Hops
+from gpu_tui.transport.doors import Doors
+from gpu_tui.transport.hops import Hops, broken
+from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login
 from gpu_tui.transport.prompts import ASKER, Desk
 from gpu_tui.transport.ssh_config import UserConfig, connect_options
@@ -43,8 +45,8 @@ CIPHERS = (
     "aes256-ctr",
     "chacha20-poly1305@openssh.com",
 )
-KEEPALIVE_SECONDS = 5
-KEEPALIVE_COUNT = 3  # a dead link is noticed after 20 s
+KEEPALIVE_SECONDS = 4.75
+KEEPALIVE_COUNT = 3  # a dead link is noticed after 19 s
 HOST_SECONDS = 15.0  # per host on the way: a login at 400 ms one way takes 6.5 s
 SHELL_SECONDS = 15.0
 
@@ -57,7 +59,8 @@ class SshTransport:
     def __init__(self, prompter: Prompter | None = None) -> None:
         self._ring = keys.KeyRing()
         self._desk = Desk(prompter)
-        self._hops = Hops(self._dial_hop)
+        self._doors = Doors()
+        self._hops = Hops(self._dial_hop, self._doors)
 
     def ask_again(self, instance: str) -> None:
         """A person wants another try: the next login of this box may ask for what was refused."""
@@ -66,16 +69,28 @@ class SshTransport:
     async def connect(self, instance: Instance) -> SshConnection:
         """Connect and log in. Raises a LinkError."""
         ASKER.set(self._desk.asker(instance.name))
-        *chain, route = await asyncio.to_thread(routes_to, instance.ssh)
-        tunnel = await self._hops.reach(tuple(chain)) if chain else None
-        hop = chain[-1].named if chain else None
-        try:
-            connection, client = await self._dial(route, tunnel)
-        except LinkError as error:
-            if tunnel is not None and tunnel.is_closed():
-                error.hop = hop
-            raise
-        made = SshConnection(connection, client.lost, (hop, tunnel) if hop and tunnel else None)
+        *before, route = await asyncio.to_thread(routes_to, instance.ssh)
+        chain = tuple(before)
+
+        async def log_in() -> Line:
+            tunnel = await self._hops.reach(chain) if chain else None
+            behind = chain[-1].where if chain else None
+            async with self._doors.through(instance.name, route.where, behind):
+                try:
+                    connection, client = await self._dial(route, tunnel)
+                except LinkError as error:
+                    error.hop = error.hop or broken(self._hops.along(chain))
+                    raise
+            return Line(connection, client.lost)
+
+        async def another() -> Line:
+            ASKER.set(None)  # it runs in a task of its own: nobody is asked for convenience
+            if not self._doors.spare(instance.name):
+                raise LinkError("too many logins in this minute")
+            return await log_in()
+
+        line = await log_in()
+        made = SshConnection(line.connection, line.lost, self._hops.along(chain), another)
         try:
             await _check_shell(made, route)
         except BaseException:

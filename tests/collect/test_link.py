@@ -8,7 +8,8 @@ from random import Random
 import pytest
 from boxes import Sshd
 
-from gpu_tui.collect.link import LONGEST_WAIT, REFUSED_WAIT, Link, wait_seconds
+from gpu_tui.collect.link import LONGEST_WAIT, PERSON_WAIT, Link, wait_seconds
+from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LinkChanged
 from gpu_tui.core.fleet import Instance, LinkState
@@ -17,6 +18,7 @@ from gpu_tui.transport.base import (
     Connection,
     ConnectRefused,
     HostKeyRejected,
+    LinkError,
     LinkLost,
 )
 from gpu_tui.transport.ssh import SshTransport
@@ -26,14 +28,23 @@ def test_waits_grow_are_jittered_and_capped() -> None:
     random = Random(1)
     error = ConnectRefused("no")
     waits = [wait_seconds(attempt, error, random) for attempt in range(40)]
-    assert all(0.5 * min(LONGEST_WAIT, 2.0**n) <= w <= LONGEST_WAIT for n, w in enumerate(waits))
+    assert waits[0] < 1.01 < waits[1] < waits[2]
+    assert all(0.8 * LONGEST_WAIT <= wait <= LONGEST_WAIT for wait in waits[2:])
     assert len(set(waits)) == len(waits)
     assert wait_seconds(10_000, error, random) <= LONGEST_WAIT
 
 
+def test_where_nobody_looks_the_longest_wait_is_longer() -> None:
+    error = ConnectRefused("no")
+    waits = [wait_seconds(attempt, error, Random(1), 60.0) for attempt in range(12)]
+    assert waits == sorted(waits) or waits[4:] == [w for w in waits[4:] if 48 <= w <= 60]
+    assert waits[0] <= 1.0
+    assert 48 <= waits[-1] <= 60
+
+
 @pytest.mark.parametrize("error", [AuthRejected("no"), HostKeyRejected("no")])
-def test_what_a_person_must_mend_is_hardly_retried(error: Exception) -> None:
-    assert wait_seconds(0, error, Random(1)) == REFUSED_WAIT  # type: ignore[arg-type]
+def test_what_a_person_must_mend_is_hardly_retried(error: LinkError) -> None:
+    assert wait_seconds(0, error, Random(1)) == PERSON_WAIT >= 900
 
 
 class States:
@@ -58,8 +69,8 @@ async def serve_for_ever(connection: Connection) -> None:
 
 
 def make_link(instance: Instance, states: States, serve=serve_for_ever) -> Link:  # type: ignore[no-untyped-def]
-    gate = asyncio.Semaphore(4)
-    return Link(instance, SshTransport(), states, ManualClock(), serve, gate, Random(7))
+    random = Random(7)
+    return Link(instance, SshTransport(), states, ManualClock(), serve, Ways(random), random)
 
 
 async def test_live_lost_refused_and_back(box: Sshd) -> None:
@@ -69,7 +80,7 @@ async def test_live_lost_refused_and_back(box: Sshd) -> None:
     assert (await states.until("connecting")).state == "connecting"
     live = await states.until("live")
     assert live.host_key
-    assert live.latency is not None
+    assert (await states.until("live")).latency is not None
     box.stop()
     lost = await states.until("unreachable")
     assert lost.retry_at is not None

@@ -129,7 +129,7 @@ def arrived(text: str) -> Callable[[Event], bool]:
     return lambda e: isinstance(e, LogArrived) and any(line.text == text for line in e.lines)
 
 
-async def test_a_box_with_few_sessions_says_so_and_shows_its_queue(
+async def test_a_box_with_few_sessions_is_watched_over_several_connections(
     make_box: Callable[..., Sshd],
 ) -> None:
     box = make_box(max_sessions=3)
@@ -139,12 +139,17 @@ async def test_a_box_with_few_sessions_says_so_and_shows_its_queue(
     supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
     running = asyncio.create_task(supervisor.run())
     await heard.until(arrived("one"))
-    event = await heard.until(lambda e: isinstance(e, Sampled) and isinstance(e.sample, Failure))
-    assert isinstance(event, Sampled)
-    assert isinstance(event.sample, Failure)
-    assert "MaxSessions" in event.sample.why
-    assert supervisor.connection("a") is not None
+    await heard.until(lambda e: isinstance(e, Sampled) and e.metric == "memory")
+    await heard.until(lambda e: isinstance(e, Sampled) and e.metric == "mounts")
+    connection = supervisor.connection("a")
+    assert connection is not None
+    assert (await connection.run("echo room\n", limit=20)).stdout == b"room\n"
+    assert not [e for e in heard.events if isinstance(e, Sampled) and refused(e)]
     await stop(running)
+
+
+def refused(event: Sampled) -> bool:
+    return isinstance(event.sample, Failure) and "MaxSessions" in event.sample.why
 
 
 async def test_without_a_queue_log_the_log_that_moved_last_is_tailed(box: Sshd) -> None:

@@ -14,7 +14,6 @@ from boxes import Sshd, make_key
 from gpu_tui.core.fleet import Instance, SshAccess
 from gpu_tui.transport.base import (
     AuthRejected,
-    ChannelRefused,
     ConnectRefused,
     HostKeyRejected,
     LinkError,
@@ -244,18 +243,6 @@ async def test_a_login_without_a_shell_says_so(box: Sshd, transport: SshTranspor
     keys.write_text('command="echo only a menu" ' + keys.read_text())
     with pytest.raises(NoShell):
         await transport.connect(box.instance())
-
-
-async def test_a_server_with_few_sessions_refuses_in_a_sentence(
-    make_box: MakeBox, transport: SshTransport
-) -> None:
-    box = make_box(max_sessions=1)
-    connection = await transport.connect(box.instance())
-    async with connection.stream("echo one; cat\n") as chunks:
-        await anext(chunks)
-        with pytest.raises(ChannelRefused, match="MaxSessions"):
-            await connection.run("echo two\n", limit=10)
-    await connection.close()
 
 
 async def test_a_killed_session_ends_the_stream_and_names_the_loss(

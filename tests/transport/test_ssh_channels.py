@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +18,7 @@ import pytest
 from boxes import Sshd, make_key
 
 from gpu_tui.core.fleet import Instance
-from gpu_tui.transport import channels, ssh
+from gpu_tui.transport import channels, doors, lines, ssh
 from gpu_tui.transport.base import (
     AuthRejected,
     ChannelRefused,
@@ -102,19 +103,85 @@ async def test_what_runs_into_its_limit_is_ended_on_the_box(
 
 
 async def test_streams_leave_places_for_a_command_and_for_files(
-    connection: SshConnection, monkeypatch: pytest.MonkeyPatch
+    connection: SshConnection, box: Sshd
 ) -> None:
-    monkeypatch.setattr(channels, "PLACE_SECONDS", 0.2)
     async with AsyncExitStack() as stack:
-        for _ in range(8):
-            chunks = await stack.enter_async_context(connection.stream("echo up; cat\n"))
-            assert await anext(chunks) == b"up\n"
-        with pytest.raises(ChannelRefused, match="MaxSessions"):
-            async with connection.stream("echo\n"):
-                pass
+        await fill(stack, connection, 8)
         assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
         async with connection.files() as files:
             assert isinstance(await files.walk("~/"), list)
+        assert len(box.session_pids()) == 1
+
+
+async def fill(stack: AsyncExitStack, connection: SshConnection, streams: int) -> None:
+    for _ in range(streams):
+        chunks = await stack.enter_async_context(connection.stream("echo up; cat\n"))
+        assert await anext(chunks) == b"up\n"
+
+
+async def test_more_streams_than_one_connection_allows_open_another(
+    connection: SshConnection, box: Sshd
+) -> None:
+    async with AsyncExitStack() as stack:
+        await fill(stack, connection, 12)
+        assert len(box.session_pids()) == 2
+        assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+    await connection.close()
+    assert await asyncio.to_thread(box.wait_idle) == {}
+
+
+@pytest.mark.parametrize(("sessions", "streams"), [(1, 2), (2, 4), (3, 7)])
+async def test_few_sessions_are_used_to_the_last_and_then_refused_in_a_sentence(
+    make_box: MakeBox,
+    transport: SshTransport,
+    monkeypatch: pytest.MonkeyPatch,
+    sessions: int,
+    streams: int,
+) -> None:
+    box = make_box(max_sessions=sessions)
+    connection = await transport.connect(box.instance())
+    async with AsyncExitStack() as stack:
+        await fill(stack, connection, streams)
+        monkeypatch.setattr(lines, "PLACE_SECONDS", 0.2)
+        with pytest.raises(ChannelRefused) as refused:
+            async with connection.stream("echo\n"):
+                pass
+        said = f"allows {sessions} sessions on each of 3 connections (MaxSessions)"
+        assert said in str(refused.value)
+        assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+        assert len(box.session_pids()) == 3
+    await connection.close()
+
+
+async def test_a_further_connection_may_go_and_the_box_stays(
+    connection: SshConnection, box: Sshd
+) -> None:
+    (first,) = box.session_pids()
+    async with AsyncExitStack() as stack:
+        await fill(stack, connection, 10)
+        further = await stack.enter_async_context(AsyncExitStack())
+        chunks = await further.enter_async_context(connection.stream("echo up; cat\n"))
+        assert await anext(chunks) == b"up\n"
+        (second,) = set(box.session_pids()) - {first}
+        os.kill(second, signal.SIGKILL)
+        with pytest.raises(LinkLost) as lost:
+            await anext(chunks)
+        with pytest.raises(ChannelRefused):
+            await further.__aexit__(LinkLost, lost.value, None)
+        assert await connection.answers(5)
+        assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+        await fill(stack, connection, 1)
+
+
+async def test_no_login_is_one_too_many_in_a_minute(
+    box: Sshd, transport: SshTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doors, "MINUTE", 1.5)
+    began = asyncio.get_running_loop().time()
+    for _ in range(doors.LOGINS + 1):
+        connection = await transport.connect(box.instance())
+        await connection.close()
+    assert asyncio.get_running_loop().time() - began >= 1.5
 
 
 async def test_a_place_is_free_again_when_a_stream_is_left(connection: SshConnection) -> None:

@@ -1,0 +1,66 @@
+"""Who may knock at a server, and how often: logins wait their turn, so there is never a storm.
+
+sshd drops logins that are not done yet from the 11th on (MaxStartups 10:30:100); four at once lose
+none. Each box and each jump host has at most six logins in any minute, further connections included.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from gpu_tui.transport import patience
+
+HANDSHAKES = 4  # at once per server
+BEHIND = 8  # at once behind one jump host: its MaxStartups does not count them, its CPU does
+LOGINS = 6  # in any minute for one box, and for one jump host
+SPARE = 3  # of them may be for more than the one connection that a box needs
+MINUTE = 60.0
+
+
+class Doors:
+    """Counts logins; one for the whole transport."""
+
+    def __init__(self) -> None:
+        self._rooms: dict[str, asyncio.Semaphore] = {}
+        self._logins: dict[Hashable, deque[float]] = {}
+
+    @asynccontextmanager
+    async def through(
+        self, who: Hashable, where: str, behind: str | None = None
+    ) -> AsyncIterator[None]:
+        """Hold a place at the server `where` for one login of `who`. Waiting costs no time limit."""
+        async with AsyncExitStack() as held:
+            with patience.person_types(patience.mine()):
+                await self._turn(who)
+                if behind is not None:
+                    await held.enter_async_context(self._room(f"behind {behind}", BEHIND))
+                await held.enter_async_context(self._room(where, HANDSHAKES))
+            yield
+
+    def spare(self, who: Hashable) -> bool:
+        """Whether `who` may log in once more without need."""
+        return len(self._recent(who)) < SPARE
+
+    async def _turn(self, who: Hashable) -> None:
+        clock = asyncio.get_running_loop().time
+        recent = self._recent(who)
+        if len(recent) >= LOGINS:
+            # Those who wait stand in a row: each counts as a login of the time when its turn comes.
+            turn = max(clock(), recent[-LOGINS] + MINUTE)
+            recent.append(turn)
+            await asyncio.sleep(turn - clock())
+        else:
+            recent.append(clock())
+
+    def _recent(self, who: Hashable) -> deque[float]:
+        logins = self._logins.setdefault(who, deque())
+        over = asyncio.get_running_loop().time() - MINUTE
+        while logins and logins[0] <= over:
+            logins.popleft()
+        return logins
+
+    def _room(self, name: str, places: int) -> asyncio.Semaphore:
+        return self._rooms.setdefault(name, asyncio.Semaphore(places))

@@ -1,0 +1,25 @@
+"""Is anybody there? The one room for asyncssh's private API: its keepalive request and packet count."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import asyncssh
+
+
+async def keepalive(connection: asyncssh.SSHClientConnection) -> None:
+    """One request to the server and back, as asyncssh's own keepalive option sends it."""
+    await connection._make_global_request(b"keepalive@openssh.com")
+
+
+async def beats(connection: asyncssh.SSHClientConnection, within: float) -> bool:
+    """Whether anything at all comes within `within` seconds.
+
+    On a slow link the answer queues behind other bytes: any packet is a sign of life.
+    """
+    before = connection._recv_seq
+    with suppress(TimeoutError, asyncssh.Error, OSError):
+        async with asyncio.timeout(within):
+            await keepalive(connection)
+    return connection._recv_seq != before and not connection.is_closed()
