@@ -16,8 +16,8 @@ MOVES_WITHIN = 60.0  # seconds: a log that grew this lately is being written
 class Evidence:
     """The facts.
 
-    `link` is a LinkState.state; `alive` = a process of the run exists; `runner` = the queue's own shell
-    does; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped;
+    `link` is a LinkState.state; `alive` = a process of the run exists; `settling` = the log is
+    newer than the process table; `runner` = the queue's own shell lives; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped;
     `busy` = the highest GPU share; `data_bound` = that was near 0 for a while although the log moves.
     `quiet_seconds` = since log or checkpoint last moved, by the box's clock; `log_quiet` and
     `artifact_quiet` = each alone. `failure` = what the logs of the last attempt end with; `exit_code`
@@ -32,6 +32,7 @@ class Evidence:
     queue: Queue | None = None
     has_queue: bool = False
     alive: bool | None = None
+    settling: bool = False
     runner: bool | None = None
     seen_alive: bool = False
     halted: bool = False

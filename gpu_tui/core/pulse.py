@@ -14,6 +14,7 @@ from statistics import median
 from gpu_tui.core.readings import FileStat
 
 GAPS_KEPT = 64
+STREAM = 30.0  # seconds: signs of life closer than this are one stream, and say nothing of pauses
 GAPS_NEEDED = 3
 TYPICAL_GAPS = 3.0  # a run that keeps still for this many typical gaps is worth a question
 FUTURE_SLACK = 5.0  # a file server's clock may be ahead of the box's by this and still be believed
@@ -44,7 +45,7 @@ class Pulse:
         # A time that lies ahead is another clock's: then the moment of our look has to do.
         at = mark[0] if mark[0] <= box_now + FUTURE_SLACK else box_now
         near = self._looked is not None and 0 <= box_now - self._looked <= CONTIGUOUS
-        if known and near and self.last is not None and at > self.last:
+        if known and near and self.last is not None and at - self.last > STREAM:
             self.gaps.append(at - self.last)
         self._mark = mark
         self.last = at if self.last is None else max(at, self.last)
@@ -57,7 +58,11 @@ class Pulse:
 
     @property
     def typical_gap(self) -> float | None:
-        """The median gap between two signs of life; None before enough were seen."""
+        """The median pause between two signs of life; None before enough were seen.
+
+        What comes in a stream is left out: a bar that moves every second, then an hour of
+        validation, pauses for an hour.
+        """
         return median(self.gaps) if len(self.gaps) >= GAPS_NEEDED else None
 
 

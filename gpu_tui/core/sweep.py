@@ -153,6 +153,8 @@ class QueueHistory:
                 runs = {
                     name: replace(run, interrupted=run.interrupted or run.finished is None)
                     for name, run in self.runs.items()
+                    # A queue that begins at or before a cell that failed runs it again.
+                    if run.index < event.start or run.exit_code in (None, 0, 2)
                 }
                 return QueueHistory(opened=event, runs=runs, dropped=self.dropped)
             case CellStarted(stamp=stamp, index=index, name=name):
@@ -386,7 +388,10 @@ def _cell_state(
         if seen.alive is False:
             return CellState.FAILED, "started, no end line, and no process of it is left"
         if seen.alive is None:
-            return CellState.CANNOT_TELL, "started, no end line, and no process table was read"
+            return (
+                CellState.CANNOT_TELL,
+                "started, no end line, and nothing says whether it still runs",
+            )
         return CellState.RUNNING, None
     if run.exit_code == 2:
         return CellState.SYNC_FAILED, "exit 2: trained, but the durable copy is missing"

@@ -86,7 +86,7 @@ def _ended_but_alive(seen: Evidence) -> str | None:
 
 
 def _ended_but_busy(seen: Evidence) -> str | None:
-    if not (seen.ended and seen.alive is None and seen.works):
+    if not (seen.ended and seen.alive is None and seen.works) or seen.settling:
         return None
     return f"{_end_line(seen)}, but a card computes and the process table was not read"
 

@@ -53,6 +53,16 @@ def alive_of(kept: InstanceState, run: Run | None, now: float) -> bool | None:
     return None if kept.queue_history.done is not None else True
 
 
+def cells_alive_of(kept: InstanceState, run: Run | None, now: float) -> bool | None:
+    """The same of its cells; None too where a frozen log or a run that is not recognised hides an end."""
+    alive = alive_of(kept, run, now)
+    if alive is not False or _failure(kept, _last_run(kept)) is not None:
+        return alive
+    busy = utilization(kept.fresh(metrics.GPUS, now))
+    unrecognised = busy is not None and busy > BUSY_SHARE and kept.witness.alive_at is None
+    return None if unrecognised or _full_mount(kept, now) else False
+
+
 def log_is_newer(kept: InstanceState, now: float) -> bool:
     """True where the queue's log moved after the process table was read, or may have."""
     read_at, moved_at = read_on_box(kept, metrics.PROCESSES), kept.queue_history.moved_at
@@ -96,6 +106,7 @@ def evidence_of(
         queue=queue,
         has_queue=kept.instance.queue.file is not None,
         alive=alive,
+        settling=run is not None and log_is_newer(kept, now),
         runner=bool(run.runners) if run and run.alive and witness.runner_seen else None,
         seen_alive=witness.alive_at is not None,
         halted=_halted(run),

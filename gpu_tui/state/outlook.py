@@ -27,6 +27,7 @@ from gpu_tui.core.verdict import Verdict, judge
 from gpu_tui.state.facts import (
     STAMP_SLACK,
     alive_of,
+    cells_alive_of,
     evidence_of,
     log_is_newer,
     offset_of,
@@ -133,7 +134,7 @@ def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[
     remote = kept.instance.results.remote
     names = {cell.name for cell in _roster_cells(kept)} | set(kept.queue_history.runs)
     files_at = read_on_box(kept, metrics.FILES)
-    alive = alive_of(kept, run, now)
+    alive = cells_alive_of(kept, run, now)
     offset = offset_of(kept, now)
     evidence = {}
     for name in names:

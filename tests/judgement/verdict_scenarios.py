@@ -1,0 +1,922 @@
+"""The table of scenarios: facts in, verdict, cause and findings out. Time is frozen, text is real.
+
+`findings` is the whole list that a person would see, as kind:severity, so a false alarm fails as a
+missing one does. Each scenario is a function of a fresh scene.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from judgement.scene import (
+    BOX,
+    INIT,
+    QUEUE_LOG,
+    ROOT,
+    SHELL,
+    TRAINER,
+    Scene,
+    cell_log,
+    gpu,
+    memory,
+    mount,
+    no_gpu,
+)
+
+from gpu_tui.core.readings import GpuProcess, Process
+
+ROSTER = "a.yaml task 20\nb.yaml task 20\n"
+RUN = (INIT, SHELL, TRAINER)
+NOBODY = (INIT,)
+A, B = cell_log("a"), cell_log("b")
+RULE = "=" * 64
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One row. `story` plays it; `box` may be another instance than the usual one."""
+
+    name: str
+    story: Callable[[Scene], None]
+    verdict: str
+    cause: str | None
+    findings: tuple[str, ...]
+    because: tuple[str, ...] = ()  # words that some reason must hold
+    evidence: tuple[str, ...] = ()  # words that some finding's evidence must hold
+
+
+SCENARIOS: list[Scenario] = []
+
+
+def scenario(
+    verdict: str,
+    *findings: str,
+    cause: str | None = None,
+    because: tuple[str, ...] = (),
+    evidence: tuple[str, ...] = (),
+) -> Callable[[Callable[[Scene], None]], Callable[[Scene], None]]:
+    """Enter a story into the table."""
+
+    def enter(story: Callable[[Scene], None]) -> Callable[[Scene], None]:
+        name = story.__name__.replace("_", " ").strip()
+        row = Scenario(name, story, verdict, cause, tuple(sorted(findings)), because, evidence)
+        SCENARIOS.append(row)
+        return story
+
+    return enter
+
+
+# --- words for what is common ------------------------------------------------------------------------
+
+
+def opened(s: Scene, ago: float = 600.0, *, history: bool = True) -> None:
+    """The queue was started `ago` and is in its first cell."""
+    s.roster = ROSTER
+    text = (
+        f"=== Queue {ROOT}/q.txt: 2 ablations, starting from 1 on box ===\n{RULE}\n"
+        f"[{s.stamp(ago)}] [1/2] STARTING a (task, 20ep)\n"
+    )
+    s.write(QUEUE_LOG, text, history=history, ago=ago)
+
+
+def running(s: Scene, *, kills: int | None = 0, ago: float = 600.0) -> None:
+    """A healthy run that is watched for half a minute."""
+    s.link("live")
+    opened(s, ago)
+    s.write(A, "Epoch 3/20 train_loss: 0.81\n", history=True, ago=4)
+    s.processes, s.gpus, s.memory = RUN, gpu(0.97), memory(kills)
+    s.look()
+    s.watch(30, lambda s, _: s.touch(A))
+
+
+def ended(s: Scene, cell: str, code: int, ago: float = 0.0) -> str:
+    """The end line of a cell."""
+    index = 1 if cell == "a" else 2
+    return f"[{s.stamp(ago)}] [{index}/2] FINISHED {cell} (exit={code})\n"
+
+
+def began(s: Scene, cell: str, ago: float = 0.0) -> str:
+    """The start line of a cell."""
+    return f"[{s.stamp(ago)}] [{1 if cell == 'a' else 2}/2] STARTING {cell} (task, 20ep)\n"
+
+
+def done(s: Scene, failed: str = "", ago: float = 0.0) -> str:
+    """The closing line of the queue."""
+    how = f"{len(failed.split())} cell(s) FAILED: {failed}" if failed else "all 2 cell(s) exited 0"
+    return f"[{s.stamp(ago)}] === QUEUE DONE on box -- {how} ===\n"
+
+
+def gone(s: Scene, after: float = 60.0) -> None:
+    """No process of the run is left, and that is watched."""
+    s.processes, s.gpus = NOBODY, gpu(0.0)
+    s.watch(after)
+
+
+def both_done(s: Scene, ago: float = 0.0) -> None:
+    """Both cells ended well, their artifacts are there."""
+    s.roster = ROSTER
+    opened(s, ago + 1200)
+    s.write(
+        QUEUE_LOG, ended(s, "a", 0, ago + 600) + began(s, "b", ago + 600), history=True, ago=ago
+    )
+    s.write(QUEUE_LOG, ended(s, "b", 0, ago) + done(s, ago=ago), history=True, ago=ago)
+    for cell in "ab":
+        s.touch(f"{ROOT}/out/{cell}/best.pth", ago)
+
+
+def steps(s: Scene, path: str, first: int, last: int, loss: str = "0.5") -> None:
+    """Progress lines."""
+    s.write(path, "".join(f"step {n}/1000 loss {loss}\n" for n in range(first, last)))
+
+
+# --- connection ---------------------------------------------------------------------------------------
+
+
+@scenario("cannot-tell", because=("not connected",))
+def before_the_first_connection(s: Scene) -> None:
+    s.link("connecting")
+
+
+@scenario("unreachable", "unreachable:serious", because=("timeout",))
+def a_box_that_does_not_answer_is_not_dead(s: Scene) -> None:
+    s.link("timeout")
+
+
+@scenario("unreachable", "unreachable:warn")
+def a_blip_in_a_healthy_run_wakes_nobody(s: Scene) -> None:
+    running(s)
+    s.link("timeout")
+    s.wait(5)
+
+
+@scenario("unreachable", "unreachable:serious")
+def a_run_behind_a_lost_link_is_neither_dead_nor_idle(s: Scene) -> None:
+    running(s)
+    s.link("timeout")
+    s.wait(7200)
+
+
+@scenario("unreachable", "host_key:serious")
+def another_host_key(s: Scene) -> None:
+    s.link("host-key")
+
+
+@scenario("off", because=("stopped",))
+def the_provider_says_stopped(s: Scene) -> None:
+    s.provider("stopped")
+    s.link("refused")
+
+
+@scenario("off")
+def the_provider_says_gone(s: Scene) -> None:
+    running(s)
+    s.provider("gone")
+    s.link("timeout")
+
+
+@scenario("off")
+def a_box_that_was_marked_as_stopped(s: Scene) -> None:
+    s.history.set_anchor("box", "stopped_at", s.at - 60, "manual")
+    s.link("refused")
+
+
+# --- running ------------------------------------------------------------------------------------------
+
+
+@scenario("running")
+def a_healthy_run(s: Scene) -> None:
+    running(s)
+
+
+@scenario("running", because=("python -u",))
+def block_buffered_stdout_with_moving_checkpoints(s: Scene) -> None:
+    running(s)
+    s.watch(1800, lambda s, t: s.touch(f"{ROOT}/out/a/best.pth") if t % 300 == 0 else None)
+
+
+@scenario("running", because=("bound by data or CPU",))
+def a_card_at_zero_while_the_log_moves_is_data_bound_not_idle(s: Scene) -> None:
+    running(s)
+    s.gpus = gpu(0.0)
+    s.watch(900, lambda s, _: s.touch(A))
+
+
+@scenario("running", "throttle:warn")
+def a_hot_card_is_throttled_not_idle(s: Scene) -> None:
+    running(s)
+    s.gpus = gpu(0.6, temperature=88, clock=0.5)
+    s.watch(900, lambda s, _: s.touch(A))
+
+
+@scenario("running", because=("own shell is gone",))
+def the_queue_shell_died_but_its_trainer_lives(s: Scene) -> None:
+    running(s)
+    s.processes = (INIT, replace(TRAINER, ppid=1))
+    s.watch(60, lambda s, _: s.touch(A))
+
+
+@scenario("running", because=("no process table was read",))
+def a_hidden_process_table_is_outvoted_by_log_and_card(s: Scene) -> None:
+    s.processes = None
+    s.link("live")
+    opened(s)
+    s.gpus, s.memory = gpu(0.9), memory()
+    s.watch(60, lambda s, _: s.touch(A))
+
+
+@scenario("running")
+def long_gaps_are_normal_for_a_slow_run(s: Scene) -> None:
+    running(s)
+    s.watch(6000, lambda s, t: s.touch(A) if t % 1200 == 0 else None)
+    s.watch(1500)
+
+
+@scenario("running")
+def a_file_server_whose_clock_is_ahead_and_that_moves(s: Scene) -> None:
+    running(s)
+    s.watch(1200, lambda s, t: s.touch(A, ago=-3600 - 5))
+
+
+@scenario("running")
+def more_cells_than_the_header_counted(s: Scene) -> None:
+    running(s)
+    s.roster = ROSTER + "c.yaml task 20\n"
+    s.write(QUEUE_LOG, ended(s, "a", 0) + f"[{s.stamp()}] [3/2] STARTING c (task, 20ep)\n")
+    s.touch(f"{ROOT}/out/a/best.pth")
+    s.watch(30, lambda s, _: s.touch(cell_log("c")))
+
+
+@scenario("running")
+def a_resumed_queue_speaks_for_itself(s: Scene) -> None:
+    s.link("live")
+    opened(s, 7200)
+    old = (
+        ended(s, "a", 1, 7000)
+        + began(s, "b", 7000)
+        + "torch.OutOfMemoryError: CUDA out of memory.\n"
+    )
+    s.write(QUEUE_LOG, old + ended(s, "b", 1, 6900) + done(s, "a b", ago=6900), history=True)
+    opened(s, 300)
+    s.processes, s.gpus, s.memory = RUN, gpu(0.9), memory()
+    s.watch(30, lambda s, _: s.touch(A))
+
+
+@scenario("running", "crashed:fatal")
+def one_cell_failed_and_the_next_one_runs(s: Scene) -> None:
+    running(s)
+    s.write(A, 'Traceback (most recent call last):\n  File "train.py", line 3\nValueError: bad\n')
+    s.write(QUEUE_LOG, ended(s, "a", 1) + began(s, "b"))
+    s.watch(30, lambda s, _: s.touch(B))
+
+
+@scenario("running", because=("no queue is known",))
+def a_trainer_without_any_queue(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = (INIT, replace(TRAINER, ppid=1)), gpu(0.9)
+    s.watch(30)
+
+
+# --- finished -----------------------------------------------------------------------------------------
+
+
+@scenario("finished")
+def a_finished_queue(s: Scene) -> None:
+    s.link("live")
+    both_done(s)
+    gone(s)
+
+
+@scenario("finished", because=("not known yet",))
+def a_finished_queue_before_the_next_process_table(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b") + ended(s, "b", 0) + done(s))
+    s.at += 1
+
+
+@scenario("finished", "crashed:serious", because=("1 of 2 cells failed",))
+def done_does_not_mean_success(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, ended(s, "a", 3) + began(s, "b") + ended(s, "b", 0) + done(s, "a"))
+    s.touch(f"{ROOT}/out/b/best.pth")
+    gone(s)
+
+
+@scenario("finished", "sync_failed:serious")
+def exit_two_trained_well_but_is_not_durable(s: Scene) -> None:
+    running(s)
+    line = "!! DURABLE SYNC BLOCKED for a — best.pth or best_metrics.json is missing.\n"
+    s.write(QUEUE_LOG, f"[12:00:00] {line}" + ended(s, "a", 2) + began(s, "b"))
+    s.touch(f"{ROOT}/out/b/best.pth")
+    s.write(QUEUE_LOG, ended(s, "b", 0) + done(s, "a"))
+    gone(s)
+
+
+@scenario("finished", "nan:serious", "suspicious_end:serious")
+def a_cell_that_ended_in_nan_exits_zero(s: Scene) -> None:
+    running(s)
+    s.write(A, "".join(f"Epoch {n}/20 train_loss: nan\n" for n in range(4, 21)))
+    s.touch(f"{ROOT}/out/a/best.pth")
+    s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b"))
+    s.touch(f"{ROOT}/out/b/best.pth")
+    s.write(QUEUE_LOG, ended(s, "b", 0) + done(s))
+    gone(s)
+
+
+@scenario("finished", "artifact_missing:serious")
+def exit_zero_without_an_artifact(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b"))
+    s.touch(f"{ROOT}/out/b/best.pth")
+    s.write(QUEUE_LOG, ended(s, "b", 0) + done(s))
+    gone(s)
+
+
+@scenario("finished", because=("end line",))
+def every_cell_ended_but_the_closing_line_is_missing(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b") + ended(s, "b", 0))
+    for cell in "ab":
+        s.touch(f"{ROOT}/out/{cell}/best.pth")
+    gone(s)
+
+
+@scenario("finished", "disk_full:serious", because=("froze the log",))
+def a_full_disk_froze_the_log_of_a_queue_that_ended(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, "Epoch 1/4:   0%|")
+    s.mounts = (mount(ROOT, 1.0),)
+    for cell in "ab":
+        s.touch(f"{ROOT}/out/{cell}/best.pth")
+    gone(s)
+
+
+@scenario("finished-but-hung", "stalled:serious")
+def the_queue_ended_and_a_process_hangs(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b") + ended(s, "b", 0) + done(s))
+    for cell in "ab":
+        s.touch(f"{ROOT}/out/{cell}/best.pth")
+    s.processes, s.gpus = (INIT, replace(TRAINER, ppid=1)), gpu(0.0)
+    s.watch(120)
+
+
+@scenario("finished-but-hung", "stalled:serious", because=("last step",))
+def the_last_epoch_is_done_and_the_trainer_does_not_leave(s: Scene) -> None:
+    running(s)
+    s.write(A, "Epoch 20/20 train_loss: 0.11\n")
+    s.touch(f"{ROOT}/out/a/best.pth")
+    s.gpus = gpu(0.0)
+    s.watch(1000)
+
+
+# --- stalled ------------------------------------------------------------------------------------------
+
+
+@scenario("stalled", "stalled:serious", because=("nothing moved",))
+def alive_and_still(s: Scene) -> None:
+    running(s)
+    s.gpus = gpu(0.0)
+    s.watch(1000)
+
+
+@scenario("stalled", "stalled:serious", because=("nothing moved", "SIGSTOP"))
+def stopped_by_a_signal(s: Scene) -> None:
+    running(s)
+    s.gpus = gpu(0.0)
+    s.processes = (INIT, SHELL, replace(TRAINER, state="T"))
+    s.watch(1000)
+
+
+@scenario("stalled", "stalled:serious", because=("collective",))
+def a_card_at_full_while_nothing_moves(s: Scene) -> None:
+    running(s)
+    s.gpus = gpu(1.0)
+    s.watch(1000)
+
+
+@scenario("stalled", "stalled:serious")
+def a_file_server_whose_clock_is_ahead_and_that_stands_still(s: Scene) -> None:
+    running(s)
+    s.watch(60, lambda s, _: s.touch(A, ago=-3600))
+    s.watch(1000)
+
+
+@scenario("stalled", "hang:fatal", "stalled:serious")
+def a_collective_timed_out_and_nobody_left(s: Scene) -> None:
+    running(s)
+    s.write(
+        A,
+        "[E ProcessGroupNCCL.cpp:474] [Rank 3] Watchdog caught collective operation timeout: "
+        "WorkNCCL(SeqNum=133, OpType=ALLREDUCE, Timeout(ms)=1800000) ran for 1800116 milliseconds "
+        "before timing out.\n",
+    )
+    s.watch(1000)
+
+
+# --- crashed, by cause --------------------------------------------------------------------------------
+
+
+@scenario("crashed", "crashed:fatal", cause="killed", because=("killed from outside",))
+def killed_by_hand(s: Scene) -> None:
+    running(s)
+    gone(s)
+
+
+@scenario("crashed", "crashed:fatal", cause="killed")
+def killed_by_hand_on_a_box_with_old_oom_kills(s: Scene) -> None:
+    running(s, kills=7)
+    s.write(
+        QUEUE_LOG, "/root/run_one.sh: line 4: 41 Killed   python train.py\n" + ended(s, "a", 137)
+    )
+    gone(s)
+
+
+@scenario("crashed", "crashed:fatal", cause="killed", because=("Ctrl-C",))
+def ended_by_ctrl_c(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, ended(s, "a", 130))
+    gone(s)
+
+
+@scenario("crashed", "host_oom:fatal", cause="oom-kill", because=("oom_kill rose",))
+def killed_by_the_kernel_for_memory(s: Scene) -> None:
+    running(s)
+    s.memory = memory(1, used=20)
+    gone(s)
+
+
+@scenario("crashed", "host_oom:fatal", cause="oom-kill", because=("has counted",))
+def an_exit_137_with_a_counter_seen_for_the_first_time(s: Scene) -> None:
+    s.link("live")
+    opened(s)
+    s.write(QUEUE_LOG, "Killed\n" + ended(s, "a", 137, 300), history=True, ago=300)
+    s.memory = memory(1)
+    gone(s)
+
+
+@scenario("crashed", "crashed:fatal", cause="unknown", because=("cannot be told",))
+def an_exit_137_where_nobody_counts(s: Scene) -> None:
+    s.link("live")
+    opened(s)
+    s.write(QUEUE_LOG, "Killed\n" + ended(s, "a", 137, 300), history=True, ago=300)
+    s.memory = memory(None)
+    gone(s)
+
+
+@scenario("crashed", "crashed:fatal", "idle_billing:serious", cause="unknown", evidence=("up to",))
+def a_run_that_was_gone_when_we_first_came(s: Scene) -> None:
+    s.link("live")
+    opened(s)
+    gone(s)
+
+
+@scenario("crashed", "crashed:fatal", cause="reboot", because=("rebooted",))
+def the_box_was_rebooted(s: Scene) -> None:
+    running(s)
+    s.link("timeout")
+    s.wait(120)
+    s.link("live")
+    s.boot_id, s.uptime = "boot-0002", 60.0
+    s.processes, s.gpus = (replace(INIT, age_seconds=60.0),), gpu(0.0)
+    s.look()
+    s.watch(20)
+
+
+@scenario("crashed", "crashed:fatal", "idle_billing:serious", cause="reboot")
+def the_box_was_rebooted_before_we_ever_came(s: Scene) -> None:
+    s.link("live")
+    opened(s, 7200)
+    s.uptime = 1800.0
+    s.processes, s.gpus = (replace(INIT, age_seconds=1800.0),), gpu(0.0)
+    s.watch(20)
+
+
+@scenario("crashed", "crashed:fatal", cause="reboot")
+def the_container_was_restarted_on_a_host_that_was_not(s: Scene) -> None:
+    running(s)
+    s.processes = (replace(INIT, age_seconds=20.0),)
+    s.gpus = gpu(0.0)
+    s.wait(30)
+    s.look()
+
+
+@scenario("running")
+def a_new_run_after_a_reboot_is_not_haunted_by_it(s: Scene) -> None:
+    running(s)
+    s.link("timeout")
+    s.wait(300)
+    s.link("live")
+    s.boot_id, s.uptime = "boot-0002", 100.0
+    s.replace_log(QUEUE_LOG)
+    opened(s, 30, history=False)
+    s.processes = (replace(INIT, age_seconds=100.0), SHELL, TRAINER)
+    s.watch(30, lambda s, _: s.touch(A))
+
+
+SSHD = (Process(9, 1, "sshd", ("sshd: /usr/sbin/sshd",), "S"),)
+HELD = (
+    Process(30, 9, "sshd", ("sshd: root@pts/0",), "S"),
+    Process(31, 30, "bash", ("-bash",), "S"),
+    replace(SHELL, ppid=31),
+    TRAINER,
+)
+
+
+@scenario("crashed", "crashed:fatal", cause="hangup", because=("tmux",))
+def it_hung_on_an_ssh_session_that_ended(s: Scene) -> None:
+    running(s)
+    s.processes = (INIT, *SSHD, *HELD)
+    s.watch(30, lambda s, _: s.touch(A))
+    s.processes, s.gpus = (INIT, *SSHD), gpu(0.0)
+    s.watch(30)
+
+
+@scenario("crashed", "crashed:fatal", cause="killed")
+def killed_inside_a_session_that_still_lives(s: Scene) -> None:
+    running(s)
+    s.processes = (INIT, *SSHD, *HELD)
+    s.watch(30, lambda s, _: s.touch(A))
+    s.processes, s.gpus = (INIT, *SSHD, *HELD[:2]), gpu(0.0)
+    s.watch(30)
+
+
+@scenario(
+    "crashed", "crashed:fatal", cause="exception", because=("KeyError",), evidence=("KeyError",)
+)
+def an_exception_ended_it(s: Scene) -> None:
+    running(s)
+    s.write(
+        A, "Traceback (most recent call last):\n  File \"t.py\", line 1, in f\nKeyError: 'lr'\n"
+    )
+    s.write(QUEUE_LOG, ended(s, "a", 1))
+    gone(s)
+
+
+@scenario("crashed", "gpu_oom:fatal", cause="exception", evidence=("CUDA out of memory",))
+def the_card_ran_out_of_memory_and_the_queue_with_it(s: Scene) -> None:
+    running(s)
+    s.write(A, 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n')
+    s.write(A, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    gone(s)
+
+
+@scenario("crashed", "xid:fatal", "hardware:fatal", cause="hardware")
+def the_card_fell_off_the_bus(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, "NVRM: Xid (PCI:0000:AA:00): 79, pid=41, GPU has fallen off the bus.\n")
+    s.processes, s.gpus = NOBODY, no_gpu("lost")
+    s.watch(60)
+
+
+@scenario("crashed", "crashed:fatal", cause="exception", because=("refused",))
+def the_wrapper_refused(s: Scene) -> None:
+    s.link("live")
+    s.roster = ROSTER
+    s.write(QUEUE_LOG, "PROFILE SETUP FAILED: PROXY_HOOK returned non-zero\n", history=True)
+    gone(s)
+
+
+@scenario("crashed", "disk_full:fatal", "disk_full:serious", cause="exception")
+def the_disk_filled_and_the_trainer_said_so(s: Scene) -> None:
+    running(s)
+    s.write(A, 'Traceback (most recent call last):\n  File "t.py", line 1, in f\n')
+    s.write(A, "OSError: [Errno 28] No space left on device: 'latest.pth'\n")
+    s.mounts = (mount(f"{ROOT}/out", 1.0),)
+    gone(s)
+
+
+@scenario("crashed", "crashed:fatal", cause="killed", because=("1 cells have not been started",))
+def tmux_was_killed_and_nothing_was_written(s: Scene) -> None:
+    running(s)
+    s.processes = (
+        INIT,
+        Process(20, 1, "tmux: server", ("tmux",), "S"),
+        replace(SHELL, ppid=20),
+        TRAINER,
+    )
+    s.watch(30, lambda s, _: s.touch(A))
+    gone(s)
+
+
+# --- preempted ----------------------------------------------------------------------------------------
+
+
+@scenario("preempted", "preempted:fatal", because=("PREEMPTION",))
+def the_scheduler_took_it(s: Scene) -> None:
+    running(s)
+    s.write(
+        A, f"slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT {s.stamp()} DUE TO PREEMPTION ***\n"
+    )
+    gone(s)
+
+
+@scenario("preempted", "preempted:fatal", because=("TIME LIMIT",))
+def the_time_limit_ended_it(s: Scene) -> None:
+    running(s)
+    s.write(
+        A, f"slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT {s.stamp()} DUE TO TIME LIMIT ***\n"
+    )
+    gone(s)
+
+
+# --- cannot tell --------------------------------------------------------------------------------------
+
+
+@scenario("cannot-tell", because=("process table",))
+def no_process_table_and_nothing_moves(s: Scene) -> None:
+    s.processes = None
+    s.link("live")
+    opened(s)
+    s.memory = memory()
+    s.watch(60)
+
+
+@scenario("cannot-tell", because=("not read",))
+def the_queue_file_is_not_there(s: Scene) -> None:
+    s.link("live")
+    s.processes = NOBODY
+    s.watch(30)
+
+
+@scenario("cannot-tell", because=("no process of the queue is recognised",))
+def a_card_computes_for_somebody_we_do_not_recognise(s: Scene) -> None:
+    s.link("live")
+    opened(s)
+    s.processes, s.gpus = NOBODY, gpu(0.9)
+    s.watch(60)
+
+
+@scenario("cannot-tell", "disk_full:serious", because=("could not say",))
+def a_full_disk_froze_the_log_and_nobody_knows_the_end(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, "Epoch 1/4:   0%|")
+    s.mounts = (mount(ROOT, 1.0),)
+    gone(s)
+
+
+@scenario("cannot-tell", because=("process table was not read",))
+def a_log_that_ends_while_a_card_computes(s: Scene) -> None:
+    s.processes = None
+    s.link("live")
+    both_done(s, ago=3600)
+    s.gpus = gpu(0.9)
+    s.watch(60)
+
+
+@scenario("cannot-tell", "probe_hung:serious")
+def a_hung_driver_and_a_hidden_process_table(s: Scene) -> None:
+    s.processes = None
+    s.link("live")
+    opened(s)
+    s.gpus = no_gpu("hung")
+    s.watch(60)
+
+
+# --- idle and its money -------------------------------------------------------------------------------
+
+
+@scenario("idle", because=("not been started",))
+def a_queue_that_was_never_started(s: Scene) -> None:
+    s.link("live")
+    s.roster, s.processes, s.gpus = ROSTER, NOBODY, gpu(0.0)
+    s.watch(60)
+
+
+@scenario("idle", "idle_billing:serious", evidence=("0.33 USD", "10 min"))
+def ten_minutes_of_idleness_have_a_price(s: Scene) -> None:
+    s.link("live")
+    s.roster, s.processes, s.gpus = ROSTER, NOBODY, gpu(0.0)
+    s.watch(610)
+
+
+@scenario("idle")
+def nine_minutes_of_idleness_do_not(s: Scene) -> None:
+    s.link("live")
+    s.roster, s.processes, s.gpus = ROSTER, NOBODY, gpu(0.0)
+    s.watch(540)
+
+
+@scenario("idle")
+def time_that_nobody_watched_is_not_idle_time(s: Scene) -> None:
+    s.link("live")
+    s.roster, s.processes, s.gpus = ROSTER, NOBODY, gpu(0.0)
+    s.watch(300)
+    s.link("timeout")
+    s.wait(3600)
+    s.link("live")
+    s.watch(200)
+
+
+@scenario("idle", "idle_billing:serious", evidence=("10 min",))
+def idle_time_goes_on_after_a_gap_without_the_gap(s: Scene) -> None:
+    s.link("live")
+    s.roster, s.processes, s.gpus = ROSTER, NOBODY, gpu(0.0)
+    s.watch(310)
+    s.link("timeout")
+    s.wait(3600)
+    s.link("live")
+    s.watch(310)
+
+
+@scenario("idle", "probe_hung:serious")
+def a_card_that_cannot_be_read_is_not_idle(s: Scene) -> None:
+    s.link("live")
+    s.roster, s.processes, s.gpus = ROSTER, NOBODY, no_gpu("hung")
+    s.watch(1200)
+
+
+@scenario("finished", "idle_billing:serious", evidence=("up to 6.0",))
+def a_run_that_was_over_for_three_hours_when_we_came(s: Scene) -> None:
+    s.link("live")
+    both_done(s, ago=10_800)
+    gone(s, 20)
+
+
+@scenario("running", because=("a card computes",))
+def somebody_uses_the_card_by_hand(s: Scene) -> None:
+    s.instance = BOX
+    s.link("live")
+    s.processes, s.gpus = NOBODY, gpu(0.3)
+    s.watch(1200)
+
+
+@scenario("idle", "zombie_vram:warn")
+def memory_of_a_card_is_held_by_nobody(s: Scene) -> None:
+    s.link("live")
+    s.roster, s.processes = ROSTER, NOBODY
+    card = replace(gpu(0.0).gpus[0], memory_used=30 << 30)
+    s.gpus = replace(gpu(0.0), gpus=(card,))
+    s.watch(60)
+
+
+# --- lines in their context ---------------------------------------------------------------------------
+
+
+@scenario("running", "gpu_oom:warn", evidence=("the run went on",))
+def an_oom_that_the_framework_survived(s: Scene) -> None:
+    running(s)
+    steps(s, A, 100, 105)
+    s.write(A, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    steps(s, A, 105, 110)
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running", "gpu_oom:fatal")
+def an_oom_without_any_step_behind_it(s: Scene) -> None:
+    running(s)
+    steps(s, A, 100, 105)
+    s.write(A, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    s.write(A, "step 104/1000 loss 0.5\n")
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("crashed", "gpu_oom:fatal", cause="exception")
+def eight_ranks_print_one_failure_between_each_other(s: Scene) -> None:
+    running(s)
+    ranks = range(8)
+    for text in (
+        "Traceback (most recent call last):",
+        '  File "train.py", line 96, in step',
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.",
+    ):
+        s.write(A, "".join(f"[rank{rank}]: {text}\n" for rank in ranks))
+    s.write(A, "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n")
+    s.write(QUEUE_LOG, ended(s, "a", 1))
+    gone(s)
+
+
+@scenario("crashed", "crashed:fatal", cause="exception", evidence=("RuntimeError: second",))
+def a_chain_of_exceptions_is_named_by_its_last(s: Scene) -> None:
+    running(s)
+    s.write(A, 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nKeyError: 1\n\n')
+    s.write(A, "During handling of the above exception, another exception occurred:\n\n")
+    s.write(
+        A, 'Traceback (most recent call last):\n  File "t.py", line 9, in g\nRuntimeError: second\n'
+    )
+    s.write(QUEUE_LOG, ended(s, "a", 1))
+    gone(s)
+
+
+@scenario("running")
+def what_a_previous_attempt_printed_into_a_shared_log_is_history(s: Scene) -> None:
+    s.link("live")
+    opened(s, 3600)
+    s.write(QUEUE_LOG, "Traceback (most recent call last):\nValueError: old\n", history=True)
+    s.write(QUEUE_LOG, ended(s, "a", 1, 3000) + began(s, "a", 2000), history=True)
+    s.processes, s.gpus, s.memory = RUN, gpu(0.9), memory()
+    s.watch(30, lambda s, _: s.touch(A))
+
+
+@scenario("running", "gpu_oom:fatal")
+def another_cells_failure_in_a_shared_log_stays_with_that_cell(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, "torch.OutOfMemoryError: CUDA out of memory.\n" + ended(s, "a", 1))
+    s.write(QUEUE_LOG, began(s, "b"))
+    s.watch(30, lambda s, _: s.touch(B))
+
+
+@scenario("running", "nan:serious")
+def a_loss_that_is_nan_again_and_again(s: Scene) -> None:
+    running(s)
+    steps(s, A, 100, 150, "nan")
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running", "nan:warn")
+def a_loss_that_was_nan_once_and_came_back(s: Scene) -> None:
+    running(s)
+    steps(s, A, 100, 101, "nan")
+    steps(s, A, 101, 120, "0.5")
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running", "loss_spike:warn", evidence=("median",))
+def a_loss_jumps_far_above_its_median(s: Scene) -> None:
+    running(s)
+    s.write(A, "".join(f"step {n}/1000 loss {2.3 + n % 7 / 100:.3f}\n" for n in range(60)))
+    steps(s, A, 60, 66, "9.1")
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running")
+def a_spike_that_came_back_is_over(s: Scene) -> None:
+    a_loss_jumps_far_above_its_median(s)
+    s.write(A, "".join(f"step {n}/1000 loss {2.4 + n % 7 / 100:.3f}\n" for n in range(66, 90)))
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running", "loss_spike:serious", evidence=("did not come back",))
+def a_spike_that_does_not_come_back(s: Scene) -> None:
+    running(s)
+    s.write(A, "".join(f"step {n}/1000 loss {2.3 + n % 7 / 100:.3f}\n" for n in range(60)))
+    s.write(A, "".join(f"step {n}/1000 loss {9 + n % 7 / 100:.3f}\n" for n in range(60, 120)))
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running", "plateau:serious", "nan:serious", evidence=("skipped",))
+def every_step_is_skipped_for_a_nan(s: Scene) -> None:
+    running(s)
+    steps(s, A, 1, 20, "0.512")
+    s.write(A, "".join("WARNING: loss is nan, skipping this batch\n" for _ in range(25)))
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running", "plateau:serious", evidence=("exactly 0.6931",))
+def a_loss_that_is_exactly_one_number(s: Scene) -> None:
+    running(s)
+    steps(s, A, 1, 60, "0.6931")
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running")
+def an_objective_that_is_zero_by_design(s: Scene) -> None:
+    running(s)
+    steps(s, A, 1, 400, "0.0")
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("running", "host_oom:warn", evidence=("goes on",))
+def a_worker_was_killed_for_memory_and_the_run_goes_on(s: Scene) -> None:
+    running(s)
+    s.memory = memory(1)
+    s.watch(60, lambda s, _: s.touch(A))
+
+
+@scenario("running")
+def a_new_attempt_begins_to_count_anew(s: Scene) -> None:
+    running(s)
+    s.write(A, "Traceback (most recent call last):\nValueError: bad\n")
+    s.write(QUEUE_LOG, ended(s, "a", 1))
+    s.replace_log(A)
+    s.write(QUEUE_LOG, began(s, "a"))
+    s.write(A, "Epoch 1/20 train_loss: 2.1\n")
+    s.watch(30, lambda s, _: s.touch(A))
+
+
+@scenario("running", "gpu_oom:fatal")
+def a_process_list_that_names_the_queue_in_an_editor_is_no_run(s: Scene) -> None:
+    running(s)
+    s.write(QUEUE_LOG, "torch.OutOfMemoryError: CUDA out of memory.\n" + ended(s, "a", 1))
+    s.write(QUEUE_LOG, began(s, "b"))
+    s.processes = (*RUN, Process(60, 1, "vim", ("vim", f"{ROOT}/q.txt"), "S"))
+    s.watch(30, lambda s, _: s.touch(B))
+
+
+@scenario("crashed", "crashed:fatal", cause="killed")
+def a_grep_for_the_trainer_is_not_the_trainer(s: Scene) -> None:
+    running(s)
+    s.processes = (INIT, Process(61, 1, "bash", ("bash", "-s", "train.py"), "S"))
+    s.gpus = gpu(0.0)
+    s.watch(60)
+
+
+@scenario("crashed", "crashed:fatal", cause="killed")
+def a_zombie_is_not_alive(s: Scene) -> None:
+    running(s)
+    s.processes = (INIT, replace(TRAINER, state="Z", ppid=1))
+    s.gpus = gpu(0.0)
+    s.watch(60)
+
+
+__all__ = ["SCENARIOS", "GpuProcess", "Scenario"]
