@@ -36,7 +36,7 @@ LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a
 MOUTHFUL = 16_384  # bytes that are judged before others get their turn
 NOISE_CAP = 65_536  # of a line that we came into the middle of
 PAST_KEPT = 256  # files that are remembered as read
-NEW_FILE = -1  # as inode: whatever is there is another file than the one we knew
+CUT, ALONE = "cut", "alone"
 
 OPEN = re.compile(rb"open (new|resumed|rest|whole|copy) (\d+) ([\w?-]+) (\d+) (\d+) (\d+)")
 PAST = re.compile(r"\d+:[\w?-]+")
@@ -55,7 +55,8 @@ class TailMemory:
     `offset` counts every byte taken, the unfinished line in `reader` included; `recent` are the last
     of them. `skipped` are the bytes before the first one taken, `end` the size when last opened.
     `inode` and `born` (as the box says it) are the file, `since` its time of change when it was first
-    opened. `done`: all of it was read and nobody writes it any more; `cut`: it was seen cut short.
+    opened. `done`: all of it was read and nobody writes it any more; `cut`: it was seen cut short
+    (CUT), and there is no copy made before (ALONE).
     `past` are files known to be older. `gaps` counts what could not be read, `lost` its known bytes.
     """
 
@@ -67,7 +68,7 @@ class TailMemory:
     end: int = 0
     since: int = 0
     done: bool = False
-    cut: bool = False
+    cut: str = ""
     past: tuple[str, ...] = ()
     gaps: int = 0
     lost: int = 0
@@ -89,7 +90,7 @@ class TailMemory:
         rest = self.reader.close()
         self.reader = LogReader()
         self.inode, self.born, self.offset, self.skipped = inode, born, offset, offset
-        self.recent, self.done, self.cut = b"", False, False
+        self.recent, self.done, self.cut = b"", False, ""
         return rest
 
     def remember(self, *files: str) -> None:
@@ -106,7 +107,7 @@ def follow_program(path: str, nonce: str, memory: TailMemory, history: int) -> s
         "HAVE": str(len(memory.recent)),
         "SINCE": str(memory.since),
         "PAST": " ".join(memory.past),
-        "CUT": "yes" if memory.cut else "",
+        "CUT": memory.cut,
         "DONE": "yes" if memory.done else "",
         "HISTORY": str(history),
         "NONCE": nonce,
@@ -239,8 +240,9 @@ class _Tail:
             return True
         match words:
             case [b":", *_] if self.opened:  # tail's own
-                memory.cut = mark.endswith(b"file truncated")
-                return not memory.cut
+                if mark.endswith(b"file truncated"):
+                    memory.cut = CUT
+                    return False
             case [b"cut", sent] if self.opened and sent.isdigit():
                 self._cut(int(sent))
                 return False
@@ -283,7 +285,7 @@ class _Tail:
             self._gap("came faster than it could be read: {} were passed over", start)
         # What was there before we first came is history; a file that replaced one is news.
         self._history_end = size if memory.inode == 0 else 0
-        if memory.inode > 0:
+        if memory.inode > 0 and (memory.inode, memory.born) != (inode, born):
             memory.remember(f"{memory.inode}:{memory.born}")
         memory.since = changed
         if rest := memory.restart(inode, born, start):
@@ -297,9 +299,9 @@ class _Tail:
         """Not the text that we read before."""
         memory = self._memory
         if self._how == b"resumed":  # under the same number: it was cut, and has grown since
-            memory.cut = True
-        elif self._how == b"copy":  # it is none; so the file is read from its beginning
-            memory.inode = NEW_FILE
+            memory.cut = CUT
+        elif self._how == b"copy":
+            memory.cut = ALONE
         else:
             memory.done = True
             self._gap("was replaced and is gone: what it said last, if anything, was not read")
@@ -308,14 +310,14 @@ class _Tail:
         """We are where we were, in this file or in a copy of it."""
         memory = self._memory
         memory.inode, memory.born, _ = self._file
-        memory.cut = memory.done = False
+        memory.cut, memory.done = "", False
         self._tell_opened(resumed=True)
 
     def _cut(self, sent: int) -> None:
         """The last `sent` bytes taken were already of the new text."""
         memory = self._memory
         if not 0 < sent <= memory.offset:
-            memory.cut = True
+            memory.cut = CUT
             return
         self._gap("was cut short: what was written just before, if anything, was not read")
         memory.offset, memory.recent = sent, memory.recent[-sent:]

@@ -8,7 +8,7 @@ It reads one identity of the file per run and says on stdout, between the bytes,
     open HOW INODE BORN CHANGED FROM SIZE    its bytes follow, from byte FROM on
     done                            all of a file was read that nobody writes any more
     cut POSITION                    it was cut short; POSITION bytes of the new text were sent already
-    rewritten POSITION              it was cut and written anew beyond POSITION before anyone looked
+    rewritten POSITION              it was cut and written anew, beyond POSITION, before tail looked
     beat                            nothing; a dead link is noticed by who writes
 
 HOW is `new` and `resumed` for the file at the path, `rest` for one that we knew and that was renamed,
@@ -29,6 +29,7 @@ import shlex
 
 MOST = 67_108_864  # bytes that are read at most of what came while we were away
 OVERLAP = 64  # bytes read again at a resume, to see that it is still the same text
+CHECK = 15  # seconds between looks, while a file grows, whether it is still the same text
 SILENT = 30  # seconds without a sign of life from a client that has given one before
 
 # stdin is the lifeline: at its end (the client left, however) the whole process group goes. A client
@@ -72,11 +73,9 @@ text_before() { od -An -tx1 -j "$(($1 > @OVERLAP@ ? $1 - @OVERLAP@ : 0))" -N @OV
 see_rewritten() { # another text where there was one before
     position
     [ -n "$reached" ] && [ "$reached" != "$spot" ] || return
-    if [ -n "$text" ]; then
-        now=$(text_before "$spot")
-        [ "${#now}" = "${#text}" ] || return # shorter: tail will say so
-        [ "$now" = "$text" ] || say rewritten "$spot"
-    fi
+    now=$(text_before "$spot")
+    [ "${#now}" -ge "${#text}" ] || return # shorter: tail will say so
+    case $now in "$text"*) ;; *) say rewritten "$spot" ;; esac
     spot=$reached text=$(text_before "$reached")
 }
 
@@ -108,7 +107,7 @@ left_alone() { # the path is another file, and nobody has written to ours for a 
 }
 
 watch() {
-    n=0 seen=$size spot= text= away=0 reached= lost=
+    n=0 seen=$size away=0 reached= lost=
     while kill -0 "$tail"; do
         if [ "$away" = 0 ]; then tick 1 4; else tick 0.5 1; fi
         n=$((n + 1))
@@ -116,7 +115,7 @@ watch() {
         if [ "$path" -ef /proc/self/fd/4 ]; then
             away=0 lost=
             if [ -z "$exact" ]; then see_cut
-            elif [ $((n % 15)) = 1 ]; then see_rewritten; fi
+            elif [ $((n % @CHECK@)) = 0 ]; then see_rewritten; fi
         elif [ -e "$path" ]; then
             ! left_alone || break
         elif [ -z "$lost" ]; then
@@ -153,6 +152,7 @@ call_tail() {
 }
 
 follow() {
+    spot=$size text=$(text_before "$size")
     {
         echo "${BASHPID:-$(exec /bin/sh -c 'echo "$PPID"')}"
         call_tail -c "+$((from + 1))" -f -- "$real" 3<&- 4<&-
@@ -170,7 +170,8 @@ limit() { # how much is read
     [ $((size - from)) -le "$1" ] || how=new from=$((size - $1))
 }
 
-find_rotated() { # $oldest of the files called as ours is once rotated; $all of them by number
+find_rotated() { # $oldest unread file called as ours is once rotated, not older than $1; $all of them
+    than=$1
     set -- "$real"[._-]*[0-9]* "$real".old "$real".bak
     case ${real##*/} in
         ?*.*) set -- "$@" "${real%.*}"[._-][0-9]*."${real##*.}" ;;
@@ -183,8 +184,9 @@ find_rotated() { # $oldest of the files called as ours is once rotated; $all of 
         all="$all $1"
         case $past in *" $1 "*) continue ;; esac
         [ "${2:-0}" -ge "$since" ] || continue
-        [ -z "$old" ] || ! { [ "$name" -ef "$old" ] || [ "$name" -ot "$old" ]; } || continue
-        [ -z "$oldest" ] || [ "$name" -ot "$oldest" ] || continue
+        ! [ "$name" -ef "$old" ] && ! [ "$name" -ot "$than" ] || continue
+        # Of two that were written at the same moment the higher number, which comes later, is older.
+        [ -z "$oldest" ] || ! [ "$oldest" -ot "$name" ] || continue
         oldest=$name
     done
 }
@@ -195,27 +197,34 @@ missed() { # what has to be read before the file at the path
     old=
     if [ -z "$same" ]; then
         old=$(find "${real%/*}/" -maxdepth 1 -type f -inum "$known" | head -n 1)
-        if [ -r "$old" ] && hold "$old" && [ "$inode:$born" = "$known:$known_born" ]; then
-            if [ -z "$done" ] && [ "$size" -gt "$at" ]; then
-                how=rest from=$((at - overlap))
-                limit @MOST@
-                send
-            fi
-        else
-            old=
+        if ! [ -r "$old" ] || ! hold "$old" || [ "$inode:$born" != "$known:$known_born" ]; then
+            old= cut=
             [ -n "$done" ] || say gone
+            done=yes
         fi
     fi
-    find_rotated
-    [ -r "$oldest" ] && hold "$oldest" || return
-    if [ -z "$same" ]; then
-        how=whole from=0
+    if [ -z "$done" ] && [ -z "$cut" ] && [ "$size" -ge "$at" ]; then
+        how=rest from=$((at - overlap))
         limit @MOST@
-        send
-    elif [ "$size" -ge "$at" ] && [ $((size - at)) -le @MOST@ ]; then
-        how=copy from=$((at - overlap))
-        send
+        [ "$size" = "$at" ] || send
+    elif [ -z "$done" ]; then
+        find_rotated
+        if [ "$cut" != alone ] && [ -r "$oldest" ] && hold "$oldest" && [ "$size" -ge "$at" ] &&
+            [ $((size - at)) -le @MOST@ ]; then
+            how=copy from=$((at - overlap))
+            send
+        fi
+        [ -z "$same" ] || return
+        hold "$old" && whole
     fi
+    find_rotated "$old"
+    [ -r "$oldest" ] && hold "$oldest" && whole
+}
+
+whole() {
+    how=whole from=0
+    limit @MOST@
+    send
 }
 
 main() {
@@ -284,7 +293,7 @@ def sign(nonce: str) -> bytes:
 def program(quoted_path: str, words: dict[str, str]) -> str:
     """The program for one start. `words` are the values of the names that stand between two @."""
     text = PROGRAM
-    fixed = {"MOST": str(MOST), "OVERLAP": str(OVERLAP), "SILENT": str(SILENT)}
+    fixed = {"MOST": str(MOST), "OVERLAP": str(OVERLAP), "SILENT": str(SILENT), "CHECK": str(CHECK)}
     for word, value in {**fixed, **words}.items():
         text = text.replace(f"@{word}@", value)
     text = text.replace(
