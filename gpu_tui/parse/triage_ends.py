@@ -8,9 +8,9 @@ _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
     r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
     r"|HTTPSConnectionPool|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
-    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|rate ?limit|connection closed|connection error"
+    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|connection (?:unexpectedly )?(?:closed|failed)|rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit|connection closed|connection error"
 )
-_NETWORK_NEEDS = "connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb"
+_NETWORK_NEEDS = "rsync|condahttp|connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb"
 _SERVICE = (
     r"\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|\bwarn(?:ing)?\b|offline|telemetry|"
     + SURVIVED
@@ -57,7 +57,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         _NETWORK_NEEDS,
         _NETWORK,
-        r"\bmax_retries\b|rate_limit|--\w{1,40}|connection closed by localrank|"
+        r"\bmax_retries\b|rate_limit|--\w{1,40}|connection closed by localrank|\[preauth\]|audit: rate|"
         + ADVICE.replace(r"|\bnote:", ""),
     ),
     # --- 18 before 17: an end that something survived is only a warning ---
@@ -93,16 +93,19 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "error|exception|failed|build stopped|: f ",
-        r"^(?:unhandled |uncaught |an? |the )?(?:unexpected )?exception (?:in thread|during|while|occurred|caught)|\b(?:exception|error) occurred (?:during|while) .{0,40}\b(?:run|training|study|job)\b|\b(?:exception|error) (?:occurred )?(?:during|while|in) (?:the )?(?:training|evaluation|validation|main|execution|running|fit)\b"
+        "error|exception|fail|critical|died|dead|crash|unexpectedly|start|launch|spawn|initiali|create|build stopped|: f ",
+        r"^.{0,60}?(?-i:\bCRITICAL\b)(?: |:|\]|\|)|(?-i:[A-Z]\w{0,40}(?:Error|Exception))\([\"'][^)]{0,200}(?:died|dead|fail|crash|abort|fatal)|\b(?:Pip subprocess error|internal error) ?:|\.\.\.(?:working\.\.\.)? ?failed\s*$"
+        r"|(?:worker(?:proc)?|engine(?:core)?|\bprocess|\bproc|\bserver|scheduler|actor|node|container|rank|executor|daemon|kernel|trainer|loop|subprocess|replica|instance|child|core|thread|client)s?\b.{0,40}\b(?:has |have |is |was |are )?(?:already )?(?:died|dead|crashed|hit an exception|exited unexpectedly|terminated unexpectedly|stopped unexpectedly|encountered an? (?:fatal |unrecoverable )?(?:error|exception)|fail(?:ed|s) to (?:start|launch|initiali[sz]e|spawn)|launch(?:ed)? failed|start(?:up)? failed)\b"
+        r"|\b(?:could ?n.t|could not|cannot|unable to|failed to) (?:start|launch|spawn|invoke|initiali[sz]e|create) (?:the )?(?:\w{1,20} ){0,3}(?:container|job|worker|process|engine|server|plugin|kernel|training|application|step|task)\b|\b(?:launch|application launch) failed\b"
+        r"|^(?:unhandled |uncaught |an? |the )?(?:unexpected )?exception (?:in thread|during|while|occurred|caught)|\b(?:exception|error) occurred (?:during|while) .{0,40}\b(?:run|training|study|job)\b|\b(?:exception|error) (?:occurred )?(?:during|while|in) (?:the )?(?:training|evaluation|validation|main|execution|running|fit)\b"
         r"|\b(?:unhandled|uncaught) (?:\w{1,30} )?exception\b|(?-i:(?:Error|Exception)[A-Z]\w{1,40}(?:Error|Exception)\b)|^FAILED: |build stopped: subcommand failed|(?-i:\d: F [a-z]\w{1,40}/)",
-        CALM,
+        CALM + r"|\binternal error : 0|tpu_driver|backend|in ASGI application|" + SURVIVED,
     ),
     rule(
         "exception",
         FATAL,
-        "segmentation|core dumped|aborted|bus error|illegal instruction|floating point exception|free()|corrupt|malloc|terminate called|what()|fatal|check fail|assertion|assert|panic|stack smashing|sigsegv|sigabrt",
-        r"segmentation fault|core dumped|^\s*Aborted\b|: Aborted\b|\bBus error\b|illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|double|unsorted|heap)|malloc\(\): |malloc: |terminate called|^\s*what\(\): |fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
+        "segmentation|segfault|general protection|handle kernel|core dumped|aborted|bus error|illegal instruction|floating point exception|free()|corrupt|malloc|terminate called|what()|fatal|check fail|assertion|assert|panic|stack smashing|sigsegv|sigabrt",
+        r"segmentation fault|\bsegfault\b|general protection|unable to handle kernel|core dumped|^\s*Aborted\b|: Aborted\b|\bBus error\b|illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|double|unsorted|heap)|malloc\(\): |malloc: |terminate called|^\s*what\(\): |fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
         r"register|handler",
     ),
     rule(
@@ -117,14 +120,14 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "command not found|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
         r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
-        r"\bwarn|ignored|" + CALM,
+        r"\bwarn|ignored|\bprinting\b|\btry using\b|munge|" + CALM,
     ),
     rule(
         "exception",
         FATAL,
         "fail|errored|crash|blocked|abort|terminated with the following|executing job with|during processing|but 1 process returned",
-        r"^\S{1,80}\.(?:py|sh) FAILED$|terminated with the following error|^error executing job with overrides|exception during processing|process returned$|\b(?:job|rank|run|trial|task|cell|worker|training|experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm)\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |: ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b|cell\(s\) FAILED|DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff)|\bfailed: (?:job|rank|run|trial)|\bERROR\b.{0,30}\bRun \S+ errored",
-        r"\b0 (?:failed|errored)|failed[\"']?\s*[:=]\s*0|sanity|" + ADVICE,
+        r"^\S{1,80}\.(?:py|sh) FAILED$|terminated with the following error|^error executing job with overrides|exception during processing|process returned$|\b(?:job|rank|run|trial|task|cell|worker|training|experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm)\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |: ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b|cell\(s\) FAILED|DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|^\s{0,4}\d{3,12}(?:[._+][\w+.]{1,12})?\s.{0,120}(?-i:\bFAILED)\b(?:\s|$)|(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff)|\bfailed: (?:job|rank|run|trial)|\bERROR\b.{0,30}\bRun \S+ errored",
+        r"failed[\"']?\s*[:=]\s*0|sanity|" + ADVICE,
     ),
     rule(
         "exception",
