@@ -16,7 +16,7 @@ from asyncssh.public_key import get_default_certificate_algs, get_default_public
 
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import Prompter
-from gpu_tui.transport import hostkey, keys, patience
+from gpu_tui.transport import hostkey, keys, openssh, patience
 from gpu_tui.transport.access import Route, routes_to
 from gpu_tui.transport.base import (
     ConnectRefused,
@@ -33,6 +33,7 @@ from gpu_tui.transport.doors import Doors
 from gpu_tui.transport.hops import Hops, broken
 from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login
+from gpu_tui.transport.openssh import OpenSshConnection
 from gpu_tui.transport.prompts import ASKER, Desk
 from gpu_tui.transport.ssh_config import UserConfig, connect_options
 
@@ -66,12 +67,21 @@ class SshTransport:
         """A person wants another try: the next login of this box may ask for what was refused."""
         self._desk.again(instance)
 
-    async def connect(self, instance: Instance) -> SshConnection:
-        """Connect and log in. Raises a LinkError."""
+    async def connect(self, instance: Instance) -> SshConnection | OpenSshConnection:
+        """Connect and log in, by ourselves or, where we cannot, by ssh. Raises a LinkError."""
         ASKER.set(self._desk.asker(instance.name))
         *before, route = await asyncio.to_thread(routes_to, instance.ssh)
         chain = tuple(before)
+        why = next((host.via for host in (route, *chain) if host.via), None)
+        if why is None or instance.ssh.transport == "direct":
+            return await self._connect(instance, chain, route)
+        behind = chain[-1].where if chain else None
+        async with self._doors.through(instance.name, route.where, behind):
+            return await openssh.connect(instance.ssh, (*chain, route), why)
 
+    async def _connect(
+        self, instance: Instance, chain: tuple[Route, ...], route: Route
+    ) -> SshConnection:
         async def log_in() -> Line:
             tunnel = await self._hops.reach(chain) if chain else None
             behind = chain[-1].where if chain else None

@@ -1,10 +1,10 @@
-"""The same promises, run against a scripted box and a real sshd: no double is trusted that fails one."""
+"""The same promises, kept by a scripted box, by our own SSH and by the ssh program on a real sshd."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from boxes import Sshd
@@ -47,9 +47,10 @@ class Side:
     lose: Callable[[], Awaitable[None]]
 
 
-@pytest.fixture(params=["replay", "sshd"])
+@pytest.fixture(params=["replay", "direct", "openssh"])
 async def side(request: pytest.FixtureRequest) -> AsyncIterator[Side]:
-    made = replayed() if request.param == "replay" else real(request.getfixturevalue("box"))
+    how = request.param
+    made = replayed() if how == "replay" else real(request.getfixturevalue("box"), how)
     yield made
     if isinstance(made.transport, SshTransport):
         await made.transport.close()
@@ -70,7 +71,7 @@ def replayed() -> Side:
     return Side(transport, box, off, lose)
 
 
-def real(box: Sshd) -> Side:
+def real(box: Sshd, how: str) -> Side:
     for path, content in FILES.items():
         file = box.home / path.removeprefix("~/")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -82,8 +83,9 @@ def real(box: Sshd) -> Side:
     async def lose() -> None:
         assert box.kill_sessions()
 
-    off = Instance("off", SshAccess("127.0.0.1", port=9, config=str(box.config)))
-    return Side(SshTransport(), box.instance(), off, lose)
+    off = Instance("off", SshAccess("127.0.0.1", port=9, config=str(box.config), transport=how))
+    there = box.instance(ssh=replace(box.ssh_access, transport=how))
+    return Side(SshTransport(), there, off, lose)
 
 
 @pytest.fixture

@@ -1,0 +1,382 @@
+"""A connection by the user's own ssh program, for what asyncssh lacks (security keys, PKCS11, ...).
+
+One `ssh -M` per box is the connection; each program runs in one more `ssh` that shares it. All of them
+read their stdin from us: whatever becomes of us, they end. Its socket lies in a private directory.
+It asks nobody anything, and takes no host key that known_hosts lacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shutil
+import signal
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+from asyncssh.logging import logger
+from asyncssh.sftp import start_sftp_client
+
+from gpu_tui.core.fleet import SshAccess
+from gpu_tui.transport.access import Route
+from gpu_tui.transport.base import (
+    ChannelRefused,
+    Completed,
+    ConnectTimeout,
+    FileAccess,
+    LinkError,
+    LinkLost,
+    NoShell,
+)
+from gpu_tui.transport.channels import SHELL, STDERR_CAP, closing, guarded
+from gpu_tui.transport.files import SftpFiles
+from gpu_tui.transport.openssh_words import Said, config_text, master_words, session_words
+
+CONNECT_SECONDS = 30.0  # per host on the way: a security key waits for a touch
+SESSIONS = 9  # one of sshd's ten is the connection's own
+PLACE_SECONDS = 5.0
+CLOSE_SECONDS = 2.0
+END_SECONDS = 0.5  # for an ssh that was told to end
+LOSS_SECONDS = 1.0  # for the connection to be known as lost after a session was
+CHUNK = 65_536
+SFTP_VERSION = 3
+FAILED = 255  # ssh's own exit code
+
+
+async def connect(access: SshAccess, chain: Sequence[Route], why: str) -> OpenSshConnection:
+    """Log in. `chain` are the hosts on the way, the box last. Raises a LinkError."""
+    program = shutil.which("ssh")
+    if program is None:
+        raise LinkError(
+            f"{access.host} needs the ssh program ({why}), and there is none here",
+            next="install OpenSSH's client",
+        )
+    directory = await asyncio.to_thread(_directory, access, chain)
+    made = OpenSshConnection(program, directory, chain, why)
+    try:
+        await made.open(access)
+    except BaseException:
+        await made.close()
+        raise
+    return made
+
+
+def _directory(access: SshAccess, chain: Sequence[Route]) -> Path:
+    """A directory that only we can enter, short enough for a socket's name."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    base = runtime if runtime and len(runtime) < 40 and os.access(runtime, os.W_OK) else None
+    path = Path(tempfile.mkdtemp(prefix="gpu-tui-", dir=base))
+    (path / "config").write_text(config_text(access, chain), "utf-8", "surrogateescape")
+    return path
+
+
+class OpenSshConnection:
+    """One live box behind an ssh program. `via` says why it is not a connection of our own."""
+
+    def __init__(self, program: str, directory: Path, chain: Sequence[Route], why: str) -> None:
+        self.host_key = ""
+        self.via = f"ssh(1): {why}"
+        self._program = program
+        self._directory = directory
+        self._socket = str(directory / "s")
+        self._chain = chain
+        self._said = Said()
+        self._master: Process | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._closed_by_us = False
+        self._places = asyncio.Semaphore(SESSIONS)
+        self._asking = asyncio.Lock()
+
+    async def open(self, access: SshAccess) -> None:
+        """Start the connection and prove that a shell answers on it."""
+        words = master_words(access, str(self._directory / "config"), self._socket, SHELL)
+        self._master = await self._spawn(words)
+        self._tasks = [
+            asyncio.create_task(self._listen(self._master)),
+            asyncio.create_task(self._watch(self._master)),
+        ]
+        route, limit = self._chain[-1], CONNECT_SECONDS * len(self._chain)
+        number = secrets.randbelow(10**12)
+        try:
+            async with asyncio.timeout(limit):
+                answered = await self._echo(
+                    f"echo shell-$(({number} + 1)); exec cat\n", f"shell-{number + 1}"
+                )
+        except TimeoutError:
+            raise ConnectTimeout(
+                f"{route.where} lets nobody in within {limit:.0f} s by ssh", next=route.command
+            ) from None
+        if not answered:
+            await self._ended()
+            if self._said.passed >= len(self._chain):
+                raise NoShell(
+                    f"{route.user}@{route.host} lets us in, but there is no POSIX sh",
+                    next=f"see what it says: {route.command}",
+                )
+            raise self._said.error(route, self._chain)
+        self.host_key = self._said.host_key
+
+    async def _spawn(self, words: Sequence[str]) -> Process:
+        """In a session of its own: ssh finds no terminal to ask on, and no Ctrl-C reaches it."""
+        environment = {**os.environ, "SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
+        environment.pop("DISPLAY", None)
+        return await asyncio.create_subprocess_exec(
+            self._program, *words, stdin=PIPE, stdout=PIPE, stderr=PIPE,
+            env=environment, start_new_session=True,
+        )  # fmt: skip
+
+    async def _listen(self, master: Process) -> None:
+        assert master.stderr is not None
+        while line := await _line(master.stderr):
+            self._said.add(line)
+
+    async def _watch(self, master: Process) -> None:
+        await master.wait()
+        if not self._lost.done():
+            self._lost.set_result(None)
+
+    async def _ended(self) -> None:
+        """All that it has to say is said."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await asyncio.gather(*map(asyncio.shield, self._tasks))
+
+    # --- programs -----------------------------------------------------------------------------
+
+    async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
+        """Run a program to its end. TimeoutError after `limit` seconds; output past the cap is cut."""
+        kept = bytearray()
+        async with (
+            asyncio.timeout(limit),
+            self._session(SHELL, guarded(program)) as session,
+            closing(session.chunks()) as chunks,
+        ):
+            async for chunk in chunks:
+                kept += chunk[: max(0, stdout_cap - len(kept))]
+            return Completed(bytes(kept), bytes(session.stderr), await session.exit())
+
+    @asynccontextmanager
+    async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Run a program for as long as the block lasts; its stdin stays open until then."""
+        async with (
+            self._session(SHELL, program) as session,
+            closing(session.chunks()) as chunks,
+        ):
+            yield chunks
+
+    @asynccontextmanager
+    async def files(self) -> AsyncIterator[FileAccess]:
+        """SFTP through one more session."""
+        async with self._session("sftp", "", subsystem=True) as session:
+            pipe: Any = _SftpPipe(session.process)
+            loop = asyncio.get_running_loop()
+            try:
+                client = await start_sftp_client(
+                    pipe, loop, "replace", pipe, pipe, None, "strict", SFTP_VERSION
+                )
+            except (asyncssh.Error, OSError, EOFError):
+                raise await session.refusal() from None
+            try:
+                yield SftpFiles(client)
+            finally:
+                client.exit()
+                await pipe.stop()
+
+    @asynccontextmanager
+    async def _session(
+        self, what: str, program: str, *, subsystem: bool = False
+    ) -> AsyncIterator[_Session]:
+        """One more ssh over the connection. Ending it closes the channel, which ends the program."""
+        try:
+            async with asyncio.timeout(PLACE_SECONDS):
+                await self._places.acquire()
+        except TimeoutError:
+            raise ChannelRefused(
+                f"{SESSIONS} programs run over this connection, and one more is too many",
+                next="follow fewer logs",
+            ) from None
+        try:
+            if self._lost.done():
+                raise LinkLost("the connection was lost")
+            words = session_words(self._socket, what, subsystem=subsystem)
+            session = _Session(await self._spawn(words), self._lost)
+            try:
+                session.write(program.encode("utf-8", "surrogateescape"))
+                yield session
+            finally:
+                await session.end()
+        finally:
+            self._places.release()
+
+    # --- life ---------------------------------------------------------------------------------
+
+    async def _echo(self, sent: str, expected: str) -> bool:
+        """Write a line and wait for its answer; False where the output ends first."""
+        master = self._master
+        assert master is not None
+        assert master.stdin is not None
+        assert master.stdout is not None
+        with suppress(OSError):
+            master.stdin.write(sent.encode())
+        while line := await _line(master.stdout):
+            if line.strip() == expected.encode():
+                return True
+        return False
+
+    async def round_trip(self) -> float:
+        """Seconds that a line takes to the `cat` that waits on the box, and back."""
+        clock = asyncio.get_running_loop().time
+        async with self._asking:
+            began = clock()
+            word = secrets.token_hex(8)
+            if self._lost.done() or not await self._echo(f"{word}\n", word):
+                raise LinkLost("the connection was lost")
+            return clock() - began
+
+    async def answers(self, within: float) -> bool:
+        """Whether any sign of life comes within `within` seconds."""
+        with suppress(TimeoutError, LinkError):
+            async with asyncio.timeout(within):
+                await self.round_trip()
+                return True
+        return False
+
+    async def wait_closed(self) -> LinkError | None:
+        """Wait until it is gone; the reason, or None after our own close."""
+        await asyncio.shield(self._lost)
+        if self._closed_by_us:
+            return None
+        await self._ended()
+        last = self._said.lines[-1:] or ["closed by the box"]
+        return LinkLost(f"the connection was lost: {last[0]}")
+
+    async def close(self) -> None:
+        """End it and leave nothing behind; never hangs."""
+        self._closed_by_us = True
+        master = self._master
+        if master is not None:
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                if master.returncode is None:
+                    with suppress(ProcessLookupError):
+                        master.send_signal(number)
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(END_SECONDS):
+                            await master.wait()
+        if not self._lost.done():
+            self._lost.set_result(None)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
+
+
+class _Session:
+    """One ssh that shares the connection."""
+
+    def __init__(self, process: Process, lost: asyncio.Future[None]) -> None:
+        self.process = process
+        self.stderr = bytearray()
+        self._lost = lost
+        self._reading = asyncio.create_task(self._read_stderr())
+
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.write(data)
+
+    async def _read_stderr(self) -> None:
+        assert self.process.stderr is not None
+        while data := await self.process.stderr.read(CHUNK):
+            self.stderr += data[: max(0, STDERR_CAP - len(self.stderr))]
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """Everything in order, until the program closes its output. LinkLost with the connection."""
+        assert self.process.stdout is not None
+        while data := await self.process.stdout.read(CHUNK):
+            yield data
+        await self.exit()
+
+    async def exit(self) -> int:
+        """The program's exit code; an end of ssh itself is an error."""
+        code = await self.process.wait()
+        await asyncio.shield(self._reading)
+        if code == FAILED:
+            refused = await self.refusal()
+            if isinstance(refused, LinkLost) or b"session request failed" in self.stderr:
+                raise refused
+        return code
+
+    async def refusal(self) -> LinkError:
+        """Why there is no such session (any more)."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOSS_SECONDS):
+                await asyncio.shield(self._lost)
+                return LinkLost("the connection was lost")
+        return ChannelRefused(
+            "the box opens no further session (MaxSessions, or none of this kind)",
+            next="follow fewer logs, or ask the provider for a login with a shell and SFTP",
+        )
+
+    async def end(self) -> None:
+        """The channel closes with its ssh."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                self.process.kill()
+        await self.process.wait()
+        self._reading.cancel()
+        await asyncio.gather(self._reading, return_exceptions=True)
+
+
+class _SftpPipe:
+    """What asyncssh's SFTP client wants of a connection, a reader, a writer and a channel."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        self.logger = logger
+        self.channel = self
+        self.readexactly = process.stdout.readexactly
+        self._stdin = process.stdin
+        self._task: asyncio.Task[None] | None = None
+
+    def create_task(self, work: Coroutine[None, None, None], _: object = None) -> None:
+        self._task = asyncio.create_task(work)
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        return default
+
+    def write(self, data: bytes) -> None:
+        with suppress(OSError):
+            self._stdin.write(data)
+
+    def is_closing(self) -> bool:
+        return self._stdin.is_closing()
+
+    def write_eof(self) -> None:
+        self._stdin.close()
+
+    def close(self) -> None:
+        self._stdin.close()
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+async def _line(stream: asyncio.StreamReader) -> bytes:
+    """The next line, b"" at the end; one that is too long is passed over."""
+    while True:
+        try:
+            return await stream.readline()
+        except ValueError:
+            continue

@@ -1,0 +1,190 @@
+"""What the ssh program is told, and what it says: command lines, a config around the user's, errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpu_tui.core.fleet import SshAccess
+from gpu_tui.parse.lines import clean
+from gpu_tui.transport.access import Route
+from gpu_tui.transport.base import (
+    AuthRejected,
+    ConnectRefused,
+    ConnectTimeout,
+    HostKeyRejected,
+    LinkError,
+    LinkLost,
+    NameUnknown,
+)
+from gpu_tui.transport.hostkey import COMPARE
+
+# First in the file, so nothing of the user's can undo it, on the way through jump hosts too. Host keys
+# are checked strictly, nobody is asked, nothing is forwarded, run here or left behind.
+FORCED = """\
+Host *
+  BatchMode yes
+  StrictHostKeyChecking yes
+  UpdateHostKeys no
+  VerifyHostKeyDNS no
+  NoHostAuthenticationForLocalhost no
+  ControlMaster no
+  ControlPath none
+  ControlPersist no
+  ClearAllForwardings yes
+  ForwardAgent no
+  ForwardX11 no
+  Tunnel no
+  PermitLocalCommand no
+  RemoteCommand none
+  RequestTTY no
+  ForkAfterAuthentication no
+  StdinNull no
+  AddKeysToAgent no
+  VisualHostKey no
+  ServerAliveInterval 5
+  ServerAliveCountMax 3
+  ConnectionAttempts 1
+"""
+
+
+def config_text(access: SshAccess, chain: Sequence[Route]) -> str:
+    """A config file: what is forced, what the fleet file adds for jump hosts, then the user's own."""
+    *hops, target = chain
+    text = FORCED
+    for hop in hops:
+        text += f"Host {hop.named}\n"
+        if access.known_hosts:
+            text += f"  UserKnownHostsFile {_quoted(*hop.known_hosts)}\n"
+        if access.identity:
+            text += f"  IdentityFile {_quoted(access.identity)}\n"
+    return text + "Host *\n" + "".join(f"  Include {_quoted(path)}\n" for path in target.config)
+
+
+def master_words(access: SshAccess, config: str, socket: str, program: str) -> list[str]:
+    """The connection itself; its own session runs `program`, and its end is the end of all.
+
+    -M over `ControlMaster no` of the file: the command line comes first.
+    """
+    words = ["-v", "-F", config, "-M", "-S", socket, "-T"]
+    if access.user:
+        words += ["-l", access.user]
+    if access.port:
+        words += ["-p", str(access.port)]
+    if access.identity:
+        words += ["-i", access.identity]
+    if access.known_hosts:
+        words += ["-o", f"UserKnownHostsFile={_quoted(access.known_hosts)}"]
+        words += ["-o", "GlobalKnownHostsFile=/dev/null"]
+    if access.jump:
+        words += ["-J", access.jump]
+    return [*words, "--", access.host, program]
+
+
+def session_words(socket: str, what: str, *, subsystem: bool = False) -> list[str]:
+    """One more session over the connection. Where that fails, ssh would log in anew: it must not."""
+    options = ["-o", "BatchMode=yes", "-o", "ProxyCommand=exec false", "-o", "LogLevel=ERROR"]
+    words = ["-F", "/dev/null", "-S", socket, "-T", *options]
+    return [*words, *(["-s"] if subsystem else []), "--", "box", what]
+
+
+def _quoted(*paths: str) -> str:
+    return " ".join(f'"{path}"' for path in paths)
+
+
+_CHAT = ("debug", "OpenSSH_", "Transferred:", "Bytes per second", "Authenticated", "Warning:")
+
+
+class Said:
+    """What ssh wrote to its stderr, as far as it matters. Bounded."""
+
+    CAP = 40
+
+    def __init__(self) -> None:
+        self.host_key = ""
+        self.passed = 0  # hosts that let us in
+        self.lines: list[str] = []
+
+    def add(self, raw: bytes) -> None:
+        """One line."""
+        line = raw[:1000].decode("utf-8", "replace").strip()
+        if line.startswith("debug1: Server host key: "):
+            self.host_key = line.split()[-1]
+        elif re.match(r"(debug1: )?Authenticated to ", line):
+            self.passed += 1
+        elif line and not line.startswith(_CHAT):
+            self.lines = [*self.lines, line][-self.CAP :]
+
+    def error(self, route: Route, chain: Sequence[Route]) -> LinkError:
+        """Why there is no connection. `chain` are all hosts on the way, the box last."""
+        failed = chain[min(self.passed, len(chain) - 1)]
+        error = _error("\n".join(self.lines), failed, route.command, self.host_key)
+        if failed is not chain[-1]:
+            error.hop = failed.named
+        return error
+
+
+def _error(text: str, route: Route, command: str, host_key: str) -> LinkError:
+    where = route.where
+    said = clean(text.splitlines()[-1]) if text else "ssh ended without a word"
+    by_hand = f"by hand: {command}"
+    for pattern, kind, sentence, next_step in _TABLE:
+        if re.search(pattern, text):
+            return kind(
+                sentence.format(where=where, user=route.user, said=said, key=host_key or "none"),
+                next=next_step or by_hand,
+                host_key=host_key or None if kind is HostKeyRejected else None,
+            )
+    return LinkLost(f"{where}: {said}", next=by_hand)
+
+
+# The first that is found in what ssh said: pattern, error, sentence, next step (None: try by hand).
+_TABLE: tuple[tuple[str, type[LinkError], str, str | None], ...] = (
+    (
+        r"marked as revoked|REVOKED HOST KEY",
+        HostKeyRejected, "{where} shows a host key that is marked as revoked: {key}",
+        "do not connect; ask whoever revoked it, or destroy the box in the console",
+    ),
+    (
+        r"IDENTIFICATION HAS CHANGED|host key .*has changed",
+        HostKeyRejected, "the host key of {where} CHANGED: it shows {key}",
+        f"another box answers, or this one was re-created: {COMPARE}",
+    ),
+    (
+        r"Host key verification failed|host key is known for",
+        HostKeyRejected, "the host key of {where} is unknown: it shows {key}",
+        f"{COMPARE}, then connect once by hand",
+    ),
+    (r"no matching host key type", HostKeyRejected, "{where}: {said}", None),
+    (
+        r"Permission denied|[Tt]oo many authentication failures|No supported authentication methods",
+        AuthRejected, "{user}@{where} does not let ssh in without asking ({said})",
+        "put the key into the agent (ssh-add, or ssh-add -s for a PKCS11 provider), then press r",
+    ),
+    (
+        r"Could not resolve hostname|Name or service not known",
+        NameUnknown, "the name of {where} does not resolve",
+        "check the host in the fleet file or ~/.ssh/config, and your own network",
+    ),
+    (
+        r"Connection refused", ConnectRefused, "{where} refuses the connection",
+        "the box is off, or its port changed: read it again at the provider",
+    ),
+    (
+        r"timed out", ConnectTimeout, "{where} does not answer",
+        "check the provider's console: address, port, power, balance",
+    ),
+    (
+        r"No route to host|Network is unreachable", LinkLost, "there is no route to {where}",
+        "check your own network or VPN",
+    ),
+    (
+        r"[Bb]ad configuration option|Bad owner or permissions|keyword .* (argument|value)",
+        AuthRejected, "ssh cannot use its config: {said}", "correct the ssh config, then press r",
+    ),
+    (
+        r"Connection (closed|reset)|kex_exchange_identification", LinkLost,
+        "{where} closed the connection before the login was done",
+        "too many logins at once, or a ban after failed ones: wait a little",
+    ),
+)  # fmt: skip
