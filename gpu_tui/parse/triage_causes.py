@@ -54,6 +54,13 @@ CAUSES: tuple[Rule, ...] = (
         r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring \w{1,12} timeout|ras .{0,20}uncorrect|no-retry page fault|GPU hang)",
         r"\bcorrected\b|\bCE memory",
     ),
+    rule(
+        "hardware",
+        FATAL,
+        "nvrm:",
+        r"\bNVRM: .{0,120}\b(?:cannot|failed|fails|failure|timed out|timeout|fatal)\b",
+        r"API mismatch|^\s*\d+ +NVRM|persistence",
+    ),
     # A disk, a filesystem or a network card that the kernel gives up.
     rule(
         "hardware",
@@ -84,7 +91,7 @@ CAUSES: tuple[Rule, ...] = (
         "memory|alloc|exhausted|oom|reserved in total|rmm failure|gib is|out_of_resources",
         r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:GPU|VRAM|device|NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|failed to allocate memory\b|(?:insufficient|not enough) (?:free )?(?:GPU|CUDA|device|video|VRAM)(?: memory)?\b|cuda\.memory\.OutOfMemoryError"
         r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w{0,40} failed"
-        r"|RESOURCE[ _]EXHAUSTED:(?!.{0,20}/).{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError:?\s*(?:$|OOM|out of|failed to alloc|\(0\)|\S{0,20}memory)|resource exhausted: out\b|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
+        r"|RESOURCE[ _]EXHAUSTED:(?!.{0,20}/).{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError(?!.{0,24}[/\\])|resource exhausted: out\b|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
         r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|GiB (?:reserved in total|already allocated)|thrust::system.{0,120}out of memory|parallel_for failed: out of memory|RMM failure|(?-i:[a-z]Error|ERROR|Error): (?:cuda: )?out of memory\b(?! ?:? kill)|out of memory allocating [\d,]{4,20} bytes|memory in use\. Of the allocated"
         r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|ran out of memory trying to allocate|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w{0,40} .{0,40}(?:on|from) (?:device|gpu)"
         r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_OUT_OF_RESOURCES|failed to allocate request for|INSUFFICIENT_MEMORY",
@@ -115,7 +122,7 @@ CAUSES: tuple[Rule, ...] = (
         r"out of memory: kill|oom[-_ ]kill|OOMKilled|oom_reaper|\bOOM event\b|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceeded .{0,24}\bmemory limit"
         r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
         r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
-        r"|ray\.exceptions\.OutOfMemoryError|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer"
+        r"|ray\.exceptions\.OutOfMemoryError|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|result 'oom-kill'"
         r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
         ADVICE
         + r"|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
@@ -140,7 +147,7 @@ CAUSES: tuple[Rule, ...] = (
         "no space|quota|enospc|inline_container|streamwriter|file write failed|iostream|unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
         r"no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|enforce fail at inline_container|PytorchStreamWriter|file write failed|basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space|insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|122)\b"
-        r"|(?:run|ran|running) out of disk|out of disk space|DiskPressure|evicted.{0,40}(?:storage|disk)|eviction_manager.{0,80}\bevicted\b",
+        r"|(?:run|ran|running) out of disk|out of disk space|DiskPressure|evicted.{0,40}(?:storage|disk)",
         ADVICE + r"|DiskPressure\s+False|api quota",
     ),
     rule(
@@ -165,7 +172,7 @@ CAUSES: tuple[Rule, ...] = (
         "timeout|timed out|timing out|stuck|watchdog|heartbeat|process down|blocked for|lockup|stall|missing ranks|remainder of ranks|hung|deadlock|no progress",
         r"collective operation timeout|(?:failure|timeout\)?) detected by watchdog|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed out|expired|fired|hung|no progress|terminated with)|watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
         r"|heartbeat ?monitor.{0,60}(?:timed|stuck|timeout)|taking the entire process down|operations have failed or timed out|monitoredBarrier|dataloader timed out|blocked for more than \d+ seconds|soft lockup|hard lockup"
-        r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|stalled (?:ranks|tensors?|ops)|waiting for remainder of ranks|(?:a|due to) collective timeout|collective.{0,30}timed out|timed out initializing process group"
+        r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|stalled (?:ranks|tensors?|ops)|waiting for remainder of ranks|(?:a|due to) collective timeout|collective.{0,30}timed out|timed out waiting \d+ ?ms for (?:recv|send)|timed out initializing process group"
         r"|wait timeout after \d+ ?ms|termination timeout for|barrier.{0,40}timed out|timed out.{0,40}barrier|no progress (?:in|for|since) \d+|\b(?:job|rank|process|worker|training|run|node) (?:\S+ )?(?:is |has |appears? )?(?:hung|stuck|deadlocked)\b"
         r"|deadlock detected|\bstuck for \d+ ?s|received a dump signal|observed (?:flight recorder )?dump signal",
         r"can (?:potentially |also )?(?:cause|hang|lead)|(?:might|could|may) (?:hang|cause)|to avoid hang|options:.{0,200}timeout\(ms\)|if .{0,40}\bhang|retrying",
@@ -197,9 +204,9 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "cuda_error",
         FATAL,
-        "cuda|cudnn|cublas|nvml|nvidia|hip|hsa_|rocm|rocblas|metal|ascend|acl|npu|ee9|ez9|ei9|eh9|sync|gpu node|no supported devices|level-zero|pi_error|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
+        "cuda|cudnn|cublas|invalid device|nvml|nvidia|hip|hsa_|rocm|rocblas|metal|ascend|acl|npu|ee9|ez9|ei9|eh9|sync|gpu node|no supported devices|level-zero|pi_error|gpuassert|nvcc|launch failed|curand|api mismatch|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
         r"CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
-        r"|found no NVIDIA driver|NVIDIA driver on your system is too old|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
+        r"|found no NVIDIA driver|NVIDIA driver on your system is too old|NVRM: API mismatch|GPUassert: |invalid device (?:pointer|ordinal|function)|\b(?:blas|gemm|gemv|cublas|cudnn|kernel)\w{0,12} launch failed|nvcc fatal|CURAND_STATUS_(?!SUCCESS)\w{1,40}|cuda ?driver error|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
         r"|CUDNN_STATUS_(?!SUCCESS)\w{1,40}|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w{1,40}|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w{1,40}|CUSOLVER_STATUS_(?!SUCCESS)\w{1,40}|cudaError(?!_t|String)\w{0,40}|Cuda(?: kernel)? fail\w{1,40}|HIP error|hipError\w{0,40}|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w{1,40}"
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error|triton error \[|no supported devices found|HSA_STATUS_ERROR\w{0,40}|memory access fault by GPU|rocblas_status_(?!success)\w{1,30}|rocBLAS error|PI_ERROR_DEVICE\w{0,30}|\bacl(?:rt)?\w{0,40} (?:failed|error)|ACL (?:stream synchronize )?(?:failed|error)|command buffer execution failed|nvidia-container-cli: \w{1,20} error|could not select device driver|cudnn failed to initialize|nvmlinit\w{0,10} failed|NPU (?:function )?error|\baclrt\w{0,40}\(.{0,80}failed|\bascend\b.{0,40}\b(?:failed|error code)|(?:sync_?stream|stream synchronize|synchronize ?stream|sync ?device)\w{0,20} (?:execute )?(?:failed|timeout)|(?-i:^E[A-Z]\d{4}: (?!.{0,40}memory))|device synchronize failed",
         r"errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
@@ -233,8 +240,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "cancelled|canceled|terminating |timed-out|timed out|timeout|node_fail|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
-        r"\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|^srun: terminating |^.{0,12}job has timed out|not requeued because|^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED|NODE_FAIL)\s.{0,60}\d:\d|this job is preempted|forcing job termination|(?:been|was|is|were|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
+        "cancelled|canceled|evicted|requeue|requeing|requeuing|terminating |timed-out|timed out|timeout|node_fail|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
+        r"\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|^srun: terminating |^.{0,12}job has timed out|not requeued because|^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED|NODE_FAIL)\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|handling auto-requeue signal|requeu?ing job \d|forcing job termination|(?:been|was|is|were|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
         r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?time|TERM_RUNLIMIT|run time limit|(?:time limit|maximum runtime|wall ?time)\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
         r"|\bforce terminated\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
         r"sequence group|preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
@@ -260,7 +267,7 @@ CAUSES: tuple[Rule, ...] = (
         + r")\b|^(?:\S+: )?\d+ (?-i:"
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
-        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|interrupted by user|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated",
+        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|interrupted by user|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|main process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated",
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|will be killed|\bepisode\b|normally|\bif\b|task job report|keep_?alive",
     ),
     rule(
@@ -322,7 +329,7 @@ CAUSES: tuple[Rule, ...] = (
         "overflow",
         FATAL,
         "loss scale|loss is probably",
-        r"minimum loss scale reached|loss scale already at minimum|your loss is probably exploding",
+        r"loss[_ ]scale (?:to|:) ?\d[\d.]*e-(?:0?[6-9]|[1-9]\d{1,3})\b|minimum loss scale reached|loss scale already at minimum|your loss is probably exploding",
     ),
     rule(
         "overflow",

@@ -8,9 +8,9 @@ _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
     r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
     r"|HTTPSConnectionPool|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
-    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|connection (?:unexpectedly )?(?:closed|failed)|rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit|connection closed|connection error"
+    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|connection (?:unexpectedly )?(?:closed|failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit|connection closed|connection error"
 )
-_NETWORK_NEEDS = "rsync|condahttp|connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb"
+_NETWORK_NEEDS = "curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb"
 _SERVICE = (
     r"\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|\bwarn(?:ing)?\b|offline|telemetry|"
     + SURVIVED
@@ -64,6 +64,12 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
+        "git repository|error caught was|dependency resolver|which is incompatible|x server|display",
+        r"not a git repository|error caught was:|pip.s dependency resolver|which is incompatible\.?\s*$|no local display",
+    ),
+    rule(
+        "warning",
+        WARN,
         "exception ignored|uninitialized|error in atexit",
         r"exception ignored in|\[?exception ignored",
     ),
@@ -93,8 +99,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "error|exception|fail|critical|died|dead|crash|unexpectedly|start|launch|spawn|initiali|create|build stopped|: f ",
-        r"^.{0,60}?(?-i:\bCRITICAL\b)(?: |:|\]|\|)|(?-i:[A-Z]\w{0,40}(?:Error|Exception))\([\"'][^)]{0,200}(?:died|dead|fail|crash|abort|fatal)|\b(?:Pip subprocess error|internal error) ?:|\.\.\.(?:working\.\.\.)? ?failed\s*$"
+        "error|exception|fail|resource|exited|termination|halted|panic|runtime|backoff|back-off|verification|publickey|libc++abi|database is|e: |critical|died|dead|crash|unexpectedly|start|launch|spawn|initiali|create|build stopped|: f ",
+        r"^.{0,60}?(?-i:\bCRITICAL\b)(?: |:|\]|\|)|(?-i:[A-Z]\w{0,40}(?:Error|Exception))\([\"'][^)]{0,200}(?:died|dead|fail|crash|abort|fatal)|\b(?:Pip subprocess error|internal error) ?:|\bOutOfResources\b|out of resource: |main process exited, code=(?:dumped|exited, status=[1-9])|failed with result '|^=\s+BAD TERMINATION|^Execution halted|\bpanicked at\b|^panic: |CMake Error|error response from daemon|OCI runtime \w{1,12} failed|back-?off restarting failed|BackoffLimitExceeded|reached the specified backoff limit|^E: |host key verification failed|permission denied \(publickey|exited: .{1,60}; not expected|libc\+\+abi: terminating|database is locked|\.\.\.(?:working\.\.\.)? ?failed\s*$"
         r"|(?:worker(?:proc)?|engine(?:core)?|\bprocess|\bproc|\bserver|scheduler|actor|node|container|rank|executor|daemon|kernel|trainer|loop|subprocess|replica|instance|child|core|thread|client)s?\b.{0,40}\b(?:has |have |is |was |are )?(?:already )?(?:died|dead|crashed|hit an exception|exited unexpectedly|terminated unexpectedly|stopped unexpectedly|encountered an? (?:fatal |unrecoverable )?(?:error|exception)|fail(?:ed|s) to (?:start|launch|initiali[sz]e|spawn)|launch(?:ed)? failed|start(?:up)? failed)\b"
         r"|\b(?:could ?n.t|could not|cannot|unable to|failed to) (?:start|launch|spawn|invoke|initiali[sz]e|create) (?:the )?(?:\w{1,20} ){0,3}(?:container|job|worker|process|engine|server|plugin|kernel|training|application|step|task)\b|\b(?:launch|application launch) failed\b"
         r"|^(?:unhandled |uncaught |an? |the )?(?:unexpected )?exception (?:in thread|during|while|occurred|caught)|\b(?:exception|error) occurred (?:during|while) .{0,40}\b(?:run|training|study|job)\b|\b(?:exception|error) (?:occurred )?(?:during|while|in) (?:the )?(?:training|evaluation|validation|main|execution|running|fit)\b"
@@ -118,8 +124,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "command not found|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
-        r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
+        "command not found|is a directory|not a directory|read-only file|input/output|stale file|resource busy|transport endpoint|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
+        r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |^[\w./-]{1,60}: .{1,160}: (?:no such file or directory|permission denied|is a directory|not a directory|read-only file system|input/output error|stale file handle|device or resource busy|transport endpoint is not connected)\s*$|error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
         r"\bwarn|ignored|\bprinting\b|\btry using\b|munge|" + CALM,
     ),
     rule(

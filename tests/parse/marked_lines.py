@@ -132,6 +132,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "[E ProcessGroupNCCL.cpp:1414] [PG 0 Rank 4] Heartbeat monitor timed out! Process will be terminated after dumping debug info. workMetaList_.size()=3",
         "RuntimeError: [1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: wait timeout after 1800000ms",
         "Stalled ranks:",
+        "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to complete",
         "rcu: INFO: rcu_sched self-detected stall on CPU",
         "watchdog: BUG: soft lockup - CPU#12 stuck for 23s! [python:1234]",
         "RuntimeError: Timed out initializing process group in store based barrier on rank: 0",
@@ -151,7 +152,6 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "[c10d] recvValue failed on SocketImpl(fd=12, addr=[node1]:1234, remote=[node0]:29500): failed to recv, got 0 bytes",
         "NCCL error: unhandled cuda error, run with NCCL_DEBUG=INFO for details",
         "horovod.common.exceptions.HorovodInternalError: ncclCommAbort",
-        "RuntimeError: [../third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 1800000ms for recv operation to complete",
     ),
     ("nccl", False): (
         "node1:1:1 [0] misc/ibvwrap.cc:63 NCCL WARN Failed to open libibverbs.so[.1]",
