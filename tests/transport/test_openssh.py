@@ -1,0 +1,270 @@
+"""A box by the user's own ssh: strict, silent, tidy, and with the same errors as our own transport."""
+
+# ruff: noqa: ASYNC221, ASYNC240 - a test may block between two steps of its own
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from boxes import Sshd, make_key
+
+from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport.base import (
+    AuthRejected,
+    ChannelRefused,
+    ConnectRefused,
+    HostKeyRejected,
+    LinkError,
+    LinkLost,
+    NameUnknown,
+    NoShell,
+)
+from gpu_tui.transport.openssh import OpenSshConnection
+from gpu_tui.transport.ssh import SshConnection, SshTransport
+
+pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh program here")
+MakeBox = Callable[..., Sshd]
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[SshTransport]:
+    made = SshTransport()
+    yield made
+    await made.close()
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the sockets lie: short, for a socket's name is."""
+    path = Path("/tmp") / f"gt{os.getpid()}-{tmp_path.name[-4:]}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(path))
+    yield path
+    shutil.rmtree(path)
+
+
+def by_ssh(box: Sshd, **changed: object) -> Instance:
+    access = replace(box.ssh_access, transport="openssh", **changed)  # type: ignore[arg-type]
+    return box.instance(ssh=access)
+
+
+async def refused(transport: SshTransport, instance: Instance) -> LinkError:
+    with pytest.raises(LinkError) as caught:
+        await transport.connect(instance)
+    return caught.value
+
+
+def fingerprint(box: Sshd) -> str:
+    words = ["ssh-keygen", "-l", "-f", f"{box.host_key}.pub"]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[1]
+
+
+async def test_the_choice_is_made_by_the_config_and_shown(
+    box: Sshd, transport: SshTransport
+) -> None:
+    direct = await transport.connect(box.instance())
+    assert isinstance(direct, SshConnection)
+    await direct.close()
+    box.config.write_text("Match final\n LogLevel ERROR\n")
+    connection = await transport.connect(box.instance())
+    assert isinstance(connection, OpenSshConnection)
+    assert connection.via == "ssh(1): Match final"
+    assert connection.host_key == fingerprint(box)
+    assert await connection.answers(5)
+    await connection.close()
+    assert not await connection.answers(5)
+
+
+async def test_nothing_is_left_behind(box: Sshd, transport: SshTransport, runtime: Path) -> None:
+    connection = await transport.connect(by_ssh(box))
+    [directory] = runtime.iterdir()
+    assert directory.stat().st_mode & 0o777 == 0o700
+    async with connection.stream("echo up; cat\n") as chunks:
+        await anext(chunks)
+    await connection.close()
+    assert list(runtime.iterdir()) == []
+    assert await asyncio.to_thread(box.wait_idle) == {}
+
+
+async def test_whatever_becomes_of_us_the_ssh_programs_end(box: Sshd) -> None:
+    script = (
+        "import asyncio, sys\n"
+        "from gpu_tui.core.fleet import Instance, SshAccess\n"
+        "from gpu_tui.transport.ssh import SshTransport\n"
+        "async def main():\n"
+        f"    access = {by_ssh(box).ssh!r}\n"
+        "    connection = await SshTransport().connect(Instance('box', access))\n"
+        "    async with connection.stream('echo up; cat\\n') as chunks:\n"
+        "        await anext(chunks)\n"
+        "        print('up', flush=True)\n"
+        "        await asyncio.Event().wait()\n"
+        "asyncio.run(main())\n"
+    )
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE
+    )
+    assert child.stdout is not None
+    assert await child.stdout.readline() == b"up\n"
+    assert box.processes()
+    child.send_signal(signal.SIGKILL)
+    await child.wait()
+    assert await asyncio.to_thread(box.wait_idle) == {}
+
+
+async def test_an_unknown_a_changed_and_a_revoked_host_key(
+    box: Sshd, transport: SshTransport, tmp_path: Path
+) -> None:
+    # Nothing in the user's config makes us take a key.
+    box.config.write_text(
+        "StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nUpdateHostKeys yes\n"
+    )
+    error = await refused(transport, by_ssh(box, known_hosts=str(tmp_path / "none")))
+    assert isinstance(error, HostKeyRejected)
+    assert "unknown" in str(error)
+    assert error.host_key == fingerprint(box)
+    assert fingerprint(box) in str(error)
+    assert not (tmp_path / "none").exists()
+    error = await refused(transport, by_ssh(box, known_hosts=None))
+    assert isinstance(error, HostKeyRejected)
+    line = box.known_hosts.read_text()
+    box.known_hosts.write_text(f"{line}@revoked * {line.split(maxsplit=1)[1]}")
+    error = await refused(transport, by_ssh(box))
+    assert isinstance(error, HostKeyRejected)
+    assert "revoked" in str(error)
+    box.known_hosts.write_text(line)
+    box.restart_with_new_host_key()
+    error = await refused(transport, by_ssh(box))
+    assert isinstance(error, HostKeyRejected)
+    assert "CHANGED" in str(error)
+    assert error.needs_person
+
+
+async def test_a_key_that_is_not_accepted_and_one_that_is_locked_ask_nobody(
+    box: Sshd, transport: SshTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = tmp_path / "asked"
+    askpass = box.program("askpass", f"#!/bin/sh\n: > {asked}\necho secret\n")
+    monkeypatch.setenv("SSH_ASKPASS", str(askpass))
+    monkeypatch.setenv("DISPLAY", ":0")
+    error = await refused(transport, by_ssh(box, identity=str(make_key(tmp_path / "x", "x"))))
+    assert isinstance(error, AuthRejected)
+    subprocess.run(
+        ["ssh-keygen", "-q", "-p", "-P", "", "-N", "secret", "-f", str(box.identity)], check=True
+    )
+    error = await refused(transport, by_ssh(box))
+    assert isinstance(error, AuthRejected)
+    assert error.needs_person
+    assert not asked.exists()
+
+
+async def test_a_refused_port_an_unknown_name_and_a_config_that_is_wrong(
+    box: Sshd, transport: SshTransport
+) -> None:
+    assert isinstance(
+        await refused(transport, by_ssh(box, host="no-such-host.invalid")), NameUnknown
+    )
+    box.config.write_text("NoSuchDirective yes\n")
+    error = await refused(transport, by_ssh(box))
+    assert "config" in str(error)
+    box.config.write_text("")
+    box.stop()
+    error = await refused(transport, by_ssh(box))
+    assert isinstance(error, ConnectRefused)
+    assert str(box.port) in str(error)
+
+
+async def test_a_login_without_a_shell_says_so(box: Sshd, transport: SshTransport) -> None:
+    keys = box.directory / "etc" / "authorized_keys"
+    keys.write_text('command="echo only a menu" ' + keys.read_text())
+    assert isinstance(await refused(transport, by_ssh(box)), NoShell)
+
+
+async def test_a_jump_host_is_passed_strictly_and_a_broken_one_is_named(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    jump, box = make_box("jump"), make_box("target")
+    user = box.ssh_access.user
+
+    def config(known: Path) -> None:
+        box.config.write_text(
+            f"Host hop\n  HostName 127.0.0.1\n  Port {jump.port}\n  User {user}\n"
+            f"  IdentityFile {jump.identity}\n  UserKnownHostsFile {known}\n"
+            "  StrictHostKeyChecking no\n"
+            f"Host behind\n  HostName 127.0.0.1\n  Port {box.port}\n  User {user}\n"
+            f"  IdentityFile {box.identity}\n  UserKnownHostsFile {box.known_hosts}\n"
+            f"  ProxyJump hop\n  PKCS11Provider /no/such/library.so\n"
+        )
+
+    behind = Instance("behind", SshAccess("behind", config=str(box.config)))
+    config(jump.known_hosts)
+    connection = await transport.connect(behind)
+    assert connection.via == "ssh(1): PKCS11Provider"
+    assert connection.host_key == fingerprint(box)
+    assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+    await connection.close()
+    config(box.directory / "nothing")
+    error = await refused(transport, behind)
+    assert isinstance(error, HostKeyRejected)
+    assert (error.hop, error.host_key) == ("hop", fingerprint(jump))
+    config(jump.known_hosts)
+    jump.stop()
+    error = await refused(transport, behind)
+    assert isinstance(error, ConnectRefused)
+    assert error.hop == "hop"
+
+
+async def test_a_server_with_few_sessions_refuses_in_a_sentence(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    box = make_box(max_sessions=2)
+    connection = await transport.connect(by_ssh(box))
+    log = (box.directory / "etc" / "sshd.log").read_text
+    async with connection.stream("echo one; cat\n") as chunks:
+        await anext(chunks)
+        with pytest.raises(ChannelRefused):
+            await connection.run("echo two\n", limit=10)
+        assert await connection.answers(5)
+    assert log().count("Accepted publickey") == 1
+    await connection.close()
+
+
+async def test_a_slow_reader_makes_the_box_wait(box: Sshd, transport: SshTransport) -> None:
+    connection = await transport.connect(by_ssh(box))
+    async with connection.stream("yes | head -c 20000000; exit\n") as chunks:
+        total = 0
+        async for chunk in chunks:
+            total += len(chunk)
+            await asyncio.sleep(0)
+    assert total == 20_000_000
+    await connection.close()
+
+
+async def test_the_exit_code_255_of_a_program_is_its_own(
+    box: Sshd, transport: SshTransport
+) -> None:
+    connection = await transport.connect(by_ssh(box))
+    assert (await connection.run("exit 255\n", limit=10)).exit == 255
+    await connection.close()
+
+
+async def test_a_lost_connection_has_a_reason(box: Sshd, transport: SshTransport) -> None:
+    connection = await transport.connect(by_ssh(box))
+    running = asyncio.create_task(connection.run("sleep 60\n", limit=60))
+    async with connection.stream("echo up; cat\n") as chunks:
+        await anext(chunks)
+        assert box.kill_sessions()
+        with pytest.raises(LinkLost):
+            await anext(chunks)
+    with pytest.raises(LinkLost):
+        await running
+    assert isinstance(await connection.wait_closed(), LinkLost)
+    await connection.close()
