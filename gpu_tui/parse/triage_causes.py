@@ -89,7 +89,7 @@ CAUSES: tuple[Rule, ...] = (
         "gpu_oom",
         FATAL,
         "memory|alloc|exhausted|oom|reserved in total|rmm failure|gib is|out_of_resources",
-        r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:GPU|VRAM|device|NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|failed to allocate memory\b|(?:insufficient|not enough) (?:free )?(?:GPU|CUDA|device|video|VRAM)(?: memory)?\b|cuda\.memory\.OutOfMemoryError"
+        r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:GPU|VRAM|device|NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|failed to allocate memory\b|memory object allocation failure|(?:insufficient|not enough) (?:free )?(?:GPU|CUDA|device|video|VRAM)(?: memory)?\b|cuda\.memory\.OutOfMemoryError"
         r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w{0,40} failed"
         r"|RESOURCE[ _]EXHAUSTED:(?!.{0,20}/).{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError(?!.{0,24}[/\\])|resource exhausted: out\b|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
         r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|GiB (?:reserved in total|already allocated)|thrust::system.{0,120}out of memory|parallel_for failed: out of memory|RMM failure|(?-i:[a-z]Error|ERROR|Error): (?:cuda: )?out of memory\b(?! ?:? kill)|out of memory allocating [\d,]{4,20} bytes|memory in use\. Of the allocated"
@@ -123,7 +123,7 @@ CAUSES: tuple[Rule, ...] = (
         r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
         r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
         r"|ray\.exceptions\.OutOfMemoryError|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|result 'oom-kill'"
-        r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
+        r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|out of host memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
         ADVICE
         + r"|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
     ),
@@ -170,7 +170,7 @@ CAUSES: tuple[Rule, ...] = (
         "hang",
         FATAL,
         "timeout|timed out|timing out|stuck|watchdog|heartbeat|process down|blocked for|lockup|stall|missing ranks|remainder of ranks|hung|deadlock|no progress",
-        r"collective operation timeout|(?:failure|timeout\)?) detected by watchdog|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed out|expired|fired|hung|no progress|terminated with)|watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
+        r"collective operation timeout|(?:failure|timeout\)?) (?:is |was )?detected by watchdog|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed out|expired|fired|hung|no progress|terminated with)|watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
         r"|heartbeat ?monitor.{0,60}(?:timed|stuck|timeout)|taking the entire process down|operations have failed or timed out|monitoredBarrier|dataloader timed out|blocked for more than \d+ seconds|soft lockup|hard lockup"
         r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|stalled (?:ranks|tensors?|ops)|waiting for remainder of ranks|(?:a|due to) collective timeout|collective.{0,30}timed out|timed out waiting \d+ ?ms for (?:recv|send)|timed out initializing process group"
         r"|wait timeout after \d+ ?ms|termination timeout for|barrier.{0,40}timed out|timed out.{0,40}barrier|no progress (?:in|for|since) \d+|\b(?:job|rank|process|worker|training|run|node) (?:\S+ )?(?:is |has |appears? )?(?:hung|stuck|deadlocked)\b"
@@ -197,7 +197,7 @@ CAUSES: tuple[Rule, ...] = (
         "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|distnetwork|diststore|ucx|ibv_|warn call to|horovod|mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|lost communication|peer|store",
         r"\bNCCL error|nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|DistBackendError|NCCL communicator (?:was|encountered)|communicator.{0,20}\baborted|unhandled (?:system|cuda) error|NCCL WARN|WARN Call to \w{1,20} failed|NCCL failure|NCCL INFO.{0,60}(?:Connection (?:refused|reset|timed)|Call to)"
         r"|gloo/\S+:\d+\]|client socket has (?:timed out|failed)|server socket has failed|Rendezvous\w{0,40}(?:Error|Timeout)|rendezvous.{0,40}\b(?:failed|timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w{1,40} failed"
-        r"|HorovodInternalError|MPI_ABORT|connection closed by remote peer|lost communication with a remote|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
+        r"|HorovodInternalError|Horovod has been shut ?down|MPI_ABORT|connection closed by remote peer|lost communication with a remote|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
         r"process group has NOT been destroyed|retrying|" + ADVICE,
     ),
     # --- 8 cuda_error ---
@@ -206,7 +206,7 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "cuda|cudnn|cublas|invalid device|nvml|nvidia|hip|hsa_|rocm|rocblas|metal|ascend|acl|npu|ee9|ez9|ei9|eh9|sync|gpu node|no supported devices|level-zero|pi_error|gpuassert|nvcc|launch failed|curand|api mismatch|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
         r"CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
-        r"|found no NVIDIA driver|NVIDIA driver on your system is too old|NVRM: API mismatch|GPUassert: |invalid device (?:pointer|ordinal|function)|\b(?:blas|gemm|gemv|cublas|cudnn|kernel)\w{0,12} launch failed|nvcc fatal|CURAND_STATUS_(?!SUCCESS)\w{1,40}|cuda ?driver error|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
+        r"|found no NVIDIA driver|NVIDIA driver on your system is too old|NVRM: API mismatch|GPUassert: |\[CUDA\] (?!info|using|version)|invalid device (?:pointer|ordinal|function)|\b(?:blas|gemm|gemv|cublas|cudnn|kernel)\w{0,12} launch failed|nvcc fatal|CURAND_STATUS_(?!SUCCESS)\w{1,40}|cuda ?driver error|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
         r"|CUDNN_STATUS_(?!SUCCESS)\w{1,40}|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w{1,40}|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w{1,40}|CUSOLVER_STATUS_(?!SUCCESS)\w{1,40}|cudaError(?!_t|String)\w{0,40}|Cuda(?: kernel)? fail\w{1,40}|HIP error|hipError\w{0,40}|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w{1,40}"
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error|triton error \[|no supported devices found|HSA_STATUS_ERROR\w{0,40}|memory access fault by GPU|rocblas_status_(?!success)\w{1,30}|rocBLAS error|PI_ERROR_DEVICE\w{0,30}|\bacl(?:rt)?\w{0,40} (?:failed|error)|ACL (?:stream synchronize )?(?:failed|error)|command buffer execution failed|nvidia-container-cli: \w{1,20} error|could not select device driver|cudnn failed to initialize|nvmlinit\w{0,10} failed|NPU (?:function )?error|\baclrt\w{0,40}\(.{0,80}failed|\bascend\b.{0,40}\b(?:failed|error code)|(?:sync_?stream|stream synchronize|synchronize ?stream|sync ?device)\w{0,20} (?:execute )?(?:failed|timeout)|(?-i:^E[A-Z]\d{4}: (?!.{0,40}memory))|device synchronize failed",
         r"errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
@@ -240,9 +240,9 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "cancelled|canceled|evicted|requeue|requeing|requeuing|terminating |timed-out|timed out|timeout|node_fail|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
+        "cancelled|canceled|evicted|wallclock|wall clock|deleted at|requeue|requeing|requeuing|terminating |timed-out|timed out|timeout|node_fail|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
         r"\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|^srun: terminating |^.{0,12}job has timed out|not requeued because|^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED|NODE_FAIL)\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|handling auto-requeue signal|requeu?ing job \d|forcing job termination|(?:been|was|is|were|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
-        r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?time|TERM_RUNLIMIT|run time limit|(?:time limit|maximum runtime|wall ?time)\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
+        r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?(?:time|clock)|TERM_RUNLIMIT|run time limit|job deleted at request of|(?:time limit|maximum runtime|wall ?(?:time|clock))\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
         r"|\bforce terminated\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
         r"sequence group|preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
         + r"--time|supports? preemption",
@@ -260,7 +260,7 @@ CAUSES: tuple[Rule, ...] = (
         "killed|terminated|hangup|interrupt|kill pod|aborted!",
         r"^(?-i:"
         + KILLS
-        + r")\s*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s])\s*(?-i:"
+        + r")\s*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
         + KILLS
         + r")\s*$|line \d+:\s{1,8}\d+ (?-i:"
         + KILLS
@@ -273,9 +273,9 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "signal|sig|exitcode|exit code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
+        "signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
         r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
-        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|exit ?code\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
+        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|exit[ _]?(?:code|status)\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
         r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|^signal \d|\brequeue on\b|press ctrl|ctrl\+c to|use ctrl",
     ),
     # --- 12 nan ---
@@ -288,14 +288,14 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "nan",
         SERIOUS,
-        "nan|diverged|divergence|finite|invalid loss|probability tensor",
+        "nan|diverged|divergence|finite|invalid|probability tensor",
         r"(?<![a-z])(?:[a-z]{1,20}_){0,4}"
         + LOSS
         + NAN
-        + r"|\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|\breturned nan\b|tensor\(\[{1,3}nan, {1,3}nan|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w{0,40})|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward|backward)"
+        + r"|\bgrad\w{0,40}\b.{0,40}\binvalid\b|\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|\breturned nan\b|tensor\(\[{1,3}nan, {1,3}nan|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w{0,40})|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward|backward)"
         r"|\b(?:loss|grad\w{0,40}|params?|parameters|weights?|logits|activations?)\b.{0,40}\b(?:is|are|became|becomes|turned|went|contains?|has|have) (?:\w{1,40} ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged|divergence detected|non-?finite (?:loss|grad\w{0,40}|norm)|(?:loss|gradient\w{0,40}|norm)\b.{0,60}\bnon-?finite|invalid loss, terminating"
         r"|-?nan, -?nan avg|probability tensor contains|^\s{0,20}tensor\(\[{0,2}nan.{0,80}grad_fn|\btrain\w{0,12}[-_](?:smoothl1|cross-?entropy|l1|l2|mse|mae|rmse|logloss|nll|error)\w{0,12}[\"']?\s{0,3}[:=]\s{0,3}-?nan\b|^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b",
-        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column",
+        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column|(?:Future|Deprecation)Warning:",
     ),
     rule(
         "nan",
