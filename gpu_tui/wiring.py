@@ -46,6 +46,7 @@ from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.teardown.runner import Runner
 from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
+from gpu_tui.transport.tty import TtyPrompter
 
 R = TypeVar("R")
 
@@ -254,13 +255,31 @@ def settled(view: InstanceView) -> bool:
     return answered and not view.settling and (queue.log is None or queue.log in opened)
 
 
+class Deadline:
+    """Seconds for a command, without those in which it waits for a person to type."""
+
+    def __init__(self, clock: Clock, seconds: float, prompter: TtyPrompter | None) -> None:
+        self._clock, self._prompter = clock, prompter
+        self._ends = clock.boot() + seconds
+        self._looked = clock.boot()
+
+    def left(self) -> float:
+        """What is left; asked often."""
+        now = self._clock.boot()
+        if self._prompter is not None and self._prompter.asking:
+            self._ends += now - self._looked
+        self._looked = now
+        return self._ends - now
+
+
 async def collect_once(
     fleet: Fleet, limit: float = CHECK_LIMIT, *, state: Path | None = None
 ) -> FleetView:
     """Look at every instance once and return what was seen; never longer than `limit` seconds."""
-    async with open_fleet(fleet, read_only=True, state=state) as (room, tap):
-        deadline = room.clock.boot() + limit
-        while (left := deadline - room.clock.boot()) > 0:
+    prompter = TtyPrompter.here()
+    async with open_fleet(fleet, read_only=True, state=state, prompter=prompter) as (room, tap):
+        deadline = Deadline(room.clock, limit, prompter)
+        while (left := deadline.left()) > 0:
             view = room.store.view(room.clock.now())
             quiet = room.clock.now() - tap.backfill_at >= QUIET_SECONDS
             if quiet and all(settled(instance) for instance in view.instances):
@@ -274,9 +293,10 @@ async def with_connection(
 ) -> int:
     """Open a fleet of one, wait until its box answers (or `limit` passes), and run `act`."""
     alone = Fleet(fleet.sweep, (fleet[name],), fleet.source)
-    async with open_fleet(alone) as (room, tap):
-        deadline = room.clock.boot() + limit
-        while (left := deadline - room.clock.boot()) > 0:
+    prompter = TtyPrompter.here()
+    async with open_fleet(alone, prompter=prompter) as (room, tap):
+        deadline = Deadline(room.clock, limit, prompter)
+        while (left := deadline.left()) > 0:
             if settled(room.store.view(room.clock.now())[name]):
                 break
             await tap.next(min(left, QUIET_SECONDS))

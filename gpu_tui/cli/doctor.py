@@ -105,7 +105,8 @@ def box_items(box: InstanceView) -> Iterator[Item]:
         yield Item(name, check, "fail", detail, link.next or f"Try: ssh {box.instance.ssh.host}")
         return
     took = f" in {link.latency * 1000:.0f} ms" if link.latency is not None else ""
-    yield Item(name, "ssh", "ok", f"connected{took}")
+    via = f" via {link.via}" if link.via else ""
+    yield Item(name, "ssh", "ok", f"connected{took}{via}")
     if link.host_key:
         yield Item(name, "host key", "ok", link.host_key)
     yield _shell_item(box)

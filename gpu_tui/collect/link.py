@@ -133,7 +133,12 @@ class Link:
             self._ways.passed(self)
             self._doubted.clear()
             self.connection, self._live_at = connection, self._clock.boot()
-            live = LinkState("live", self._clock.now(), host_key=connection.host_key)
+            live = LinkState(
+                "live",
+                self._clock.now(),
+                host_key=connection.host_key,
+                via=getattr(connection, "via", None),
+            )
             self._say(live)
             return await self._serve_until_lost(connection, live)
         finally:

@@ -118,7 +118,8 @@ class LinkState:
     """`state`: live, connecting, dns, timeout, unreachable, refused, host-key, auth, no-shell or off.
 
     `error` is one sentence, `next` what the user can do, `hop` the hop that failed,
-    `host_key` the SHA-256 fingerprint that the box showed, `latency` in seconds.
+    `host_key` the SHA-256 fingerprint that the box showed, `latency` in seconds, `via` what reaches it
+    and why, where that is not this program itself.
     """
 
     state: str = "connecting"
@@ -129,6 +130,7 @@ class LinkState:
     host_key: str | None = None
     latency: float | None = None
     retry_at: float | None = None
+    via: str | None = None
 
     @property
     def live(self) -> bool:

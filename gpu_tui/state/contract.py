@@ -65,6 +65,7 @@ def instance_json(view: InstanceView) -> Json:
         "link_error": view.link.error,
         "link_next": view.link.next,
         "hop": view.link.hop,
+        "via": view.link.via,
         "verdict": view.verdict.value,
         "provider": {
             "state": view.provider.state,

@@ -205,7 +205,7 @@ class Offer:
         if asked:
             return AuthRejected(
                 f"{route.user}@{route.host} was not entered: {asked}",
-                next="press r to be asked again"
+                next="press r, or run it again, to be asked once more"
                 + (f", or: ssh-add {locked[0]}" if locked else f"; by hand: {route.command}"),
             )
         parts += [f"{path} is encrypted and not in the agent" for path in locked]

@@ -33,6 +33,7 @@ class RecordedConnection:
         self._instance = instance
         self._recorder = recorder
         self.host_key = connection.host_key
+        self.via = getattr(connection, "via", None)
 
     async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
         """Run a program and record what it printed."""

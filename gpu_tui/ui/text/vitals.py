@@ -50,6 +50,11 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
     if view.clock_skew is not None and abs(view.clock_skew) >= 2:
         text = f"the box's clock is off by {view.clock_skew:+.0f} s"
         rows += [line(), line((fit(line("clock"), LABEL).plain, "muted"), (text, "level-watch"))]
+    if view.link.via:
+        rows += [
+            line(),
+            line((fit(line("link"), LABEL).plain, "muted"), (f"via {view.link.via}", "text")),
+        ]
     return rows if len(rows) <= height else [row for row in rows if row.plain]
 
 
