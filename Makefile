@@ -15,7 +15,7 @@ APT := openssh-server openssh-client tmux procps busybox librsvg2-bin fonts-fira
 TODAY := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-verify test lint check format screenshots nightly clean
+.PHONY: help demo demo-verify test lint check format screenshots nightly bench judgement clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,12 @@ screenshots: $(STAMPS)/apt $(STAMPS)/dev ## draw screenshots/ again
 
 nightly: $(STAMPS)/apt $(STAMPS)/dev ## the long soaks, in full length
 	GPU_TUI_NIGHTLY=1 $(BIN)/python -m pytest -m nightly --timeout 3600 $(ARGS)
+
+bench: $(STAMPS)/apt $(STAMPS)/dev ## measure what it costs; ARGS="latency flood" picks some
+	cd tests && ../$(BIN)/python -m bench $(ARGS)
+
+judgement: $(STAMPS)/apt $(STAMPS)/dev ## how often triage, progress and verdicts are right
+	cd tests && for report in lines progress verdicts; do ../$(BIN)/python -m judgement.report_$$report || exit 1; done
 
 clean: ## forget the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
