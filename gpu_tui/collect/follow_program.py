@@ -273,15 +273,18 @@ main() {
 main; exit
 """
 
-# The best shell there is runs it; the text goes by the environment, so that `ps` stays readable.
-START = """\
+# The best shell there is runs it; the text goes by the environment, so that `ps` stays readable. All of
+# this is one command: nothing of it may be left in stdin for the program to read.
+START = """{
 gpu_tui_follow=@PROGRAM@
 unset BASH_ENV
 if bash -c 'shopt -s lastpipe' </dev/null >/dev/null 2>&1; then
     export gpu_tui_follow
     exec bash -c 'eval "$gpu_tui_follow"' follow
 fi
-eval "$gpu_tui_follow"; exit
+eval "$gpu_tui_follow"
+exit
+}
 """
 
 

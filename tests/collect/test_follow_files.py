@@ -1,0 +1,216 @@
+"""What can happen to a log file while we look, and while we are away."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from boxes import Sshd
+from shell_box import ShellBox, finish, start
+from test_follow import SOURCE, Follower, append, following
+
+from gpu_tui.collect import follow_program as program
+from gpu_tui.collect.follow import TailMemory, follow_program
+from gpu_tui.core.events import LogFailed, LogOpened, Noted
+from gpu_tui.core.logs import LogSource
+from gpu_tui.transport.base import Connection
+from gpu_tui.transport.ssh import SshTransport
+
+
+@pytest.fixture
+async def connection(box: Sshd) -> AsyncIterator[Connection]:
+    made = await SshTransport().connect(box.instance())
+    yield made
+    await made.close()
+
+
+def notes(made: Follower) -> list[str]:
+    return [event.text for event in made.heard.of(Noted)]  # type: ignore[attr-defined]
+
+
+async def look(made: Follower, connection: Connection, lines: list[str]) -> None:
+    """Follow until exactly these lines are there, then leave."""
+    async with following(made, connection):
+        await made.heard.until(lambda: len(made.heard.lines()) >= len(lines))
+        assert made.heard.lines() == lines
+
+
+def rotate(log: Path, to: str, first: str) -> None:
+    os.rename(log, log.with_name(to))
+    log.write_text(first)
+
+
+async def test_every_file_of_an_absence_is_read_oldest_first(
+    box: Sshd, connection: Connection
+) -> None:
+    log = box.home / "train.log"
+    log.write_text("a 1\n")
+    (box.home / "train.log.9").write_text("long before\n")
+    made = Follower(box)
+    await look(made, connection, ["a 1"])
+    append(log, "a 2\n")
+    shutil.copy2(log, box.home / "train.log.0")  # a backup by hand is no rotated file of its own
+    append(log, "a 3\n")
+    rotate(log, "train.log.3", "b 1\n")
+    rotate(log, "train.2.log", "c 1\n")
+    rotate(log, "train.log-20260101", "d 1\n")
+    (box.home / "train.log.lock").write_text("none of it\n")
+    await look(made, connection, ["a 1", "a 2", "a 3", "b 1", "c 1", "d 1"])
+    assert made.memory.gaps == 0
+    rotate(log, "train.log-20260102", "e 1\n")
+    await look(made, connection, ["a 1", "a 2", "a 3", "b 1", "c 1", "d 1", "e 1"])
+    assert notes(made) == []
+    assert made.heard.lines(backfill=True) == ["a 1"]
+
+
+async def test_a_rotated_file_that_was_packed_meanwhile_is_a_gap(
+    box: Sshd, connection: Connection
+) -> None:
+    log = box.home / "train.log"
+    log.write_text("a 1\n")
+    made = Follower(box)
+    await look(made, connection, ["a 1"])
+    append(log, "a 2\n")
+    (box.home / "train.log.2.gz").write_bytes(gzip.compress(log.read_bytes()))
+    log.unlink()
+    log.write_text("b 1\n")
+    rotate(log, "train.log.1", "c 1\n")
+    await look(made, connection, ["a 1", "b 1", "c 1"])
+    assert made.memory.gaps == 1
+    (told,) = notes(made)
+    assert "gone" in told
+
+
+async def test_a_copy_made_before_a_cut_has_what_we_missed(
+    box: Sshd, connection: Connection
+) -> None:
+    log = box.home / "train.log"
+    log.write_text("a 1\n")
+    made = Follower(box)
+    await look(made, connection, ["a 1"])
+    append(log, "a 2\n")
+    shutil.copy(log, box.home / "train.log.2")
+    os.truncate(log, 0)
+    append(log, "b 1\n")
+    shutil.copy(log, box.home / "train.log.1")
+    os.truncate(log, 0)
+    append(log, "c 1\n")
+    await look(made, connection, ["a 1", "a 2", "b 1", "c 1"])
+    assert made.memory.gaps == 0
+
+
+async def test_a_directory_that_appears_later(box: Sshd, connection: Connection) -> None:
+    made = Follower(box, LogSource("~/runs/today/train.log", "cell"))
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.of(LogFailed))
+        log = box.home / "runs" / "today" / "train.log"
+        log.parent.mkdir(parents=True)
+        log.write_text("first\n")
+        await made.heard.until(lambda: made.heard.lines() == ["first"])
+
+
+async def test_a_deleted_file_is_read_on_until_there_is_another(
+    box: Sshd, connection: Connection
+) -> None:
+    log = box.home / "train.log"
+    log.write_text("a 1\n")
+    made = Follower(box)
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+        with log.open("a") as writer:
+            log.unlink()
+            await made.heard.until(lambda: made.heard.of(LogFailed))
+            writer.write("a 2\n")
+        await made.heard.until(lambda: made.heard.lines() == ["a 1", "a 2"])
+        log.write_text("b 1\n")
+        await made.heard.until(lambda: "b 1" in made.heard.lines())
+    assert made.heard.lines() == ["a 1", "a 2", "b 1"]
+
+
+async def test_a_file_moved_over_it_is_another_file(box: Sshd, connection: Connection) -> None:
+    log = box.home / "train.log"
+    log.write_text("a 1\n")
+    made = Follower(box)
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+        (box.home / "new").write_text("a 1\nb 1\n")
+        os.replace(box.home / "new", log)
+        await made.heard.until(lambda: len(made.heard.lines()) == 3)
+    assert made.heard.lines() == ["a 1", "a 1", "b 1"]
+
+
+async def test_after_a_long_absence_the_end_is_read_and_the_rest_told(
+    box: Sshd, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "MOST", 10_000)
+    log = box.home / "train.log"
+    log.write_text("begin\n")
+    made = Follower(box)
+    await look(made, connection, ["begin"])
+    append(log, "".join(f"line {n:06}\n" for n in range(5000)))
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["line 004999"])
+    lines = made.heard.lines()[1:]
+    assert lines == [f"line {n:06}" for n in range(5000 - len(lines), 5000)]
+    assert 800 < len(lines) <= 10_000 // 12
+    assert made.memory.lost == 12 * 5000 - 10_000
+    assert "50,000 bytes" in notes(made)[0]
+
+
+async def test_five_gigabytes_open_at_their_end(box: Sshd, connection: Connection) -> None:
+    log = box.home / "train.log"
+    with log.open("wb") as file:
+        file.truncate(5 * 1024**3)
+    append(log, "\n" + "last\n" * 100)
+    began = time.process_time()
+    made = Follower(box, history=1000)
+    await look(made, connection, ["last"] * 100)
+    assert time.process_time() - began < 5.0  # it is not read through
+    (opened,) = made.heard.of(LogOpened)
+    assert opened.skipped > 5 * 1024**3  # type: ignore[attr-defined]
+
+
+async def test_text_that_looks_like_ours_is_only_text(box: Sshd, connection: Connection) -> None:
+    """What tail would say, and marks of another start."""
+    log = box.home / "train.log"
+    forged = [
+        f"tail: {log}: file truncated",
+        f"\x1f0123456789abcdef: {log}: file truncated",
+        "\x1f0123456789abcdef open new 1 2 3 4 5",
+    ]
+    log.write_text("")
+    made = Follower(box)
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.of(LogOpened))
+        append(log, "\n".join(forged) + "\nend\n")
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["end"])
+    assert len(made.heard.lines()) == 4
+    assert len(made.heard.of(LogOpened)) == 1
+
+
+@pytest.mark.parametrize("signs", [0, 1])
+async def test_a_client_that_fell_silent_is_not_waited_for(
+    tmp_path: Path, signs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a dead link stdin stays open for hours. Who never gave a sign of life owes none."""
+    monkeypatch.setattr(program, "SILENT", 1)
+    box = ShellBox(tmp_path)
+    box.file("home/train.log", "x\n")
+    text = follow_program(SOURCE.path, "n", TailMemory(), 100)
+    process = await start(box, "bash", text)
+    assert process.stdin
+    assert process.stdout
+    assert b" open new " in await process.stdout.readuntil(b"\nx\n")
+    process.stdin.write(b"\n" * signs)
+    if signs:
+        await asyncio.wait_for(process.wait(), 30)
+    else:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(process.wait()), 2)
+    await finish(process)
