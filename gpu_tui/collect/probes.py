@@ -1,9 +1,9 @@
 """The catalogue of what is sampled, as data: one row per metric.
 
-To add a metric: a reader in parse, a row here. A row's snippet is POSIX sh for the sampler's loop; it
-may call what `sampler.PRELUDE` defines (`ask NAME COMMAND...`, `lines KEY FILE [NAME]`, `tell KEY
-TEXT`, `$within SECONDS COMMAND...`). Rows of one group run one after another in one program on the
-box; what can hang without being killable (a dead driver, a dead mount) has a group of its own.
+To add a metric: a reader in parse, a row here. A row's snippet is POSIX sh for the sampler's program; it
+may call what `program.PRELUDE` defines (`ask SECTION SECONDS COMMAND...`, `lines KEY FILE [NAME]`,
+`tell KEY TEXT`). Rows of one lane run one after another; what can hang without being killable (a dead
+driver, a dead mount) has a lane of its own, and the lane "box" starts nothing that could.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpu_tui.parse.procs import parse_processes
 from gpu_tui.parse.queue_file import parse_roster
 
 ROSTER_BYTES = 262_144
-TOO_LONG = 75  # the exit code that the prelude's `ask` gives to a flood
+TOO_LONG = 75  # the exit code that the prelude's `show` gives to a flood
 MISSING_FILE, UNREADABLE_FILE = 66, 77  # exit codes of the prelude's `content`
 SCRIPT_LOGS = "runs/logs/{cell}.log"  # where run_one.sh logs; its checkpoints lie beside
 
@@ -55,18 +55,19 @@ NOTHING = Section()
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One row. `every` in seconds (0 = at every poll), never below the instance's poll;
-    `limit_seconds` is for one command.
+    `limit_seconds` is for one command, of which `hangs` may hang in one round.
 
     `snippet` is the sh text, empty where this target has nothing to ask; `parse` turns the sections
     into a value, an absence or a failure.
     """
 
     metric: str
-    group: str
+    lane: str
     every: float
     limit_seconds: float
     snippet: Callable[[Target], str]
     parse: Callable[[Target, Sections], object | NoValue]
+    hangs: Callable[[Target], int] = lambda _: 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,31 +92,39 @@ def read(
     return Failure(value.kind, value.why, taken_at)
 
 
-def silence(probe: Probe, taken_at: float, period: float) -> Sample:
-    """The sample that says: this probe does not return. A card's silence is itself a reading."""
+def silence(probe: Probe, taken_at: float, period: float, *, alone: bool = True) -> Sample:
+    """The sample that says: this probe does not return. A card's silence is itself a reading,
+    as long as it is `alone`: where nothing else answers either, nobody knows about the card.
+    """
+    if not alone:
+        return Failure(FailureKind.HUNG, "the sampler on the box does not answer", taken_at)
     if probe.metric == metrics.GPUS.name:
         why = "nvidia-smi does not return and cannot be ended: the driver hangs"
         return Reading(GpuTable(error=GpuError("hung", why)), taken_at, period)
-    return Failure(FailureKind.HUNG, f"the {probe.group} probes do not return", taken_at)
+    why = "what is asked for this does not return and cannot be ended"
+    return Failure(FailureKind.HUNG, why, taken_at)
 
 
 # --- gpu ---------------------------------------------------------------------------------------
 
 GPU_LIMIT = 6.0
 _GPUS = f"""
-    ask query $within {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}
+    ask query {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}
     case $code in 0 | 15)
         # A card that gives no share may be in MIG mode: then ask, now and again, how it is cut.
         case $out in
             *", GPU-"????????-????-????-????-????????????", [N/A], "*)
-                [ -n "$mig" ] && [ $((n % 30)) != 0 ] || mig=$(
-                    $within {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.MIG_QUERY} {nvidia_smi.FORMAT}
-                    $within {GPU_LIMIT:.0f} nvidia-smi -L
-                ) ;;
+                if [ -z "$mig" ] || [ $((n % 30)) = 0 ]; then
+                    grab {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.MIG_QUERY} {nvidia_smi.FORMAT}
+                    mig=$out
+                    grab {GPU_LIMIT:.0f} nvidia-smi -L
+                    mig=$mig$newline$out
+                fi ;;
             *) mig= ;;
         esac
-        ask apps $within {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.APPS_QUERY} {nvidia_smi.FORMAT}
-        [ -z "$mig" ] || ask mig echo "$mig" ;;
+        ask apps {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.APPS_QUERY} {nvidia_smi.FORMAT}
+        out=$mig
+        [ -z "$mig" ] || show mig 0 ;;
     esac
 """
 
@@ -162,28 +171,15 @@ _CPU = """
 """
 _HOST = """
     open host
-    tell date "$(date '+%s %z')"
+    now
     lines uptime "$proc/uptime"
     lines boot_id "$proc/sys/kernel/random/boot_id"
     tell hostname "$hostname"
     close 0
 """
-# stat: PID (NAME) STATE PPID and, of the rest, only the start time; kernel threads (children of 2)
-# are left out. cmdline: headers without arguments below them (kernel threads again) are left out.
-_PROCESSES = r"""
+_PROCESSES = """
     open uptime; lines uptime "$proc/uptime"; close 0
-    ask stat process_rows
-    ask cmdline process_arguments
-"""
-PROCESS_FUNCTIONS = r"""
-process_rows() {
-    $within 4 cat "$proc"/[0-9]*/stat 2>/dev/null |
-        sed -e '/) [A-Z] 2 /d' -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/'
-}
-process_arguments() {
-    $within 4 head -c 2048 /dev/null "$proc"/[0-9]*/cmdline 2>/dev/null | tr '\000' '\037' |
-        sed -n -e '/^==> .* <==$/{h;d;}' -e '/./{x;/./{p;s/.*//;};x;p;}'
-}
+    process_table
 """
 
 
@@ -212,13 +208,18 @@ def _processes(_: Target, sections: Sections) -> object:
 # --- files: stat and the queue file; results may lie on a mount that died -------------------------
 
 
+FILES_LIMIT = 4.0
+
+
 def _files_snippet(target: Target) -> str:
     if not target.files:
         return ""
     words = " ".join(quote_pattern(pattern) for pattern in target.files)
     return f"""
     open home; tell home "$HOME"; close 0
-    ask files quiet $within 4 stat -c '{stat.FORMAT}' -- {words}
+    errors=2
+    ask files {FILES_LIMIT:.0f} stat -c '{stat.FORMAT}' -- {words}
+    errors=1
 """
 
 
@@ -234,7 +235,7 @@ def _files(target: Target, sections: Sections) -> object:
 
 def _roster_snippet(target: Target) -> str:
     file = target.instance.queue.file
-    return f"\n    ask file content {ROSTER_BYTES} {quote_path(file)}\n" if file else ""
+    return f"\n    content file {ROSTER_BYTES} {quote_path(file)}\n" if file else ""
 
 
 def _roster(target: Target, sections: Sections) -> object:
@@ -262,9 +263,9 @@ def _mounts_snippet(target: Target) -> str:
     for number, path in enumerate(target.mounts):
         word = quote_path(path)
         parts.append(f"""
-    ask bytes.{number} $within {DISK_LIMIT:.0f} df -Pk -- {word}
-    [ "$code" -ge 124 ] || ask inodes.{number} $within {DISK_LIMIT:.0f} df -Pi -- {word}""")
-    return "".join(parts) + '\n    ask table cat "$proc/mounts"\n'
+    ask bytes.{number} {DISK_LIMIT:.0f} df -Pk -- {word}
+    [ "$code" -ge 124 ] || ask inodes.{number} {DISK_LIMIT:.0f} df -Pi -- {word}""")
+    return "".join(parts) + "\n    mount_table\n"
 
 
 def _mounts(target: Target, sections: Sections) -> object:
@@ -291,14 +292,22 @@ def _mounts(target: Target, sections: Sections) -> object:
 # --- the table -----------------------------------------------------------------------------------
 
 PROBES: tuple[Probe, ...] = (
-    Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),
     Probe(metrics.MEMORY.name, "box", 0.0, 1.0, lambda _: _MEMORY, _memory),
     Probe(metrics.CPU.name, "box", 0.0, 1.0, lambda _: _CPU, _cpu),
-    Probe(metrics.HOST.name, "box", 5.0, 1.0, lambda _: _HOST, _host),
-    Probe(metrics.PROCESSES.name, "box", 5.0, 4.0, lambda _: _PROCESSES, _processes),
-    Probe(metrics.ROSTER.name, "files", 5.0, 4.0, _roster_snippet, _roster),
-    Probe(metrics.FILES.name, "files", 5.0, 4.0, _files_snippet, _files),
-    Probe(metrics.MOUNTS.name, "disk", 5.0, DISK_LIMIT, _mounts_snippet, _mounts),
+    Probe(metrics.HOST.name, "box", 15.0, 1.0, lambda _: _HOST, _host),
+    Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),
+    Probe(metrics.PROCESSES.name, "processes", 10.0, 4.0, lambda _: _PROCESSES, _processes),
+    Probe(metrics.ROSTER.name, "files", 10.0, FILES_LIMIT, _roster_snippet, _roster),
+    Probe(metrics.FILES.name, "files", 10.0, FILES_LIMIT, _files_snippet, _files),
+    Probe(
+        metrics.MOUNTS.name,
+        "disk",
+        20.0,
+        DISK_LIMIT,
+        _mounts_snippet,
+        _mounts,
+        lambda target: len(target.mounts),
+    ),
 )
 
 

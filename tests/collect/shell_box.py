@@ -20,6 +20,8 @@ SHELLS = {
     "bash": ("bash", "-s"),
     "busybox": ("busybox", "ash", "-s"),
 }
+HANDOVER = "dash, with bash on the box"  # the only one of them that finds a bash to hand over to
+COMMANDS = {**SHELLS, HANDOVER: ("dash", "-s")}
 GPU_ROW = (
     "0, GPU-11111111-aaaa-4bbb-8ccc-000000000000, 45, 9216, 24564, 62, 310.55, 450.00, 2520, 3105, "
     "0, Not Active, Not Active, Not Active, Not Active, Not Active, NVIDIA L40S"
@@ -115,13 +117,16 @@ class ShellBox:
         }
         return Instance(**{**row, **changes})  # type: ignore[arg-type]
 
-    def groups(self, **changes: object) -> dict[str, Group]:
-        """The planned programs by name."""
-        return {group.name: group for group in plan(self.instance(**changes))}
+    def group(self, **changes: object) -> Group:
+        """The planned program."""
+        (group,) = plan(self.instance(**changes))
+        return group
 
     def environment(self, shell: str) -> dict[str, str]:
         """PATH and HOME of a login; with busybox, its own tools come before the system's."""
         path = [str(self.bin)]
+        if shell in ("dash", "busybox"):
+            self.program("bash", "#!/bin/sh\nexit 1\n")
         if shell == "busybox":
             tools = self.root / "busybox"
             if not tools.is_dir():
@@ -165,7 +170,7 @@ async def start(
 ) -> asyncio.subprocess.Process:
     """The shell with the program sent over stdin, which stays open: as sshd runs it."""
     process = await asyncio.create_subprocess_exec(
-        *SHELLS[shell],
+        *COMMANDS[shell],
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -201,9 +206,13 @@ class Inbox:
 
     async def metric(self, name: str) -> Sampled:
         """The next event of one metric; others before it are dropped."""
+        return await self.metric_of(name)
+
+    async def metric_of(self, *names: str) -> Sampled:
+        """The next event of any of these metrics."""
         while True:
             event = await asyncio.wait_for(self.queue.get(), 30)
-            if event.metric == name:
+            if event.metric in names:
                 return event
 
     async def all_of(self, names: set[str]) -> dict[str, Sampled]:

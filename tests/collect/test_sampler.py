@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
+import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shell_box import SHELLS, Inbox, ShellBox, ShellConnection, finish, start
+from shell_box import HANDOVER, SHELLS, Inbox, ShellBox, ShellConnection, finish, start
 
-from gpu_tui.collect.sampler import Frame, FrameReader, Group, plan, sample_group, samples
+from gpu_tui.collect.frames import Frame
+from gpu_tui.collect.sampler import Group, plan, sample_group, samples
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.readings import CpuCounters, FileTable, GpuTable, Host, Memory, Mount
@@ -73,7 +76,7 @@ async def test_every_metric_of_a_box(files: ShellBox, shell: str):
     files.file("home/final/no_aug/best.pth", "weights")
     files.file("home/runs/logs/q1.log", "")
     files.file("home/checkpoints/x/latest.pth", "more")
-    async with sampling(files, shell, *files.groups().values()) as inbox:
+    async with sampling(files, shell, files.group()) as inbox:
         got = await inbox.all_of(ALL)
 
     table = value(got["gpus"])
@@ -126,35 +129,35 @@ async def test_every_metric_of_a_box(files: ShellBox, shell: str):
 
 async def test_each_beat_is_a_new_frame(files: ShellBox, shell: str):
     files.cgroup2()
-    async with sampling(files, shell, files.groups(poll=0.05)["box"]) as inbox:
+    async with sampling(files, shell, files.group(poll=0.05)) as inbox:
         await inbox.metric("memory")
         files.file("cgroup/memory.current", "6000\n")
         while value(await inbox.metric("memory")).used != 6000:
             pass
 
 
-async def first(box: ShellBox, shell: str, group: str, metric: str, **changes: object):  # type: ignore[no-untyped-def]
-    async with sampling(box, shell, box.groups(**changes)[group]) as inbox:
+async def first(box: ShellBox, shell: str, metric: str, **changes: object):  # type: ignore[no-untyped-def]
+    async with sampling(box, shell, box.group(**changes)) as inbox:
         return (await inbox.metric(metric)).sample
 
 
 async def test_cgroup_v1(files: ShellBox, shell: str):
     files.cgroup1()
-    memory = (await first(files, shell, "box", "memory")).value
+    memory = (await first(files, shell, "memory")).value
     assert memory == Memory("cgroup1", 5000, 8000, 6000, 1, {}, 700)
-    cpu = (await first(files, shell, "box", "cpu")).value
+    cpu = (await first(files, shell, "cpu")).value
     assert cpu == CpuCounters(2.5, 3.0, 8, 2, 490.1)
 
 
 async def test_without_a_cgroup_the_host_is_read(files: ShellBox, shell: str):
-    memory = (await first(files, shell, "box", "memory")).value
+    memory = (await first(files, shell, "memory")).value
     assert (memory.source, memory.used, memory.limit) == ("host", 600 * 1024, 1000 * 1024)
     assert memory.oom_kill == 4
 
 
 async def test_without_anything_memory_is_absent(files: ShellBox):
     (files.proc / "meminfo").unlink()
-    assert isinstance(await first(files, "dash", "box", "memory"), Absent)
+    assert isinstance(await first(files, "dash", "memory"), Absent)
 
 
 async def test_a_bare_v2_host_counts_from_our_own_slice_outwards(files: ShellBox, shell: str):
@@ -162,14 +165,14 @@ async def test_a_bare_v2_host_counts_from_our_own_slice_outwards(files: ShellBox
     files.cgroup2("/user.slice/user-0.slice/session-3.scope", limit="max")
     files.cgroup2("/user.slice/user-0.slice", limit="4000")
     files.cgroup2("/user.slice", limit="9000")
-    memory = (await first(files, shell, "box", "memory")).value
+    memory = (await first(files, shell, "memory")).value
     assert (memory.source, memory.limit) == ("cgroup2", 4000)
 
 
 async def test_a_bare_v2_host_without_any_limit_is_the_host(files: ShellBox, shell: str):
     files.file("proc/self/cgroup", "0::/user.slice/session-3.scope\n")
     files.cgroup2("/user.slice/session-3.scope", limit="max")
-    memory = (await first(files, shell, "box", "memory")).value
+    memory = (await first(files, shell, "memory")).value
     assert memory.source == "host"
 
 
@@ -179,9 +182,9 @@ async def test_a_v1_job_below_the_root(files: ShellBox, shell: str):
     )
     files.cgroup1(limit="9223372036854771712")
     files.cgroup1("/slurm/job_7", limit="7000")
-    memory = (await first(files, shell, "box", "memory")).value
+    memory = (await first(files, shell, "memory")).value
     assert (memory.source, memory.limit) == ("cgroup1", 7000)
-    cpu = (await first(files, shell, "box", "cpu")).value
+    cpu = (await first(files, shell, "cpu")).value
     assert (cpu.quota_cores, cpu.usage_seconds) == (2.5, 3.0)
 
 
@@ -190,7 +193,7 @@ async def test_a_v1_job_below_the_root(files: ShellBox, shell: str):
 
 async def test_no_nvidia_smi(files: ShellBox, shell: str):
     files.program("nvidia-smi", "#!/bin/sh\nexit 127\n")
-    table = (await first(files, shell, "gpu", "gpus")).value
+    table = (await first(files, shell, "gpus")).value
     assert table.error.kind == "no-nvidia-smi"
 
 
@@ -208,65 +211,111 @@ Not Active, Not Active, Not Active, Not Active, NVIDIA H100' ;;
         esac
         """,
     )
-    table = (await first(files, shell, "gpu", "gpus")).value
+    table = (await first(files, shell, "gpus")).value
     assert table.gpus[0].mig == "3g.40gb"
 
 
-async def test_a_hung_nvidia_smi_is_ended_and_stops_nobody(files: ShellBox, shell: str):
+def hurried(group: Group, lane: str, beats: int, limit: int) -> Group:
+    """The same program with one lane asked every so many beats, and its commands' limit in beats."""
+    tick = group.target.instance.poll
+    program = re.sub(rf"lane {lane} \S+ &", f"lane {lane} {beats * tick:.2f} &", group.program)
+    program = re.sub(rf"mind {lane} \d+ \d+", f"mind {lane} {beats} {limit}", program)
+    assert program != group.program
+    return replace(group, program=program)
+
+
+HANGS = "#!/bin/sh\necho $$ >>'{root}/started'\ntrap '' TERM\nkill -s STOP $$\n"
+
+
+def alive(pid: int) -> bool:
+    """A process that has ended but is not yet waited for counts as gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1][0] != "Z"
+    except OSError:
+        return False
+
+
+def started(box: ShellBox) -> list[int]:
+    return [int(line) for line in (box.root / "started").read_text().split()]
+
+
+async def test_a_hung_nvidia_smi_is_ended_stops_nobody_and_piles_nothing_up(
+    files: ShellBox, shell: str
+):
     files.cgroup2()
-    files.program("nvidia-smi", "#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1; done\n")
-    groups = files.groups()
-    gpu = replace(groups["gpu"], program=groups["gpu"].program.replace("$within 6", "$within 2"))
-    async with sampling(files, shell, gpu, groups["box"]) as inbox:
-        await inbox.metric("memory")
-        await inbox.metric("memory")  # the box goes on while the driver hangs
-        table = value(await inbox.metric("gpus"))
-    assert table.error.kind == "hung"
+    files.program("nvidia-smi", HANGS.format(root=files.root))
+    group = hurried(files.group(poll=0.1), "gpu", 1, 5)
+    async with sampling(files, shell, group) as inbox:
+        for _ in range(3):
+            beats = 0
+            while (event := await inbox.metric_of("gpus", "memory")).metric == "memory":
+                beats += 1
+            assert value(event).error.kind == "hung"
+            assert beats >= 4  # of five: the box goes on while the driver hangs
+            assert sum(map(alive, started(files))) <= 1
+    assert len(started(files)) >= 3
 
 
-async def test_a_probe_that_cannot_be_ended_is_reported_and_may_come_back(files: ShellBox):
+async def test_a_hung_df_is_one_finding_and_stops_nobody(files: ShellBox, shell: str):
+    files.cgroup2()
+    files.program("df", HANGS.format(root=files.root))
+    group = hurried(files.group(poll=0.1, mounts=("/dead",)), "disk", 1, 5)
+    async with sampling(files, shell, group) as inbox:
+        for _ in range(2):
+            beats = 0
+            while (event := await inbox.metric_of("mounts", "memory")).metric == "memory":
+                beats += 1
+            (mount,) = value(event)
+            assert "did not return" in mount.why["bytes_total"]
+            assert beats >= 4
+            assert sum(map(alive, started(files))) <= 1
+
+
+async def test_a_lane_is_never_asked_twice_while_its_command_lives(files: ShellBox, shell: str):
     """What survives its own time limit: here a child that keeps the output open, as in D state."""
-    stuck = files.root / "stuck.pid"
     files.program(
         "nvidia-smi",
-        f"#!/bin/sh\n[ -e '{stuck}' ] && exit 6\nsetsid sleep 600 &\necho $! >'{stuck}'\n",
+        f"#!/bin/sh\necho $$ >>'{files.root}/started'\n[ -e '{files.root}/free' ] && exit 6\n"
+        f"setsid sleep 600 &\necho $! >'{files.root}/stuck'\n",
     )
     files.cgroup2()
-    groups = files.groups()
-    gpu = replace(groups["gpu"], patience=0.3)
-    async with sampling(files, "dash", gpu, groups["box"]) as inbox:
-        for _ in range(2):
+    group = hurried(files.group(poll=0.1), "gpu", 1, 3)
+    group = replace(group, patience={**group.patience, "gpus": 0.5})
+    async with sampling(files, shell, group) as inbox:
+        for _ in range(3):
             table = value(await inbox.metric("gpus"))
             assert table.error.kind == "hung"
             assert "cannot be ended" in table.error.text
-        await inbox.metric("memory")
-        os.kill(int(stuck.read_text()), signal.SIGKILL)
+            await inbox.metric("memory")
+        assert len(started(files)) == 1
+        files.file("free", "")
+        os.kill(int((files.root / "stuck").read_text()), signal.SIGKILL)
         while value(await inbox.metric("gpus")).error.kind == "hung":
             pass
 
 
 async def test_a_flood_is_told_and_not_sent(files: ShellBox, shell: str):
     files.program("nvidia-smi", "#!/bin/sh\nhead -c 3000000 /dev/zero | tr '\\0' x\n")
-    sample = await first(files, shell, "gpu", "gpus")
+    sample = await first(files, shell, "gpus")
     assert isinstance(sample, Failure)
     assert sample.kind is FailureKind.GARBAGE
 
 
-async def test_a_silent_group_fails_all_its_metrics(files: ShellBox):
-    files.program("df", "#!/bin/sh\nwhile :; do sleep 1; done\n")
-    group = replace(files.groups()["disk"], patience=0.2)
+async def test_a_box_that_says_nothing_at_all_says_nothing_of_its_cards(files: ShellBox):
+    group = files.group()
+    group = replace(group, program="exec cat\n", patience=dict.fromkeys(group.patience, 0.2))
     async with sampling(files, "dash", group) as inbox:
-        sample = (await inbox.metric("mounts")).sample
-    assert isinstance(sample, Failure)
-    assert sample.kind is FailureKind.HUNG
+        got = await inbox.all_of({probe.metric for probe in group.probes})
+    for event in got.values():
+        assert isinstance(event.sample, Failure)
+        assert event.sample.kind is FailureKind.HUNG
 
 
 async def test_a_dead_mount_does_not_hide_the_others(files: ShellBox, shell: str):
     files.program(
         "df", '#!/bin/sh\ncase $* in *dead*) while :; do sleep 1; done ;; esac\nexec /bin/df "$@"\n'
     )
-    group = files.groups(mounts=("/dead", "/"))["disk"]
-    group = replace(group, program=group.program.replace("$within 3", "$within 1"))
+    group = hurried(files.group(poll=0.1, mounts=("/dead", "/")), "disk", 1, 5)
     async with sampling(files, shell, group) as inbox:
         dead, root = value(await inbox.metric("mounts"))
     assert dead.bytes_total is None
@@ -285,7 +334,7 @@ async def test_a_dead_mount_does_not_hide_the_others(files: ShellBox, shell: str
 )
 async def test_a_queue_file_that_is_none(files: ShellBox, make, expected):  # type: ignore[no-untyped-def]
     make(files)
-    sample = await first(files, "dash", "files", "roster")
+    sample = await first(files, "dash", "roster")
     if expected is Absent:
         assert isinstance(sample, Absent)
     else:
@@ -294,7 +343,7 @@ async def test_a_queue_file_that_is_none(files: ShellBox, make, expected):  # ty
 
 
 async def test_a_program_that_ends_is_said_to_have_ended(files: ShellBox):
-    group = replace(files.groups()["box"], program="exit 3\n")
+    group = replace(files.group(), program="exit 3\n")
     inbox = Inbox()
     await sample_group(
         ShellConnection(files), files.instance(), group, inbox, ManualClock(wall=7.0)
@@ -317,7 +366,7 @@ async def run_to_its_end(box: ShellBox, shell: str, group: Group, *, close_stdou
     os.close(write_end)
     assert process.stdin
     assert process.stdout
-    reader = FrameReader(group)
+    reader = group.reader()
     while not reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20)):
         pass
     if close_stdout:
@@ -334,24 +383,86 @@ async def run_to_its_end(box: ShellBox, shell: str, group: Group, *, close_stdou
     await finish(process)
 
 
-@pytest.mark.parametrize("name", ["gpu", "box", "disk", "files"])
-async def test_nothing_is_left_when_the_client_goes(files: ShellBox, shell: str, name: str):
-    await run_to_its_end(files, shell, files.groups()[name], close_stdout=False)
+async def test_nothing_is_left_when_the_client_goes(files: ShellBox, shell: str):
+    await run_to_its_end(files, shell, files.group(), close_stdout=False)
 
 
 async def test_nothing_is_left_when_nobody_reads(files: ShellBox, shell: str):
-    await run_to_its_end(files, shell, files.groups()["box"], close_stdout=True)
+    await run_to_its_end(files, shell, files.group(poll=0.1), close_stdout=True)
 
 
-async def test_nothing_is_left_of_a_hung_probe(files: ShellBox, shell: str):
-    """The second beat hangs: the client goes while the probe is still out."""
-    hung = files.root / "hung"
-    files.program(
-        "nvidia-smi", f"#!/bin/sh\n[ -e '{hung}' ] || {{ : >'{hung}'; exit 6; }}\nexec sleep 600\n"
-    )
-    group = files.groups()["gpu"]
-    quick = replace(group, program=group.program.replace("pause=2", "pause=1"))
-    await run_to_its_end(files, shell, quick, close_stdout=False)
+@pytest.mark.parametrize("name", ["nvidia-smi", "df", "stat"])
+async def test_nothing_is_left_of_a_hung_probe(files: ShellBox, shell: str, name: str):
+    files.program(name, HANGS.format(root=files.root))
+    await run_to_its_end(files, shell, files.group(), close_stdout=False)
+
+
+def command_line(pid: int) -> list[bytes]:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+
+
+async def test_bash_takes_over_where_the_box_has_it(files: ShellBox):
+    """From a /bin/sh that is none; nothing of the program stands in its command line."""
+    process = await start(files, HANDOVER, files.group().program)
+    assert process.stdin
+    assert process.stdout
+    assert await asyncio.wait_for(process.stdout.read(4096), 20)
+    words = command_line(process.pid)
+    assert words[0] == b"bash"
+    assert len(b" ".join(words)) < 200
+    await finish(process)
+
+
+# --- many writers ------------------------------------------------------------------------------
+
+
+async def test_lines_of_many_writers_never_mix(files: ShellBox, shell: str):
+    """Every lane at once and at full speed, long lines, a reader that is late: no byte is displaced."""
+    dice = random.Random(7)
+
+    def lines(count: int, longest: int, mark: str) -> str:
+        return "".join(mark * dice.randrange(1, longest) + "\n" for _ in range(count))
+
+    queue, cards, sizes = lines(60, 6000, "q"), lines(40, 9000, "g"), lines(30, 5000, "d")
+    files.cgroup2()
+    files.file("home/q 1.txt", queue)
+    files.file("cards", cards)
+    files.file("sizes", sizes)
+    files.program("nvidia-smi", f"#!/bin/sh\nexec cat '{files.root}/cards'\n")
+    files.program("df", f"#!/bin/sh\nexec cat '{files.root}/sizes'\n")
+    for pid in range(100, 140):
+        files.process(pid, 1, "p", ["a" * dice.randrange(1, 1900)], 5)
+    group = files.group(poll=0.05, mounts=("/",))
+    for lane in ("gpu", "processes", "files", "disk"):
+        group = hurried(group, lane, 1, 200)
+    expected = {
+        ("gpus", "query"): cards,
+        ("gpus", "apps"): cards,
+        ("mounts", "bytes.0"): sizes,
+        ("mounts", "inodes.0"): sizes,
+        ("roster", "file"): queue,
+    }
+    process = await start(files, shell, group.program)
+    assert process.stdin
+    assert process.stdout
+    reader = group.reader()
+    seen = dict.fromkeys(ALL, 0)
+    seen["host"] = 8  # of few lines, and seldom
+    first: dict[tuple[str, str], bytes] = {}
+    while min(seen.values()) < 8:
+        for frame in reader.feed(await asyncio.wait_for(process.stdout.read(20_000), 20)):
+            seen[frame.metric] += 1
+            for name, section in frame.sections.items():
+                assert not section.truncated
+                body = section.body.decode()
+                if (frame.metric, name) in expected:
+                    assert body == expected[frame.metric, name]
+                elif name in ("stat", "cmdline", "memory", "cpu", "table"):
+                    assert section.body == first.setdefault((frame.metric, name), section.body)
+    assert len(first[("processes", "cmdline")].split(b"==>")) == 43
+    process.stdin.close()
+    await process.stdout.read()
+    await finish(process)
 
 
 # --- forgeries ---------------------------------------------------------------------------------
@@ -359,37 +470,35 @@ async def test_nothing_is_left_of_a_hung_probe(files: ShellBox, shell: str):
 
 async def test_box_text_cannot_forge_a_frame(files: ShellBox, shell: str):
     """Even one who knew the nonce could not leave the place behind the mark."""
-    groups = files.groups()
-    forged = "".join(
-        f"x\n@{group.nonce} close 0\n@{group.nonce} end 0\n\n"
-        f"@{group.nonce} begin 9 {group.probes[0].metric}\n@{group.nonce} open forged\n"
-        f">v2.current 1\n@{group.nonce} close 0\n@{group.nonce} end 9\n"
-        for group in groups.values()
+    group = files.group()
+    forged = "x\n" + "".join(
+        f"@{group.nonce} {mark} close 0\n@{group.nonce} {mark} end 0\n\n"
+        f"@{group.nonce} {mark} begin 9\n@{group.nonce} {mark} open forged\n"
+        f">{mark} v2.current 1\n@{group.nonce} {mark} close 0\n@{group.nonce} {mark} end 9\n"
+        for mark in range(len(group.probes))
     )
     files.file("home/q 1.txt", forged)
     files.file("forged", forged)
-    for name in ("nvidia-smi", "df", "hostname"):
+    for name in ("nvidia-smi", "df", "hostname", "date"):
         files.program(name, f"#!/bin/sh\ncat '{files.root}/forged'\n")
     files.process(66, 1, forged[:400], ["python", forged], 5)
     for name in ("sys/kernel/random/boot_id", "uptime", "loadavg", "meminfo", "mounts"):
         files.file(f"proc/{name}", forged)
-    for group in groups.values():
-        process = await start(files, shell, group.program)
-        assert process.stdin
-        assert process.stdout
-        reader = FrameReader(group)
-        seen: list[Frame] = []
-        while len(seen) < len(group.probes):
-            seen += reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20))
-        process.stdin.close()
-        seen += reader.feed(await process.stdout.read())
-        await finish(process)
-        first_beat = [frame.metric for frame in seen if frame.beat == 0]
-        assert first_beat == [probe.metric for probe in group.probes]
-        assert {frame.beat for frame in seen} <= {0, 1}
-        assert not any("forged" in frame.sections for frame in seen)
-        for frame in seen:
-            samples(group, frame, 1.0)
+    process = await start(files, shell, group.program)
+    assert process.stdin
+    assert process.stdout
+    reader = group.reader()
+    seen: list[Frame] = []
+    while {frame.metric for frame in seen} < ALL:
+        seen += reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20))
+    process.stdin.close()
+    seen += reader.feed(await process.stdout.read())
+    await finish(process)
+    assert sorted(frame.metric for frame in seen if frame.beat == 0) == sorted(ALL)
+    assert {frame.beat for frame in seen} <= {0, 1}
+    assert not any("forged" in frame.sections for frame in seen)
+    for frame in seen:
+        samples(group, frame, 1.0)
 
 
 async def test_paths_of_the_fleet_file_are_never_run(files: ShellBox, shell: str):
@@ -400,8 +509,7 @@ async def test_paths_of_the_fleet_file_are_never_run(files: ShellBox, shell: str
         queue=replace(files.instance().queue, file=f"~{evil}"),
         logs=f"~/{evil}/{{cell}}$(touch {trap}).log",
     )
-    for group in plan(instance):
-        if group.name in ("disk", "files"):
-            async with sampling(files, shell, group) as inbox:
-                await inbox.all_of({probe.metric for probe in group.probes})
+    (group,) = plan(instance)
+    async with sampling(files, shell, group) as inbox:
+        await inbox.all_of(ALL)
     assert not trap.exists()

@@ -1,0 +1,128 @@
+"""Frames out of what a box sends: the answers of several probes, line by line in any order.
+
+Every line carries the mark of its probe, so that programs which write at the same time into one
+channel need not wait for each other:
+
+    @NONCE MARK begin BEAT
+    @NONCE MARK open SECTION     what follows are the lines of one command
+    >MARK ...                    a line of it, or
+    +MARK ...                    a part of a long line, which the next > of this mark ends
+    @NONCE MARK cut              the box left something out
+    @NONCE MARK close EXIT
+    @NONCE MARK end BEAT
+
+Box text stands only behind ">" and "+", so it cannot forge a frame. Lines that fit nowhere (a message
+of the day, a chatty shell) are noise and skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpu_tui.collect.probes import Section, Sections
+
+MAX_LINE = 65_536
+MAX_SECTION = 1_048_576
+MAX_SECTIONS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One probe's answer, whole. `beat` counts from 0 since the program started."""
+
+    beat: int
+    metric: str
+    sections: Sections
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A frame while its lines come in."""
+
+    beat: int
+    sections: dict[str, Section] = field(default_factory=dict)
+    open: str | None = None
+    body: bytearray = field(default_factory=bytearray)
+    part: bytearray = field(default_factory=bytearray)
+    truncated: bool = False
+
+
+class FrameReader:
+    """Bytes in any chunks -> whole frames. Holds at most one line and a bounded frame per metric."""
+
+    _TEXT = re.compile(rb"([>+])([0-9]{1,2}) ", re.DOTALL)
+    _BEGIN = re.compile(rb"begin ([0-9]{1,12})")
+    _OPEN = re.compile(rb"open ([a-z0-9.]{1,32})")
+    _CLOSE = re.compile(rb"close ([0-9]{1,3})")
+
+    def __init__(self, nonce: str, metrics: Sequence[str]) -> None:
+        """The mark of a metric is its place in `metrics`."""
+        self._control = re.compile(rb"@" + nonce.encode() + rb" ([0-9]{1,2}) ")
+        self._metrics = {b"%d" % mark: metric for mark, metric in enumerate(metrics)}
+        self._line = bytearray()
+        self._cut = False  # the rest of an overlong line is being skipped
+        self._drafts: dict[bytes, _Draft] = {}
+
+    def feed(self, chunk: bytes) -> list[Frame]:
+        """The frames that this chunk completes, in order."""
+        frames = []
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            self._collect(chunk[start:end])
+            frame = self._take(bytes(self._line))
+            if frame is not None:
+                frames.append(frame)
+            self._line.clear()
+            self._cut = False
+            start = end + 1
+        self._collect(chunk[start:])
+        return frames
+
+    def _collect(self, part: bytes) -> None:
+        room = MAX_LINE - len(self._line)
+        self._line += part[:room]
+        self._cut = self._cut or len(part) > room
+
+    def _take(self, line: bytes) -> Frame | None:
+        if match := self._TEXT.match(line):
+            draft = self._drafts.get(match.group(2))
+            if draft is not None and draft.open is not None:
+                self._append(draft, line[match.end() :], whole=match.group(1) == b">")
+        elif match := self._control.match(line):
+            return self._steer(match.group(1), line[match.end() :])
+        return None
+
+    def _steer(self, mark: bytes, word: bytes) -> Frame | None:
+        draft = self._drafts.get(mark)
+        if match := self._BEGIN.fullmatch(word):
+            if mark in self._metrics:
+                self._drafts[mark] = _Draft(int(match.group(1)))
+        elif draft is None:
+            return None
+        elif match := self._OPEN.fullmatch(word):
+            draft.open, draft.truncated = match.group(1).decode(), False
+            draft.body, draft.part = bytearray(), bytearray()
+        elif word == b"cut":
+            draft.truncated = True
+        elif match := self._CLOSE.fullmatch(word):
+            if draft.open is not None and len(draft.sections) < MAX_SECTIONS:
+                done = Section(bytes(draft.body), int(match.group(1)), draft.truncated)
+                draft.sections[draft.open] = done
+            draft.open = None
+        elif word == f"end {draft.beat}".encode():
+            del self._drafts[mark]
+            return Frame(draft.beat, self._metrics[mark], draft.sections)
+        return None
+
+    def _append(self, draft: _Draft, text: bytes, *, whole: bool) -> None:
+        held = len(draft.body) + len(draft.part)
+        if self._cut or held + len(text) + 1 > MAX_SECTION:
+            draft.truncated = True
+            draft.part.clear()
+        elif whole:
+            draft.body += draft.part + text + b"\n"
+            draft.part.clear()
+        else:
+            draft.part += text

@@ -1,0 +1,468 @@
+"""The sh program that samples one box: one main loop and, beside it, a lane for whatever may hang.
+
+A lane is a subshell that asks its probes in turn. It waits for its command, so it never starts a
+second one while the first still lives; what cannot be ended keeps its lane and nobody else. All write
+into the one channel: each line bears its probe's mark and goes out in one write of less than PIPE_BUF
+bytes (POSIX: never mixed with others; a socket keeps it whole too).
+
+What it costs, apart from the probed programs themselves, in processes per second:
+
+    bash      clock 0 (`read -t`)         stat, head, df: 1 each per round
+    busybox   clock 0 (`read -t`)         as under dash, below
+    dash      clock 1 (`sleep`, one for all: lanes are woken by a signal)
+              stat, head, df: 1 each per round; `date`; 6 for a round of the process table
+
+Time limits cost nothing: a lane holds its fd 7 open while it waits for a command. The main loop looks
+for that fd, and ends a command that it has seen too long. Only where /proc does not show it,
+`timeout` is put before each command, and every lane sleeps for itself.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping
+
+from gpu_tui.collect.frames import MAX_SECTION
+from gpu_tui.collect.probes import MISSING_FILE, TOO_LONG, UNREADABLE_FILE, Probe
+
+MOST_TICK = 2.0  # seconds between two looks at the lanes
+PIECE = 3900  # bytes of a line that go out at once, with room for its mark below PIPE_BUF (4096)
+MAIN_LANE = "box"
+LONGEST = 100_000  # bytes; Linux takes 131,072 in one variable
+
+# bash where it works: it has a clock of its own. The program travels in the environment, because a
+# shell reads its stdin in blocks (and stdin is our lifeline), a here-document may become a file, and
+# a command line is for everybody to see and to grep.
+LAUNCHER = r"""
+unset BASH_ENV ENV
+begin() {
+    bash=${BASH:-bash} # where sh is a bash, that one
+    [ "${#sampler}" -gt @LONGEST@ ] ||
+        ! "$bash" --norc --noprofile -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]' </dev/null >/dev/null 2>&1 ||
+        GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c '
+            sampler=$GPU_TUI_SAMPLER
+            unset GPU_TUI_SAMPLER
+            exec 3<&0 </dev/null 2>/dev/null
+            eval "$sampler"'
+    exec 3<&0 </dev/null 2>/dev/null
+    eval "$sampler"
+}
+begin; exit # on one line: what followed would be read as if the client had sent it
+"""
+
+PRELUDE = r"""
+newline='
+'
+held=
+
+# Lines are held until there are enough of them for one write.
+put() { # LINE
+    [ "${#1}" -le @PIECE@ ] || set -- "@@NONCE@ $mark cut"
+    [ $((${#held} + ${#1})) -lt @PIECE@ ] || flush
+    held=$held$1$newline
+}
+flush() {
+    [ -z "$held" ] || printf '%s' "$held" || exit 0
+    held=
+}
+say() { put "@@NONCE@ $mark $*"; }
+begin() {
+    mark=$1
+    held=$held$newline
+    say begin "$n"
+}
+open() { say open "$1"; }
+close() { say close "$1"; }
+
+# A small kernel file: lines KEY FILE [NAME]; with NAME only the line called so.
+lines() {
+    [ -r "$2" ] || return 0
+    while IFS= read -r line || [ -n "$line" ]; do
+        case $line in
+            ${3:+"$3 "}*)
+                put ">$mark $1 $line"
+                [ -z "$3" ] || break ;;
+        esac
+        line=
+    done <"$2"
+}
+
+# One line of our own making: tell KEY TEXT, cut at the first line end of the text.
+tell() { put ">$mark $1 ${2%%"$newline"*}"; }
+
+# Run a program: its output into $out, its exit into $code. grab SECONDS COMMAND...
+# It takes the place of the subshell, so that it is the lane's own child.
+grab() {
+    limit=$1
+    shift
+    exec 7<&0
+    out=$(exec ${within:+$within "$limit"} "$@" 2>&"$errors" 3<&- 7<&-)
+    code=$?
+    exec 7<&-
+}
+
+# Send $out as a section: show SECTION EXIT.
+show() {
+    [ "${#out}" -le @MOST@ ] || { out=; set -- "$1" @TOO_LONG@; }
+    open "$1"
+    if [ "${#out}" -gt 3000 ]; then
+        flush
+        printf '%s\n' "$out" | marked
+    else
+        text
+    fi
+    close "$2"
+}
+text() {
+    while [ -n "$out" ]; do
+        put ">$mark ${out%%"$newline"*}"
+        case $out in *"$newline"*) out=${out#*"$newline"} ;; *) out= ;; esac
+    done
+}
+
+ask() { # SECTION SECONDS COMMAND...
+    section=$1
+    shift
+    grab "$@"
+    kept=$out
+    show "$section" "$code"
+    out=$kept
+}
+
+# The end of a pipe that sends its lines, each in one write.
+marked() {
+    [ -z "$awk" ] || exec awk -v m="$mark" '
+        (sum += length($0)) > @MOST@ { print "@@NONCE@ " m " cut"; exit }
+        {
+            while (length($0) > @PIECE@) {
+                print "+" m " " substr($0, 1, @PIECE@)
+                fflush()
+                $0 = substr($0, @PIECE@ + 1)
+            }
+            print ">" m " " $0
+            fflush()
+        }'
+    while IFS= read -r line || [ -n "$line" ]; do
+        put ">$mark $line"
+        line=
+    done
+    flush
+}
+
+# The beginning of a regular file: content SECTION BYTES FILE.
+content() {
+    if [ -f "$3" ] && [ -r "$3" ]; then
+        ask "$1" 4 head -c "$(($2 + 1))" -- "$3"
+    elif [ -e "$3" ]; then
+        out=
+        show "$1" @UNREADABLE_FILE@
+    else
+        out=
+        show "$1" @MISSING_FILE@
+    fi
+}
+
+# Of the mount table: where, of what kind, and whether read-only.
+mount_table() {
+    open table
+    [ ! -r "$proc/mounts" ] || while read -r device directory kind flags rest; do
+        case ,$flags, in *,ro,*) flags=ro ;; *) flags=rw ;; esac
+        [ "${#directory}" -gt 3000 ] || put ">$mark - $directory $kind $flags"
+    done <"$proc/mounts"
+    close 0
+}
+
+# The process table. stat: PID (NAME) STATE PPID and, of the rest, only the start time; kernel threads
+# (children of 2) are left out. cmdline: headers without arguments below them are left out.
+process_table() {
+    open stat
+    flush
+    exec 7<&0
+    ${within:+$within 4} sed -e '/) [A-Z] 2 /d' \
+        -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/' \
+        "$proc"/[0-9]*/stat 7<&- | marked
+    close 0
+    open cmdline
+    flush
+    ${within:+$within 4} head -c 2048 /dev/null "$proc"/[0-9]*/cmdline 7<&- | tr '\000' '\037' |
+        sed -n -e '/^==> .* <==$/{h;d;}' -e '/./{x;/./{p;s/.*//;};x;p;}' | marked
+    exec 7<&-
+    close 0
+}
+
+# Our own path in a hierarchy, from $proc/self/cgroup: own 2, or own CONTROLLER.
+own() {
+    [ -r "$proc/self/cgroup" ] || return 0
+    while IFS=: read -r number names path; do
+        case $1:$number:,$names, in
+            2:0:,, | [!2]*:*,"$1",*)
+                case $path in *..* | /) ;; *) printf '%s' "$path" ;; esac
+                return ;;
+        esac
+    done <"$proc/self/cgroup"
+}
+
+# The nearest cgroup, from ours outwards, that sets a limit in FILE; else the root as it is mounted.
+bound() { # ROOT OWN FILE
+    at=$2
+    while :; do
+        if [ -r "$1$at/$3" ] && IFS= read -r limit <"$1$at/$3"; then
+            case $limit in
+                '' | max* | -* | 92233720368547*) ;;
+                *) printf '%s' "$1$at"; return ;;
+            esac
+        fi
+        [ -n "$at" ] || break
+        at=${at%/*}
+    done
+    printf '%s' "$1"
+}
+
+first() { for at in "$@"; do [ ! -d "$at" ] || break; done; printf '%s' "$at"; }
+
+now() { tell date "$(date '+%s %z')"; }
+
+setup() {
+    LC_ALL=C
+    PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/nvidia/bin:/usr/lib/wsl/lib
+    export LC_ALL PATH
+    n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@
+    renice -n 10 -p $$ >/dev/null
+    # A status over 128 is a timeout (bash, ksh); busybox gives 1, also at the end of the input.
+    read -t 0.01 -r line <&3
+    case $? in
+        0 | 1) clock=poll ;;
+        2 | 126 | 127) clock=sleep ;;
+        *) clock=read ;;
+    esac
+    if exec 7<&0 && [ -e "/proc/$$/fd/7" ]; then
+        [ "$clock" != sleep ] || clock=tick
+    elif timeout -k 1 5 true; then within='timeout -k 1'
+    elif timeout 5 true; then within=timeout
+    elif timeout -t 5 true; then within='timeout -t'
+    fi
+    exec 7<&-
+    case $clock in
+        sleep | tick)
+            sleep 0.01 || pause=${pause%.*}
+            [ "$pause" != 0 ] && [ -n "$pause" ] || pause=1 ;;
+    esac
+    ! awk 'BEGIN { fflush() }' </dev/null || awk=awk
+    hostname=$(hostname || uname -n)
+    mem2=$(bound "$cgroup" "$(own 2)" memory.max)
+    cpu2=$(bound "$cgroup" "$(own 2)" cpu.max)
+    mem1=$(bound "$cgroup/memory" "$(own memory)" memory.limit_in_bytes)
+    cpu1=$(bound "$(first "$cgroup/cpu,cpuacct" "$cgroup/cpu")" "$(own cpu)" cpu.cfs_quota_us)
+    acct1=$(first "$cgroup/cpu,cpuacct" "$cgroup/cpuacct")
+    [ ! -r "$acct1$(own cpuacct)/cpuacct.usage" ] || acct1=$acct1$(own cpuacct)
+}
+"""
+
+# Loaded only by a bash that knows all of it (4.4): what others start programs for, without any.
+FOR_BASH = r"""
+now() {
+    printf -v line '%(%s %z)T' -1
+    tell date "$line"
+}
+process_table() {
+    local at stat rest seen=()
+    open stat
+    for at in "$proc"/[0-9]*; do
+        stat=
+        IFS= read -r -d '' stat <"$at/stat"
+        rest=${stat##*") "}
+        set -- $rest
+        [ -n "${20}" ] && [ "$2" != 2 ] || continue
+        seen+=("$at")
+        out="${stat%") "*}) $1 $2 ${20}"
+        text
+    done
+    close 0
+    open cmdline
+    for at in "${seen[@]}"; do
+        rest=
+        arguments "$at/cmdline"
+        [ -n "$rest" ] || continue
+        put ">$mark ==> $at/cmdline <=="
+        out=${rest:0:2048}
+        text
+    done
+    close 0
+}
+arguments() { # FILE
+    local word
+    while IFS= read -r -d '' -n 2048 word || [ -n "$word" ]; do
+        rest+=$word$'\x1f'
+        [ "${#rest}" -lt 2048 ] || break
+    done <"$1"
+}
+"""
+
+# The client's stdin is our lifeline: at its end (the client left, however) the whole program goes.
+# The minus kills our process group where we lead one, as under sshd; else only this shell.
+MAIN = r"""
+leave() {
+    kill -s KILL -- "-$$" || kill -s KILL "$$"
+    exit 1
+}
+
+# Wait: rest SECONDS. Who can tell a timeout from the end of the input leaves at the end.
+rest() {
+    case $clock in
+        read) read -t "$1" -r line <&3
+            [ $? -gt 128 ] || leave ;;
+        poll) read -t "$1" -r line <&3 ;;
+        *) sleep "$1" >/dev/null || exit 1 ;;
+    esac
+}
+
+# A lane's life: lane NAME SECONDS. A tick that comes just before `wait` is lost; the next one is not.
+lane() {
+    if [ "$clock" = tick ]; then
+        trap due=1 USR1
+        cat <&3 >/dev/null 7<&0 &
+        lifeline=$!
+    fi
+    n=0
+    while :; do
+        due=
+        "round_$1"
+        flush
+        n=$((n + 1))
+        if [ "$clock" = tick ]; then
+            while [ -z "$due" ]; do
+                wait "$lifeline"
+                [ -n "$due" ] || exit
+            done
+        else
+            rest "$2"
+        fi
+    done
+}
+
+# Is this pid a child of that one? Pids are used again: no signal goes to one that was not asked.
+child() { # PID PARENT
+    stat=
+    read -r stat <"/proc/$1/stat"
+    case ${stat##*") "} in [A-Za-z]" $2 "*) ;; *) return 1 ;; esac
+}
+commands() { # LANE: they are its children without a fd 7
+    found=
+    for at in /proc/[0-9]*; do
+        [ -e "$at/fd/7" ] || ! child "${at#/proc/}" "$1" || found="$found ${at#/proc/} "
+    done
+}
+
+# Look after a lane, each beat: mind NAME STRIDE LIMIT, both in beats. What it has been waiting for
+# since half the limit, and still is at the limit, is ended.
+mind() {
+    eval "pid=\$pid_$1 since=\$since_$1"
+    if [ -z "$within" ]; then
+        if [ ! -e "/proc/$pid/fd/7" ]; then
+            since=
+        else
+            since=$((${since:-0} + 1))
+            if [ "$since" -eq $((($3 + 1) / 2)) ]; then
+                commands "$pid"
+                eval "old_$1=\$found"
+            elif [ "$since" -gt "$3" ]; then
+                commands "$pid"
+                eval "old=\$old_$1"
+                for at in $found; do
+                    case $old in *" $at "*) kill -s KILL "$at" ;; esac
+                done
+                since=
+            fi
+        fi
+        eval "since_$1=\$since"
+    fi
+    [ $((n % $2)) = 0 ] && [ -e "/proc/$$" ] || return 0
+    child "$pid" "$$" || leave
+    [ "$clock" != tick ] || [ "$n" = 0 ] || kill -s USR1 "$pid"
+}
+
+main() {
+    proc=@PROC@
+    cgroup=@CGROUP@
+    bash=
+    if [ -n "$BASH_VERSION" ]; then
+        case $BASH_VERSION in [0-3].* | 4.[0-3].*) ;; *) bash=1; eval @FOR_BASH@ ;; esac
+    fi
+    setup
+    # Only a shell whose clock sees the end of the input needs no guard.
+    if [ "$clock" != read ]; then ( exec >/dev/null; cat <&3; leave ) & fi
+    # Until a lane listens for its ticks, they must not end it.
+    trap '' USR1@LANES@
+    while :; do
+        round_box
+        flush
+        n=$((n + 1))
+        rest "$pause"@MINDING@
+    done
+}
+main
+exit
+"""
+
+
+def tick_of(poll: float) -> float:
+    """Seconds between two beats of the main loop, which also looks after the lanes."""
+    return poll / max(1, math.ceil(poll / MOST_TICK))
+
+
+def stride_of(probe: Probe, poll: float) -> int:
+    """Every how many beats of the main loop a probe is asked."""
+    return max(1, math.floor(max(probe.every, poll) / tick_of(poll) + 0.5))
+
+
+def write_program(
+    snippets: Mapping[Probe, str], poll: float, nonce: str, proc: str, cgroup: str
+) -> str:
+    """The whole text for one start. A probe's mark is its place in `snippets`.
+
+    `proc` and `cgroup` are shell words.
+    """
+    tick = tick_of(poll)
+    marks = {probe: mark for mark, probe in enumerate(snippets)}
+    rounds, starts, minding = [], [], []
+    for name in dict.fromkeys((MAIN_LANE, *(probe.lane for probe in snippets))):
+        strides = {p: stride_of(p, poll) for p in snippets if p.lane == name}
+        own = 1 if name == MAIN_LANE else min(strides.values())
+        asked = "".join(
+            f"    if [ $((n % {max(1, round(stride / own))})) = 0 ]; then\n"
+            f'    begin {marks[p]}{snippets[p]}    say end "$n"\n    fi\n'
+            for p, stride in strides.items()
+        )
+        rounds.append(f"round_{name}() {{\n    :\n{asked}}}\n")
+        if name != MAIN_LANE:
+            limit = max(1, round(max(p.limit_seconds for p in strides) / tick))
+            starts.append(f"\n    lane {name} {_number(own * tick)} &")
+            starts.append(f"\n    pid_{name}=$! since_{name}=")
+            minding.append(f"\n        mind {name} {own} {limit}")
+    constants = {
+        "NONCE": nonce,
+        "MOST": str(MAX_SECTION),
+        "PIECE": str(PIECE),
+        "LONGEST": str(LONGEST),
+        "TOO_LONG": str(TOO_LONG),
+        "MISSING_FILE": str(MISSING_FILE),
+        "UNREADABLE_FILE": str(UNREADABLE_FILE),
+        "PAUSE": _number(tick),
+        "LANES": "".join(starts),
+        "MINDING": "".join(minding),
+        "FOR_BASH": shlex.quote(FOR_BASH),
+        "PROC": proc,
+        "CGROUP": cgroup,
+    }
+    sampler = _filled(PRELUDE, constants) + "".join(rounds) + _filled(MAIN, constants)
+    return f"sampler={shlex.quote(sampler)}\n{_filled(LAUNCHER, constants)}"
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"@([A-Z_]+)@", lambda match: values[match.group(1)], template)
+
+
+def _number(seconds: float) -> str:
+    return f"{seconds:.2f}".rstrip("0").rstrip(".")
