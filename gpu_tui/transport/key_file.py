@@ -24,6 +24,7 @@ class KeyFile:
     pairs: tuple[asyncssh.SSHKeyPair, ...] = ()
     public: bytes | None = None
     trouble: str | None = None
+    certificates: tuple[asyncssh.SSHCertificate, ...] = ()
 
     @property
     def locked(self) -> bool:
@@ -36,18 +37,19 @@ def read_key_file(
 ) -> KeyFile:
     """Read one file, whatever is in it."""
     public = _public(path)
+    found = _certificates(path, public, certificates)
     try:
         pairs = tuple(asyncssh.load_keypairs([path], passphrase, list(certificates)))
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:
         if "assphrase" in str(error) or isinstance(error, asyncssh.KeyEncryptionError):
-            return KeyFile(path, public=public, trouble="encrypted")
+            return KeyFile(path, public=public, trouble="encrypted", certificates=found)
         if public is not None:  # a public key as IdentityFile names a key of the agent
-            return KeyFile(path, public=public)
+            return KeyFile(path, public=public, certificates=found)
         return KeyFile(path, trouble="not a key that can be read")
     except (OSError, ValueError) as error:
         return KeyFile(path, public=public, trouble=str(error))
     plain = next((pair.key_public_data for pair in pairs), public)
-    return KeyFile(path, pairs, plain)
+    return KeyFile(path, pairs, plain, certificates=found)
 
 
 def _public(path: str) -> bytes | None:
@@ -88,14 +90,16 @@ def algorithm(public: bytes) -> bytes:
     return public[4 : 4 + size]
 
 
-def certificates_of(file: KeyFile, named: tuple[str, ...]) -> list[asyncssh.SSHCertificate]:
+def _certificates(
+    path: str, public: bytes | None, named: tuple[str, ...]
+) -> tuple[asyncssh.SSHCertificate, ...]:
     """The certificates of a key: those the config names, and `<key>-cert.pub` beside it."""
     found = []
-    for path in dict.fromkeys([*named, f"{file.path}-cert.pub"]):
+    for name in dict.fromkeys([*named, f"{path}-cert.pub"]):
         try:
-            certificate = asyncssh.read_certificate(path)
+            certificate = asyncssh.read_certificate(name)
         except (OSError, ValueError):
             continue
-        if certificate.key.public_data == file.public:
+        if certificate.key.public_data == public:
             found.append(certificate)
-    return found
+    return tuple(found)

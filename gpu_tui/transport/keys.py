@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
+from copy import copy
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import asyncssh
 from gpu_tui.transport import patience
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import AuthRejected
-from gpu_tui.transport.key_file import KeyFile, algorithm, certificates_of, read_key_file
+from gpu_tui.transport.key_file import KeyFile, algorithm, read_key_file
 from gpu_tui.transport.prompts import Asker
 
 Stamp = tuple[str, int, int, tuple[str, ...]]
@@ -146,11 +147,16 @@ class Offer:
     async def _all(self) -> AsyncIterator[asyncssh.SSHKeyPair]:
         held = await self._agent_keys()
         named = [file.public for file in self._files if file.public]
+        certificates = {file.public: file.certificates for file in self._files}
         self._held = {pair.key_public_data for pair in held}
         wanted = [pair for pair in held if pair.key_public_data in named]
         others = [pair for pair in held if pair.key_public_data not in named]
         for pair in wanted if self._route.identities_only else [*wanted, *others]:
             self.tried.append(f"{_comment(pair)} of the agent")
+            for certificate in certificates.get(pair.key_public_data, ()):
+                certified = copy(pair)
+                certified.set_certificate(certificate)
+                yield certified
             yield pair
         for file in self._files:
             if file.public in self._held:
@@ -173,7 +179,7 @@ class Offer:
             b"%s %s" % (algorithm(file.public), base64.b64encode(file.public))
         )
         pairs = [LockedPair(public, unlock)]
-        for certificate in certificates_of(file, self._route.certificates):
+        for certificate in file.certificates:
             pair = LockedPair(public, unlock)
             pair.set_certificate(certificate)
             pairs.insert(0, pair)

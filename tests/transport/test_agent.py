@@ -1,0 +1,157 @@
+"""Keys and certificates with a real ssh-agent, a real sshd, and where there is one, a real PAM."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from boxes import Sshd, make_key
+
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.prompts import Prompts
+from gpu_tui.transport.access import resolve
+from gpu_tui.transport.base import AuthRejected
+from gpu_tui.transport.ssh import SshTransport
+
+MakeBox = Callable[..., Sshd]
+
+
+class Nobody:
+    """Fails the test where anything is asked."""
+
+    async def ask(self, prompts: Prompts) -> tuple[str, ...] | None:
+        raise AssertionError(f"asked: {prompts}")
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Path]:
+    """A running ssh-agent; its socket."""
+    if shutil.which("ssh-agent") is None:
+        pytest.skip("no ssh-agent here")
+    socket = Path("/tmp") / f"gta{os.getpid()}-{tmp_path.name[-6:]}"
+    process = subprocess.Popen(
+        ["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline()  # it says where it listens once it does
+    yield socket
+    process.stdout.close()
+    process.terminate()
+    process.wait(10)
+    socket.unlink(missing_ok=True)
+
+
+def add(socket: Path, key: Path, *more: str) -> None:
+    words = ["ssh-add", "-q", *more, str(key)]
+    subprocess.run(
+        words, check=True, env={**os.environ, "SSH_AUTH_SOCK": str(socket)}, capture_output=True
+    )
+
+
+def lock(key: Path) -> None:
+    words = ["ssh-keygen", "-q", "-p", "-P", "", "-N", "secret", "-f", str(key)]
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def sign(authority: Path, key: Path, user: str) -> Path:
+    words = ["ssh-keygen", "-q", "-s", str(authority), "-I", "me", "-n", user, f"{key}.pub"]
+    subprocess.run(words, check=True)
+    return Path(f"{key}-cert.pub")
+
+
+async def enter(instance: Instance) -> None:
+    transport = SshTransport(Nobody())
+    try:
+        connection = await transport.connect(instance)
+        assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+        await connection.close()
+    finally:
+        await transport.close()
+
+
+@pytest.mark.parametrize("how", ["SSH_AUTH_SOCK", "$MY_AGENT", "${MY_AGENT}", "path", ""])
+async def test_an_encrypted_key_that_the_agent_holds_is_not_asked_for(
+    box: Sshd, agent: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(agent, box.identity)
+    lock(box.identity)
+    monkeypatch.setenv("SSH_AUTH_SOCK" if how in ("SSH_AUTH_SOCK", "") else "MY_AGENT", str(agent))
+    if how:
+        box.config.write_text(f"IdentityAgent {agent if how == 'path' else how}\n")
+    await enter(box.instance())
+
+
+async def test_a_key_that_only_the_agent_has(box: Sshd, agent: Path) -> None:
+    add(agent, box.identity)
+    shutil.move(box.identity, box.directory / "hidden")
+    box.config.write_text(f"IdentityAgent {agent}\nIdentityFile {box.identity}.pub\n")
+    await enter(box.instance(ssh=replace(box.ssh_access, identity=None)))
+
+
+async def test_with_identities_only_the_agents_other_keys_are_not_offered(
+    box: Sshd, agent: Path, tmp_path: Path
+) -> None:
+    add(agent, box.identity)
+    stranger = make_key(tmp_path / "stranger", "stranger")
+    box.config.write_text(f"IdentityAgent {agent}\nIdentitiesOnly yes\nIdentityFile {stranger}\n")
+    access = replace(box.ssh_access, identity=None)
+    with pytest.raises(AuthRejected):
+        await enter(box.instance(ssh=access))
+    box.config.write_text(f"IdentityAgent {agent}\nIdentityFile {stranger}\n")
+    await enter(box.instance(ssh=access))
+
+
+@pytest.mark.parametrize("where", ["agent", "file beside the key", "named", "named, key in agent"])
+async def test_a_certificate_opens_the_door(
+    make_box: MakeBox, agent: Path, tmp_path: Path, where: str
+) -> None:
+    authority = make_key(tmp_path / "ca", "ca")
+    box = make_box(extra=f"TrustedUserCAKeys {authority}.pub\n")
+    (box.directory / "etc" / "authorized_keys").write_text("")
+    certificate = sign(authority, box.identity, str(box.ssh_access.user))
+    text = ""
+    if where == "agent":
+        add(agent, box.identity)
+        certificate.unlink()
+        text = f"IdentityAgent {agent}\n"
+    elif where.startswith("named"):
+        elsewhere = certificate.rename(tmp_path / "elsewhere-cert.pub")
+        text = f"CertificateFile {elsewhere}\n"
+        if "agent" in where:
+            add(agent, box.identity)
+            lock(box.identity)
+            text += f"IdentityAgent {agent}\n"
+    box.config.write_text(text)
+    await enter(box.instance())
+
+
+async def test_an_agent_that_is_gone_holds_no_keys(box: Sshd, tmp_path: Path) -> None:
+    box.config.write_text(f"IdentityAgent {tmp_path}/nowhere\n")
+    await enter(box.instance())
+
+
+def test_a_security_key_is_the_business_of_ssh(tmp_path: Path, box: Sshd) -> None:
+    """Made by hand in OpenSSH's format: there is no such device here."""
+    import base64
+    import struct
+
+    def text(data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + data
+
+    public = text(b"sk-ssh-ed25519@openssh.com") + text(b"\1" * 32) + text(b"ssh:")
+    blob = b"openssh-key-v1\0" + text(b"none") * 2 + text(b"") + struct.pack(">I", 1) + text(public)
+    armour = base64.encodebytes(blob + text(b"")).decode()
+    path = tmp_path / "id_ed25519_sk"
+    path.write_text(
+        f"-----BEGIN OPENSSH PRIVATE KEY-----\n{armour}-----END OPENSSH PRIVATE KEY-----\n"
+    )
+    access = replace(box.ssh_access, identity=None)
+    box.config.write_text(f"IdentityFile {path}\n")
+    assert resolve(access).via == "security key"
+    box.config.write_text(f"IdentityFile {path}\nIdentityFile {box.identity}\n")
+    assert resolve(access).via is None
