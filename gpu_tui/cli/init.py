@@ -43,7 +43,7 @@ FIRST = """\
     # results: {{remote: /root/final_ckpts, local: ./results/{name}}}
     # mounts: [/, /root/data]                       # default: the platform's storage tiers
     # provider: {{id: null, variant: null, key_env: NAME_OF_A_VARIABLE}}
-    # ssh: {{known_hosts: null, identity: null, jump: null}}  # only what ~/.ssh/config does not say
+    # ssh: {{known_hosts: null, identity: null, jump: null, transport: null}}  # what ~/.ssh/config does not say
     # scheduler: {{kind: slurm, user: me}}
     # tags: [ablation]
     # read_only: true                               # no teardown, no shell on this box

@@ -115,10 +115,11 @@ def test_defaults_are_merged_key_by_key(write: Write) -> None:
             "defaults: {ssh: {config: cfg, jump: hop}, tags: [x], read_only: true}\n"
             "instances:\n"
             "  - {name: a, host: a, ssh: {jump: other}}\n"
-            "  - {name: b, host: b, read_only: false, tags: []}\n"
+            "  - {name: b, host: b, read_only: false, tags: [], ssh: {transport: openssh}}\n"
         )
     )
     a, b = boxes.instances
+    assert (a.ssh.transport, b.ssh.transport) == (None, "openssh")
     assert (a.ssh.jump, Path(a.ssh.config or "").name) == ("other", "cfg")
     assert (a.read_only, b.read_only) == (True, False)
     assert (a.tags, b.tags) == (("x",), ())
@@ -152,6 +153,7 @@ BROKEN = [
     ("  - {name: a, host: a, logs: '/x/{cel}.log'}", 2, 30, "{cell}", None),
     ("  - {name: a, host: a, ssh: {idenity: x}}", 2, 30, 'unknown key "idenity"', '"identity"'),
     ("  - {name: a, host: a, ssh: {jump: '-oX'}}", 2, 36, "not a host", None),
+    ("  - {name: a, host: a, ssh: {transport: scp}}", 2, 41, "transport", "openssh"),
     ("  - {name: a, host: a, roots: {proc: proc}}", 2, 38, "not a whole path", None),
     ("  - {name: a, host: 'root@h:22'}", 2, 21, "port without ssh://", "ssh://root@h:22"),
     ("  - {name: a b, host: a}", 2, 12, "cannot be a name", "letters"),

@@ -145,3 +145,23 @@ def test_a_certificate_of_nobody_known_is_told_apart(tmp_path: Path) -> None:
     error = refusal(route, None, "Host CA key is not trusted")
     assert "certificate" in str(error)
     assert error.next
+
+
+def test_a_file_is_read_once_until_it_changes(
+    tmp_path: Path, keys: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hundreds of boxes share one known_hosts."""
+    path = tmp_path / "many"
+    first, second = keys
+    path.write_text(f"box {first}\n")
+    read: list[Path] = []
+    plain = Path.read_text
+    monkeypatch.setattr(
+        Path, "read_text", lambda self, **words: read.append(self) or plain(self, **words)
+    )
+    for number in range(100):
+        assert not KnownHosts.read([str(path)]).trust(f"box-{number}", 22).accepted
+    assert KnownHosts.read([str(path)]).trust("box", 22).accepted == [key_of(first)]
+    assert len(read) == 1
+    path.write_text(f"box {first}\nbox {second}\n")
+    assert len(KnownHosts.read([str(path)]).trust("box", 22).accepted) == 2
