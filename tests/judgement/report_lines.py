@@ -1,7 +1,8 @@
 """How well triage judges real labelled lines: `cd tests && python -m judgement.report_lines [--misses N]`.
 
 Three files of rows beside this one: `lines_dev.jsonl` and `lines_more.jsonl`, which the rules were tuned
-on, and `lines_holdout.jsonl`, of frameworks they were not: of that one only sums are ever shown.
+on, and `lines_holdout.jsonl`, which they were not: of that one only sums are ever shown, the last of
+them over programs of which not one line was tuned on.
 """
 
 from __future__ import annotations
@@ -127,8 +128,10 @@ def misses(rows: Iterable[Row]) -> Iterator[tuple[str, Row, Mark]]:
 def report(shown: int) -> Iterator[str]:
     """The whole report, line by line."""
     dev, holdout = [*rows_of(DEV), *rows_of(MORE)], rows_of(HOLDOUT)
+    known = {row.framework for row in dev}
     yield f"tuned on      {score(dev)}"
     yield f"held out      {score(holdout)}"
+    yield f"new programs  {score(row for row in holdout if row.framework not in known)}"
     for title, rows in (("tuned on", dev), ("held out", holdout)):
         yield f"\n{title}, by framework"
         by_framework: defaultdict[str, list[Row]] = defaultdict(list)

@@ -1,0 +1,61 @@
+"""Triage of real labelled lines: floors under what the rules reach, and rows that mean what they say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from judgement.report_lines import DEV, HOLDOUT, MORE, Row, report, rows_of, score
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.parse.triage import LABELS
+
+TUNED = [row for path in (DEV, MORE) for row in rows_of(path)]
+ALARMS = {Severity.FATAL, Severity.SERIOUS}
+
+
+def _with(label: str) -> list[Row]:
+    return [row for row in TUNED if row.label == label and row.alarm]
+
+
+def test_floors_on_what_the_rules_were_tuned_on() -> None:
+    total = score(TUNED)
+    assert total.precision >= 0.98, total
+    assert total.recall >= 0.98, total
+    assert total.accuracy >= 0.97, total
+    assert total.agreement >= 0.88, total
+
+
+@pytest.mark.parametrize("label", sorted({row.label for row in TUNED if row.alarm}))
+def test_no_label_is_bought_with_another(label: str) -> None:
+    of_label = score(_with(label))
+    assert of_label.recall >= 0.9, of_label
+    assert of_label.accuracy >= 0.9, of_label
+
+
+def test_the_corpus_is_wide_and_half_of_it_innocent() -> None:
+    assert len(TUNED) >= 400
+    assert len({row.framework for row in TUNED}) >= 25
+    assert sum(not row.alarm for row in TUNED) >= len(TUNED) * 0.45
+
+
+@pytest.mark.parametrize("path", [DEV, MORE, HOLDOUT], ids=lambda path: path.stem)
+def test_rows_mean_what_they_say(path) -> None:
+    for row in rows_of(path):
+        assert row.label in LABELS
+        assert row.alarm == (Severity(row.severity) in ALARMS)
+        assert "\n" not in row.line
+        assert row.framework
+        assert row.source
+
+
+def test_nothing_held_out_was_tuned_on() -> None:
+    tuned = {row.line for row in TUNED}
+    assert not [row.framework for row in rows_of(HOLDOUT) if row.line in tuned]
+
+
+def test_the_report_shows_no_held_out_line() -> None:
+    shown = "\n".join(report(10_000))
+    assert "held out" in shown
+    long = [row.line for row in rows_of(HOLDOUT) if len(row.line) > 40]
+    assert not [line for line in long if json.dumps(line)[1:40] in shown]
