@@ -35,6 +35,7 @@ class Progress:
     rate_per_second: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     epoch_exact: float | None = None  # the epoch as printed where it has a fraction: 0.32
+    phase: str | None = None  # "train", "eval", "load" (downloads, data, shards); None: not said
 
 
 @dataclass(frozen=True, slots=True)
