@@ -1,6 +1,13 @@
-"""What to do about each kind of finding: the one table. Symptom, cause and fix in a few words."""
+"""What to do about each kind of finding, and about each label of a log line: fixed texts, two tables.
+
+`REMEDIES` holds one sentence per kind of finding. `CARDS` holds, per label, what is seen, why it usually
+happens and what to do: one screen, no wider than 80 columns when it is wrapped. The texts say what to do
+with any card; where CUDA, ROCm (HIP), Ascend (NPU) and Apple (MPS) differ they say so.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 REMEDIES: dict[str, str] = {
     "nan": "The loss diverged. Compare with a sibling cell; retry the identical config once, then lower lr or check the data.",
@@ -38,6 +45,8 @@ REMEDIES: dict[str, str] = {
     "moved_cell": "A cell changed boxes. Remove its old checkpoint at the origin or it is skipped there.",
     "plateau": "The loss does not move any more.",
     "zombie_vram": "GPU memory is in use but no process is listed. fuser -v /dev/nvidia* on the box shows who holds it.",
+    "overflow": "A half-precision gradient overflowed and the step was skipped. Rare is normal; at the scale's floor lower lr or use bf16.",
+    "network": "A connection was lost. Look whether the run itself still writes; resume downloads; never call a box dead for it.",
     "low_balance": "The balance runs out soon; the platform then stops or deletes boxes. Top up or pull now.",
 }
 
@@ -45,3 +54,149 @@ REMEDIES: dict[str, str] = {
 def remedy(kind: str) -> str:
     """The remedy for a finding kind; an unknown kind is a bug and raises KeyError."""
     return REMEDIES[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Symptom, cause and fix of one label of a log line."""
+
+    symptom: str
+    cause: str
+    fix: str
+
+
+CARDS: dict[str, Card] = {
+    "xid": Card(
+        "The kernel names an Xid: the driver caught a fault of one card. Its number says which.",
+        "13, 31, 43, 45 mostly follow a fault of the program (bad index, bad pointer, a kill). 48, 63, 64, 74, 79, 94, 95, "
+        "119 and 120 are the card, its memory, its link or its firmware.",
+        "For 13 and 31 rerun the same config once with CUDA_LAUNCH_BLOCKING=1. For the others: save what is on the box, "
+        "stop using that card, rent another one and report the number to the provider.",
+    ),
+    "hardware": Card(
+        "A card, a disk or the machine itself reports a fault: off the bus, uncorrectable memory, lost handle, I/O error.",
+        "Failing memory, power, heat, a loose riser, a dying disk. Software does not cause it and a retry does not cure it.",
+        "Pull checkpoints now, while the box still answers. Then move to another box. NVIDIA: nvidia-smi -q -d ECC,ROW_REMAPPER; "
+        "AMD: rocm-smi --showrasinfo; a filesystem that turned read-only must not be written to again.",
+    ),
+    "gpu_oom": Card(
+        "Memory of the card ran out. CUDA, HIP, NPU and MPS each spell it differently; cuBLAS, cuDNN and XLA do too.",
+        "The batch, the sequence or the cache is too large, another process holds the card, or memory is fragmented. The "
+        "limit is real: the same config fails again at the same place.",
+        "See who holds the card (nvidia-smi, rocm-smi, npu-smi info); a card with memory in use and no process keeps a zombie. "
+        "Then smaller batch with accumulation, checkpointing, shorter sequences; expandable_segments:True against "
+        "fragmentation; on MPS PYTORCH_MPS_HIGH_WATERMARK_RATIO; in JAX XLA_PYTHON_CLIENT_MEM_FRACTION.",
+    ),
+    "host_oom": Card(
+        "Main memory ran out: a bare Killed, exit 137, an oom-kill event, a loader worker killed, a bus error in /dev/shm.",
+        "The cgroup of the container is smaller than what free shows. Loader workers, cached data or a validation that keeps "
+        "every sample fill it; small shared memory breaks workers.",
+        "Fewer workers, less caching, no copies of the data set per worker; ask for a larger /dev/shm (--shm-size). Compare "
+        "memory.current with memory.max and watch oom_kill. Do not shrink the batch: that is the card's memory.",
+    ),
+    "disk_full": Card(
+        "No bytes left. torch.save shows it as `unexpected pos` or `iostream error`; others say quota or no space.",
+        "Checkpoints that are never pruned, a hub or pip cache on the data disk, core dumps, a quota smaller than the disk.",
+        "df -h and du on the run folder and on ~/.cache/huggingface; prune latest.pth and caches after asking, or grow the "
+        "disk. The last checkpoint may be torn: verify it before you resume. A queue log on a full disk stands still.",
+    ),
+    "inode": Card(
+        "`No space left` although df -h shows room: the filesystem is out of inodes.",
+        "Millions of small files, or a shared filesystem with a cap (some give about 200,000).",
+        "df -i shows it. Pack small files (tar, webdataset, lmdb), delete caches and old logs. A bigger disk does not help.",
+    ),
+    "hang": Card(
+        "A watchdog fired: a collective, a loader or the kernel waited longer than its limit.",
+        "One rank stopped first: it crashed, it works on uneven data, it writes a checkpoint, or its link or card is wedged. "
+        "The ranks that report the timeout only waited.",
+        "Find the rank whose last collective is lower than the others', and read its own log before the timeout. py-spy dump "
+        "on it tells more. A longer timeout only helps where the wait is honest (a slow save). Then resume from checkpoint.",
+    ),
+    "nccl": Card(
+        "Ranks lost each other: a connection closed, refused or aborted (NCCL, RCCL, HCCL, Gloo, MPI).",
+        "The first rank died of something else, the network interface or port is wrong or taken, or a firewall stands between.",
+        "Find the first rank that failed; the rest are echoes. At start: a free MASTER_PORT, NCCL_SOCKET_IFNAME, "
+        "NCCL_IB_DISABLE=1 as a test, NCCL_DEBUG=INFO (HCCL: ASCEND_GLOBAL_LOG_LEVEL). Restart all ranks together.",
+    ),
+    "cuda_error": Card(
+        "The device refused work: assert, illegal access, launch failure, no kernel image, no device, driver too old. "
+        "HIP, ACL (NPU) and Metal (MPS) have the same kinds.",
+        "A label or index outside its range (device-side assert), a build for another card or toolkit, a driver older than "
+        "the build, a container without the card.",
+        "CUDA_LAUNCH_BLOCKING=1 (AMD_SERIALIZE_KERNEL=3, ASCEND_LAUNCH_BLOCKING=1) names the true place. Check nvidia-smi "
+        "against torch.version.cuda; `no kernel image` after pip install -r means that torch was replaced. After such an "
+        "error the process must restart: its context is gone.",
+    ),
+    "ckpt_corrupt": Card(
+        "A checkpoint cannot be read or does not fit the model, or a resume was skipped for it.",
+        "The write was cut short (full disk, kill, preemption), or the code or config changed since it was saved.",
+        "Keep the file. Fall back to the one before it. Where the shapes differ, compare the two configs before anything else. "
+        "A run that says it starts from scratch overwrites good results: stop it now.",
+    ),
+    "preempted": Card(
+        "The scheduler ended the job: time limit, preemption, cancelled, spot taken back.",
+        "The time asked for was too short, a job of higher priority came, somebody cancelled it, the balance ran out.",
+        "Requeue, and resume from the last checkpoint on durable storage. Save more often than the notice is long; let "
+        "Slurm send a signal before the end (--signal=USR1@120).",
+    ),
+    "killed": Card(
+        "The process was ended from outside: Killed, Terminated, a signal, a launcher that stops its workers, Ctrl-C.",
+        "Exit 137 or a bare Killed: most often main memory (see oom_kill). 143 or SIGTERM: the launcher or the scheduler. "
+        "SIGHUP: the terminal or the SSH session ended. 130: a person.",
+        "Look at the lines before: a failing rank makes the launcher end the others. Start in tmux or with nohup; resume "
+        "from the last checkpoint.",
+    ),
+    "nan": Card(
+        "A loss, a gradient or its norm became NaN, or training reports that it diverged.",
+        "Too high a learning rate, a bad batch, half precision, a division by zero, a log of zero; sometimes a flaky card.",
+        "Compare with a sibling of the sweep. Retry the identical config once; then lower lr, clip gradients, use bf16 "
+        "or fp32 for the unstable part, look at the batch. What is saved after the first NaN is worthless.",
+    ),
+    "inf": Card(
+        "A loss or an activation became infinite.",
+        "Overflow in half precision, exploding gradients, a log of zero.",
+        "As for NaN: retry once, then lower lr, clip, bf16. An infinite best-so-far at the start is normal.",
+    ),
+    "overflow": Card(
+        "A gradient overflowed, the step was skipped and the loss scale lowered.",
+        "Normal now and then in fp16. At the scale's floor, every step overflows: training stands still or diverges.",
+        "Nothing to do for single ones. At the floor: lower lr, clip, more warm-up, or bf16.",
+    ),
+    "traceback": Card(
+        "The program raised; the frames follow and the last line says what.",
+        "A bug, a config that does not fit, or an error of the machine that surfaces here.",
+        "Read the last line, and under several ranks the first rank that raised. KeyError or AttributeError: code or "
+        "config. A retry does not cure a bug.",
+    ),
+    "network": Card(
+        "A connection was lost or refused.",
+        "A slow or blocked route (proxy, mirror), a service that is down, a link that dropped.",
+        "A run that logs to a service usually survives: sync offline folders later. Downloads: a mirror or the platform's "
+        "proxy, and resume. Losing your SSH session says nothing about the run: reconnect and look.",
+    ),
+    "exception": Card(
+        "The program ended abnormally: an exception, an assert, an abort, a segfault, a non-zero exit, a usage error.",
+        "A bug or a config; missing files or packages; a failed build. Segfaults also come from a broken native build.",
+        "Read the line itself and the traceback above it, fix, then resume the queue at this cell. Do not retry blindly.",
+    ),
+    "warning": Card(
+        "Something went wrong that the software coped with: it retried, skipped or fell back.",
+        "Deprecations, an optional part that is missing, one bad sample.",
+        "Nothing now. Worth a look when the same one comes every step.",
+    ),
+    "progress": Card(
+        "How far the run is, or its numbers.",
+        "It works.",
+        "Nothing.",
+    ),
+    "benign": Card(
+        "Settings, hints, data, normal ends.",
+        "It is there in every run.",
+        "Nothing.",
+    ),
+}
+
+
+def card(label: str) -> Card:
+    """The card of a label of a log line; an unknown label is a bug and raises KeyError."""
+    return CARDS[label]
