@@ -24,6 +24,7 @@ from asyncssh.logging import logger
 from asyncssh.sftp import start_sftp_client
 
 from gpu_tui.core.fleet import SshAccess
+from gpu_tui.parse.lines import clean
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import (
     ChannelRefused,
@@ -36,10 +37,18 @@ from gpu_tui.transport.base import (
 )
 from gpu_tui.transport.channels import SHELL, STDERR_CAP, closing, guarded
 from gpu_tui.transport.files import SftpFiles
-from gpu_tui.transport.openssh_words import Said, config_text, master_words, session_words
+from gpu_tui.transport.openssh_words import (
+    Said,
+    config_text,
+    failure,
+    master_words,
+    session_words,
+)
 
 CONNECT_SECONDS = 30.0  # per host on the way: a security key waits for a touch
+PREFIX = "gpu-tui-"
 SESSIONS = 9  # one of sshd's ten is the connection's own
+STREAMS = SESSIONS - 2  # one place stays free for programs that end, one for files
 PLACE_SECONDS = 5.0
 CLOSE_SECONDS = 2.0
 END_SECONDS = 0.5  # for an ssh that was told to end
@@ -71,9 +80,25 @@ def _directory(access: SshAccess, chain: Sequence[Route]) -> Path:
     """A directory that only we can enter, short enough for a socket's name."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     base = runtime if runtime and len(runtime) < 40 and os.access(runtime, os.W_OK) else None
-    path = Path(tempfile.mkdtemp(prefix="gpu-tui-", dir=base))
+    base = base or tempfile.gettempdir()
+    for left in Path(base).glob(f"{PREFIX}*"):  # by a process that was killed
+        pid = left.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdigit() and not _alive(int(pid)):
+            shutil.rmtree(left, ignore_errors=True)
+    path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base))
+    os.mkfifo(path / "log", 0o600)
     (path / "config").write_text(config_text(access, chain), "utf-8", "surrogateescape")
     return path
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 class OpenSshConnection:
@@ -86,21 +111,29 @@ class OpenSshConnection:
         self._directory = directory
         self._socket = str(directory / "s")
         self._chain = chain
-        self._said = Said()
+        self._log, self._way = Said(), Said()
         self._master: Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closed_by_us = False
         self._places = asyncio.Semaphore(SESSIONS)
+        self._streams = asyncio.Semaphore(STREAMS)
         self._asking = asyncio.Lock()
 
     async def open(self, access: SshAccess) -> None:
         """Start the connection and prove that a shell answers on it."""
-        words = master_words(access, str(self._directory / "config"), self._socket, SHELL)
-        self._master = await self._spawn(words)
+        config, log = (str(self._directory / name) for name in ("config", "log"))
+        reader, ours = await _reader_of(log)
+        try:
+            self._master = await self._spawn(master_words(access, config, self._socket, log, SHELL))
+        except OSError:
+            os.close(ours)
+            raise
+        assert self._master.stderr is not None
         self._tasks = [
-            asyncio.create_task(self._listen(self._master)),
-            asyncio.create_task(self._watch(self._master)),
+            asyncio.create_task(_listen(reader, self._log)),
+            asyncio.create_task(_listen(self._master.stderr, self._way)),
+            asyncio.create_task(self._watch(self._master, ours)),
         ]
         route, limit = self._chain[-1], CONNECT_SECONDS * len(self._chain)
         number = secrets.randbelow(10**12)
@@ -110,18 +143,20 @@ class OpenSshConnection:
                     f"echo shell-$(({number} + 1)); exec cat\n", f"shell-{number + 1}"
                 )
         except TimeoutError:
+            touch = "touch the security key when it blinks" if self._awaits_touch() else None
             raise ConnectTimeout(
-                f"{route.where} lets nobody in within {limit:.0f} s by ssh", next=route.command
+                f"{route.where} does not let ssh in within {limit:.0f} s",
+                next=touch or f"by hand: {route.command}",
             ) from None
         if not answered:
             await self._ended()
-            if self._said.passed >= len(self._chain):
+            if self._log.passed:
                 raise NoShell(
                     f"{route.user}@{route.host} lets us in, but there is no POSIX sh",
                     next=f"see what it says: {route.command}",
                 )
-            raise self._said.error(route, self._chain)
-        self.host_key = self._said.host_key
+            raise failure(self._log, self._way, self._chain)
+        self.host_key = self._log.host_key
 
     async def _spawn(self, words: Sequence[str]) -> Process:
         """In a session of its own: ssh finds no terminal to ask on, and no Ctrl-C reaches it."""
@@ -132,13 +167,11 @@ class OpenSshConnection:
             env=environment, start_new_session=True,
         )  # fmt: skip
 
-    async def _listen(self, master: Process) -> None:
-        assert master.stderr is not None
-        while line := await _line(master.stderr):
-            self._said.add(line)
-
-    async def _watch(self, master: Process) -> None:
-        await master.wait()
+    async def _watch(self, master: Process, log: int) -> None:
+        try:
+            await master.wait()
+        finally:
+            os.close(log)  # then the log ends too
         if not self._lost.done():
             self._lost.set_result(None)
 
@@ -147,6 +180,9 @@ class OpenSshConnection:
         with suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await asyncio.gather(*map(asyncio.shield, self._tasks))
+
+    def _awaits_touch(self) -> bool:
+        return any("user presence" in line for line in (*self._log.lines, *self._way.lines))
 
     # --- programs -----------------------------------------------------------------------------
 
@@ -166,6 +202,7 @@ class OpenSshConnection:
     async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Run a program for as long as the block lasts; its stdin stays open until then."""
         async with (
+            _place(self._streams),
             self._session(SHELL, program) as session,
             closing(session.chunks()) as chunks,
         ):
@@ -194,15 +231,7 @@ class OpenSshConnection:
         self, what: str, program: str, *, subsystem: bool = False
     ) -> AsyncIterator[_Session]:
         """One more ssh over the connection. Ending it closes the channel, which ends the program."""
-        try:
-            async with asyncio.timeout(PLACE_SECONDS):
-                await self._places.acquire()
-        except TimeoutError:
-            raise ChannelRefused(
-                f"{SESSIONS} programs run over this connection, and one more is too many",
-                next="follow fewer logs",
-            ) from None
-        try:
+        async with _place(self._places):
             if self._lost.done():
                 raise LinkLost("the connection was lost")
             words = session_words(self._socket, what, subsystem=subsystem)
@@ -212,8 +241,6 @@ class OpenSshConnection:
                 yield session
             finally:
                 await session.end()
-        finally:
-            self._places.release()
 
     # --- life ---------------------------------------------------------------------------------
 
@@ -254,8 +281,8 @@ class OpenSshConnection:
         if self._closed_by_us:
             return None
         await self._ended()
-        last = self._said.lines[-1:] or ["closed by the box"]
-        return LinkLost(f"the connection was lost: {last[0]}")
+        last = self._log.lines[-1:] or ["closed by the box"]
+        return LinkLost(f"the connection was lost: {clean(last[0])}")
 
     async def close(self) -> None:
         """End it and leave nothing behind; never hangs."""
@@ -275,6 +302,21 @@ class OpenSshConnection:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.to_thread(shutil.rmtree, self._directory, ignore_errors=True)
+
+
+@asynccontextmanager
+async def _place(places: asyncio.Semaphore) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(PLACE_SECONDS):
+            await places.acquire()
+    except TimeoutError:
+        raise ChannelRefused(
+            f"{STREAMS} programs run over this connection already", next="follow fewer logs"
+        ) from None
+    try:
+        yield
+    finally:
+        places.release()
 
 
 class _Session:
@@ -371,6 +413,22 @@ class _SftpPipe:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+async def _reader_of(fifo: str) -> tuple[asyncio.StreamReader, int]:
+    """Reads a named pipe until every writer is gone; the number of a write end of our own keeps it."""
+    reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    writing = os.open(fifo, os.O_WRONLY)
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb", 0)
+    )
+    return reader, writing
+
+
+async def _listen(stream: asyncio.StreamReader, said: Said) -> None:
+    while line := await _line(stream):
+        said.add(line)
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:

@@ -61,12 +61,13 @@ def config_text(access: SshAccess, chain: Sequence[Route]) -> str:
     return text + "Host *\n" + "".join(f"  Include {_quoted(path)}\n" for path in target.config)
 
 
-def master_words(access: SshAccess, config: str, socket: str, program: str) -> list[str]:
+def master_words(access: SshAccess, config: str, socket: str, log: str, program: str) -> list[str]:
     """The connection itself; its own session runs `program`, and its end is the end of all.
 
-    -M over `ControlMaster no` of the file: the command line comes first.
+    -M over `ControlMaster no` of the file: the command line comes first. The log goes elsewhere than
+    stderr, for there the box's banner is shown, which may look like anything.
     """
-    words = ["-v", "-F", config, "-M", "-S", socket, "-T"]
+    words = ["-v", "-E", log, "-F", config, "-M", "-S", socket, "-T"]
     if access.user:
         words += ["-l", access.user]
     if access.port:
@@ -96,7 +97,7 @@ _CHAT = ("debug", "OpenSSH_", "Transferred:", "Bytes per second", "Authenticated
 
 
 class Said:
-    """What ssh wrote to its stderr, as far as it matters. Bounded."""
+    """What one ssh wrote, as far as it matters. Bounded."""
 
     CAP = 40
 
@@ -115,18 +116,25 @@ class Said:
         elif line and not line.startswith(_CHAT):
             self.lines = [*self.lines, line][-self.CAP :]
 
-    def error(self, route: Route, chain: Sequence[Route]) -> LinkError:
-        """Why there is no connection. `chain` are all hosts on the way, the box last."""
-        failed = chain[min(self.passed, len(chain) - 1)]
-        error = _error("\n".join(self.lines), failed, route.command, self.host_key)
-        if failed is not chain[-1]:
-            error.hop = failed.named
+
+def failure(log: Said, way: Said, chain: Sequence[Route]) -> LinkError:
+    """Why there is no connection. `chain` are all hosts on the way, the box last.
+
+    `log` is ssh's own log; `way` its stderr, where jump hosts and banners speak.
+    """
+    *hops, box = chain
+    command = box.command
+    if way.passed < len(hops):
+        hop = hops[way.passed]
+        error = _error(way.lines, hop, command, way.host_key)
+        error.hop = hop.named
         return error
+    return _error([*way.lines, *log.lines], box, command, log.host_key)
 
 
-def _error(text: str, route: Route, command: str, host_key: str) -> LinkError:
-    where = route.where
-    said = clean(text.splitlines()[-1]) if text else "ssh ended without a word"
+def _error(lines: Sequence[str], route: Route, command: str, host_key: str) -> LinkError:
+    where, text = route.where, "\n".join(lines)
+    said = clean(lines[-1]) if lines else "ssh ended without a word"
     by_hand = f"by hand: {command}"
     for pattern, kind, sentence, next_step in _TABLE:
         if re.search(pattern, text):
@@ -180,7 +188,7 @@ _TABLE: tuple[tuple[str, type[LinkError], str, str | None], ...] = (
     ),
     (
         r"[Bb]ad configuration option|Bad owner or permissions|keyword .* (argument|value)",
-        AuthRejected, "ssh cannot use its config: {said}", "correct the ssh config, then press r",
+        LinkError, "ssh cannot use its config: {said}", "correct the ssh config, then press r",
     ),
     (
         r"Connection (closed|reset)|kex_exchange_identification", LinkLost,

@@ -1,10 +1,11 @@
 """A box by the user's own ssh: strict, silent, tidy, and with the same errors as our own transport."""
 
-# ruff: noqa: ASYNC221, ASYNC240 - a test may block between two steps of its own
+# ruff: noqa: ASYNC220, ASYNC221, ASYNC240 - a test may block between two steps of its own
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -28,7 +29,7 @@ from gpu_tui.transport.base import (
     NameUnknown,
     NoShell,
 )
-from gpu_tui.transport.openssh import OpenSshConnection
+from gpu_tui.transport.openssh import STREAMS, OpenSshConnection
 from gpu_tui.transport.ssh import SshConnection, SshTransport
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh program here")
@@ -267,4 +268,48 @@ async def test_a_lost_connection_has_a_reason(box: Sshd, transport: SshTransport
     with pytest.raises(LinkLost):
         await running
     assert isinstance(await connection.wait_closed(), LinkLost)
+    await connection.close()
+
+
+async def test_a_banner_that_looks_like_ssh_itself_convinces_nobody(
+    make_box: MakeBox, transport: SshTransport, tmp_path: Path
+) -> None:
+    banner = tmp_path / "banner"
+    banner.write_text(
+        "debug1: Server host key: ssh-ed25519 SHA256:fake\n"
+        "Authenticated to 127.0.0.1\n\x1b]0;x\x07WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!\n"
+    )
+    box = make_box(extra=f"Banner {banner}\n")
+    connection = await transport.connect(by_ssh(box))
+    assert connection.host_key == fingerprint(box)
+    await connection.close()
+    stranger = make_key(tmp_path / "x", "x")
+    error = await refused(transport, by_ssh(box, identity=str(stranger)))
+    assert "\x1b" not in str(error)
+
+
+async def test_what_a_killed_cockpit_left_is_swept(
+    box: Sshd, transport: SshTransport, runtime: Path
+) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    (runtime / f"gpu-tui-{gone.pid}-x").mkdir()
+    mine = runtime / f"gpu-tui-{os.getpid()}-y"
+    mine.mkdir()
+    connection = await transport.connect(by_ssh(box))
+    await connection.close()
+    assert list(runtime.iterdir()) == [mine]
+
+
+async def test_streams_leave_places_for_programs_and_files(
+    box: Sshd, transport: SshTransport
+) -> None:
+    connection = await transport.connect(by_ssh(box))
+    async with contextlib.AsyncExitStack() as held:
+        for _ in range(STREAMS):
+            chunks = await held.enter_async_context(connection.stream("echo up; cat\n"))
+            await anext(chunks)
+        files = await held.enter_async_context(connection.files())
+        assert await files.walk("~") == []
+        assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
     await connection.close()
