@@ -14,13 +14,12 @@ import shutil
 import signal
 import tempfile
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import asyncssh
-from asyncssh.logging import logger
 from asyncssh.sftp import start_sftp_client
 
 from gpu_tui.core.fleet import SshAccess
@@ -35,8 +34,9 @@ from gpu_tui.transport.base import (
     LinkLost,
     NoShell,
 )
-from gpu_tui.transport.channels import SHELL, STDERR_CAP, closing, guarded
+from gpu_tui.transport.channels import SHELL, closing, guarded
 from gpu_tui.transport.files import SftpFiles
+from gpu_tui.transport.openssh_session import Session, SftpPipe
 from gpu_tui.transport.openssh_words import (
     Said,
     config_text,
@@ -52,10 +52,7 @@ STREAMS = SESSIONS - 2  # one place stays free for programs that end, one for fi
 PLACE_SECONDS = 5.0
 CLOSE_SECONDS = 2.0
 END_SECONDS = 0.5  # for an ssh that was told to end
-LOSS_SECONDS = 1.0  # for the connection to be known as lost after a session was
-CHUNK = 65_536
 SFTP_VERSION = 3
-FAILED = 255  # ssh's own exit code
 
 
 async def connect(access: SshAccess, chain: Sequence[Route], why: str) -> OpenSshConnection:
@@ -212,7 +209,7 @@ class OpenSshConnection:
     async def files(self) -> AsyncIterator[FileAccess]:
         """SFTP through one more session."""
         async with self._session("sftp", "", subsystem=True) as session:
-            pipe: Any = _SftpPipe(session.process)
+            pipe: Any = SftpPipe(session.process)
             loop = asyncio.get_running_loop()
             try:
                 client = await start_sftp_client(
@@ -229,13 +226,13 @@ class OpenSshConnection:
     @asynccontextmanager
     async def _session(
         self, what: str, program: str, *, subsystem: bool = False
-    ) -> AsyncIterator[_Session]:
+    ) -> AsyncIterator[Session]:
         """One more ssh over the connection. Ending it closes the channel, which ends the program."""
         async with _place(self._places):
             if self._lost.done():
                 raise LinkLost("the connection was lost")
             words = session_words(self._socket, what, subsystem=subsystem)
-            session = _Session(await self._spawn(words), self._lost)
+            session = Session(await self._spawn(words), self._lost)
             try:
                 session.write(program.encode("utf-8", "surrogateescape"))
                 yield session
@@ -317,102 +314,6 @@ async def _place(places: asyncio.Semaphore) -> AsyncIterator[None]:
         yield
     finally:
         places.release()
-
-
-class _Session:
-    """One ssh that shares the connection."""
-
-    def __init__(self, process: Process, lost: asyncio.Future[None]) -> None:
-        self.process = process
-        self.stderr = bytearray()
-        self._lost = lost
-        self._reading = asyncio.create_task(self._read_stderr())
-
-    def write(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        with suppress(OSError):
-            self.process.stdin.write(data)
-
-    async def _read_stderr(self) -> None:
-        assert self.process.stderr is not None
-        while data := await self.process.stderr.read(CHUNK):
-            self.stderr += data[: max(0, STDERR_CAP - len(self.stderr))]
-
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Everything in order, until the program closes its output. LinkLost with the connection."""
-        assert self.process.stdout is not None
-        while data := await self.process.stdout.read(CHUNK):
-            yield data
-        await self.exit()
-
-    async def exit(self) -> int:
-        """The program's exit code; an end of ssh itself is an error."""
-        code = await self.process.wait()
-        await asyncio.shield(self._reading)
-        if code == FAILED:
-            refused = await self.refusal()
-            if isinstance(refused, LinkLost) or b"session request failed" in self.stderr:
-                raise refused
-        return code
-
-    async def refusal(self) -> LinkError:
-        """Why there is no such session (any more)."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOSS_SECONDS):
-                await asyncio.shield(self._lost)
-                return LinkLost("the connection was lost")
-        return ChannelRefused(
-            "the box opens no further session (MaxSessions, or none of this kind)",
-            next="follow fewer logs, or ask the provider for a login with a shell and SFTP",
-        )
-
-    async def end(self) -> None:
-        """The channel closes with its ssh."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        if self.process.returncode is None:
-            with suppress(ProcessLookupError):
-                self.process.kill()
-        await self.process.wait()
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
-
-
-class _SftpPipe:
-    """What asyncssh's SFTP client wants of a connection, a reader, a writer and a channel."""
-
-    def __init__(self, process: Process) -> None:
-        assert process.stdout is not None
-        assert process.stdin is not None
-        self.logger = logger
-        self.channel = self
-        self.readexactly = process.stdout.readexactly
-        self._stdin = process.stdin
-        self._task: asyncio.Task[None] | None = None
-
-    def create_task(self, work: Coroutine[None, None, None], _: object = None) -> None:
-        self._task = asyncio.create_task(work)
-
-    def get_extra_info(self, name: str, default: object = None) -> object:
-        return default
-
-    def write(self, data: bytes) -> None:
-        with suppress(OSError):
-            self._stdin.write(data)
-
-    def is_closing(self) -> bool:
-        return self._stdin.is_closing()
-
-    def write_eof(self) -> None:
-        self._stdin.close()
-
-    def close(self) -> None:
-        self._stdin.close()
-
-    async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
 
 
 async def _reader_of(fifo: str) -> tuple[asyncio.StreamReader, int]:
