@@ -1,4 +1,4 @@
-"""How frameworks write bars, counters, times and names: the patterns that `progress` reads with.
+"""How frameworks write counters, times and names: the patterns that `progress` reads with.
 
 Every pattern has bounded repeats, so its time is linear in the line.
 """
@@ -8,38 +8,11 @@ from __future__ import annotations
 import re
 
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED, VALUE
-
-TIME = rf"(?:{CLOCK}|{SPELLED}|\?)"
-BAR = re.compile(
-    rf"(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?)%\|[^|\[]{{0,400}}\| ?"
-    rf" *(?P<step>{COUNT})B?/(?P<steps>{COUNT})B? \[(?P<elapsed>{TIME})<(?P<eta>{TIME})"
-    r"(?:, *(?P<rate>[0-9.]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
-)
-ENDLESS = re.compile(
-    rf"(?<![\w./])(?P<step>{COUNT}) ?(?P<name>[A-Za-z]{{1,12}}) \[(?P<elapsed>{CLOCK})"
-    r"(?:, *(?P<rate>[0-9.]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
-)
-RICH = re.compile(
-    # Possessive, and only from where a bar begins: a long bar is looked at once.
-    rf"(?<!━)━[━╸╺ ]{{0,400}}+(?<=[ ╸╺])(?P<step>[0-9]{{1,12}})/(?P<steps>[0-9]{{1,12}}|--) +(?P<elapsed>{CLOCK}|-:--:--)"
-    rf"(?: *• *| +)(?P<eta>{CLOCK}|-:--:--)(?: +(?P<rate>[0-9.]+)(?P<unit>it/s|s/it))?"
-)
-RICH_PERCENT = re.compile(
-    rf"(?<!━)━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )(?P<percent>[0-9]{{1,3}})%(?: +(?P<eta>{CLOCK}))?"
-)
-KERAS = re.compile(
-    r"(?:^|[\s\]])(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9}|Unknown) "
-    r"(?P<bar>\[[=>.]{5,}\]|━{5,}|-(?= [0-9]+m?s))"
-)
-KERAS_TAIL = re.compile(
-    rf"(?:-? ?ETA: (?P<eta>{TIME})|(?:- )?(?P<time>{CLOCK}|[0-9]{{1,7}}m?s))"
-    r"(?:,? (?P<pace>[0-9.]+(?:ms|us|s))/(?:step|sample))?"
-)
+from gpu_tui.parse.progress_words import CLOCK, SPELLED, VALUE
 
 EPOCH = re.compile(
     r"(?<![A-Za-z_\-./])(?:train[_/]|current[_ ]|cur_)?(?P<word>epochs?|ep|EPOCHS?|Epochs?|Ep)"
-    r"(?:\((?:train|val|test)\))?(?:_idx|_num)?[\"']?[ \t]{0,8}[:=#_\-]{0,2}[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
+    r"(?:\((?:train|val|test)\))?(?:_idx|_num)?[\"']?[ \t]{0,8}(?:[:=#_\-]{0,2}|\.\.\.)[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
     r"(?P<epoch>[0-9]{1,7}(?:\.[0-9]{1,18})?)(?![0-9.]*[A-Za-z%])"
     r"(?: {0,6}(?:/|of|out of) {0,6}(?P<epochs>[0-9]{1,7})(?![0-9.]*[A-Za-z]))?"
 )
@@ -61,10 +34,24 @@ TWO_PAIRS = re.compile(  # `[0/25][100/1583]`
 YOLO = re.compile(  # `  3/99  8.2G  0.045 ...`
     r"^\s*(?P<epoch>[0-9]{1,5})/(?P<epochs>[0-9]{1,5}) +[0-9.]{1,7}G(?P<losses>(?: +[0-9.naninf-]{1,10}){2,8}) "
 )
+TRAIN_OF = re.compile(  # OpenPCDet: `Train:  1/3 ( 33%) [  98/323 ( 31%)]`
+    r"Train: +(?P<epoch>[0-9]{1,6})/(?P<epochs>[0-9]{1,6}) +\( {0,3}[0-9]{1,3}%\) "
+    r"\[ *(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9}) \( {0,3}(?P<percent>[0-9]{1,3})%\)\]"
+)
+EPOCH_BEHIND = (
+    re.compile(  # ESPnet: `3epoch:train:101-200batch:`, `3/20epoch started`, `3 epoch / 20 epochs`
+        r"(?<![\w./])(?P<epoch>[0-9]{1,6})(?:epoch:train:[0-9]{1,9}-(?P<step>[0-9]{1,9})batch\b"
+        r"|/(?P<epochs>[0-9]{1,6}) ?epoch started| epoch / (?P<of>[0-9]{1,6}) epochs)"
+    )
+)
+STEP_BEHIND = re.compile(r"^\s*(?P<step>[0-9]{1,12}) iter, [0-9]")
+WRITER = re.compile(r"\.py:[0-9]{1,5}\] \[(?P<step>[0-9]{1,12})\] (?=[\w/]+=)")  # clu, flax
+TOTAL_STEPS = re.compile(r"[\"']total_steps[\"']: {0,2}(?P<steps>[0-9]{1,12})\b")
+PERCENTAGE = re.compile(r"[\"']percentage[\"']: {0,2}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,6})?)\b")
 STEP = re.compile(
-    r"(?<![A-Za-z_\-./])(?P<word>(?:global|train|training|optimizer|current)?[ _]?(?:step|iter(?:ation)?|it|update)"
+    r"(?<![A-Za-z_\-./])(?P<word>(?:global|train|training|optimizer|current)?[ _]?(?:steps?(?=\"?: [0-9]+, \"total_steps)|step|iter(?:ation)?|it|update)"
     r"|steps|iters|iterations|num_updates|batch|batches|updates|Global step|global_step)"
-    r"(?:_num|_idx)?[\"']?[ \t]{0,8}[:=#]{0,2}[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
+    r"(?:_num|_idx|\((?:train|val|test)\))?[\"']?[ \t]{0,8}(?:[:=#]{0,2}|\.\.\.)[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
     r"(?P<step>[0-9][0-9,]{0,14}[kKM]?)(?![0-9.]*[A-Za-z%])"
     r"(?:\.0(?![0-9]))?(?: {0,6}(?:/|of|out of) {0,6}(?P<steps>[0-9][0-9,]{0,14}[kKM]?)(?![0-9.]*[A-Za-z]))?"
     r"(?=(?P<next>[\s,:;|\])}\"'(]|$))",
@@ -81,6 +68,11 @@ OF_BATCHES = re.compile(
 LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
     r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=[\w']+[ \-']|\w+:)|(?P<colon>[0-9]{1,9}):\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg))"
 )
+# Forms that name epoch and step at once, each with a sign that it needs.
+WHOLE = (
+    (TWO_PAIRS, "/"), (TRAIN_OF, "train: "), (EPOCH_BEHIND, "epoch"), (STEP_BEHIND, " iter, "),
+    (WRITER, ".py:"), (YOLO, "g "),
+)  # fmt: skip
 ON_SET = re.compile(
     rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",
     re.IGNORECASE,
@@ -89,15 +81,21 @@ TABLE_ROW = re.compile(rf"^\|\s+(?P<name>[a-z][\w/ ]{{1,40}})\|\s+(?P<value>{VAL
 DARKNET = re.compile(
     rf"(?P<loss>{VALUE}), (?P<average>{VALUE}) avg(?: loss)?, (?P<lr>{VALUE}) rate"
 )
+VALIDATED = re.compile(
+    rf"^(?:Validation|Valid|Val|Test) loss [0-9]{{1,12}}: {{0,4}}(?P<value>{VALUE})", re.IGNORECASE
+)
+CURRENT_RATE = re.compile(r"\bcurrent (?:learning rate|lr)\b", re.IGNORECASE)
 IMPROVED = re.compile(rf"\bval_loss improved from {VALUE} to (?P<value>{VALUE})")
 
 ETA = re.compile(
-    rf"\b(?:eta|time left|remaining(?: time)?|ETA)\b[\"']?(?: \(\w+\))?\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<eta>{CLOCK}|{SPELLED})"
+    rf"\b(?:eta|time left|(?:estimated )?(?:time )?(?:remaining|left)(?:[ _]time)?|time to finish|remain|ETA)\b[\"']?(?: \(\w+\))?\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<eta>{CLOCK}|{SPELLED})"
     rf"|(?P<left>{SPELLED}) ?left\b",
     re.IGNORECASE,
 )
 ELAPSED = re.compile(
-    rf"\b(?:elapsed|time elapsed|total time|elapsed time)\b(?!\s*per)\s{{0,3}}[:=]?\s{{0,3}}(?P<elapsed>{CLOCK}|{SPELLED})",
+    rf"\b(?:elapsed|time elapsed|total time|elapsed[ _]time)\b[\"']?(?!\s*per)\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<elapsed>{CLOCK}|{SPELLED})"
+    rf"|(?<![\w.])(?P<before>{CLOCK}|[0-9]{{1,9}}(?:\.[0-9]{{1,6}})? ?s(?:ec)?) elapsed\b"
+    r"|tok/s; {1,9}(?P<last>[0-9]{1,9} sec)\b|^Training Step: [0-9]+ +\| time: (?P<step>[0-9.]{1,12}s)",
     re.IGNORECASE,
 )
 RATE = re.compile(
@@ -107,7 +105,7 @@ RATE = re.compile(
 )
 
 NAMED = re.compile(
-    rf"(?<=[\w)\"'@\]/%}}])\s{{0,2}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\()?(?P<value>{VALUE})(?![\w:/]|\.[A-Za-z0-9]|%\|)"
+    rf"(?<=[\w)\"'@\]/%}}])\s{{0,2}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%\|)"
 )
 NAME = re.compile(
     r"(?:(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
@@ -125,7 +123,7 @@ VALIDATING = re.compile(
     r"(?!\w*=)",
     re.IGNORECASE,
 )
-TRAINING = re.compile(r"\btrain(?:ing|_inner)?\b", re.IGNORECASE)
+TRAINING = re.compile(r"\b(?:train(?:ing|_inner)?|learn)\b(?!\.py)", re.IGNORECASE)
 SETTINGS = re.compile(
     r"\b(?:Namespace|\w*Config|\w*Args|\w*Arguments|dict)\(|^\s*(?:parser|args|self)\."
 )
@@ -142,7 +140,7 @@ LOOKING_BACK = re.compile(
 )
 # One of these stands in every report; most lines hold none of them and are done here.
 SIGNS = (
-    "%|", "━", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
+    "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
     "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
     "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
     "wer", "dice", "elbo", "nll", "return", "score", "|  ",

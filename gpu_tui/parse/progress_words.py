@@ -15,7 +15,7 @@ NUMBER = (
 VALUE = rf"(?:{NUMBER}|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)(?:\(ind\))?)"
 COUNT = r"[0-9]{1,12}(?:\.[0-9]{1,6})?[kKMGT]?"
 CLOCK = r"(?:[0-9]{1,5} ?(?:days?|d),? ?)?[0-9]{1,5}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]{1,6})?"
-SPELLED = r"(?:[0-9]{1,6}(?:\.[0-9]{1,3})? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|sec|s|ms)\b[ ,:]{0,2}){1,4}"
+SPELLED = r"(?:[0-9]{1,6}(?:\.[0-9]{1,3})? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|sec|s|ms)\b(?: and )?[ ,:]{0,2}){1,4}"
 
 # Normalised names (lower case, `_` between words), best first: an instantaneous total beats an average.
 LOSS = (
@@ -23,7 +23,7 @@ LOSS = (
     "loss_train", "loss_step", "train_loss_step", "train_total_loss", "batch_loss", "cur_loss",
     "trainloss", "losses", "loss_value", "overall_loss", "final_loss", "avg_loss", "average_loss",
     "mean_loss", "train_loss_epoch", "running_loss", "loss_avg", "train_avg_loss", "loss_epoch",
-    "smooth_loss", "smoothed_loss", "cost", "train_cost", "ce_loss", "nll_loss", "objective",
+    "reduced_train_loss", "avr_loss", "smooth_loss", "smoothed_loss", "cost", "train_cost", "ce_loss", "nll_loss", "objective",
 )  # fmt: skip
 VAL_LOSS = (
     "val_loss", "valid_loss", "validation_loss", "eval_loss", "loss_val", "loss_valid",
@@ -33,6 +33,10 @@ VAL_LOSS = (
 RATE_NAMES = (
     "lr", "learning_rate", "learningrate", "lr_0", "lr0", "lr_pg0", "base_lr", "current_lr",
     "train_lr", "lr_adamw", "lr_adam", "lr_sgd", "cur_lr", "train_learning_rate", "lr_group_0",
+)  # fmt: skip
+SPEED_NAMES = (
+    "steps_per_second", "steps_per_sec", "iters_per_second", "iter_per_second", "it_s", "iters_sec",
+    "iterations_per_second", "batches_per_second", "batches_per_sec", "steps_s", "steps_sec", "iter_s",
 )  # fmt: skip
 CALLED_PREFIX = ("train_", "training_", "valid_", "val_", "validation_", "eval_", "test_")
 
@@ -90,7 +94,7 @@ def seconds(text: str) -> float | None:
         total = float(int(days or 0) * 86_400)
         total += whole[0] * 3600 + whole[1] * 60 + whole[2] if third else whole[0] * 60 + whole[1]
         return total + (float(f"0.{part}") if part else 0.0)
-    found = re.findall(r"([0-9]+(?:\.[0-9]+)?) ?(ms|[dhms])", text)
+    found = re.findall(r"([0-9]+(?:\.[0-9]+)?) ?(ms|[dhms])", text.lower())
     if not found:
         return None
     return sum(float(value) * (0.001 if unit == "ms" else _UNIT[unit]) for value, unit in found)

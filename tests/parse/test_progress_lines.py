@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from gpu_tui.core.logs import Progress
 from gpu_tui.parse.progress import parse_progress
 
-REPORTS: list[tuple[str, dict[str, float]]] = [
+REPORTS: list[tuple[str, dict[str, float | str]]] = [
     ("Epoch 3:  45%|████▌     | 450/1000 [01:23<01:41,  5.41it/s, v_num=0, train_loss=0.41]", {"epoch": 3, "step": 450, "steps": 1000, "loss": 0.41, "percent": 45, "elapsed_seconds": 83, "eta_seconds": 101, "rate_per_second": 5.41}),
     ("  5%|▌ | 50/1000 [01:02<20:10,  1.25s/it]{'loss': 0.4123, 'grad_norm': 1.25, 'learning_rate': 4.9e-05, 'epoch': 0.32}", {"epoch": 0, "epoch_exact": 0.32, "step": 50, "steps": 1000, "loss": 0.4123, "lr": 4.9e-05, "percent": 5, "elapsed_seconds": 62, "eta_seconds": 1210, "rate_per_second": 0.8}),
     ("{'loss': '0.4123', 'learning_rate': '4.9e-05', 'epoch': '2'}", {"epoch": 2, "loss": 0.4123, "lr": 4.9e-05}),
     ("450it [01:23, 5.41it/s]", {"step": 450, "elapsed_seconds": 83, "rate_per_second": 5.41}),
-    ("Downloading: 100%|████| 440M/440M [00:10<00:00, 42.1MB/s]", {"step": 440_000_000, "steps": 440_000_000, "percent": 100, "elapsed_seconds": 10, "eta_seconds": 0, "rate_per_second": 42_100_000}),
+    ("Downloading: 100%|████| 440M/440M [00:10<00:00, 42.1MB/s]", {"step": 440_000_000, "steps": 440_000_000, "percent": 100, "elapsed_seconds": 10, "eta_seconds": 0, "rate_per_second": 42_100_000, "phase": "load"}),
     ("  0%|          | 0/1000 [00:00<?, ?it/s]", {"step": 0, "steps": 1000, "percent": 0, "elapsed_seconds": 0}),
     ("Epochs:  10%|█         | 2/20 [00:30<04:30, 15.0s/it]", {"epoch": 2, "epochs": 20, "percent": 10, "elapsed_seconds": 30, "eta_seconds": 270, "rate_per_second": 1 / 15}),
     ("Epoch 3/20", {"epoch": 3, "epochs": 20}),
@@ -38,14 +38,14 @@ REPORTS: list[tuple[str, dict[str, float]]] = [
     ("Epoch [1/5], Step [100/600], Loss: 0.4123", {"epoch": 1, "epochs": 5, "step": 100, "steps": 600, "loss": 0.4123}),
     ("ep 3/9 it 20/80 loss 1.5 eta 0:02:00", {"epoch": 3, "epochs": 9, "step": 20, "steps": 80, "loss": 1.5, "eta_seconds": 120}),
     ("100:    learn: 0.6931   test: 0.6932    total: 1.2s     remaining: 2m 3s", {"step": 100, "eta_seconds": 123}),
-    ("Test set: Average loss: 0.0123, Accuracy: 9876/10000 (98.76%)", {"val_loss": 0.0123}),
+    ("Test set: Average loss: 0.0123, Accuracy: 9876/10000 (98.76%)", {"val_loss": 0.0123, "phase": "eval"}),
     ("Epoch 00003: val_loss improved from 0.51234 to 0.41234, saving model to best.h5", {"epoch": 3, "val_loss": 0.41234}),
     ("step: 10  loss: 8.1234  grad_norm: 1.2345  tps: 1,234  mfu: 12.34%", {"step": 10, "loss": 8.1234}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "numbers"), REPORTS)
-def test_reports(line: str, numbers: dict[str, float]) -> None:
+def test_reports(line: str, numbers: dict[str, float | str]) -> None:
     progress = parse_progress(line)
     assert progress is not None
     seen = {item.name: getattr(progress, item.name) for item in fields(Progress)}

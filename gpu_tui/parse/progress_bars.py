@@ -1,0 +1,185 @@
+"""Bars that a program draws over and over: of tqdm, rich, Keras, pip, rsync, git, docker and others.
+
+Every pattern has bounded repeats, so its time is linear in the line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gpu_tui.parse import progress_words as words
+from gpu_tui.parse.progress_draft import Draft
+from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED
+
+TIME = rf"(?:{CLOCK}|{SPELLED}|\?)"
+PACE = r"(?:, *(?P<rate>[0-9.,]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
+_TQDM = re.compile(
+    rf"(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?)%(?:\|[^|\[]{{0,400}}\|| ) ?"
+    rf" *(?P<step>{COUNT})B?/(?P<steps>{COUNT})B? \[(?P<elapsed>{TIME})<(?P<eta>{TIME}){PACE}"
+)
+_ENDLESS = re.compile(
+    rf"(?<![\w./])(?P<step>{COUNT}) ?(?P<name>[A-Za-z]{{1,12}}) \[(?P<elapsed>{CLOCK}){PACE}"
+)
+_RICH = re.compile(
+    # Possessive, and only from where a bar begins: a long bar is looked at once.
+    rf"(?<!━)━[━╸╺ ]{{0,400}}+(?<=[ ╸╺])(?P<step>[0-9]{{1,12}})/(?P<steps>[0-9]{{1,12}}|--) +(?P<elapsed>{CLOCK}|-:--:--)"
+    rf"(?: *• *| +)(?P<eta>{CLOCK}|-:--:--)(?: +(?P<rate>[0-9.]+)(?P<unit>it/s|s/it))?"
+)
+_RICH_PERCENT = re.compile(
+    rf"(?<!━)━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )(?P<percent>[0-9]{{1,3}})%(?: +(?P<eta>{CLOCK}))?"
+)
+_LINED = re.compile(  # `87% ━━━━━━━━━━── 220/253 4.0it/s 56.1s<8.2s`
+    r"(?P<percent>[0-9]{1,3})% [━╸╺─ ]{3,400}+(?<= )(?P<step>[0-9][0-9.]{0,11}[kKMG]?)B?/(?P<steps>[0-9][0-9.]{0,11}[kKMG]?)B?"
+    rf"(?: (?P<rate>[0-9.]+[kMG]?)(?P<unit>[A-Za-z/]{{3,8}}))? (?P<elapsed>{CLOCK}|[0-9.]+s)(?:<(?P<eta>{CLOCK}|[0-9.]+s))?"
+)
+_PIP = re.compile(
+    rf"━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )[0-9.]{{1,9}}/[0-9.]{{1,9}} [kMG]?B(?: [0-9.?]{{1,9}} [kMG]?B/s)?(?: eta (?P<eta>{CLOCK}))?"
+)
+_KERAS = re.compile(
+    r"(?:^|[\s\]])(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9}|Unknown) "
+    r"(?P<bar>\[[=>.]{5,}\]|━{5,}|-(?= [0-9]+m?s))"
+)
+_KERAS_TAIL = re.compile(
+    rf"(?:-? ?ETA: (?P<eta>{TIME})|(?:- )?(?P<time>{CLOCK}|[0-9]{{1,7}}m?s))"
+    r"(?:,? (?P<pace>[0-9.]+(?:ms|us|s))/(?:step|sample))?"
+)
+_HASHED = re.compile(
+    r"\[[#=]{0,200}>?[.\-_ ]{0,200}\] +(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,3})?) ?%"
+)
+_RSYNC = re.compile(
+    r"^\s*[0-9][0-9.,]{0,30}[KMGT]?\s{1,8}(?P<percent>[0-9]{1,3})%\s{1,8}[0-9.,]{1,12}[kKMGT]?B/s\s"
+)
+_DOCKER = re.compile(
+    r"\[[=>]{1,200} {0,200}\]\s{1,3}(?P<done>[0-9.]{1,9}) ?(?P<unit>[kMGT]?B)/(?P<whole>[0-9.]{1,9}) ?(?P=unit)"
+)
+_GIT = re.compile(
+    r"\b(?:objects|deltas|files|content): {1,3}(?P<percent>[0-9]{1,3})% \((?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12})\)"
+)
+_OVER_EPOCHS = re.compile(r"(?:^|\s)epochs?:?\s*$", re.IGNORECASE)
+
+EVALUATING = re.compile(
+    r"\b(?:val|valid|validat(?:e|ion|ing)|eval|evaluat(?:e|ion|ing)|test|testing|predict(?:ing|ion)?|"
+    r"sanity|inference)\b|\bmAP",
+    re.IGNORECASE,
+)
+LOADING = re.compile(
+    r"\b(?:(?:down|up)?load(?:ing)?|fetch(?:ing)?|map|mapping|filter|tokeniz\w{1,4}|generating \w{1,12} split|extract\w{0,3}|"
+    r"scanning|caching|cache|saving|writing|reading|read|pre-?process\w{0,3}|convert\w{0,3}|packing|group\w{0,3} texts|"
+    r"shards|materializing|quantiz\w{1,4}|collecting|copying|resolving|unzipping|import\w{0,3}|prepar\w{1,4}|"
+    r"compiling|warm-?up|captur\w{1,3}|encod\w{1,3}|decod\w{1,3}|merging|creating)\b"
+    r"|\.(?:bin|safetensors|json|gz|zip|pth?|tar|parquet|txt|model|gguf|msgpack|h5)\W{0,3}$",
+    re.IGNORECASE,
+)
+
+
+def read_bars(draft: Draft) -> None:
+    """Read the bar of the line that a terminal would show: the last one."""
+    text = draft.text
+    match = _bar(draft)
+    if match is not None:
+        _take(match, text, draft)
+    elif "━" in text and (pip := _PIP.search(text)):
+        draft.value("eta", words.seconds(pip["eta"] or "?"))
+        draft.report, draft.phase = True, "load"
+    elif not _read_keras(text, draft) and "%" in text:
+        _read_percent(text, draft)
+    if match is None and draft.phase is None and " [=" in text and (layer := _DOCKER.search(text)):
+        whole = float(layer["whole"])
+        draft.value("percent", 100.0 * float(layer["done"]) / whole if whole else None)
+        draft.report, draft.phase = True, "load"
+
+
+def _bar(draft: Draft) -> re.Match[str] | None:
+    text = draft.text
+    if "% " in text or "%|" in text:
+        if bars := list(_TQDM.finditer(text)):
+            return bars[-1]
+        if ("━" in text or "─" in text) and (match := _LINED.search(text)):
+            return match
+    if "━" in text and (match := _RICH.search(text)):
+        return match
+    return _ENDLESS.search(text) if " [" in text else None
+
+
+def _take(match: re.Match[str], text: str, draft: Draft) -> None:
+    draft.report = True
+    found = match.groupdict()
+    unit = (found["unit"] or "").strip()
+    before = text[: match.start()]
+    over_epochs = unit.startswith(("epoch", "s/epoch")) or _OVER_EPOCHS.search(before)
+    step, steps = ("epoch", "epochs") if over_epochs else ("step", "steps")
+    draft.count(step, found["step"])
+    draft.count(steps, found.get("steps"))
+    if found.get("percent"):
+        draft.value("percent", float(found["percent"]))
+    draft.value("elapsed", words.seconds(found["elapsed"]))
+    draft.value("eta", words.seconds(found.get("eta") or "?"))
+    draft.value("rate", _rate(found["rate"], unit))
+    draft.phase = _phase(before[-100:], unit)
+
+
+def _phase(title: str, unit: str) -> str | None:
+    """What a bar counts, by the words before it and its unit."""
+    title = title.rpartition("]")[2] if title.endswith("]") else title
+    if unit.lower().endswith(("b/s", "examples/s", "files/s")):
+        return "load"
+    if LOADING.search(title):
+        return "load"
+    if EVALUATING.search(title) and not re.search(r"\btrain", title, re.IGNORECASE):
+        return "eval"
+    return None
+
+
+def _rate(rate: str | None, unit: str | None) -> float | None:
+    """Units per second of `5.41it/s`, `1.20s/it` or `5,41it/s`."""
+    rate = rate.replace(",", ".") if rate else None
+    if not rate or not re.fullmatch(COUNT, rate):
+        return None
+    scale = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(rate[-1], 1.0)
+    value = float(rate.rstrip("kMGT")) * scale
+    if unit and unit.startswith("s/"):
+        return 1.0 / value if value else None
+    return value
+
+
+def _read_keras(text: str, draft: Draft) -> bool:
+    match = _KERAS.search(text)
+    if match is None:
+        return False
+    draft.report = True
+    draft.count("step", match["step"])
+    draft.count("steps", match["steps"])
+    tail = _KERAS_TAIL.search(text, match.end(), match.end() + 40)
+    if tail is None:
+        return True
+    ended = match["step"] == match["steps"] or match["bar"].startswith("-")
+    draft.value("eta", words.seconds(tail["eta"] or "?"))
+    if tail["time"]:
+        running = "eta" if match["bar"].startswith("━") and not ended else "elapsed"
+        draft.value(running, words.seconds(tail["time"]))
+    if tail["pace"] and tail["pace"][-2:] != "us":
+        pace = words.seconds(tail["pace"])
+        draft.value("rate", 1.0 / pace if pace else None)
+    return True
+
+
+def _read_percent(text: str, draft: Draft) -> None:
+    """Bars that show how much, and nothing else that is known."""
+    if match := _GIT.search(text):
+        draft.count("step", match["step"])
+        draft.count("steps", match["steps"])
+        draft.phase = "load"
+    elif match := _RSYNC.match(text):
+        draft.phase = "load"
+    elif "━" in text and (match := _RICH_PERCENT.search(text)):
+        draft.value("eta", words.seconds(match["eta"] or "?"))
+        draft.phase = _phase(text[: match.start()][-100:], "")
+    elif match := _HASHED.search(text) if "[" in text else None:
+        draft.phase = _phase(text[: match.start()][-100:], "")
+    else:
+        match = re.search(r"(?P<percent>[0-9]{1,3})%\|", text)
+        if match is not None:
+            draft.phase = _phase(text[: match.start()][-100:], "")
+    if match is not None:
+        draft.value("percent", float(match["percent"]))
+        draft.report = True

@@ -1,0 +1,66 @@
+"""A line that is being read for progress, and what was found in it so far."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+
+from gpu_tui.core.logs import Progress
+from gpu_tui.parse import progress_words as words
+
+
+@dataclass(slots=True)
+class Draft:
+    """The line and what was found in it so far. The first finding of a field stays."""
+
+    text: str
+    low: str
+    ints: dict[str, int] = field(default_factory=dict)
+    floats: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
+    report: bool = False  # something that only a report shows
+    phase: str | None = None
+
+    def find(self, pattern: re.Pattern[str], *signs: str) -> re.Match[str] | None:
+        """Search, where one of `signs` (lower case) says that it can be worth the time."""
+        return pattern.search(self.text) if any(sign in self.low for sign in signs) else None
+
+    def count(self, name: str, text: str | None) -> None:
+        """A whole number: `1200`, `1,200`, `1.2k`. Anything else is not known."""
+        if text and text[0].isdigit() and name not in self.ints:
+            self.ints[name] = words.count(text.replace(",", ""))
+
+    def value(self, name: str, value: float | None) -> None:
+        """A number that may be unknown."""
+        if value is not None and name not in self.floats:
+            self.floats[name] = value
+
+    def epoch(self, text: str) -> None:
+        """The epoch as printed, whole or with a fraction."""
+        if "epoch" not in self.ints:
+            self.ints["epoch"] = math.floor(float(text))
+            if "." in text:
+                self.floats["epoch_exact"] = float(text)
+
+    def done(self) -> Progress | None:
+        """What the line reports; None where nothing on it is sure to be a report."""
+        if not self.report:
+            return None
+        ints, floats = self.ints, self.floats
+        return Progress(
+            epoch=ints.get("epoch"),
+            epochs=ints.get("epochs"),
+            step=ints.get("step"),
+            steps=ints.get("steps"),
+            loss=floats.get("loss"),
+            val_loss=floats.get("val_loss"),
+            lr=floats.get("lr"),
+            percent=floats.get("percent"),
+            elapsed_seconds=floats.get("elapsed"),
+            eta_seconds=floats.get("eta"),
+            rate_per_second=floats.get("rate"),
+            metrics=self.metrics,
+            epoch_exact=floats.get("epoch_exact"),
+            phase=self.phase,
+        )

@@ -1,0 +1,114 @@
+"""Names with values: `loss: 0.4`, `lr=1e-4`, rows of tables -> losses, the rate of learning, metrics."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from gpu_tui.parse import progress_forms as forms
+from gpu_tui.parse import progress_words as words
+from gpu_tui.parse.progress_draft import Draft
+
+MOST_METRICS = 64
+
+
+def read_names(text: str, draft: Draft) -> None:
+    """Read every name with a value; of several that mean the same, the surest counts."""
+    pairs: list[tuple[str, float, str, int]] = []
+    for match in forms.NAMED.finditer(text):
+        start = max(0, match.start() - 84)
+        words_before = forms.NAME.search(text[start : match.start()].rstrip())
+        if words_before:
+            pairs.append(
+                (_joined(words_before), words.number(match["value"]), match["value"], match.start())
+            )
+    pairs += [
+        (match["name"], words.number(match["value"]), match["value"], match.start())
+        for match in (
+            forms.SPACED.finditer(text)
+            if any(sign in draft.low for sign in forms.SPACED_SIGNS)
+            else ()
+        )
+    ]
+    if part := draft.find(forms.ON_SET, "on ", "of ", "for "):
+        pairs.append((part["name"], words.number(part["value"]), part["value"], part.start()))
+    if row := forms.TABLE_ROW.match(text):
+        pairs.append((row["name"].strip(), words.number(row["value"]), row["value"], 0))
+        draft.report = True
+        _read_row(row["name"].strip(), row["value"], draft)
+    if dark := draft.find(forms.DARKNET, " avg"):
+        pairs += [
+            (name, words.number(dark[name]), dark[name], dark.start()) for name in ("loss", "lr")
+        ]
+    if checked := draft.find(forms.VALIDATED, "loss "):
+        pairs.append(("val_loss", words.number(checked["value"]), checked["value"], 0))
+    if better := draft.find(forms.IMPROVED, "improved from"):
+        pairs += [("val_loss", words.number(better["value"]), better["value"], better.start())]
+    if draft.find(forms.CURRENT_RATE, "current l"):
+        draft.report = True
+    best: dict[str, int] = {}
+    for name, value, printed, at in pairs:
+        key = words.normal(name)
+        field_name, rank = _field_of(key, text[:at])
+        if field_name in ("loss", "val_loss"):
+            draft.report = True
+        if field_name:
+            if rank < best.get(field_name, 999):
+                best[field_name] = rank
+                draft.floats[field_name] = value
+        elif key in words.SPEED_NAMES:
+            draft.value("rate", value)
+        elif key not in forms.PLAIN_TIMES and len(draft.metrics) < MOST_METRICS:
+            draft.metrics.setdefault(name, value)
+            fraction = "." in printed or not math.isfinite(value)
+            if fraction and _known_metric(key):
+                draft.report = True
+
+
+def _joined(name: re.Match[str]) -> str:
+    """The printed name: one word, or two where the last one alone says too little."""
+    lead, last = name["lead"], name["last"]
+    if lead and words.normal(last) in forms.TWO_WORDS:
+        return f"{lead} {last}"
+    return last
+
+
+def _field_of(key: str, before: str) -> tuple[str | None, int]:
+    """The field of a normalised name and its rank, (None, 0) where it is a metric."""
+    if key in words.VAL_LOSS:
+        return "val_loss", words.VAL_LOSS.index(key)
+    stem = next((word for word in words.LOSS if key == word or key.endswith("_" + word)), None)
+    if key in words.LOSS:
+        near = before[-160:]
+        if forms.VALIDATING.search(near) and not forms.TRAINING.search(near):
+            return "val_loss", 50 + words.LOSS.index(key)
+        return "loss", words.LOSS.index(key)
+    if key in words.RATE_NAMES:
+        return "lr", words.RATE_NAMES.index(key)
+    if stem == "loss" and key.split("_")[0] in (
+        "training",
+        "train",
+        "epoch",
+        "step",
+        "mean",
+        "reporting",
+    ):
+        return "loss", 90
+    return None, 0
+
+
+def _known_metric(key: str) -> bool:
+    if key in words.METRICS:
+        return True
+    for prefix in words.CALLED_PREFIX:
+        if key.startswith(prefix) and key.removeprefix(prefix) in words.METRICS:
+            return True
+    return False
+
+
+def _read_row(name: str, value: str, draft: Draft) -> None:
+    """Rows that count: `|    total_timesteps | 3584 |`."""
+    if name == "total_timesteps":
+        draft.count("step", value)
+    elif name == "time_elapsed":
+        draft.value("elapsed", words.number(value))
