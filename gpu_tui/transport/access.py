@@ -48,6 +48,7 @@ class Route:
     identities: tuple[str, ...] = ()
     certificates: tuple[str, ...] = ()
     identities_only: bool = False
+    accepted: str | None = None  # PubkeyAcceptedAlgorithms
     agent: str | None = None
     known_hosts: tuple[str, ...] = ()
     alias: str | None = None
@@ -123,6 +124,7 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
         identities=identities,
         certificates=tuple(_existing(_strings(config.get("CertificateFile")))),
         identities_only=bool(config.get("IdentitiesOnly")),
+        accepted=_string(config.get("PubkeyAcceptedAlgorithms")),
         agent=_agent(config),
         known_hosts=known_hosts,
         alias=alias,

@@ -16,6 +16,7 @@ from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import AuthRejected
 from gpu_tui.transport.key_file import KeyFile, algorithm, read_key_file
 from gpu_tui.transport.prompts import Asker
+from gpu_tui.transport.ssh_config import accepts
 
 Stamp = tuple[str, int, int, tuple[str, ...]]
 
@@ -142,7 +143,10 @@ class Offer:
         """The next key to try, or None."""
         if self._keys is None:
             self._keys = self._all()
-        return await anext(self._keys, None)
+        async for pair in self._keys:
+            if (narrowed := _narrowed(pair, self._route.accepted)) is not None:
+                return narrowed
+        return None
 
     async def _all(self) -> AsyncIterator[asyncssh.SSHKeyPair]:
         held = await self._agent_keys()
@@ -233,6 +237,20 @@ class Offer:
             next="register your public key at the provider, or name the key in ssh.identity; "
             f"by hand: {route.command}",
         )
+
+
+def _narrowed(pair: asyncssh.SSHKeyPair, accepted: str | None) -> asyncssh.SSHKeyPair | None:
+    """The key with the signatures that the config allows (PubkeyAcceptedAlgorithms), if any."""
+    if accepted is None:
+        return pair
+    if pair.has_cert:
+        return pair if accepts(accepted, pair.algorithm.decode("ascii")) else None
+    allowed = [alg for alg in pair.sig_algorithms if accepts(accepted, alg.decode("ascii"))]
+    if not allowed:
+        return None
+    narrowed = copy(pair)
+    narrowed.sig_algorithms = allowed
+    return narrowed
 
 
 def _comment(pair: asyncssh.SSHKeyPair) -> str:

@@ -1,7 +1,7 @@
 """ssh_config as ssh reads it, on top of asyncssh's reader: what that does otherwise is evened out here.
 
 Evened out: /etc/ssh/ssh_config after the user's file, Include in the order of names and relative to
-where ssh looks, % tokens in `Match exec`, expansion once all files are read. What asyncssh cannot do
+where ssh looks, % tokens in `Match exec`, `Match final`, expansion once all files are read. What asyncssh cannot do
 at all is named by `beyond`: for such a host the user's own ssh program is used. Blocks on files.
 """
 
@@ -18,6 +18,7 @@ from typing import cast
 
 import asyncssh
 from asyncssh.config import SSHClientConfig, SSHConfig
+from asyncssh.pattern import WildcardPatternList
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 Settings = tuple[tuple[str, object], ...]
@@ -54,6 +55,7 @@ class UserConfig(SSHClientConfig):
 
     _percent_expand: set[str] = set()  # noqa: RUF012 - as asyncssh has it; `read` expands at the end
     strange: str | None = None  # a Match criterion that asyncssh does not know
+    _named: str  # what Host patterns are compared with
 
     @classmethod
     def read(
@@ -62,10 +64,12 @@ class UserConfig(SSHClientConfig):
         """Read files in order. Raises asyncssh.ConfigParseError or OSError."""
         me = getpass.getuser()
         config = cls(cast(SSHConfig, None), False, False, False, me, user or (), host, port or ())  # type: ignore[arg-type]
-        for path in paths:
-            system = path == SYSTEM_CONFIG
-            config._default_path = Path("/etc/ssh") if system else Path("~/.ssh").expanduser()
-            config.parse(Path(path))
+        paths, config._named = tuple(paths), host
+        config._parse_all(paths)
+        if config.has_match_final():
+            # Once more over all files: what is set stays, and a host goes by its real name now.
+            config._final, config._named = True, str(config.get("Hostname", host))
+            config._parse_all(paths)
         config._expand_all()
         config.loaded = True
         return config
@@ -84,6 +88,12 @@ class UserConfig(SSHClientConfig):
             for name, value in sorted(self._options.items())
         )
 
+    def _parse_all(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            system = path == SYSTEM_CONFIG
+            self._default_path = Path("/etc/ssh") if system else Path("~/.ssh").expanduser()
+            self.parse(Path(path))
+
     def _expand_all(self) -> None:
         self._set_tokens()
         for option in _TOKENS:
@@ -91,7 +101,7 @@ class UserConfig(SSHClientConfig):
             # The variables of a ProxyCommand are its shell's business.
             expand = self._tokens_of if option == "ProxyCommand" else self._expand_val
             if isinstance(value, list):
-                self._options[option] = [expand(item) for item in value]
+                self._options[option] = [*dict.fromkeys(expand(item) for item in value)]
             elif isinstance(value, str):
                 self._options[option] = expand(value)
 
@@ -102,6 +112,11 @@ class UserConfig(SSHClientConfig):
         super()._set_tokens()
         self._tokens["%"] = "%"
         self._tokens["k"] = str(self._options.get("HostKeyAlias") or self._tokens["h"])
+
+    def _read_host(self, option: str, args: list[str]) -> None:
+        """A block for the hosts that its patterns name."""
+        self._matching = WildcardPatternList(",".join(args)).matches(self._named)
+        args.clear()
 
     def _read_include(self, option: str, args: list[str]) -> None:
         """In the order of names; a file that cannot be read is passed over."""
@@ -153,6 +168,7 @@ def _criteria(line: str) -> list[str]:
 UserConfig._no_split = {*SSHClientConfig._no_split, "match"}
 UserConfig._handlers = {
     **SSHClientConfig._handlers,
+    "host": ("Host", UserConfig._read_host),
     "include": ("Include", UserConfig._read_include),
     "match": ("Match", UserConfig._read_match),
     "proxycommand": ("ProxyCommand", UserConfig._read_proxy_command),
@@ -170,6 +186,14 @@ def methods(config: UserConfig) -> tuple[str, ...]:
     )
 
 
+def accepts(listed: str | None, name: str) -> bool:
+    """Whether a list of algorithms (`a,b*`, or `+`, `-`, `^` before what changes) takes one of them."""
+    if not listed or listed[0] in "+^":
+        return True
+    patterns = WildcardPatternList(listed.removeprefix("-"))
+    return patterns.matches(name) is not listed.startswith("-")
+
+
 def beyond(config: UserConfig) -> str | None:
     """The directive for which a host needs the user's own ssh, or None."""
     get = config.get
@@ -184,10 +208,6 @@ def beyond(config: UserConfig) -> str | None:
         return "CanonicalizeHostname"
     if config.strange:
         return f"Match {config.strange}"
-    if config.has_match_final():
-        return "Match final"
-    if not str(get("PubkeyAcceptedAlgorithms") or "+").startswith("+"):
-        return "PubkeyAcceptedAlgorithms"
     if not methods(config) and get("GSSAPIAuthentication"):
         return "GSSAPIAuthentication"
     if not methods(config) and get("HostbasedAuthentication"):

@@ -1,4 +1,6 @@
-"""Keys and certificates with a real ssh-agent, a real sshd, and where there is one, a real PAM."""
+"""Keys and certificates with a real ssh-agent and a real sshd."""
+
+# ruff: noqa: ASYNC221, ASYNC240 - a test may block between two steps of its own
 
 from __future__ import annotations
 
@@ -155,3 +157,22 @@ def test_a_security_key_is_the_business_of_ssh(tmp_path: Path, box: Sshd) -> Non
     assert resolve(access).via == "security key"
     box.config.write_text(f"IdentityFile {path}\nIdentityFile {box.identity}\n")
     assert resolve(access).via is None
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "rsa"])
+async def test_only_keys_and_signatures_that_the_config_accepts_are_offered(
+    box: Sshd, kind: str, tmp_path: Path
+) -> None:
+    key = box.identity
+    if kind == "rsa":
+        key = tmp_path / "rsa"
+        words = ["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", str(key)]
+        subprocess.run(words, check=True)
+        (box.directory / "etc" / "authorized_keys").write_text(Path(f"{key}.pub").read_text())
+    instance = box.instance(ssh=replace(box.ssh_access, identity=str(key)))
+    box.config.write_text("PubkeyAcceptedAlgorithms ecdsa-sha2-nistp256\n")
+    with pytest.raises(AuthRejected):
+        await enter(instance)
+    wanted = "rsa-sha2-512" if kind == "rsa" else "ssh-ed25519"
+    box.config.write_text(f"PubkeyAcceptedAlgorithms ecdsa-sha2-nistp256,{wanted}\n")
+    await enter(instance)

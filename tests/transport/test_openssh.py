@@ -75,10 +75,10 @@ async def test_the_choice_is_made_by_the_config_and_shown(
     direct = await transport.connect(box.instance())
     assert isinstance(direct, SshConnection)
     await direct.close()
-    box.config.write_text("Match final\n LogLevel ERROR\n")
+    box.config.write_text("BindInterface lo\n")
     connection = await transport.connect(box.instance())
     assert isinstance(connection, OpenSshConnection)
-    assert connection.via == "ssh(1): Match final"
+    assert connection.via == "ssh(1): BindInterface"
     assert connection.host_key == fingerprint(box)
     assert await connection.answers(5)
     await connection.close()

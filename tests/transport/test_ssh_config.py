@@ -17,7 +17,7 @@ from gpu_tui.core.fleet import SshAccess
 from gpu_tui.transport import access as access_module
 from gpu_tui.transport.access import Route, resolve, routes_to
 from gpu_tui.transport.base import HostKeyRejected
-from gpu_tui.transport.ssh_config import UserConfig, beyond, connect_options
+from gpu_tui.transport.ssh_config import UserConfig, accepts, beyond, connect_options
 
 HONOURED, FALLBACK, REFUSED, MOOT = "honoured", "by ssh itself", "refused", "moot"
 
@@ -25,7 +25,7 @@ HONOURED, FALLBACK, REFUSED, MOOT = "honoured", "by ssh itself", "refused", "moo
 # the transport of that host, and said so; refused, with the reason; or moot, having nothing to act on.
 DIRECTIVES: dict[str, tuple[str, str]] = {
     "Host": (HONOURED, ""),
-    "Match": (HONOURED, "final, localnetwork and newer criteria: by ssh itself"),
+    "Match": (HONOURED, "localnetwork and newer criteria: by ssh itself"),
     "Include": (HONOURED, ""),
     "AddKeysToAgent": (REFUSED, "nothing is left in the user's agent"),
     "AddressFamily": (HONOURED, ""),
@@ -98,7 +98,7 @@ DIRECTIVES: dict[str, tuple[str, str]] = {
     "ProxyCommand": (HONOURED, ""),
     "ProxyJump": (HONOURED, ""),
     "ProxyUseFdpass": (FALLBACK, ""),
-    "PubkeyAcceptedAlgorithms": (FALLBACK, "a list that only adds is honoured"),
+    "PubkeyAcceptedAlgorithms": (HONOURED, ""),
     "PubkeyAuthentication": (HONOURED, ""),
     "RekeyLimit": (HONOURED, ""),
     "RemoteCommand": (REFUSED, "what runs on a box is ours"),
@@ -190,6 +190,11 @@ CASES = {
     "match negated": "Match !host other\n Port 86\nMatch host box !user root\n User never\n",
     "match all": "Host box\n Port 87\nMatch all\n User every\n",
     "match of several": "Match host box exec true\n Port 88\nMatch host box exec false\n User x\n",
+    "match final": "Host box\n HostName far\nMatch final\n Port 89\n User last\n",
+    "match final does not override": "Match final\n Port 90\n User x\nHost box\n Port 89\n",
+    "hosts go by their real names in the end": "Host box\n HostName far\nHost far\n User real\n"
+    "Match final all\n Compression yes\n",
+    "match final and exec": "Match final exec true\n Port 91\nMatch !final\n User early\n",
     "alias": "Host box\n HostKeyAlias rented\n HostName 10.0.0.4\n",
     "jump": "Host box\n ProxyJump a@hop:2022,second\n",
     "jump none": "Host box\n ProxyJump none\nHost *\n ProxyJump hop\n",
@@ -292,11 +297,10 @@ def test_what_asyncssh_takes_from_the_config_it_takes(line: str, tmp_path: Path)
         ("ProxyUseFdpass yes", "ProxyUseFdpass"),
         ("CanonicalizeHostname yes", "CanonicalizeHostname"),
         ("CanonicalizeHostname no", None),
-        ("Match final\n Port 7", "Match final"),
+        ("Match final\n Port 7", None),
         ("Match sessiontype shell\n Port 7", "Match sessiontype"),
         ("PubkeyAcceptedAlgorithms +ssh-rsa", None),
-        ("PubkeyAcceptedAlgorithms ssh-ed25519", "PubkeyAcceptedAlgorithms"),
-        ("PubkeyAcceptedKeyTypes ssh-ed25519", "PubkeyAcceptedAlgorithms"),
+        ("PubkeyAcceptedAlgorithms ssh-ed25519", None),
         ("GSSAPIAuthentication yes", None),
         (
             "GSSAPIAuthentication yes\n PreferredAuthentications gssapi-with-mic",
@@ -310,6 +314,22 @@ def test_what_asyncssh_takes_from_the_config_it_takes(line: str, tmp_path: Path)
 )
 def test_what_only_ssh_can_do_is_named(line: str, reason: str | None, tmp_path: Path) -> None:
     assert resolve(read(tmp_path / "config", f"Host box\n {line}\n")).via == reason
+
+
+@pytest.mark.parametrize(
+    ("listed", "name", "taken"),
+    [
+        (None, "ssh-rsa", True),
+        ("+ssh-rsa", "ssh-rsa", True),
+        ("^ssh-ed25519", "ssh-rsa", True),
+        ("-ssh-rsa,ssh-dss*", "ssh-rsa", False),
+        ("-ssh-rsa,ssh-dss*", "ssh-ed25519", True),
+        ("ssh-ed25519,rsa-sha2-*", "rsa-sha2-512", True),
+        ("ssh-ed25519,rsa-sha2-*", "ssh-rsa", False),
+    ],
+)
+def test_a_list_of_algorithms(listed: str | None, name: str, taken: bool) -> None:
+    assert accepts(listed, name) is taken
 
 
 def test_the_fleet_file_has_the_last_word(tmp_path: Path) -> None:
@@ -350,6 +370,25 @@ def test_the_systems_file_comes_after_the_users(
     own = tmp_path / "own"
     own.write_text("")
     assert resolve(SshAccess("box", config=str(own))).user == getpass.getuser()
+
+
+# What two distributions put into /etc/ssh: no host of theirs may need the ssh program for it.
+DEBIAN = "Host *\n SendEnv LANG LC_*\n HashKnownHosts yes\n GSSAPIAuthentication yes\n"
+RED_HAT = (
+    "Match final all\n GSSAPIAuthentication yes\n ForwardX11Trusted yes\n"
+    " Ciphers aes256-gcm@openssh.com,chacha20-poly1305@openssh.com,aes256-ctr\n"
+    " MACs hmac-sha2-256-etm@openssh.com,umac-128-etm@openssh.com\n"
+    " GSSAPIKexAlgorithms gss-curve25519-sha256-,gss-nistp256-sha256-\n"
+    " KexAlgorithms mlkem768x25519-sha256,curve25519-sha256,ecdh-sha2-nistp256\n"
+    " PubkeyAcceptedAlgorithms ecdsa-sha2-nistp256,ssh-ed25519,sk-ssh-ed25519@openssh.com,rsa-sha2-256\n"
+    " HostKeyAlgorithms ecdsa-sha2-nistp256,ssh-ed25519,rsa-sha2-256\n"
+    " CASignatureAlgorithms ecdsa-sha2-nistp256,ssh-ed25519,rsa-sha2-256\n RequiredRSASize 2048\n"
+)
+
+
+@pytest.mark.parametrize("text", [DEBIAN, RED_HAT])
+def test_what_distributions_ship_needs_no_other_program(text: str, tmp_path: Path) -> None:
+    assert resolve(read(tmp_path / "config", text)).via is None
 
 
 def test_known_hosts_none_is_refused_on_the_way_too(tmp_path: Path) -> None:
