@@ -73,6 +73,8 @@ class Link:
         self._woken = asyncio.Event()
         self._doubted = asyncio.Event()
         self._live_at: float | None = None
+        self._stamps: list[int] = []
+        self._stuck_at: str | None = None
 
     def wake(self) -> None:
         """Try again now, whatever the back-off says."""
@@ -111,9 +113,16 @@ class Link:
             return wait_seconds(attempt, error, self._random, self._longest_wait)
 
         if error.hop is None:
-            self._ways.passed(self)
+            self._passed()
             return wait(attempt)
+        self._stuck_at = error.hop
         return self._ways.failed(error.hop, self, wait)
+
+    def _passed(self) -> None:
+        """The jump host that held us up is open."""
+        if self._stuck_at is not None:
+            self._ways.passed(self._stuck_at)
+            self._stuck_at = None
 
     def _lived(self) -> float | None:
         """Seconds that the last connection was up, or None where none came up."""
@@ -121,6 +130,7 @@ class Link:
 
     async def _once(self) -> LinkError:
         """One connection from handshake to loss."""
+        self._stamps = await asyncio.to_thread(_stamps, self._instance.ssh)
         try:
             async with patience.limit(CONNECT_LIMIT):
                 connection = await self._transport.connect(self._instance)
@@ -130,7 +140,7 @@ class Link:
                 next="check the provider's console, then press r to try again",
             ) from None
         try:
-            self._ways.passed(self)
+            self._passed()
             self._doubted.clear()
             self.connection, self._live_at = connection, self._clock.boot()
             live = LinkState(
@@ -192,7 +202,7 @@ class Link:
         pause = self._ways.turn(error.hop, self) if error.hop else asyncio.sleep(seconds)
         waits: list[Coroutine[object, object, object]] = [self._woken.wait(), pause]
         if error.needs_person:
-            waits.append(_edited(self._instance.ssh))
+            waits.append(_edited(self._instance.ssh, self._stamps))
         woken, *others = tasks = [asyncio.ensure_future(wait) for wait in waits]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -223,10 +233,9 @@ class Link:
         self._sink(LinkChanged(self._instance.name, self._clock.now(), link))
 
 
-async def _edited(access: SshAccess) -> None:
-    """Return when the ssh config, known_hosts or the key is another than now."""
-    first = await asyncio.to_thread(_stamps, access)
-    while await asyncio.to_thread(_stamps, access) == first:  # noqa: ASYNC110
+async def _edited(access: SshAccess, tried: list[int]) -> None:
+    """Return when the ssh config, known_hosts or the key is another than at the last attempt."""
+    while await asyncio.to_thread(_stamps, access) == tried:  # noqa: ASYNC110
         await asyncio.sleep(EDIT_SECONDS)
 
 

@@ -44,12 +44,10 @@ class Ways:
             way.scout = None
         return max(0.0, way.due - now)
 
-    def passed(self, who: object) -> None:
-        """`who` got through, to its box or as far as to see that another thing is wrong."""
-        for hop, way in list(self._shut.items()):
-            if way.scout is who:
-                del self._shut[hop]
-                way.opened.set()
+    def passed(self, hop: str) -> None:
+        """Somebody got past it: to a box, or as far as to see that another thing is wrong."""
+        if way := self._shut.pop(hop, None):
+            way.opened.set()
 
     def scout(self, hop: str, who: object) -> None:
         """`who` sets out for all."""

@@ -1,0 +1,150 @@
+"""Bad links with real parts: a real sshd behind a line that falls silent, resets, flaps or crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from boxes import Sshd
+from faults.heard import live, lost, read, watched
+from faults.wire import Wire, behind
+
+from gpu_tui.collect import link, supervisor
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import LogArrived
+from gpu_tui.core.fleet import QueueFiles
+from gpu_tui.transport import doors, ssh
+
+
+async def test_a_reset_ends_the_link_and_a_line_that_is_back_loses_nothing(box: Sshd) -> None:
+    log = box.home / "q.log"
+    log.write_text("one\n")
+    async with Wire(box.port) as wire:
+        instance = behind(box, wire, queue=QueueFiles(None, "~/q.log"))
+        async with watched(instance) as (_, heard):
+            await heard.after(0, lambda e: isinstance(e, LogArrived))
+            wire.reset()
+            gone = await heard.after(0, lost)
+            with log.open("a") as file:
+                file.write("two\n")
+            await heard.after(gone, live)
+            await heard.after(gone, lambda e: isinstance(e, LogArrived))
+            lines = [x.text for e in heard.events if isinstance(e, LogArrived) for x in e.lines]
+            assert lines == ["one", "two"]
+
+
+async def test_a_black_hole_is_noticed_by_the_keepalive(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "KEEPALIVE_SECONDS", 0.2)
+    async with Wire(box.port) as wire, watched(behind(box, wire)) as (_, heard):
+        await heard.after(0, read)
+        wire.hold()
+        gone = await heard.after(0, lost)
+        assert "keepalive" in (heard.links()[-1].error or "")
+        since = heard.links()[-1].since
+        wire.release()
+        back = await heard.after(gone, live)
+        await heard.after(back, read)
+        # What was unreachable is said once, with one beginning, however many attempts there were.
+        assert {state.since for state in heard.links() if state.retry_at} == {since}
+
+
+async def test_a_flapping_link_is_not_knocked_at_more_than_six_times_in_its_minute(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minute = 1.5  # instead of sixty seconds, and all waits with it
+    monkeypatch.setattr(doors, "MINUTE", minute)
+    monkeypatch.setattr(link, "WAITS", (0.02, 0.05))
+    async with (
+        Wire(box.port) as wire,
+        watched(behind(box, wire), longest_wait=0.1) as (boxes, heard),
+    ):
+        at = 0
+        while len(wire.accepted) < 2 * doors.LOGINS + 1:
+            at = await heard.after(at, live) + 1
+            wire.reset()
+            at = await heard.after(at, lost)
+            boxes.reconnect("box")
+        for first, seventh in zip(wire.accepted, wire.accepted[doors.LOGINS :], strict=False):
+            assert seventh - first >= minute * 0.95
+
+
+async def test_a_far_and_narrow_line_brings_readings_and_stays(box: Sshd) -> None:
+    async with (
+        Wire(box.port, delay=0.15, rate=8000.0) as wire,
+        watched(behind(box, wire)) as (_, heard),
+    ):
+        first = await heard.after(0, read)
+        await heard.after(first + 20, read)
+        assert len(wire.accepted) == 1
+        assert not [event for event in heard.events if lost(event)]
+
+
+async def test_after_a_sleep_a_dead_link_is_left_at_once_and_a_living_one_kept(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(link, "PROBE_SECONDS", 0.3)
+    clock = ManualClock()
+    async with Wire(box.port) as wire, watched(behind(box, wire), clock=clock) as (boxes, heard):
+        await heard.after(0, read)
+        before = boxes.connection("box")
+        at = len(heard.events)
+        clock.advance(3600)
+        await heard.after(at, read)
+        assert boxes.connection("box") is before
+        wire.hold()
+        clock.advance(3600)
+        gone = await heard.after(0, lost)
+        assert "sleep" in (heard.links()[-1].error or "")
+        wire.release()
+        await heard.after(gone, live)
+
+
+async def test_after_a_sleep_nobody_waits_for_the_back_off(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(link, "WAITS", (3600.0,))
+    clock = ManualClock()
+    async with Wire(box.port) as wire:
+        instance = behind(box, wire)
+        await wire.refuse()
+        async with watched(instance, clock=clock, longest_wait=3600.0) as (_, heard):
+            await heard.after(0, lost)
+            await wire.listen()
+            clock.advance(60)
+            await heard.after(0, live)
+
+
+async def test_a_host_key_that_a_person_accepts_is_tried_without_a_key_press(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "EDIT_SECONDS", 0.02)
+    box.restart_with_new_host_key()
+    async with watched(box.instance()) as (_, heard):
+        await heard.after(0, lost)
+        assert heard.links()[-1].state == "host-key"
+        box.trust()
+        await heard.after(0, live)
+
+
+async def test_all_at_once_is_never_more_than_four_logins(make_box: Callable[..., Sshd]) -> None:
+    box = make_box(extra="MaxStartups 6:100:6\n")
+    names = [f"box{n}" for n in range(16)]
+    async with watched(*(box.instance(name) for name in names)) as (_, heard):
+        at = 0
+        for _ in names:
+            at = await heard.after(at, live) + 1
+        assert not [event for event in heard.events if lost(event)]
+
+
+async def test_a_key_press_tries_now(box: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "WAITS", (3600.0,))
+    box.stop()
+    async with watched(box.instance(), longest_wait=3600.0) as (boxes, heard):
+        await heard.after(0, lost)
+        box.start()
+        boxes.reconnect("box")
+        await heard.after(0, live)
