@@ -24,6 +24,7 @@ class Session:
         self.process = process
         self.stderr = bytearray()
         self._lost = lost
+        self._code: int | None = None
         self._reading = asyncio.create_task(self._read_stderr())
 
     def write(self, data: bytes) -> None:
@@ -46,12 +47,15 @@ class Session:
 
     async def exit(self) -> int:
         """The program's exit code; an end of ssh itself is an error."""
+        if self._code is not None:
+            return self._code
         code = await self.process.wait()
         await asyncio.shield(self._reading)
         if code == FAILED:
             refused = await self.refusal()
             if isinstance(refused, LinkLost) or b"session request failed" in self.stderr:
                 raise refused
+        self._code = code
         return code
 
     async def refusal(self) -> LinkError:

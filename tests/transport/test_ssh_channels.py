@@ -231,7 +231,7 @@ async def test_words_of_the_config_that_are_for_people_change_nothing(
     (box.home / "file").write_text("x")
     box.config.write_text(
         "Host *\n  RemoteCommand tmux attach\n  RequestTTY force\n  ForwardAgent yes\n"
-        "  Compression yes\n  SetEnv LANG=C\n  PreferredAuthentications password\n"
+        "  Compression yes\n  SetEnv LANG=C\n  PreferredAuthentications password,publickey\n"
     )
     connection = await transport.connect(box.instance())
     assert (await connection.run("echo plain\n", limit=10)).stdout == b"plain\n"
