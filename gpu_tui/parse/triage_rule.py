@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 
 from gpu_tui.core.findings import Severity
+from gpu_tui.parse.triage_words import needed_by
 
 FATAL, SERIOUS, WARN, NONE = Severity
+SHORTEST = 3  # characters of a need
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,40 @@ def rule(
     *,
     also: str | None = None,
 ) -> Rule:
-    """A row for a table. `needs` are separated by `|`, of three characters at least; patterns ignore case."""
+    """A row for a table. `needs` are separated by `|`, of three characters at least; patterns ignore case.
+
+    What a pattern asks for and no need names is added: a word that was forgotten hides no line.
+    """
+    compiled = re.compile(pattern, re.IGNORECASE)
     return Rule(
         label,
         severity,
-        tuple(needs.split("|")),
-        re.compile(pattern, re.IGNORECASE),
+        _completed(tuple(needs.split("|")), compiled),
+        compiled,
         re.compile(unless, re.IGNORECASE) if unless else None,
         re.compile(also, re.IGNORECASE) if also else None,
     )
+
+
+def _literals(words: list[str], source: str) -> list[str]:
+    """Words that can be looked for as they stand. Digits are cut out of them: what stands in the source is safe."""
+    long = [word for word in words if len(word) >= SHORTEST]
+    parts = [part for word in long for part in word.split() if len(part) >= SHORTEST]
+    return (
+        [word for word in long if word in source]
+        or [part for part in parts if part in source]
+        or long
+    )
+
+
+def _completed(needs: tuple[str, ...], pattern: re.Pattern[str]) -> tuple[str, ...]:
+    found = list(needs)
+    source = pattern.pattern.lower()
+    for alternative in needed_by(pattern):
+        words = [word.text.decode().lower().strip() for word in alternative]
+        if not any(need in word for need in found for word in words):
+            found.extend(sorted(_literals(words, source), key=len)[-1:])
+    return tuple(found)
 
 
 # --- words that several rules share ---
