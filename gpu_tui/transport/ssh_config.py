@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -94,6 +95,24 @@ class UserConfig(SSHClientConfig):
             self._default_path = Path("/etc/ssh") if system else Path("~/.ssh").expanduser()
             self.parse(Path(path))
 
+    def parse(self, path: Path) -> None:
+        """Read one file, whose lines are split once for all hosts."""
+        self._path, self._matching, self._tokens = path, True, {"%": "%"}
+        stat = path.stat()
+        for number, name, words in _lines(str(path), stat.st_mtime_ns, stat.st_size, stat.st_ino):
+            self._line_no = number
+            if (known := self._handlers.get(name)) is None:
+                continue
+            if not self._matching and name not in self._conditionals:
+                continue
+            option, handler = known
+            args = list(words)
+            if not args:
+                self._error(f"Missing {option} value")
+            handler(self, option, args)
+            if args:
+                self._error(f"Extra data at end: {' '.join(args)}")
+
     def _expand_all(self) -> None:
         self._set_tokens()
         for option in _TOKENS:
@@ -115,7 +134,7 @@ class UserConfig(SSHClientConfig):
 
     def _read_host(self, option: str, args: list[str]) -> None:
         """A block for the hosts that its patterns name."""
-        self._matching = WildcardPatternList(",".join(args)).matches(self._named)
+        self._matching = _patterns(",".join(args)).matches(self._named)
         args.clear()
 
     def _read_include(self, option: str, args: list[str]) -> None:
@@ -145,20 +164,56 @@ class UserConfig(SSHClientConfig):
             at += 1 if name in _LONE else 2
         self._match(option, args)
 
-    def _read_proxy_command(self, option: str, args: list[str]) -> None:
-        """`ProxyCommand=x` too: asyncssh leaves the sign in it."""
-        self._set_string(option, [args.pop().removeprefix("=").strip()])
-
     def _read_word(self, option: str, args: list[str]) -> None:
         """A directive that is only looked at."""
         self._options.setdefault(option, args[0])
         args.clear()
 
 
+_LINE = re.compile(r"([^\s=\"]+)\s*=?\s*(.*)", re.DOTALL)
+
+
+@lru_cache(maxsize=64)
+def _lines(
+    path: str, mtime: int, size: int, inode: int
+) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
+    """(number, directive, words) of each line of one state of a file; hundreds of hosts share one."""
+    found = []
+    text = Path(path).read_bytes().decode("utf-8", "replace")
+    for number, raw in enumerate(text.split("\n"), start=1):
+        match = None if raw.lstrip().startswith("#") else _LINE.fullmatch(raw.strip())
+        if match is None:
+            continue
+        name, rest = match[1].lower(), match[2]
+        try:
+            found.append((number, name, _words(name, rest)))
+        except ValueError as error:
+            raise asyncssh.ConfigParseError(f"{path} line {number}: {error}") from None
+    return tuple(found)
+
+
+def _words(name: str, rest: str) -> tuple[str, ...]:
+    """The words up to a comment; a command is one word, as it stands."""
+    if name in UserConfig._no_split:
+        return (rest,) if rest else ()
+    return tuple(_split(rest))
+
+
+def _split(text: str) -> list[str]:
+    words = shlex.split(text)
+    comment = next((at for at, word in enumerate(words) if word.startswith("#")), len(words))
+    return words[:comment]
+
+
+@lru_cache(maxsize=4096)
+def _patterns(text: str) -> WildcardPatternList:
+    return WildcardPatternList(text)
+
+
 def _criteria(line: str) -> list[str]:
     """The words of a Match line. asyncssh would cut every word at `=`, also inside an `exec`."""
     words: list[str] = []
-    for word in shlex.split(line):
+    for word in _split(line):
         name, sign, value = word.partition("=")
         lone = sign and name.lower().removeprefix("!") in _WITH_PATTERN
         words += [name, value] if lone else [word]
@@ -171,7 +226,6 @@ UserConfig._handlers = {
     "host": ("Host", UserConfig._read_host),
     "include": ("Include", UserConfig._read_include),
     "match": ("Match", UserConfig._read_match),
-    "proxycommand": ("ProxyCommand", UserConfig._read_proxy_command),
     **{name.lower(): (name, UserConfig._read_word) for name in _ALSO},
     **{old: (name, UserConfig._read_word) for old, name in _OLD_NAMES.items()},
 }
@@ -190,7 +244,7 @@ def accepts(listed: str | None, name: str) -> bool:
     """Whether a list of algorithms (`a,b*`, or `+`, `-`, `^` before what changes) takes one of them."""
     if not listed or listed[0] in "+^":
         return True
-    patterns = WildcardPatternList(listed.removeprefix("-"))
+    patterns = _patterns(listed.removeprefix("-"))
     return patterns.matches(name) is not listed.startswith("-")
 
 

@@ -177,6 +177,8 @@ CASES = {
     "question mark": "Host bo?\n Port 7\n",
     "several patterns": "Host other box more\n Port 9\n",
     "equals and quotes": 'Host=box\n HostName = "10.0.0.2"\n User="some one"\n Port=44\n',
+    "a comment behind": "Host box # mine\n Port 45 # five\n User a#b\n",
+    "tabs and equals": "Host\tbox\n\tPort=\t46\n\tUser\t=\tme\n",
     "case of words": "HOST box\n hOsTnAmE 10.0.0.3\n PORT 5\n",
     "comments and blanks": "# one\n\n   # two\nHost box\n\tPort 6\n",
     "tokens in HostName": "Host box\n HostName %h.example.org\n",
@@ -187,6 +189,7 @@ CASES = {
     "match local user": f"Match localuser {getpass.getuser()}\n Port 83\nMatch localuser x\n User x\n",
     "match exec": "Match exec true\n Port 84\nMatch exec false\n User x\n",
     "match exec with tokens": 'Match exec "test %n = box"\n Port 85\nMatch exec "test %h = x"\n User x\n',
+    "match with a comment": "Match host box # us\n Port 47\n",
     "match negated": "Match !host other\n Port 86\nMatch host box !user root\n User never\n",
     "match all": "Host box\n Port 87\nMatch all\n User every\n",
     "match of several": "Match host box exec true\n Port 88\nMatch host box exec false\n User x\n",
@@ -389,6 +392,18 @@ RED_HAT = (
 @pytest.mark.parametrize("text", [DEBIAN, RED_HAT])
 def test_what_distributions_ship_needs_no_other_program(text: str, tmp_path: Path) -> None:
     assert resolve(read(tmp_path / "config", text)).via is None
+
+
+def test_a_text_in_another_encoding_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(b"# caf\xe9\nHost box\n Port 5\n")
+    assert resolve(SshAccess("box", config=str(path))).port == 5
+
+
+def test_an_edited_file_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    assert resolve(read(path, "Host box\n Port 5\n")).port == 5
+    assert resolve(read(path, "Host box\n Port 60\n")).port == 60
 
 
 def test_known_hosts_none_is_refused_on_the_way_too(tmp_path: Path) -> None:
