@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from random import Random
 
 from gpu_tui.collect.cells import Cells
@@ -41,9 +40,8 @@ class Supervisor:
         random: Random | None = None,
         *,
         longest_wait: float = LONGEST_WAIT,
-        ask_again: Callable[[str], None] | None = None,
     ) -> None:
-        """`longest_wait` caps the back-off in seconds; `ask_again` hears that a person wants a retry."""
+        """`longest_wait` caps the back-off, in seconds."""
         self._fleet = fleet
         self._transport = transport
         self._sink = sink
@@ -53,7 +51,6 @@ class Supervisor:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ways = Ways(self._random)
         self._longest_wait = longest_wait
-        self._ask_again = ask_again
         self._group: asyncio.TaskGroup | None = None
 
     async def run(self) -> None:
@@ -88,8 +85,6 @@ class Supervisor:
     def reconnect(self, instance: str) -> None:
         """Try this box again now."""
         if box := self._boxes.get(instance):
-            if self._ask_again is not None:
-                self._ask_again(instance)
             box.link.wake()
 
     def follow_cell(self, instance: str, cell: str | None) -> None:
@@ -221,7 +216,8 @@ class Watched:
 
     async def _follow_cells(self, connection: Connection) -> None:
         """Tail the cells that are wanted; read the ended ones once."""
-        self._tailed = tails = {}
+        tails: dict[str, asyncio.Task[None]] = {}
+        self._tailed = tails
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()

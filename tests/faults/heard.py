@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 from gpu_tui.collect.link import LONGEST_WAIT
 from gpu_tui.collect.supervisor import Supervisor
-from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.clock import Clock, ManualClock
 from gpu_tui.core.events import Event, LinkChanged, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, LinkState
 from gpu_tui.core.sample import Reading
@@ -64,7 +64,7 @@ def read(event: Event) -> bool:
 
 @asynccontextmanager
 async def watched(
-    *instances: Instance, clock: ManualClock | None = None, longest_wait: float = LONGEST_WAIT
+    *instances: Instance, clock: Clock | None = None, longest_wait: float = LONGEST_WAIT
 ) -> AsyncIterator[tuple[Supervisor, Heard]]:
     """A supervisor over these instances for as long as the block lasts."""
     heard, transport = Heard(), SshTransport()

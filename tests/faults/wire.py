@@ -93,7 +93,8 @@ class Wire:
             return
         self._writers.add(ask)
         try:
-            await asyncio.gather(self._pass(near, ask), self._pass(far, answer))
+            with suppress(asyncio.CancelledError):  # the wire is taken down
+                await asyncio.gather(self._pass(near, ask), self._pass(far, answer))
         finally:
             for writer in (ask, answer):
                 writer.close()
