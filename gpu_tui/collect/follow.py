@@ -34,6 +34,7 @@ ONCE_HISTORY = 65_536
 AGAIN_SECONDS = 0.05  # before a program that ended is started again
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file
 MOUTHFUL = 16_384  # bytes that are judged before others get their turn
+EARLY_CHUNKS = 4096
 NOISE_CAP = 65_536  # of a line that we came into the middle of
 PAST_KEPT = 256  # files that are remembered as read
 CUT, ALONE = "cut", "alone"
@@ -46,6 +47,8 @@ WHY = {
     "denied": "may not be read by this login",
     "odd": "is not a regular file",
 }
+CUT_SHORT = "was cut short: what was written just before, if anything, was not read"
+GONE = "was replaced and is gone: what it said last, if anything, was not read"
 
 
 @dataclass(slots=True)
@@ -196,6 +199,8 @@ class _Tail:
         self._file = (0, "0", 0)  # inode, born and time of change of what is read
         self._held = b""  # what is not yet aligned or compared
         self._overlap = b""
+        self._on_trial = False
+        self._early: list[bytes] = []  # what came while it was not known of which file it is
         self._align: int | None = None  # the offset of the bytes held, until a line begins in them
         self._history_end = 0
 
@@ -203,16 +208,19 @@ class _Tail:
         """Until the stream ends, or what comes is not the file that we knew, or no longer its text."""
         async for chunk in chunks:
             for part in self._marks.feed(chunk):
-                if isinstance(part, Mark):
-                    goes_on = self._told(part)
-                else:
-                    # Before a file is open it is the noise of rc files.
-                    goes_on = not self.opened or await self._text(part)
-                if not goes_on:
+                if not (self._told(part) if isinstance(part, Mark) else await self._text(part)):
                     return
+                if self.opened and self._early:
+                    early, self._early = b"".join(self._early), []
+                    if not await self._text(early):
+                        return
 
     async def _text(self, data: bytes) -> bool:
         """Bytes of the file. False where they are not of the file that we knew."""
+        if not self.opened:
+            if self._on_trial:  # else it is the noise of rc files
+                self._early.append(data)
+            return len(self._early) < EARLY_CHUNKS
         if self._overlap:
             same = self._compared(data)
             if same is None:
@@ -239,18 +247,20 @@ class _Tail:
             self._open(start, size)
             return True
         match words:
-            case [b":", *_] if self.opened:  # tail's own
+            case [b":", *_]:  # tail's own
                 if mark.endswith(b"file truncated"):
-                    memory.cut = CUT
+                    memory.cut = CUT if self.opened else memory.cut
                     return False
             case [b"cut", sent] if self.opened and sent.isdigit():
                 self._cut(int(sent))
                 return False
+            case [b"trial"]:
+                self._on_trial = True
             case [b"done"] if self.opened:
                 memory.done = True
             case [b"gone"]:
                 memory.done = True
-                self._gap("was replaced and is gone: what it said last, if anything, was not read")
+                self._gap(GONE)
             case [b"rewritten", most] if most.isdigit():
                 self._gap(
                     "was cut and written anew: up to {} of its beginning were not read", int(most)
@@ -275,21 +285,19 @@ class _Tail:
             if not self._overlap:
                 self._again()
             return
-        if memory.inode == inode and memory.born == born and start > memory.offset:
-            self._gap(
-                "came faster than it could be read: {} were passed over", start - memory.offset
-            )
-        elif memory.cut or (memory.inode == inode and memory.born == born):
-            self._gap("was cut short: what was written just before, if anything, was not read")
-        elif start > 0 and memory.inode != 0:
-            self._gap("came faster than it could be read: {} were passed over", start)
+        first, same = memory.inode == 0, (memory.inode, memory.born) == (inode, born)
+        cut, passed = memory.cut, start - memory.offset if same else start
         # What was there before we first came is history; a file that replaced one is news.
-        self._history_end = size if memory.inode == 0 else 0
-        if memory.inode > 0 and (memory.inode, memory.born) != (inode, born):
+        self._history_end = size if first else 0
+        if memory.inode > 0 and not same:
             memory.remember(f"{memory.inode}:{memory.born}")
         memory.since = changed
         if rest := memory.restart(inode, born, start):
             self._arrived(rest, backfill=False)
+        if passed > 0 and not first:
+            self._gap("came faster than it could be read: {} were passed over", passed)
+        elif cut or same:
+            self._gap(CUT_SHORT)
         if start > 0:
             self._align = start
         else:
@@ -304,7 +312,7 @@ class _Tail:
             memory.cut = ALONE
         else:
             memory.done = True
-            self._gap("was replaced and is gone: what it said last, if anything, was not read")
+            self._gap(GONE)
 
     def _again(self) -> None:
         """We are where we were, in this file or in a copy of it."""
@@ -319,7 +327,7 @@ class _Tail:
         if not 0 < sent <= memory.offset:
             memory.cut = CUT
             return
-        self._gap("was cut short: what was written just before, if anything, was not read")
+        self._gap(CUT_SHORT)
         memory.offset, memory.recent = sent, memory.recent[-sent:]
 
     def _compared(self, data: bytes) -> bytes | None:

@@ -5,7 +5,8 @@ It reads one identity of the file per run and says on stdout, between the bytes,
     missing | denied | odd          there is nothing to read now (live: the file has lost its name)
     gone                            the file that we knew is not to be found any more
     past ID...                      rotated files that are older than the one opened next
-    open HOW INODE BORN CHANGED FROM SIZE    its bytes follow, from byte FROM on
+    trial                           bytes that follow are to be held until the file is open
+    open HOW INODE BORN CHANGED FROM SIZE    these are its bytes, from byte FROM on
     done                            all of a file was read that nobody writes any more
     cut POSITION                    it was cut short; POSITION bytes of the new text were sent already
     rewritten POSITION              it was cut and written anew, beyond POSITION, before tail looked
@@ -37,7 +38,8 @@ SILENT = 30  # seconds without a sign of life from a client that has given one b
 # hours before the box notices.
 #
 # `tail -f` must be given a path, or it polls; between our look at the file and its own it may have
-# been rotated. So its output waits in a pipe until the file that it holds open (its fd 3) is known.
+# been rotated. So its output is on trial (or waits in a pipe) until the file that it holds open, its
+# fd 3, is known.
 PROGRAM = r"""
 say() { printf '%s %s\n' "$sign" "$*" || leave; }
 leave() { kill -s KILL -- "-$$" || kill -s KILL $tail "$$"; exit 1; }
@@ -127,36 +129,44 @@ watch() {
     wait "$copy"
 }
 
-pass() { # on what tail prints, once it is known to have opened our file
-    exec 5<&0
-    read -r tail
+opened() { # has tail opened our file, and not the next one?
     tries=0
     until [ "/proc/$tail/fd/3" -ef /proc/self/fd/4 ]; do
         tries=$((tries + 1))
-        if [ "/proc/$tail/fd/3" -ef "$real" ] || [ "$tries" -gt 400 ] || ! kill -0 "$tail"; then
+        if [ "$tries" -gt 400 ] || ! kill -0 "$tail" || {
+            [ "/proc/$tail/fd/3" -ef "$real" ] && ! [ "$real" -ef /proc/self/fd/4 ]
+        }; then
             kill "$tail"
-            exit
+            return 1
         fi
         [ "$tries" -lt 100 ] || tick 0.05 0.05
     done
     say open "$how" "$inode" "$born" "$changed" "$from" "$size"
+}
+
+pass() { # on what tail prints
+    exec 5<&0
+    read -r tail
+    opened || exit
     cat <&5 &
     copy=$!
     exec 5<&-
     watch
 }
 
-call_tail() {
-    [ -n "$exact" ] || exec tail "$@" 2>/dev/null
-    exec -a "$sign" tail --pid="$$" "$@" 2>&1
-}
-
 follow() {
     spot=$size text=$(text_before "$size")
-    {
-        echo "${BASHPID:-$(exec /bin/sh -c 'echo "$PPID"')}"
-        call_tail -c "+$((from + 1))" -f -- "$real" 3<&- 4<&-
-    } | pass
+    if [ -n "$exact" ]; then
+        say trial
+        exec -a "$sign" tail --pid="$$" -c "+$((from + 1))" -f -- "$real" 2>&1 3<&- 4<&- &
+        tail=$! copy=$!
+        opened && watch
+    else
+        {
+            echo "${BASHPID:-$(exec /bin/sh -c 'echo "$PPID"')}"
+            exec tail -c "+$((from + 1))" -f -- "$real" 3<&- 4<&-
+        } | pass
+    fi
     exit
 }
 
@@ -231,7 +241,7 @@ main() {
     exec 3<&0 </dev/null 2>/dev/null
     export LC_ALL=C
     sign=$(printf '\037%s' @NONCE@) clock= exact= heard= tail= said=
-    if shopt -s lastpipe; then
+    if [ "${BASH_VERSINFO:-0}" -ge 4 ]; then
         clock=yes
         case $(exec -a "$sign" tail --version) in 'tail (GNU coreutils)'*) exact=yes ;; esac
     else
@@ -278,7 +288,7 @@ main; exit
 START = """{
 gpu_tui_follow=@PROGRAM@
 unset BASH_ENV
-if bash -c 'shopt -s lastpipe' </dev/null >/dev/null 2>&1; then
+if bash -c '[ "$BASH_VERSINFO" -ge 4 ]' </dev/null >/dev/null 2>&1; then
     export gpu_tui_follow
     exec bash -c 'eval "$gpu_tui_follow"' follow
 fi

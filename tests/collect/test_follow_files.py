@@ -206,7 +206,7 @@ async def test_a_client_that_fell_silent_is_not_waited_for(
     process = await start(box, "bash", text)
     assert process.stdin
     assert process.stdout
-    assert b" open new " in await process.stdout.readuntil(b"\nx\n")
+    assert b" trial\n" in await process.stdout.readuntil(b"x\n")
     process.stdin.write(b"\n" * signs)
     if signs:
         await asyncio.wait_for(process.wait(), 30)

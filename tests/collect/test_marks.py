@@ -41,7 +41,7 @@ def joined(parts: list[bytes | Mark]) -> list[bytes | Mark]:
 
 @given(st.lists(PART), st.lists(st.integers(0, 10_000)))
 def test_any_chunks_give_the_same_text_and_marks(parts: list[bytes], cuts: list[int]) -> None:
-    parts = joined(parts) + [Mark(b" end")]  # behind the last mark nothing is held back
+    parts = [*joined(parts), Mark(b" end")]  # behind the last mark nothing is held back
     data = b"".join(SIGN + p + b"\n" if isinstance(p, Mark) else p for p in parts)
     found = joined(fed(data, cuts))
     assert found == parts
