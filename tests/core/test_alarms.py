@@ -1,0 +1,100 @@
+"""Lines of one attempt, read together."""
+
+from __future__ import annotations
+
+from gpu_tui.core.alarms import Alarm, CellAlarms
+from gpu_tui.core.findings import Severity
+from gpu_tui.parse.log_reader import LogReader
+
+TRACE = 'Traceback (most recent call last):\n  File "t.py", line 3, in f\n    g()\n'
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+
+
+def told(*texts: str | tuple[str, str], live: bool = True) -> CellAlarms:
+    """The alarms after these texts; a pair names another log than `cell.log`."""
+    alarms = CellAlarms()
+    readers: dict[str, LogReader] = {}
+    numbers: dict[str, int] = {}
+    for item in texts:
+        path, text = item if isinstance(item, tuple) else ("cell.log", item)
+        for line in readers.setdefault(path, LogReader()).feed(text.encode()):
+            number = numbers.get(path, 0)
+            alarms.take(line, number, path, 0.0, live=live)
+            numbers[path] = number + (not line.open)
+    return alarms
+
+
+def steps(first: int, last: int, loss: str = "0.5") -> str:
+    return "".join(f"step {n}/1000 loss {loss}\n" for n in range(first, last))
+
+
+def only(alarms: CellAlarms) -> Alarm:
+    (alarm,) = alarms.shown()
+    return alarm
+
+
+def test_a_traceback_is_named_by_its_final_exception() -> None:
+    alarm = only(told(TRACE + "KeyError: 'lr'\n"))
+    assert (alarm.kind, alarm.text, alarm.count) == ("crashed", "KeyError: 'lr'", 1)
+
+
+def test_an_exception_of_a_name_that_triage_does_not_know_names_it_too() -> None:
+    alarm = only(told(TRACE + "mylib.core.Oops: it broke\n"))
+    assert alarm.text == "mylib.core.Oops: it broke"
+
+
+def test_a_chain_is_one_failure_named_by_its_last() -> None:
+    chain = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    alarm = only(told(TRACE + "KeyError: 1\n" + chain + TRACE + "RuntimeError: two\n"))
+    assert (alarm.text, alarm.count) == ("RuntimeError: two", 1)
+
+
+def test_eight_ranks_between_each_other_are_one_failure_of_eight() -> None:
+    lines = [line + "\n" for line in (TRACE + OOM).splitlines()]
+    mixed = "".join(f"[rank{rank}]: {line}" for line in lines for rank in range(8))
+    echo = "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n"
+    alarm = only(told(mixed + echo))
+    assert (alarm.kind, alarm.count) == ("gpu_oom", 8)
+
+
+def test_a_copy_of_the_line_in_another_log_counts_once() -> None:
+    assert only(told(OOM, ("master.log", OOM))).count == 1
+
+
+def test_progress_behind_it_makes_it_past_and_a_bar_drawn_again_does_not() -> None:
+    assert only(told(steps(1, 9) + OOM + steps(8, 9) * 9)).severity is Severity.FATAL
+    survived = only(told(steps(1, 9) + OOM + steps(9, 14)))
+    assert (survived.severity, survived.past) == (Severity.WARN, True)
+    again = only(told(steps(1, 9) + OOM + steps(9, 14) + OOM))
+    assert (again.severity, again.count, again.past) == (Severity.FATAL, 2, False)
+
+
+def test_a_nan_is_over_only_by_finite_losses() -> None:
+    assert only(told(steps(1, 5, "nan") + "step 5/1000\nstep 6/1000\nstep 7/1000\n")).count == 4
+    assert not only(told(steps(1, 20, "nan"))).past
+    assert only(told(steps(1, 5, "nan") + steps(5, 12))).past
+
+
+def test_a_full_disk_is_not_cured_by_progress() -> None:
+    alarm = only(told("OSError: [Errno 28] No space left on device: 'a'\n" + steps(1, 20)))
+    assert (alarm.kind, alarm.past) == ("disk_full", False)
+
+
+def test_going_on_in_one_log_of_the_past_says_nothing_of_another() -> None:
+    master = ("master.log", OOM)
+    assert only(told(master, steps(1, 20), live=False)).severity is Severity.FATAL
+    assert only(told(master, steps(1, 20), live=True)).severity is Severity.WARN
+
+
+def test_what_lasts_stands_beside_the_failure() -> None:
+    kinds = {alarm.kind for alarm in told(steps(1, 5, "nan") + TRACE + "KeyError: 1\n").shown()}
+    assert kinds == {"nan", "crashed"}
+
+
+def test_a_forgotten_log_takes_its_alarms_along() -> None:
+    alarms = told(OOM, ("master.log", "Killed\n"))
+    alarms.forget("cell.log")
+    assert only(alarms).text == "Killed"
+    assert alarms.failure is not None
+    alarms.forget("master.log")
+    assert alarms.failure is None

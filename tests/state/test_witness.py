@@ -1,0 +1,114 @@
+"""What must be remembered between readings, and over a restart of the program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from judgement.scene import BOX, Scene, gpu, memory
+from judgement.verdict_scenarios import NOBODY, ROSTER, A, gone, opened, running
+
+from gpu_tui.state.history import NoHistory
+
+
+def restarted(scene: Scene) -> Scene:
+    """The program is started again: only its history is left."""
+    again = Scene(history=scene.history, at=scene.at, uptime=scene.uptime)
+    again.files, again.roster = scene.files, scene.roster
+    again.processes, again.gpus, again.memory = scene.processes, scene.gpus, scene.memory
+    again.link("live")
+    opened(again, 600)
+    again.look()
+    return again
+
+
+def test_a_kill_between_two_patrols_is_told_by_the_next_and_by_the_one_after() -> None:
+    scene = Scene()
+    running(scene)
+    scene.wait(300)
+    scene.memory, scene.processes, scene.gpus = memory(1), NOBODY, gpu(0.0)
+    for _ in range(2):
+        scene = restarted(scene)
+        assert (scene.view().verdict, scene.view().cause) == ("crashed", "oom-kill")
+        scene.wait(300)
+
+
+def test_a_kill_before_the_present_attempt_is_history() -> None:
+    scene = Scene()
+    running(scene)
+    scene.memory = memory(1)
+    gone(scene)
+    assert scene.view().cause == "oom-kill"
+    scene.wait(3000)
+    again = Scene(history=scene.history, at=scene.at)
+    running(again, kills=1, ago=60)
+    assert again.view().findings == ()
+    gone(again)
+    assert again.view().cause == "killed"
+
+
+def test_a_counter_that_begins_anew_is_another_cgroup() -> None:
+    scene = Scene()
+    running(scene, kills=5)
+    scene.memory = memory(0)
+    scene.watch(30, lambda s, _: s.touch(A))
+    assert scene.view().findings == ()
+    scene.memory = memory(1)
+    gone(scene)
+    assert scene.view().cause == "oom-kill"
+
+
+def test_the_usual_pause_survives_a_restart() -> None:
+    scene = Scene()
+    running(scene)
+    scene.watch(4900, lambda s, t: s.touch(A) if t % 1200 == 0 else None)
+    again = restarted(scene)
+    again.watch(1500)
+    assert again.view().verdict == "running"
+    again.watch(3000)
+    assert again.view().verdict == "stalled"
+
+
+def test_a_lost_link_is_no_pause_of_the_run() -> None:
+    scene = Scene()
+    running(scene)
+    for _ in range(5):
+        scene.link("timeout")
+        scene.wait(1800)
+        scene.link("live")
+        scene.watch(30, lambda s, _: s.touch(A))
+    assert scene.view().verdict == "running"
+    scene.watch(1000)
+    assert scene.view().verdict == "stalled"
+
+
+@pytest.mark.parametrize(("price", "words"), [(BOX.price, "0.3"), (None, "not known (no price)")])
+def test_idleness_costs_what_is_known(price: object, words: str) -> None:
+    scene = Scene(instance=replace(BOX, price=price))  # type: ignore[arg-type]
+    scene.link("live")
+    scene.roster, scene.processes, scene.gpus = ROSTER, NOBODY, gpu(0.0)
+    scene.watch(620)
+    (finding,) = scene.view().findings
+    assert finding.kind == "idle_billing"
+    assert words in finding.evidence
+
+
+def test_work_by_anybody_sets_the_idle_clock_back() -> None:
+    scene = Scene()
+    scene.link("live")
+    scene.roster, scene.processes, scene.gpus = ROSTER, NOBODY, gpu(0.0)
+    scene.watch(590)
+    scene.gpus = gpu(0.8)
+    scene.watch(20)
+    scene.gpus = gpu(0.0)
+    scene.watch(590)
+    assert scene.view().findings == ()
+
+
+def test_a_torn_history_is_a_first_look() -> None:
+    history = NoHistory()
+    for name in ("oom_kill", "oom_since", "oom_rose", "life_gap"):
+        history.set_counter("box", name, "not a number", 0.0)
+    scene = Scene(history=history)
+    running(scene)
+    assert (scene.view().verdict, scene.view().findings) == ("running", ())
