@@ -9,9 +9,14 @@ from contextlib import asynccontextmanager, suppress
 import asyncssh
 
 from gpu_tui.transport.base import LinkLost
+from gpu_tui.transport.pulse import grant
 
 HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to wait
+# What the box may send ahead. A stream that is read as fast as it comes may grow to what passes in
+# half a second, so that on a slow line nothing else waits long behind it.
 WINDOW = 262_144
+WIDEST = 1_048_576
+PASSES_SECONDS = 0.5
 STDERR_CAP = 8192
 SHELL = "exec /bin/sh -s"
 
@@ -50,6 +55,10 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         self._paused = False
         self._draining = False
         self._error: Exception | None = None
+        self._window = WINDOW
+        self._passed = 0  # bytes of this window, which began to come at `_since`
+        self._since = 0.0
+        self._paused_at = 0.0
         self._waiter: asyncio.Future[None] | None = None
         self._channel: asyncssh.SSHClientChannel[bytes] | None = None
 
@@ -75,14 +84,26 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
             return
         self._chunks.append(data)
         self._held += len(data)
+        self._passed += len(data)
         if self._held >= HIGH_WATER:
             self._pause()
+        elif self._passed >= self._window < WIDEST:
+            self._widen()
         self._wake()
+
+    def _widen(self) -> None:
+        """A whole window has passed: was it quick, the next one may be twice as wide."""
+        now = asyncio.get_running_loop().time()
+        if now - self._since < PASSES_SECONDS and self._channel:
+            self._window *= 2
+            grant(self._channel, self._window)
+        self._passed, self._since = 0, now
 
     def _pause(self) -> None:
         if not (self._paused or self._draining) and self._channel:
             self._paused = True
             self._channel.pause_reading()
+            self._paused_at = asyncio.get_running_loop().time()
 
     def _resume(self) -> None:
         """Let the box go on, once all that was held is read.
@@ -93,6 +114,9 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         """
         if self._channel is None or self._closed:
             return
+        if asyncio.get_running_loop().time() - self._paused_at > PASSES_SECONDS:
+            self._window = WINDOW  # the reader is slow, not the line
+            grant(self._channel, WINDOW)
         self._paused, self._draining = False, True
         self._channel.resume_reading()
         self._draining = False

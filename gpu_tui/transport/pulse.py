@@ -1,4 +1,4 @@
-"""Is anybody there? The one room for asyncssh's private API: its keepalive request and packet count."""
+"""The one room for asyncssh's private API: is anybody there, and how much may be on its way to us."""
 
 from __future__ import annotations
 
@@ -23,3 +23,8 @@ async def beats(connection: asyncssh.SSHClientConnection, within: float) -> bool
         async with asyncio.timeout(within):
             await keepalive(connection)
     return connection._recv_seq != before and not connection.is_closed()
+
+
+def grant(channel: asyncssh.SSHClientChannel[bytes], window: int) -> None:
+    """From the next grant on, let the box send `window` bytes ahead; what is granted stays granted."""
+    channel._init_recv_window = window
