@@ -19,6 +19,7 @@ import asyncssh
 NONCE = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
 SHELL_CHECK = re.compile(r"echo shell-\$\(\((\d+) \+ 1\)\)")
 RECORDED_NONCE = b"0123456789abcdef"
+WHOLE_SECONDS = 0.05  # after its first bytes a program is there
 QUEUE_LOG, CELL = "queue.log", "baseline"
 QUEUE_HEAD = f"""=== Queue q.txt: 4 ablations, starting from 1 on box ===
 [2026-01-01 00:00:00] [1/4] STARTING {CELL} (reconstruction, 20ep)
@@ -88,17 +89,19 @@ class Session(asyncssh.SSHServerSession[bytes]):
         return True
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
-        """A part of the program; it is whole when its last line is."""
+        """A part of the program; what comes after a moment of silence are signs of life."""
+        if self._playing is None:
+            self._playing = asyncio.ensure_future(self._play())
         self._program += data
-        if self._playing is None and self._program.rstrip().endswith((b"exit", b"))")):
-            self._playing = asyncio.ensure_future(self._play(self._program.decode()))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client left."""
         if self._playing:
             self._playing.cancel()
 
-    async def _play(self, program: str) -> None:
+    async def _play(self) -> None:
+        await asyncio.sleep(WHOLE_SECONDS)
+        program = self._program.decode()
         if check := SHELL_CHECK.search(program):
             self._channel.write(f"shell-{int(check[1]) + 1}\n".encode())
             self._channel.exit(0)

@@ -14,13 +14,14 @@ from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.screens.chart import ChartScreen
 from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
 from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
+from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.text.help import footer, help_lines
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 
 OWNERS = {
     "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
-    "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "overlay": FindingsScreen,
+    "replay": ReplayCockpit, "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "overlay": FindingsScreen,
 }  # fmt: skip
 
 
@@ -53,7 +54,7 @@ def test_the_readme_table_has_every_key() -> None:
 
 
 def test_help_shows_every_key_and_no_dangerous_one_when_read_only() -> None:
-    text = "\n".join(line.plain for line in help_lines(140, read_only=False))
+    text = "\n".join(line.plain for line in help_lines(140, read_only=False, replay=True))
     assert all(key.help in text for key in KEYS)
     quiet = "\n".join(line.plain for line in help_lines(70, read_only=True))
     assert [key.help for key in KEYS if key.help in quiet and key.dangerous] == []

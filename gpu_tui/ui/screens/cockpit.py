@@ -239,7 +239,8 @@ class Cockpit(Screen[None]):
     def action_help(self) -> None:
         """All keys."""
         if self.moment is not None:
-            self.app.push_screen(HelpScreen(self.moment, read_only=self.READ_ONLY))
+            replay = "replay" in self.CONTEXTS
+            self.app.push_screen(HelpScreen(self.moment, read_only=self.READ_ONLY, replay=replay))
 
     def action_findings(self) -> None:
         """All findings."""

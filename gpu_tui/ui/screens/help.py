@@ -12,10 +12,12 @@ class HelpScreen(Card):
 
     TITLE_WORDS = "Help"
 
-    def __init__(self, moment: Moment, *, read_only: bool) -> None:
+    def __init__(self, moment: Moment, *, read_only: bool, replay: bool = False) -> None:
         super().__init__(moment)
         self._read_only = read_only
+        self._replay = replay
 
     def paint(self, moment: Moment) -> None:
         """Made from the one table."""
-        self.rows.put(help_lines(self.rows.size.width, read_only=self._read_only))
+        width = self.rows.size.width
+        self.rows.put(help_lines(width, read_only=self._read_only, replay=self._replay))

@@ -25,11 +25,17 @@ def footer(keys: Sequence[Key], width: int, keymap: Mapping[str, str] | None = N
 
 
 def help_lines(
-    width: int, *, read_only: bool, keymap: Mapping[str, str] | None = None
+    width: int,
+    *,
+    read_only: bool,
+    replay: bool = False,
+    keymap: Mapping[str, str] | None = None,
 ) -> list[Text]:
     """Every key, grouped by where it works; in two columns where there is room."""
     blocks: list[list[Text]] = []
     for context, where in CONTEXTS.items():
+        if context == "replay" and not replay:
+            continue
         rows = [line((where, "heading"))]
         for key in KEYS:
             if key.context != context or (read_only and key.dangerous):
