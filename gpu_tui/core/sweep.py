@@ -11,7 +11,10 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from statistics import median
 
+from gpu_tui.core.eta import Eta
+
 CELLS_KEPT = 500  # of one queue's log: a hostile one may name no end of cells
+FROM_START = 0.05  # an attempt first seen beyond this share was resumed, or its log was cut
 FAST_END_SHARE = 0.5  # a cell that needs less than this share of the typical time is suspicious
 
 
@@ -212,6 +215,10 @@ class CellEvidence:
     steps: int | None = None
     loss: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
+    eta: Eta | None = None  # by its own recent speed
+    stalled: bool = False  # its counters stand still for far longer than they ever did
+    part: float | None = None  # of the whole way, 0-1; None where its log shows no end
+    begun: float | None = None  # the part at which this attempt was first seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +240,8 @@ class Cell:
     finished_at: float | None = None
     duration_seconds: float | None = None
     eta_seconds: float | None = None
+    eta_range: tuple[float, float] | None = None  # seconds; None where the ETA is a mean at best
+    part: float | None = None  # of the whole way, 0-1, as its log shows it
     artifact: str = "unknown"
     why: str | None = None
 
@@ -241,6 +250,8 @@ class Cell:
         """How far the cell has come, 0–1, or None where no total is known."""
         if self.state in (CellState.FINISHED, CellState.SYNC_FAILED):
             return 1.0
+        if self.part is not None:
+            return self.part
         if self.epoch is not None and self.epochs:
             part = self.step / self.steps if self.step is not None and self.steps else 0.0
             whole = max(self.epoch - 1, 0) + part if self.steps else float(self.epoch)
@@ -363,6 +374,7 @@ def _judge_cell(
         steps=seen.steps,
         loss=seen.loss,
         metrics=seen.metrics,
+        part=seen.part,
         exit_code=run.exit_code if run else None,
         started_at=run.started if run else None,
         finished_at=run.finished if run else None,
@@ -371,7 +383,12 @@ def _judge_cell(
         why=why,
     )
     if state is CellState.RUNNING and duration:
-        cell = replace(cell, eta_seconds=_cell_eta(cell, typical))
+        eta = seen.eta
+        if eta is not None:
+            cell = replace(cell, eta_seconds=eta.seconds, eta_range=(eta.low, eta.high))
+        elif not seen.stalled:
+            from_start = seen.begun is None or seen.begun <= FROM_START
+            cell = replace(cell, eta_seconds=_cell_eta(cell, typical, from_start=from_start))
     return cell
 
 
@@ -404,10 +421,10 @@ def _cell_state(
     return CellState.FINISHED, None
 
 
-def _cell_eta(cell: Cell, typical: float | None) -> float | None:
-    """Seconds to the end by its own pace, else by the typical cell; None where neither is known."""
+def _cell_eta(cell: Cell, typical: float | None, *, from_start: bool) -> float | None:
+    """Seconds to the end by its mean pace, else by the typical cell; None where neither is known."""
     done = cell.share
-    if done and cell.duration_seconds and done >= 0.02:
+    if done and cell.duration_seconds and done >= 0.02 and from_start:
         return cell.duration_seconds * (1 - done) / done
     if typical is not None and cell.duration_seconds is not None:
         left = typical - cell.duration_seconds

@@ -132,7 +132,8 @@ def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
 def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[str, CellEvidence]:
     files = kept.fresh(metrics.FILES, now)
     remote = kept.instance.results.remote
-    names = {cell.name for cell in _roster_cells(kept)} | set(kept.queue_history.runs)
+    epochs = {cell.name: cell.epochs for cell in _roster_cells(kept)}
+    names = set(epochs) | set(kept.queue_history.runs)
     files_at = read_on_box(kept, metrics.FILES)
     alive = cells_alive_of(kept, run, now)
     offset = offset_of(kept, now)
@@ -146,7 +147,7 @@ def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[
             # A table that was read before the cell ended cannot tell that it left nothing.
             artifact = found if found or (files_at or 0.0) > ended - offset + STAMP_SLACK else None
         progress = trace.progress
-        loss = progress.loss
+        place, planned = trace.course.place, epochs.get(name)
         evidence[name] = CellEvidence(
             alive=alive,
             artifact=artifact,
@@ -155,8 +156,12 @@ def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[
             epochs=progress.epochs,
             step=progress.step,
             steps=progress.steps,
-            loss=loss,
+            loss=progress.loss,
             metrics=progress.metrics,
+            eta=trace.eta.estimate(now, planned),
+            stalled=trace.eta.stalled(now),
+            part=place.share(planned) if place else None,
+            begun=trace.course.first.share(planned) if trace.course.first else None,
         )
     return evidence
 

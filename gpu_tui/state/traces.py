@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from gpu_tui.core.course import Course
+from gpu_tui.core.eta import EtaWatch
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.losses import LossWatch
 from gpu_tui.core.series import Series
@@ -17,44 +19,41 @@ SKIP_LABELS = ("nan", "inf", "overflow")
 class CellTrace:
     """What the logs have shown of the present attempt at one cell."""
 
-    progress: Progress = field(default_factory=Progress)
+    course: Course = field(default_factory=Course)
+    eta: EtaWatch = field(default_factory=EtaWatch)
     diverged: bool = False
     losses: Series = field(default_factory=lambda: Series(SERIES_POINTS))
     watch: LossWatch = field(default_factory=LossWatch)
 
-    def take(self, line: LogLine, at: float) -> None:
-        """What one line says of the progress and the loss of this attempt."""
+    @property
+    def progress(self) -> Progress:
+        """How far this attempt has come."""
+        return self.course.progress
+
+    def take(self, line: LogLine, at: float, *, live: bool = True) -> None:
+        """What one line says of the progress and the loss of this attempt.
+
+        A line that is not `live` was there before we came: it says where the run is, not how fast.
+        """
         if line.mark.label in SKIP_LABELS and not line.open and "skip" in line.text.lower():
             self.watch.skip()
         if line.progress is not None:
-            self._progress(line.progress, at)
+            self._progress(line.progress, at, live=live)
         if line.mark.label in ("nan", "inf") and line.mark.alarm:
             self.diverged = True
 
-    def _progress(self, new: Progress, at: float) -> None:
-        self.progress = merge_progress(self.progress, new)
-        if new.loss is None:
+    def _progress(self, new: Progress, at: float, *, live: bool) -> None:
+        restarts = self.course.restarts
+        moved = self.course.take(new, at)
+        if self.course.restarts != restarts:
+            self.eta.restart()
+            self.watch = LossWatch()
+        place = self.course.place
+        if moved and live and place is not None:
+            self.eta.take(place, at, None if place.in_epochs else new.eta_seconds)
+        if new.loss is None or new.phase is not None:
             return
         finite = math.isfinite(new.loss)
         self.diverged = not finite
         self.losses.add(at, new.loss if finite else None)
         self.watch.take(new.loss, (self.progress.epoch, self.progress.step))
-
-
-def merge_progress(old: Progress, new: Progress) -> Progress:
-    """The newest number of each field; a new epoch forgets the old epoch's steps."""
-    fresh_epoch = new.epoch is not None and new.epoch != old.epoch
-    return Progress(
-        epoch=new.epoch if new.epoch is not None else old.epoch,
-        epochs=new.epochs if new.epochs is not None else old.epochs,
-        step=new.step if new.step is not None or fresh_epoch else old.step,
-        steps=new.steps if new.steps is not None or fresh_epoch else old.steps,
-        loss=new.loss if new.loss is not None else old.loss,
-        val_loss=new.val_loss if new.val_loss is not None else old.val_loss,
-        lr=new.lr if new.lr is not None else old.lr,
-        percent=new.percent,
-        elapsed_seconds=new.elapsed_seconds,
-        eta_seconds=new.eta_seconds,
-        rate_per_second=new.rate_per_second or old.rate_per_second,
-        metrics={**old.metrics, **new.metrics},
-    )

@@ -1,0 +1,164 @@
+"""Which printed counters are the run's own, and how far along its course they put it. Pure and bounded.
+
+A log counts many things: the run's steps, the batches of a validation, the files of a download, the
+same steps once for each rank. Only the first moves the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpu_tui.core.logs import Progress
+from gpu_tui.core.place import Place
+
+BEHIND_ROWS = 3  # rows in a row that lie behind before the run is taken to have begun anew
+NEAR = 0.02  # of a counter's end: its beginning; ranks may differ by as much
+MOST_LENGTHS = 16
+ENDED = 0.95  # of a counter's end
+FOREIGN_SECONDS = 1800.0  # without a word of the run's own counter, another one may be the run's
+
+
+@dataclass(slots=True)
+class Course:
+    """Feed it what each line reports, in order; `progress` is what the run has come to."""
+
+    progress: Progress = field(default_factory=Progress)
+    restarts: int = 0
+    first: Place | None = None  # where this attempt was first seen
+    _lowest: int | None = None  # epoch seen
+    _stepped: bool = False  # steps of a known number are shown
+    _whole: bool | None = None  # steps count the whole run, not one epoch
+    _ended: set[int] = field(default_factory=set)  # lengths of bars that ran to their end
+    _loops: bool = False  # such a bar began again: its end is not the run's
+    _behind: int = 0
+    _at: float | None = None  # when the run's own counter was seen last
+
+    def take(self, new: Progress, at: float) -> bool:
+        """Merge one report; true where it moved the run's own counters."""
+        if new.phase == "eval" and new.epoch is not None and self._lowest is None:
+            # A run that shows its epochs in evaluations only.
+            self.progress = _merge(self.progress, _numbers_only(new, epochs=True))
+            return True
+        if new.phase is not None or self._foreign(new, at):
+            self.progress = _merge(self.progress, _numbers_only(new))
+            return False
+        if self._lies_behind(new):
+            self._behind += 1
+            if self._behind < BEHIND_ROWS and not _at_start(new):
+                self.progress = _merge(self.progress, _numbers_only(new))
+                return False
+            self._restart(new)
+        self._behind = 0
+        self._learn(new)
+        self.progress = _merge(self.progress, new, keep_steps=self._whole is True)
+        self._stepped = self._stepped or bool(new.steps)
+        counts = (new.epoch, new.step) != (None, None)
+        if counts:
+            self._at = at
+            self.first = self.first or self.place
+            if new.epoch is not None:
+                self._lowest = new.epoch if self._lowest is None else min(self._lowest, new.epoch)
+        return counts
+
+    @property
+    def place(self) -> Place | None:
+        """Where the run is; None where nothing counts it."""
+        now, low = self.progress, self._lowest
+        if now.step is not None and now.steps and self._steps_are_the_runs():
+            return Place(float(now.step), float(now.steps), False)
+        if now.epoch is None:
+            return None
+        last = float(now.epochs) if now.epochs else None
+        if now.epoch_exact is not None:
+            return Place(now.epoch_exact, last, True)
+        part = min(1.0, now.step / now.steps) if now.step is not None and now.steps else 0.0
+        if low == 0:
+            return Place(now.epoch + part, last, True)
+        slack = 1.0 if (low or 0) > 1 else 0.0
+        if not self._stepped:  # such a line is printed when the epoch is over
+            return Place(float(now.epoch), last, True, slack)
+        return Place(max(0, now.epoch - 1) + part, last, True, slack)
+
+    def _steps_are_the_runs(self) -> bool:
+        if self._whole is not None:
+            return self._whole
+        return self.progress.epoch is None and not self._loops
+
+    def _foreign(self, new: Progress, at: float) -> bool:
+        """A counter of another length, with nothing on its line that a training shows."""
+        old = self.progress
+        if new.steps is None or not old.steps or new.steps == old.steps or old.step is None:
+            return False
+        trains = new.epoch is not None or new.loss is not None or new.lr is not None
+        ended = old.epoch is None and _at_end(old)
+        silent = self._at is not None and at - self._at > FOREIGN_SECONDS
+        return not (trains or ended or silent)
+
+    def _lies_behind(self, new: Progress) -> bool:
+        old = self.progress
+        if new.epoch is not None and old.epoch is not None and new.epoch != old.epoch:
+            return new.epoch < old.epoch
+        if new.step is None or old.step is None:
+            return False
+        if new.epoch is None and old.epoch is not None and _at_end(old) and _at_start(new):
+            return False  # the inner one of two bars: its next round
+        return new.step < old.step - max(2.0, NEAR * (old.steps or old.step))
+
+    def _restart(self, new: Progress) -> None:
+        old = self.progress
+        if _at_end(old) and old.steps and len(self._ended) < MOST_LENGTHS:
+            self._ended.add(old.steps)
+        self._loops = self._loops or (new.epoch is None and new.steps in self._ended)
+        self.restarts += 1
+        self._lowest, self.first = None, None
+        self.progress = Progress(epochs=old.epochs)
+
+    def _learn(self, new: Progress) -> None:
+        """Do the steps count the run, or each epoch anew?"""
+        old = self.progress
+        if new.epoch_exact is not None and new.epochs is None:
+            self._whole = True
+        if new.epoch is None or old.epoch is None or new.epoch <= old.epoch:
+            return
+        if new.step is None or old.step is None or new.steps != old.steps:
+            return
+        self._whole = new.step > old.step
+
+
+def _at_start(new: Progress) -> bool:
+    if new.epoch is not None and new.epoch > 1:
+        return False
+    return new.step is None or new.step <= max(1.0, NEAR * (new.steps or 0))
+
+
+def _at_end(old: Progress) -> bool:
+    return old.step is not None and bool(old.steps) and old.step >= ENDED * (old.steps or 0)
+
+
+def _numbers_only(new: Progress, *, epochs: bool = False) -> Progress:
+    """What an evaluation or a download says of the run: its scores, never how far it has come."""
+    if new.phase == "load":
+        return Progress()
+    if epochs:
+        return Progress(new.epoch, new.epochs, val_loss=new.val_loss, metrics=new.metrics)
+    return Progress(val_loss=new.val_loss, metrics=new.metrics)
+
+
+def _merge(old: Progress, new: Progress, *, keep_steps: bool = False) -> Progress:
+    """The newest number of each field; a new epoch forgets the old epoch's steps."""
+    fresh_epoch = not keep_steps and new.epoch is not None and new.epoch != old.epoch
+    return Progress(
+        epoch=new.epoch if new.epoch is not None else old.epoch,
+        epochs=new.epochs if new.epochs is not None else old.epochs,
+        step=new.step if new.step is not None or fresh_epoch else old.step,
+        steps=new.steps if new.steps is not None or fresh_epoch else old.steps,
+        loss=new.loss if new.loss is not None else old.loss,
+        val_loss=new.val_loss if new.val_loss is not None else old.val_loss,
+        lr=new.lr if new.lr is not None else old.lr,
+        percent=new.percent,
+        elapsed_seconds=new.elapsed_seconds,
+        eta_seconds=new.eta_seconds,
+        rate_per_second=new.rate_per_second or old.rate_per_second,
+        metrics={**old.metrics, **new.metrics},
+        epoch_exact=new.epoch_exact if new.epoch is not None else old.epoch_exact,
+    )
