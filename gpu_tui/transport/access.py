@@ -101,7 +101,7 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
         raise LinkError(
             f"the ssh config cannot be read: {error}", next=f"correct {', '.join(paths)}"
         ) from None
-    host = _string(config.get("Hostname")) or access.host
+    host = (_string(config.get("Hostname")) or access.host).lower()
     number = int(str(config.get("Port", SSH_PORT)))
     alias = _string(config.get("HostKeyAlias"))
     login = _string(config.get("User")) or getpass.getuser()

@@ -69,7 +69,8 @@ class UserConfig(SSHClientConfig):
         config._parse_all(paths)
         if config.has_match_final():
             # Once more over all files: what is set stays, and a host goes by its real name now.
-            config._final, config._named = True, str(config.get("Hostname", host))
+            config._named = str(config._options.setdefault("Hostname", host)).lower()
+            config._final = config._canonical = True  # ssh takes both for the last pass
             config._parse_all(paths)
         config._expand_all()
         config.loaded = True
@@ -115,6 +116,7 @@ class UserConfig(SSHClientConfig):
 
     def _expand_all(self) -> None:
         self._set_tokens()
+        self._tokens["h"] = self._tokens["h"].lower()
         for option in _TOKENS:
             value = self._options.get(option)
             # The variables of a ProxyCommand are its shell's business.
@@ -137,6 +139,20 @@ class UserConfig(SSHClientConfig):
         self._matching = _patterns(",".join(args)).matches(self._named)
         args.clear()
 
+    def _match_val(self, match: str) -> object:
+        """What a criterion looks at; hosts go by small letters there."""
+        value = super()._match_val(match)
+        return value.lower() if isinstance(value, str) and "host" in match else value
+
+    def _read_proxy(self, option: str, args: list[str]) -> None:
+        """ProxyJump and ProxyCommand: the first of either counts; `ProxyJump none` bars no command."""
+        jump = str(self._options.get("ProxyJump", "none")).lower()
+        if "ProxyCommand" not in self._options and (
+            jump == "none" if option == "ProxyCommand" else "ProxyJump" not in self._options
+        ):
+            self._options[option] = args[0]
+        args.clear()
+
     def _read_include(self, option: str, args: list[str]) -> None:
         """In the order of names; a file that cannot be read is passed over."""
         path, line, tokens = self._path, self._line_no, self._tokens
@@ -156,6 +172,8 @@ class UserConfig(SSHClientConfig):
             if name == "exec" and at + 1 < len(args):
                 self._set_tokens()
                 args[at + 1] = self._tokens_of(args[at + 1])
+            elif name in ("host", "originalhost") and at + 1 < len(args):
+                args[at + 1] = args[at + 1].lower()
             elif name not in (*_LONE, *_WITH_PATTERN):
                 self.strange = name
                 self._matching = False
@@ -226,6 +244,8 @@ UserConfig._handlers = {
     "host": ("Host", UserConfig._read_host),
     "include": ("Include", UserConfig._read_include),
     "match": ("Match", UserConfig._read_match),
+    "proxyjump": ("ProxyJump", UserConfig._read_proxy),
+    "proxycommand": ("ProxyCommand", UserConfig._read_proxy),
     **{name.lower(): (name, UserConfig._read_word) for name in _ALSO},
     **{old: (name, UserConfig._read_word) for old, name in _OLD_NAMES.items()},
 }

@@ -200,6 +200,10 @@ CASES = {
     "match final and exec": "Match final exec true\n Port 91\nMatch !final\n User early\n",
     "alias": "Host box\n HostKeyAlias rented\n HostName 10.0.0.4\n",
     "jump": "Host box\n ProxyJump a@hop:2022,second\n",
+    "jump none bars no command": "ProxyJump none\nProxyCommand x y\nProxyJump b\n",
+    "the first of jump and command": "ProxyJump a\nProxyCommand x\n",
+    "no command bars a jump": "ProxyCommand none\nProxyJump a\n",
+    "large letters": "Host BOX\n Port 1\nMatch host BOX\n HostName Far.Example\n ProxyCommand x %h\n",
     "jump none": "Host box\n ProxyJump none\nHost *\n ProxyJump hop\n",
     "proxy command": "Host box\n HostName far\n Port 9\n User u\n"
     " ProxyCommand nc -x 'a b' %h %p | cat && echo $HOME %r %n\n",
