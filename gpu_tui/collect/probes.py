@@ -296,7 +296,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(metrics.CPU.name, "box", 0.0, 1.0, lambda _: _CPU, _cpu),
     Probe(metrics.HOST.name, "box", 15.0, 1.0, lambda _: _HOST, _host),
     Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),
-    Probe(metrics.PROCESSES.name, "processes", 10.0, 4.0, lambda _: _PROCESSES, _processes),
+    Probe(metrics.PROCESSES.name, "processes", 15.0, 4.0, lambda _: _PROCESSES, _processes),
     Probe(metrics.ROSTER.name, "files", 10.0, FILES_LIMIT, _roster_snippet, _roster),
     Probe(metrics.FILES.name, "files", 10.0, FILES_LIMIT, _files_snippet, _files),
     Probe(

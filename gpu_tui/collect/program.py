@@ -115,10 +115,17 @@ show() {
     fi
     close "$2"
 }
-text() {
-    while [ -n "$out" ]; do
-        put ">$mark ${out%%"$newline"*}"
-        case $out in *"$newline"*) out=${out#*"$newline"} ;; *) out= ;; esac
+text() { # the lines of $out
+    while :; do
+        case $out in
+            '') return ;;
+            *"$newline"*)
+                put ">$mark ${out%%"$newline"*}"
+                out=${out#*"$newline"} ;;
+            *)
+                put ">$mark $out"
+                return ;;
+        esac
     done
 }
 
@@ -260,43 +267,63 @@ setup() {
 }
 """
 
-# Loaded only by a bash that knows all of it (4.4): what others start programs for, without any.
+# Loaded only by a bash that knows all of it (4.4): what others start programs for, without any, and
+# what its builtins do faster than a loop. Its prefix and suffix operators are slow on long text.
 FOR_BASH = r"""
+declare -gA places
+lines() { # a line is looked for where it stood the last time
+    local all line place=${places[$2 $3]:-0}
+    [ -r "$2" ] && mapfile -t all <"$2" || return 0
+    if [ -z "$3" ]; then
+        for line in "${all[@]}"; do put ">$mark $1 $line"; done
+        return
+    fi
+    if [[ ${all[place]} != "$3 "* ]]; then
+        for place in "${!all[@]}"; do
+            [[ ${all[place]} != "$3 "* ]] || break
+        done
+        [[ ${all[place]} == "$3 "* ]] || return 0
+        places[$2 $3]=$place
+    fi
+    put ">$mark $1 ${all[place]}"
+}
 now() {
     printf -v line '%(%s %z)T' -1
     tell date "$line"
 }
 process_table() {
-    local at stat rest seen=()
+    local at stat rest parts words seen=() all=("$proc"/[0-9]*)
     open stat
-    for at in "$proc"/[0-9]*; do
-        stat=
+    set -f
+    for at in "${all[@]}"; do
+        stat= parts=()
         IFS= read -r -d '' stat <"$at/stat"
-        rest=${stat##*") "}
+        # PID (NAME) and the rest, parted at the only bracket; a name may hold more of them.
+        IFS=')'
+        parts=($stat)
+        IFS=$' \t\n'
+        if [ "${#parts[@]}" = 2 ]; then rest=${parts[1]}; else rest=${stat##*")"}; fi
         set -- $rest
         [ -n "${20}" ] && [ "$2" != 2 ] || continue
         seen+=("$at")
-        out="${stat%") "*}) $1 $2 ${20}"
+        out="${stat:0:${#stat}-${#rest}} $1 $2 ${20}"
         text
     done
+    set +f
     close 0
     open cmdline
     for at in "${seen[@]}"; do
-        rest=
-        arguments "$at/cmdline"
-        [ -n "$rest" ] || continue
+        words=()
+        mapfile -t -d '' -n 1000 words <"$at/cmdline"
+        [ "${#words[@]}" != 0 ] || continue
         put ">$mark ==> $at/cmdline <=="
-        out=${rest:0:2048}
+        IFS=$'\x1f'
+        out="${words[*]}"
+        IFS=$' \t\n'
+        out=${out:0:2048}
         text
     done
     close 0
-}
-arguments() { # FILE
-    local word
-    while IFS= read -r -d '' -n 2048 word || [ -n "$word" ]; do
-        rest+=$word$'\x1f'
-        [ "${#rest}" -lt 2048 ] || break
-    done <"$1"
 }
 """
 

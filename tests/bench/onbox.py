@@ -1,0 +1,296 @@
+"""What a box pays for being watched: processor, processes and files, and what stays behind.
+
+A real sshd runs the sampler under a chosen shell, watched by the real supervisor at 1 Hz. Three parts:
+
+- processor: the sampler's processes are moved into a cgroup of their own and its clock is read; sshd's
+  own share is told apart. Without such a cgroup, the ticks of /proc are summed up (coarse).
+- processes started and files opened for writing: counted by strace, in a run of their own.
+- what is left ten seconds after the client was killed with SIGKILL, many times.
+
+The box's nvidia-smi is `true`; how often it ran is counted, and its share is taken off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from boxes import Sshd
+
+from gpu_tui.collect.supervisor import Supervisor
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import Event, Sampled
+from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
+from gpu_tui.transport.ssh import SshTransport
+
+SHELLS = {"bash": "bash -s", "dash": "dash -s", "busybox": "busybox ash -s"}
+SETTLE = 4.0  # seconds from the first reading to the start of a measurement
+CGROUPS = (  # where cgroups are made, and the file with the clock: version 1, version 2
+    ("/sys/fs/cgroup/cpuacct", "cpuacct.usage", 1e-9),
+    ("/sys/fs/cgroup", "cpu.stat", 1e-6),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Shares of one core (0.001 = 0.1 %), processes per second, files opened for writing.
+
+    `spawns` are without nvidia-smi itself; both are None where there is no strace.
+    """
+
+    core: float
+    sshd: float
+    spawns: float | None
+    written: int | None
+
+
+def measure(seconds: float = 60.0, kills: int = 50) -> dict[str, object]:
+    """Every shell, with one tail and without, as a table of one line each."""
+    rows: dict[str, object] = {}
+    for shell in SHELLS:
+        if shutil.which(shell) is None:
+            rows[shell] = f"not measured: there is no {shell} here"
+            continue
+        for tail in (False, True):
+            got = cost(shell, seconds, tail=tail)
+            spawns = "?" if got.spawns is None else f"{got.spawns:.2f}"
+            written = "?" if got.written is None else str(got.written)
+            rows[f"{shell}, sampler{' and one tail' if tail else ''}"] = (
+                f"{got.core:.3%} of a core (sshd {got.sshd:.3%}), {spawns} spawns/s, "
+                f"{written} files opened for writing"
+            )
+        rows[f"{shell}, left 10 s after {kills} x kill -9"] = left_after_kills(shell, kills)
+    return rows
+
+
+def cost(shell: str, seconds: float, *, tail: bool) -> Cost:
+    """What one shell costs in steady state, over so many seconds (and as many again for strace)."""
+    with _box(shell) as box:
+        core, sshd = asyncio.run(_processor(box, seconds, tail))
+    counted = (None, None)
+    if shutil.which("strace"):
+        with _box(shell) as box:
+            counted = asyncio.run(_counted(box, seconds, tail))
+    return Cost(core, sshd, *counted)
+
+
+def left_after_kills(shell: str, times: int) -> int:
+    """How many processes of the box live ten seconds after the last of so many killed clients."""
+    with _box(shell) as box:
+        for _ in range(times):
+            words = [sys.executable, "-m", "bench.onbox", "client", str(box.port)]
+            words += [str(box.known_hosts), str(box.identity), str(box.config)]
+            client = subprocess.Popen(
+                words, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent
+            )
+            assert client.stdout
+            assert client.stdout.readline() == b"reading\n"
+            client.send_signal(signal.SIGKILL)
+            client.wait()
+            client.stdout.close()
+        return len(box.wait_idle(10.0))
+
+
+@contextmanager
+def _box(shell: str) -> Iterator[Sshd]:
+    with tempfile.TemporaryDirectory() as directory:
+        tools = Path(directory) / "tools"
+        tools.mkdir()
+        if shell == "busybox":
+            subprocess.run(["busybox", "--install", "-s", str(tools)], check=True)
+        words = SHELLS[shell].split()
+        words[0] = str(shutil.which(words[0]))
+        box = Sshd(
+            Path(directory) / "box",
+            env={"PATH": f"{directory}/box/bin:{tools}:/usr/sbin:/usr/bin:/sbin:/bin"},
+            extra=f"ForceCommand exec {' '.join(words)}\n",
+        )
+        (box.bin / "nvidia-smi").symlink_to(str(shutil.which("true")))
+        if shell != "bash":
+            box.program("bash", "#!/bin/sh\nexit 1\n")
+        (box.home / "queue.txt").write_text("configs/no_aug.yaml reconstruction 5\n")
+        (box.home / "queue.log").write_text("one line\n")
+        try:
+            yield box.start()
+        finally:
+            box.stop()
+
+
+def _instance(box: Sshd, tail: bool) -> Instance:
+    queue = QueueFiles("~/queue.txt", "~/queue.log" if tail else None)
+    return box.instance(mounts=("/",), queue=queue, poll=1.0)
+
+
+class _Watch:
+    """The real supervisor on one box, for as long as the block lasts."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._fleet = Fleet("bench", (instance,))
+        self._first = asyncio.Event()
+        self.cards = 0  # rounds of nvidia-smi, which are two calls each
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Sampled):
+            self.cards += event.metric == "gpus"
+            if event.metric == "memory":
+                self._first.set()
+
+    async def __aenter__(self) -> _Watch:
+        self._transport = SshTransport()
+        supervisor = Supervisor(self._fleet, self._transport, self._take, ManualClock())
+        self._running = asyncio.create_task(supervisor.run())
+        await asyncio.wait_for(self._first.wait(), 30)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._running.cancel()
+        await asyncio.gather(self._running, return_exceptions=True)
+        await self._transport.close()
+
+
+async def _processor(box: Sshd, seconds: float, tail: bool) -> tuple[float, float]:
+    async with _Watch(_instance(box, tail)) as watch:
+        await asyncio.sleep(SETTLE)
+        with _meter(list(box.processes())) as sampler, _meter(box.session_pids()) as sshd:
+            calls, used, relayed, began = watch.cards, sampler(), sshd(), time.monotonic()
+            await asyncio.sleep(seconds)
+            passed = time.monotonic() - began
+            own = sampler() - used - (watch.cards - calls) * 2 * _cost_of_true()
+            return own / passed, (sshd() - relayed) / passed
+
+
+def _cost_of_true(times: int = 200) -> float:
+    """Processor seconds of one run of what stands for nvidia-smi."""
+    path = str(shutil.which("true"))
+    total = 0.0
+    for _ in range(times):
+        _, _, usage = os.wait4(os.posix_spawn(path, [path], os.environ), 0)
+        total += usage.ru_utime + usage.ru_stime
+    return total / times
+
+
+@contextmanager
+def _meter(pids: list[int]) -> Iterator:  # type: ignore[type-arg]
+    """A function that gives the processor seconds that these and their children have used."""
+    for root, clock, unit in CGROUPS:
+        group = Path(root) / f"gpu-tui-bench-{os.getpid()}-{pids[0]}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        if not (group / clock).exists():
+            group.rmdir()
+            continue
+        for pid in pids:
+            with suppress(ProcessLookupError):  # a probe that has ended meanwhile
+                (group / "cgroup.procs").write_text(str(pid))
+
+        def used(file: Path = group / clock, unit: float = unit) -> float:
+            found = re.search(r"\d+", file.read_text())
+            assert found
+            return int(found[0]) * unit
+
+        try:
+            yield used
+        finally:
+            for pid in (group / "cgroup.procs").read_text().split():
+                with suppress(OSError):
+                    (group.parent / "cgroup.procs").write_text(pid)
+            with suppress(OSError):
+                group.rmdir()
+        return
+    yield lambda: sum(map(_ticks, pids)) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15]))  # its own and those of children that it waited for
+
+
+async def _counted(box: Sshd, seconds: float, tail: bool) -> tuple[float, int]:
+    """Processes per second in steady state; files opened for writing since the login."""
+    trace = box.directory / "trace"
+    calls = "clone,clone3,fork,vfork,execve,openat,open,creat,mkdir,rename,unlink,unlinkat,truncate"
+    assert box._process
+    strace = await asyncio.create_subprocess_exec(
+        *["strace", "-f", "-ttt", "-y", "-o", str(trace), "-e", f"trace={calls}"],
+        *["-p", str(box._process.pid)],
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert strace.stderr
+    await strace.stderr.readline()  # it says that it has attached
+    async with _Watch(_instance(box, tail)):
+        await asyncio.sleep(SETTLE)
+        began = time.clock_gettime(time.CLOCK_REALTIME)  # what strace writes
+        await asyncio.sleep(seconds)
+        ended = time.clock_gettime(time.CLOCK_REALTIME)
+    strace.send_signal(signal.SIGINT)
+    await strace.wait()
+    return _read(trace.read_text(errors="replace"), began, ended)
+
+
+_CALL = re.compile(r"(\d+) +([\d.]+) (?:<\.\.\. )?(\w+)(.*?)(?: = (-?\d+).*)?$")
+_WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|^\((?!.*O_RDONLY)")
+_HARMLESS = re.compile(r'"/dev/(null|tty)"')
+
+
+def _read(text: str, began: float, ended: float) -> tuple[float, int]:
+    """Counts what the login's shell and its descendants did, not what sshd did before it became one."""
+    ours: set[int] = set()
+    spawns = cards = written = 0
+    for line in text.splitlines():
+        match = _CALL.match(line)
+        if match is None:
+            continue
+        pid, at, name, words, result = match.groups()
+        inside = began <= float(at) < ended
+        good = result is not None and int(result) >= 0
+        if name in ("clone", "clone3", "fork", "vfork"):
+            if good and int(pid) in ours and "CLONE_THREAD" not in words:
+                ours.add(int(result))
+                spawns += inside
+        elif name == "execve":
+            if good or "unfinished" in words:
+                ours.add(int(pid))
+            cards += inside and "/nvidia-smi" in words
+        elif int(pid) in ours and good and not _HARMLESS.search(words) and _WRITES.search(words):
+            written += 1
+    return (spawns - cards) / (ended - began), written
+
+
+async def _client(port: str, known_hosts: str, identity: str, config: str) -> None:
+    """Watches until it is killed; says when it has a reading."""
+    access = SshAccess(
+        "127.0.0.1",
+        user=os.environ.get("USER", "root"),
+        port=int(port),
+        known_hosts=known_hosts,
+        identity=identity,
+        config=config,
+    )
+    queue = QueueFiles("~/queue.txt", "~/queue.log")
+    async with _Watch(Instance("box", access, mounts=("/",), queue=queue)):
+        print("reading", flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["client"]:
+        asyncio.run(_client(*sys.argv[2:6]))
+    else:
+        for key, row in measure(float(sys.argv[1]) if sys.argv[1:] else 60.0).items():
+            print(f"{key}: {row}", flush=True)
