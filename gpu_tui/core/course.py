@@ -35,8 +35,11 @@ class Course:
 
     def take(self, new: Progress, at: float) -> bool:
         """Merge one report; true where it moved the run's own counters."""
-        if new.phase == "eval" and new.epoch is not None and self._lowest is None:
-            # A run that shows its epochs in evaluations only.
+        if (
+            new.phase == "eval"
+            and new.epoch is not None
+            and (self._lowest, self.progress.step) == (None, None)
+        ):  # a run that shows its epochs in evaluations only
             self.progress = _merge(self.progress, _numbers_only(new, epochs=True))
             return True
         if new.phase is not None or self._foreign(new, at):
@@ -44,7 +47,8 @@ class Course:
             return False
         if self._lies_behind(new):
             self._behind += 1
-            if self._behind < BEHIND_ROWS and not _at_start(new):
+            same = new.steps == self.progress.steps
+            if self._behind < BEHIND_ROWS and same and not _at_start(new):
                 self.progress = _merge(self.progress, _numbers_only(new))
                 return False
             self._restart(new)
