@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 from boxes import Sshd
-from test_check_real_box import write_fleet
+from test_check_real_box import gpu_tui, write_fleet
 from test_cockpit_tmux import Terminal
 
 
@@ -58,3 +59,13 @@ async def test_check_asks_on_its_terminal(  # type: ignore[no-untyped-def]
     seen = await terminal.until("left with")
     assert "[live" in seen
     assert "geheim" not in seen
+
+
+async def test_doctor_says_what_reaches_a_box(box: Sshd, tmp_path: Path) -> None:
+    box.config.write_text("BindInterface lo\n")
+    fleet = str(write_fleet(tmp_path, box))
+    code, out, _ = await gpu_tui("doctor", "--json", "--fleet", fleet, state=tmp_path)
+    details = {item["check"]: item["detail"] for item in json.loads(out)["items"]}
+    assert "via ssh(1): BindInterface" in details["ssh"]
+    assert details["host key"].startswith("SHA256:")
+    assert code in (0, 1)

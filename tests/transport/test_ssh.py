@@ -22,6 +22,7 @@ from gpu_tui.transport.base import (
     NoShell,
     RemoteFileError,
 )
+from gpu_tui.transport.channels import WIDEST
 from gpu_tui.transport.ssh import SshConnection, SshTransport
 
 MakeBox = Callable[..., Sshd]
@@ -72,7 +73,7 @@ async def test_a_slow_reader_makes_the_box_wait(connection: SshConnection) -> No
     async with connection.stream("yes | head -c 20000000; exit\n") as chunks:
         total = 0
         async for chunk in chunks:
-            assert len(chunk) <= 262_144
+            assert len(chunk) <= WIDEST
             total += len(chunk)
             await asyncio.sleep(0)
     assert total == 20_000_000
