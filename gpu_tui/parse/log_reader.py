@@ -35,23 +35,27 @@ from gpu_tui.core.sweep import QueueEvent
 from gpu_tui.parse.lines import PIECE_CAP, End, LineSplitter, Piece, cap, sanitize, unescape
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line
-from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, first
-from gpu_tui.parse.triage_scan import Kind, kind_of, kinds_of
+from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, causes, first
+from gpu_tui.parse.triage_scan import kind_of, kinds_of
 
-FLOOD = 256  # whole lines of one feed
-SAMPLED, FEW, MOST_SORTS = 64, 4, 32
+FLOOD = 32  # whole lines of one feed
+SAMPLED, FEW, MOST_SORTS = 256, 4, 16
 SEGMENTS = 32  # overwritten segments that wait to be read for progress, the last one first
-SMALL, LARGE = 16_384, 262_144  # bytes worth feeding at once: when lines must be read, and when not
+SMALL, LARGE = 16_384, 262_144  # bytes to feed at once, at most: of unknown lines, and of a flood
+MOST_READ = 32  # lines that are read before others get their turn
 
 
 def mouthful(data: bytes) -> int:
     """How many of the bytes to feed before others get their turn: some milliseconds' work."""
-    if len(data) <= SMALL:
-        return len(data)
-    some = data[:LARGE]
-    kinds = kinds_of(some.split(b"\n"))
-    dense = sum(kind.loud or kind.summary for kind in kinds) > SMALL // 256
-    return SMALL if dense or len(kinds) <= FLOOD else LARGE
+    some = data[:SMALL]
+    lines = some.split(b"\n")
+    read = sorted(_worth_reading(lines)) if len(lines) > FLOOD else range(len(lines))
+    if len(read) > MOST_READ:
+        return sum(map(len, lines[: read[MOST_READ]])) + read[MOST_READ]
+    if len(data) <= SMALL or len(lines) <= FLOOD:
+        return len(some)
+    lines = data[SMALL:LARGE].split(b"\n")
+    return SMALL if len(_worth_reading(lines)) > 3 * MOST_READ else LARGE
 
 
 class LogReader:
@@ -114,7 +118,7 @@ class LogReader:
                     whole: list[Item] = []
                     self._feed_few(line + b"\n", whole)
                     items[place], lines[place] = whole[0], b""
-        for place in _worth_reading(kinds_of(lines)):
+        for place in _worth_reading(lines):
             if lines[place]:
                 items[place] = read_line(lines[place])
         return items
@@ -139,15 +143,23 @@ def show_line(raw: bytes) -> str:
     return "" if text.isspace() else text
 
 
-def _worth_reading(kinds: list[Kind]) -> set[int]:
+def _worth_reading(lines: list[bytes]) -> set[int]:
     """Places of the lines of a flood that are read at once."""
+    kinds = kinds_of(lines)
+    loud = [place for place, kind in enumerate(kinds) if kind.loud]
+    marks = causes([lines[place] for place in loud], [kinds[place] for place in loud])
     groups = [kind.group for kind in kinds]
     counts = Counter(groups)
-    rare = [place for place, group in enumerate(groups) if counts[group] <= FEW]
     latest = dict(zip(groups, range(len(groups)), strict=True))
+    rare = [place for place, group in enumerate(groups) if counts[group] <= FEW]
     often = [place for group, place in latest.items() if counts[group] > FEW]
     return {
-        *(place for place, kind in enumerate(kinds) if kind.loud or kind.summary),
+        *(
+            place
+            for place, mark in zip(loud, marks, strict=True)
+            if kinds[place].queue or (mark is not None and mark.severity is not Severity.NONE)
+        ),
+        *(place for place, kind in enumerate(kinds) if kind.summary),
         *rare[-MOST_SORTS:],
         *often[-MOST_SORTS:],
         *range(0, len(kinds), SAMPLED),

@@ -13,15 +13,36 @@ _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
     re.IGNORECASE,
 )
 TROUBLE = ("oom", "nan", "inf", "error", "fail", "kill", "corrupt", "skip", "overflow", "preempt", "xid", "timeout", "anomaly", "warning")  # fmt: skip
+DEAD = (_ADDRESS, _ZERO)
 
 
 def without_dead_words(text: str) -> tuple[str, str]:
     """The line without them, and its lower case, in which the needs of the rules are looked for."""
     if "://" in text:
         text = _ADDRESS.sub("URL", text)
-    low = text.lower().replace("info", " ")  # or every INFO line would be asked for `inf`
-    for word in TROUBLE:
-        if word in low:
-            text = _ZERO.sub(" ", text)
-            return text, text.lower().replace("info", " ")
-    return text, low
+    text = cut(text, dead_words(text))
+    return text, lower(text)
+
+
+def dead_words(text: str) -> tuple[tuple[int, int], ...]:
+    """From where to where they stand, addresses left out."""
+    low = lower(text)
+    if not any(word in low for word in TROUBLE):
+        return ()
+    return tuple(match.span() for match in _ZERO.finditer(text))
+
+
+def cut(text: str, spans: tuple[tuple[int, int], ...]) -> str:
+    """The text with a space for each span."""
+    if not spans:
+        return text
+    parts, at = [], 0
+    for start, end in spans:
+        parts.append(text[at:start])
+        at = end
+    return " ".join([*parts, text[at:]])
+
+
+def lower(text: str) -> str:
+    """In lower case; `info` is left out, or every INFO line would be asked for `inf`."""
+    return text.lower().replace("info", " ")

@@ -18,11 +18,18 @@ from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.queue_log import FORMS as QUEUE_FORMS
 from gpu_tui.parse.triage_causes import CAUSES
-from gpu_tui.parse.triage_dead_words import TROUBLE
+from gpu_tui.parse.triage_dead_words import DEAD, TROUBLE
+from gpu_tui.parse.triage_digits import blind_to_digits, ways_that_see
 from gpu_tui.parse.triage_ends import ENDS
 from gpu_tui.parse.triage_rule import Rule
-from gpu_tui.parse.triage_shapes import WARNED
-from gpu_tui.parse.triage_words import DIGITS, Needed, Word, needed_by, needed_by_literal
+from gpu_tui.parse.triage_shapes import PREFIX, SHAPES, WARNED
+from gpu_tui.parse.triage_words import (
+    DIGITS,
+    Needed,
+    Word,
+    needed_by,
+    needed_by_literal,
+)
 
 RULES: tuple[Rule, ...] = (*CAUSES, *ENDS)
 REMEMBERED = 8_192  # skeletons
@@ -45,6 +52,7 @@ _SUMMARY = re.compile(
 )
 _IN_GROUP = bytes(range(0x21)) + b"-+#=>.|[]" + bytes(range(0x7F, 0x100))
 _GROUP = 48  # bytes
+_GAP = re.compile(rb"(?<![A-Za-z_]) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +61,21 @@ class Kind:
 
     `rules` are the places in `RULES` that may match. `loud` is true where more than a label without
     meaning can come of it: a warning, an alarm, a line of the queue. `group` is equal for reports of
-    one sort, and `summary` true where one stands for a whole epoch or a validation.
+    one sort, `summary` true where one stands for a whole epoch or a validation, `queue` where it may be
+    a line of the queue. Where `castable`,
+    the rules of a line see only its cast, but for those of `sees`.
     """
 
     rules: tuple[int, ...]
     loud: bool
     group: bytes
     summary: bool
+    queue: bool
+    sees: tuple[int, ...]
+    castable: bool
 
 
-ANYTHING = Kind(tuple(range(len(RULES))), True, b"", True)
+ANYTHING = Kind(tuple(range(len(RULES))), True, b"", True, True, (), False)
 
 
 def skeleton(text: str) -> bytes | None:
@@ -115,7 +128,7 @@ class _Row:
 
     order: int
     words: tuple[Word, ...]
-    parts: tuple[Word, ...]  # the same, without their spaces
+    parts: tuple[Word, ...]  # the same, for a line that words are cut out of
 
 
 COMMON = (
@@ -177,7 +190,14 @@ def _needs(order: int) -> tuple[Needed, ...]:
 
 
 def _parts(words: Needed) -> tuple[Word, ...]:
-    return tuple(Word(part, word.exact) for word in words for part in word.text.split())
+    """The words without the spaces that may stand for something cut out: before it stood no letter."""
+    found: list[Word] = []
+    for word in words:
+        parts = [part for part in _GAP.split(word.text) if part]
+        for place, part in enumerate(parts):
+            begins, ends = word.begins and place == 0, word.ends and place == len(parts) - 1
+            found.append(Word(part, word.exact, begins, ends))
+    return tuple(found)
 
 
 def _judge(bones: bytes) -> Kind:
@@ -189,21 +209,65 @@ def _judge(bones: bytes) -> Kind:
     found: set[int] = set()
     for gram in [(), *(_grams(low) & rows.keys())]:
         for row in rows.get(gram, ()):
-            if row.order in found:
-                continue
-            for text, exact in row.parts if torn else row.words:
-                if text not in (bones if exact else low) and not (torn and b"url" in text):
-                    break
-            else:
+            if row.order not in found and _may_fit(row, bones, low, torn):
                 found.add(row.order)
     rules = tuple(sorted(order for order in found if order >= 0 and _needed(order, quiet, torn)))
+    volume = _VOLUME.search(low) is not None
     loud = (
         any(RULES[order].severity is not Severity.NONE for order in rules)
         or SHAPE in found
         or QUEUE in found
-        or _VOLUME.search(low) is not None
+        or volume
     )
-    return Kind(rules, loud, low.translate(None, _IN_GROUP)[:_GROUP], bool(_SUMMARY.search(low)))
+    group = low.translate(None, _IN_GROUP)[:_GROUP]
+    sees = tuple(
+        order for order in rules if any(_may_fit(row, bones, low, torn) for row in _seeing(order))
+    )
+    return Kind(
+        rules=rules,
+        loud=loud,
+        group=group,
+        summary=bool(_SUMMARY.search(low)),
+        queue=QUEUE in found,
+        sees=sees,
+        castable=not volume and b"://" not in low and _others_are_blind(),
+    )
+
+
+def _may_fit(row: _Row, bones: bytes, low: bytes, torn: bool) -> bool:
+    for word in row.parts if torn else row.words:
+        where = bones if word.exact else low
+        if word.text in where:
+            if not (word.begins or word.ends) or _edged(word).search(where):
+                continue
+            return False
+        if not (torn and b"url" in word.text):
+            return False
+    return True
+
+
+@cache
+def _edged(word: Word) -> re.Pattern[bytes]:
+    """The word where it begins or ends. What digits stood beside it is not known: they are no letters."""
+    before = rb"(?<![A-Za-z_])" if word.begins else b""
+    return re.compile(before + re.escape(word.text) + (rb"(?![A-Za-z_])" if word.ends else b""))
+
+
+@cache
+def _seeing(order: int) -> tuple[_Row, ...]:
+    """What of a rule tells digits apart."""
+    rule = RULES[order]
+    return tuple(
+        _Row(order, tuple(needed), _parts(needed))
+        for pattern in (rule.pattern, rule.unless, rule.also)
+        if pattern is not None and (ways := ways_that_see(pattern))
+        for needed in needed_by(pattern, ways)
+    )
+
+
+@cache
+def _others_are_blind() -> bool:
+    return all(map(blind_to_digits, (PREFIX, *SHAPES, *DEAD)))
 
 
 def _needed(order: int, quiet: bytes, torn: bool) -> bool:

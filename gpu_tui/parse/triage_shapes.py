@@ -79,6 +79,7 @@ _BOILERPLATE = re.compile(
 )
 _QUIET = (*_SOURCE, *_HELP, *_DUMPS, _BOILERPLATE)
 WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
+SHAPES = (WARNED, *_FRAMES, *_QUIET)
 
 
 def shape_of(text: str) -> str | None:

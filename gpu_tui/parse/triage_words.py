@@ -10,6 +10,7 @@ This is the one place that uses `re._parser`, the standard library's own reader 
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Callable, Iterable
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
@@ -17,30 +18,56 @@ from typing import Any, NamedTuple
 
 MOST = 2_000  # alternatives of one pattern; a part that would multiply them asks for nothing
 DIGITS = b"0123456789"
+_EDGES = (op.AT, op.ASSERT_NOT)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 
 
 class Word(NamedTuple):
-    """Some bytes of UTF-8. Unless it is `exact`, it is lower case, to be found in lower-case text."""
+    """Some bytes of UTF-8. Unless it is `exact`, it is lower case, to be found in lower-case text.
+
+    Where it `begins` no letter stands before it, where it `ends` none behind it.
+    """
 
     text: bytes
     exact: bool = False
+    begins: bool = False
+    ends: bool = False
 
 
 Needed = frozenset[Word]  # words that must all be there
-_State = tuple[Needed, str]  # what is needed so far, and the literal that is being read
 
 
-def needed_by(pattern: re.Pattern[str]) -> tuple[Needed, ...]:
-    """The alternatives of one pattern; an empty set among them says that it may match anywhere."""
+class _State(NamedTuple):
+    """What is needed so far, and the literal that is being read."""
+
+    needed: Needed = frozenset()
+    literal: str = ""
+    begins: bool = False
+
+
+def ways_of(pattern: re.Pattern[str]) -> list[Any]:
+    """The parsed pattern, or its outermost alternatives, each parsed by itself."""
+    tree = list(parser.parse(pattern.pattern, pattern.flags))
+    if len(tree) == 1 and tree[0][0] is op.BRANCH:
+        return [list(way) for way in tree[0][1][1]]
+    return [tree]
+
+
+def needed_by(pattern: re.Pattern[str], ways: Iterable[Any] | None = None) -> tuple[Needed, ...]:
+    """The alternatives of one pattern; an empty set among them says that it may match anywhere.
+
+    With `ways`, only of those.
+    """
     fold = bool(pattern.flags & re.IGNORECASE)
-    states = _walk(parser.parse(pattern.pattern, pattern.flags), [(frozenset(), "")], fold)
-    return _shortest(_ended(state, fold)[0] for state in states)
+    states: list[_State] = []
+    for way in ways_of(pattern) if ways is None else ways:
+        states += _walk(way, [_State()], fold)
+    return _shortest(_ended(state, fold).needed for state in states)
 
 
 def needed_by_literal(literal: str) -> Needed:
     """The words of one lower-case literal."""
-    return _ended((frozenset(), literal), fold=True)[0]
+    return _ended(_State(literal=literal), fold=True).needed
 
 
 def _shortest(found: Iterable[Needed]) -> tuple[Needed, ...]:
@@ -52,26 +79,46 @@ def _shortest(found: Iterable[Needed]) -> tuple[Needed, ...]:
     return tuple(kept)
 
 
-def _ended(state: _State, fold: bool) -> _State:
+def _ended(state: _State, fold: bool, ends: bool = False) -> _State:
     """The literal that was being read is over: its words are needed."""
-    needed, literal = state
-    if not literal:
-        return state
-    parts = re.split(r"\s{2,}|[^\S ]", re.sub("[0-9]", "", literal))
+    if not state.literal:
+        return _State(state.needed)
+    parts = re.split(r"\s{2,}|[^\S ]", re.sub("[0-9]", "", state.literal))
+    if re.match("[0-9]", state.literal):
+        begins = False
+    else:
+        begins = state.begins and bool(parts[0][:1].isalpha())
+    ends = ends and state.literal[-1].isalpha()
+    last = len(parts) - 1
     words = {
-        Word((part.lower() if fold else part).encode(), not fold) for part in parts if part.strip()
+        Word(
+            (part.lower() if fold else part).encode(),
+            not fold,
+            begins and place == 0,
+            ends and place == last,
+        )
+        for place, part in enumerate(parts)
+        if part.strip()
     }
-    return needed | words, ""
+    return _State(state.needed | words)
 
 
 def _walk(tree: Any, states: list[_State], fold: bool) -> list[_State]:
     def each(work: Callable[[_State], _State]) -> list[_State]:
         return list(dict.fromkeys(map(work, states)))
 
-    for code, value in tree:
+    tree = list(tree)
+    for place, (code, value) in enumerate(tree):
         if code is op.LITERAL and not (fold and value > 127 and chr(value).isalpha()):
             letter = chr(value)
-            states = each(lambda state, more=letter: (state[0], state[1] + more))  # type: ignore[misc]
+            states = each(
+                lambda state, more=letter: state._replace(literal=state.literal + more)  # type: ignore[misc]
+            )
+        elif code is op.AT and value in (op.AT_BEGINNING, op.AT_BOUNDARY):
+            # Behind a letter it ends a word, before one it begins one.
+            states = each(lambda state: _ended(state, fold, ends=True)._replace(begins=True))
+        elif code is op.ASSERT_NOT and value[0] > 0 and _any_letter(value[1], fold):
+            states = each(lambda state: _ended(state, fold, ends=True))
         elif code in (op.AT, op.ASSERT, op.ASSERT_NOT):
             pass  # no characters of its own: the literal goes on behind it
         elif code is op.SUBPATTERN:
@@ -91,6 +138,32 @@ def _walk(tree: Any, states: list[_State], fold: bool) -> list[_State]:
         elif code in _REPEATS and value[0] > 0:
             states = _walk(value[2], states, fold)
             states = each(lambda state: _ended(state, fold))
+        elif (
+            code is op.MAX_REPEAT
+            and value[1] == 1
+            and place + 1 < len(tree)
+            and tree[place + 1][0] in _EDGES
+        ):
+            ways = [*states, *_walk(value[2], states, fold)]
+            states = list(dict.fromkeys(ways))
         else:
             states = each(lambda state: _ended(state, fold))
     return states
+
+
+def _any_letter(tree: Any, fold: bool) -> bool:
+    """`tree` is a set that holds all letters and digits, so that what it must not follow ends a word."""
+    if len(tree) != 1 or tree[0][0] is not op.IN:
+        return False
+    found: set[str] = set()
+    for code, value in tree[0][1]:
+        if code is op.NEGATE:
+            return False
+        if code is op.CATEGORY and value is op.CATEGORY_WORD:
+            return True
+        if code is op.LITERAL:
+            found.add(chr(value))
+        elif code is op.RANGE:
+            found |= {chr(point) for point in range(value[0], min(value[1], 127) + 1)}
+    wanted = f"_{string.ascii_lowercase}{string.digits}{'' if fold else string.ascii_uppercase}"
+    return found >= set(wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.core.logs import LogLine, Span
@@ -28,6 +28,7 @@ def read(*chunks: bytes) -> list[LogLine]:
     return kept
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(WORDS), max_size=30).map(b"".join),
     st.lists(st.integers(1, 40), max_size=20),

@@ -1,0 +1,135 @@
+"""How fast a log is taken in: bytes -> marks, and bytes -> the store, without a network.
+
+`cd tests && python -m bench.ingest`. All ways read the same file (`bench.log_mix`) in the same run,
+in interleaved rounds; the figures are medians. Marks are compared with what one compiled regex costs
+per line: the short one that people grep for a crash, and one of all words that the rules of triage
+know. The reader does more in that time: it splits, judges, and reads progress and queue events.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from bench import log_mix
+
+from gpu_tui.core.events import LogArrived
+from gpu_tui.core.fleet import Fleet, Instance, SshAccess
+from gpu_tui.core.logs import LogSource
+from gpu_tui.parse.log_reader import LARGE, LogReader, mouthful
+from gpu_tui.parse.triage import triage
+from gpu_tui.parse.triage_scan import RULES
+from gpu_tui.state.store import Store
+
+CRASH = "Traceback|Error|CUDA out of memory|OutOfMemory|Killed"
+ARRIVAL = 1_048_576  # bytes that lie ready at once when a log floods
+LINE = 200  # bytes, of the second file: its lines are cut or filled to this length
+
+
+def _all_needs() -> re.Pattern[str]:
+    """One regex of the very literals that our rules ask for."""
+    needs = {need for rule in RULES for need in rule.needs}
+    return re.compile("|".join(sorted(map(re.escape, needs), key=len)), re.IGNORECASE)
+
+
+def by_line(data: bytes, judge: Callable[[str], object]) -> float:
+    """Seconds to decode and judge every line by itself."""
+    began = time.perf_counter()
+    for line in data.decode("utf-8", "replace").split("\n"):
+        judge(line)
+    return time.perf_counter() - began
+
+
+def feed(data: bytes, take: Callable[[LogArrived], object] | None = None) -> tuple[float, float]:
+    """Seconds to read all of it as a follower does, and the longest that others had to wait."""
+    reader, source, longest = LogReader(), LogSource("/train.log", "cell"), 0.0
+    began = last = time.perf_counter()
+    for start in range(0, len(data), ARRIVAL):
+        ready, at = data[start : start + ARRIVAL], 0
+        while at < len(ready):
+            size = mouthful(ready[at : at + LARGE])
+            lines = reader.feed(ready[at : at + size])
+            at += size
+            if take is not None:
+                take(LogArrived("box", 0.0, source, lines))
+            now = time.perf_counter()
+            last, longest = now, max(longest, now - last)
+    return last - began, longest
+
+
+def to_store(data: bytes) -> tuple[float, float, Store]:
+    """The same, with the store behind it."""
+    store = Store(Fleet("sweep", (Instance("box", SshAccess("box")),)), {})
+    return *feed(data, store.apply), store
+
+
+def grep(path: Path) -> float:
+    """Seconds of `grep -cE` with the short regex."""
+    began = time.perf_counter()
+    subprocess.run(["grep", "-cE", CRASH, str(path)], check=False, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - began
+
+
+def measure(megabytes: int = 200, rounds: int = 3) -> dict[str, float]:
+    """Medians of `rounds` interleaved rounds. The slowest ways read a part of the file only."""
+    piece = log_mix.megabytes(min(megabytes, 20))
+    times = max(1, megabytes // 20)
+    data = piece * times
+    even = b"".join(line[: LINE - 1].ljust(LINE - 1, b".") + b"\n" for line in piece.splitlines())
+    lines, part = data.count(b"\n"), piece[: piece.find(b"\n", len(piece) // 20) + 1]
+    crash, needs = re.compile(CRASH), _all_needs()
+    feed(part), to_store(part)
+    taken: dict[str, list[float]] = {}
+
+    def note(way: str, seconds: float, size: int) -> None:
+        taken.setdefault(way, []).append(seconds / size)
+
+    waits: list[float] = []
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "train.log"
+        path.write_bytes(data)
+        for _ in range(rounds):
+            note("marks", feed(data)[0], lines)
+            note("crash", by_line(piece, crash.search), lines // times)
+            note("needs", by_line(part, needs.search), part.count(b"\n"))
+            note("triage", by_line(part, triage), part.count(b"\n"))
+            note("grep", grep(path), lines)
+            before = _resident()
+            seconds, wait, store = to_store(even * times)
+            note("store", seconds, len(even) * times)
+            grown = _resident() - before
+            waits.append(wait)
+            del store
+    cost = {way: median(seconds) for way, seconds in taken.items()}
+    return {
+        "lines": lines,
+        "bytes per line": round(len(data) / lines, 1),
+        "ours lines/s": round(1 / cost["marks"]),
+        "ours MB/s": round(len(data) / lines / cost["marks"] / 1e6, 1),
+        "crash regex per line, lines/s": round(1 / cost["crash"]),
+        "ours / crash regex per line": round(cost["crash"] / cost["marks"], 2),
+        "one regex of all words per line, lines/s": round(1 / cost["needs"]),
+        "ours / one regex of all words per line": round(cost["needs"] / cost["marks"], 2),
+        "triage of every line by itself, lines/s": round(1 / cost["triage"]),
+        "grep -cE lines/s": round(1 / cost["grep"]),
+        "ours / grep -cE": round(cost["grep"] / cost["marks"], 3),
+        "to the store MB/s, lines of 200 bytes": round(1 / cost["store"] / 1e6, 1),
+        "longest wait of others, ms": round(1e3 * max(waits), 1),
+        "resident growth of the last flood, MB": round(grown / 1e6, 1),
+    }
+
+
+def _resident() -> int:
+    """Bytes of this process in memory now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(), indent=2))

@@ -1,0 +1,218 @@
+"""The fast way and the slow way say the same of every line: many at once, one by one, and rule by rule."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+from bench import log_mix
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from marked_lines import MARKED
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.log_block import LogBlock, telling
+from gpu_tui.core.logs import LogLine, Mark
+from gpu_tui.parse.lines import unescape
+from gpu_tui.parse.log_reader import FLOOD, LARGE, LogReader, mouthful
+from gpu_tui.parse.progress import parse_progress
+from gpu_tui.parse.queue_log import parse_queue_line
+from gpu_tui.parse.triage import cause, causes, triage
+from gpu_tui.parse.triage_dead_words import without_dead_words
+from gpu_tui.parse.triage_digits import blind_to_digits, casts
+from gpu_tui.parse.triage_scan import RULES, _others_are_blind, kind_of, kinds_of
+from gpu_tui.parse.triage_shapes import PREFIX, shape_of
+from gpu_tui.parse.triage_volume import judge_volume
+
+REAL = [line for lines in MARKED.values() for line in lines]
+MIX = list(islice(log_mix.lines(7), 2_000))
+QUEUE = [
+    "=== Queue q.txt: 4 ablations, starting from 1 on box ===",
+    "[2026-01-01 00:00:00] [1/4] STARTING a (reconstruction, 20ep)",
+    "45%|####     | 450/1000 [01:23<01:41]\r[2026-01-01 10:00:00] [2/4] FINISHED no aug (exit=0)",
+    "overlay  450G  449G  1.0G  100% /",
+]
+BITS = ["Er\x1b[31mror", "\x1b]0;t\x07", "\x9d", "é", "█▉", "ſ", "K", "\u200b", "\ufe0f", "\x07", "\t", "0x10 ",
+    "10 errors", "0 errors", "nan=0", "inf3o", "INFO", " 05", "error=0.0.1 ", "http://a b", "e: ", "E", "loss=in",
+    "f1 nan", "f2 nan", "| 1.0 errors", "exit 1", "code 137", "loss scale: 1e-0"]  # fmt: skip
+
+
+def old_cause(line: str) -> Mark | None:
+    """The rules as their tables say it, and nothing that saves time."""
+    text = PREFIX.sub("", line.rstrip())
+    if not text or text.isspace():
+        return Mark("benign", Severity.NONE, False)
+    if (shape := shape_of(text)) is not None:
+        return Mark(shape, Severity.WARN if shape == "warning" else Severity.NONE, False)
+    if "%" in text and (volume := judge_volume(text)) is not None:
+        return volume
+    text, low = without_dead_words(text)
+    for rule in RULES:
+        if any(need in low for need in rule.needs) and rule.fits(text):
+            return Mark(rule.label, rule.severity, rule.severity.rank <= Severity.SERIOUS.rank)
+    return None
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> str:
+    """A real line, torn, glued, with other digits and odd characters in it."""
+    line = draw(st.sampled_from(REAL + MIX[:300] + QUEUE))
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(line)))
+        other = draw(st.sampled_from(BITS + REAL))
+        line = line[:at] + other + line[at + draw(st.integers(0, 6)) :]
+    if draw(st.booleans()):
+        digits = random.Random(draw(st.integers(0, 99)))
+        line = "".join(
+            digits.choice("0123456789") if c.isdecimal() and c.isascii() else c for c in line
+        )
+    return line.replace("\n", " ")
+
+
+kind_of("")  # the tables are read at the first line
+
+
+@settings(deadline=None, max_examples=150)
+@given(lines())
+def test_a_line_is_judged_as_the_tables_say(line: str) -> None:
+    text = unescape(line.replace("\r", " ").encode("utf-8", "replace"))[0]
+    assert cause(text) == old_cause(text)
+
+
+@pytest.mark.parametrize("source", [REAL, MIX], ids=["real", "mix"])
+def test_other_digits_are_judged_by_themselves(source: list[str]) -> None:
+    digits = random.Random(3)
+    for line in source:
+        other = "".join(digits.choice("0012345") if c in "0123456789" else c for c in line)
+        text = unescape(other.encode())[0]
+        assert cause(text) == old_cause(text)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(lines(), min_size=1, max_size=12))
+def test_many_lines_are_judged_as_one_by_one(found: list[str]) -> None:
+    raw = [line.replace("\r", " ").encode("utf-8", "replace") for line in found]
+    kinds = kinds_of(raw)
+    texts = [unescape(line)[0] for line in raw]
+    assert causes(raw, kinds) == [old_cause(text) for text in texts]
+    for text, kind in zip(texts, kinds, strict=True):
+        mark = old_cause(text)
+        assert kind.loud or mark is None or mark.severity is Severity.NONE
+        assert kind.queue or parse_queue_line(text) is None
+
+
+def slow(raw: bytes) -> list[LogLine]:
+    """So few at a time that every line is read."""
+    reader, found = LogReader(), []
+    for line in raw.splitlines(keepends=True):
+        found += [line for line in reader.feed(line) if not line.open]
+    return [*found, *reader.close()]
+
+
+def fast(raw: bytes, cuts: Iterator[int]) -> tuple[list[LogLine], dict[int, LogLine]]:
+    """By chunks: all lines, and those that were told at once."""
+    reader, found, told, at = LogReader(), [], {}, 0
+    while at < len(raw):
+        size = next(cuts)
+        part = reader.feed(raw[at : at + size])
+        at += size
+        told |= {len(found) + place: line for place, line in telling(part) if not line.open}
+        found += [line for line in part if not line.open]
+    last = reader.close()
+    told |= {len(found) + place: line for place, line in enumerate(last)}
+    return [*found, *last], told
+
+
+def check(raw: bytes, cuts: Iterator[int]) -> None:
+    wanted = slow(raw)
+    found, told = fast(raw, cuts)
+    assert found == wanted
+    for number, line in enumerate(wanted):
+        if line.queue is not None or line.mark.severity is not Severity.NONE:
+            assert told.get(number) == line
+    assert all(line == wanted[number] for number, line in told.items())
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    st.lists(lines(), min_size=1, max_size=30),
+    st.lists(st.binary(max_size=40), max_size=3),
+    st.sampled_from([b"\n", b"\r\n", b"\r\r\n"]),
+    st.integers(0, 2**32),
+)
+def test_a_flood_says_what_a_trickle_says(
+    found: list[str], noise: list[bytes], newline: bytes, seed: int
+) -> None:
+    r = random.Random(seed)
+    pool = [line.encode("utf-8", "replace") for line in found] + noise
+    raw = newline.join(r.choices(pool, k=3 * FLOOD)) + r.choice([b"", newline])
+    check(raw, iter(lambda: r.choice([1, 700, 9_000, 40_000]), None))
+
+
+def test_a_real_log_with_monsters_in_it() -> None:
+    r = random.Random(11)
+    some = [line.encode() for line in [*MIX[:600], *r.sample(REAL, 60), *QUEUE]]
+    r.shuffle(some)
+    some.insert(90, b"x" * 70_000 + b" CUDA error: out of memory " + b"y" * 50_000)
+    some.insert(
+        200, b"\r".join(b"%d%%|##  | %d/99 [00:01<00:02, 1.0it/s]" % (n, n) for n in range(300))
+    )
+    some.insert(300, b"loss=nan\r" + some[7])
+    some.insert(400, bytes(range(256)).replace(b"\n", b"") * 30)
+    raw = b"\n".join(some)
+    check(raw, iter(lambda: r.choice([5_000, 30_000, LARGE]), None))
+    assert isinstance(LogReader().feed(b"\n".join(x.encode() for x in MIX) + b"\n"), LogBlock)
+
+
+def test_the_last_report_of_each_sort_is_told() -> None:
+    block = LogReader().feed("\n".join([*MIX, ""]).encode())
+    told = {place for place, _ in telling(block)}
+    latest = {kind_of(line).group: place for place, line in enumerate(MIX) if parse_progress(line)}
+    common = [
+        place for group, place in latest.items() if sum(kind_of(x).group == group for x in MIX) > 20
+    ]
+    assert len(common) > 5
+    assert told >= set(common)
+    assert told >= {place for place, line in enumerate(MIX) if line.startswith("Epoch")}
+    assert len(told) < len(MIX) / 4
+
+
+def test_mouthfuls_are_large_only_where_little_is_read() -> None:
+    dull = ("iter 12: loss 0.5, time 12.00ms, mfu 41.00%\n" * 9_000).encode()
+    alarms = b"".join(
+        b"RuntimeError: CUDA error: device-side assert %d\n" % n for n in range(9_000)
+    )
+    assert mouthful(dull) == LARGE
+    assert 0 < mouthful(alarms) < 4_096
+    assert alarms[mouthful(alarms) - 1 : mouthful(alarms)] == b"\n"
+    assert mouthful(b"x" * 1_000_000) <= 16_384
+    assert mouthful(b"short") == 5
+
+
+def test_what_the_scan_rests_on() -> None:
+    """Were a shape or a dead word to tell digits apart, floods would be judged line by line."""
+    assert _others_are_blind()
+    assert blind_to_digits(
+        re.compile(r"\bstep \d+/\d+: (?:0|no) errors\b|f1 = [\d.]+|exit[=:]\s?0(?!\d)")
+    )
+    for sees in (r"code 137", r"exit [1-9]", r"x=0", r"[0-4]%", r"(\d+) again \1"):
+        assert not blind_to_digits(re.compile(sees)), sees
+    same = [b"a 12 0 0.50 f1", b"a 99 0 0.71 f1"]
+    found = casts(same)
+    assert found is not None
+    assert found[0] == found[1]
+    other = casts([b"a 12 3 0.50 f1", b"a 12 0 0.50 f2"])
+    assert other is not None
+    assert found[0] not in other
+
+
+def test_triage_is_cause_then_progress() -> None:
+    for line in MIX[:300]:
+        mark = old_cause(line)
+        if mark is None:
+            assert triage(line).label == ("progress" if parse_progress(line) else "benign")
+        else:
+            assert triage(line) == mark
