@@ -264,7 +264,7 @@ def _read(text: str, began: float, ended: float) -> tuple[float, int]:
                 ours.add(int(result))
                 spawns += inside
         elif name == "execve":
-            if good or "unfinished" in words:
+            if '"' in words and "/sshd" not in words and (good or result is None):
                 ours.add(int(pid))
             cards += inside and "/nvidia-smi" in words
         elif int(pid) in ours and good and not _HARMLESS.search(words) and _WRITES.search(words):

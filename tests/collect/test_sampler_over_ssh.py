@@ -6,6 +6,8 @@ import asyncio
 import os
 from pathlib import Path
 
+import pytest
+from bench.onbox import SHELLS, left_after_kills
 from shell_box import NVIDIA_SMI, Inbox
 
 from gpu_tui.collect.sampler import plan, sample_group
@@ -65,3 +67,10 @@ async def test_every_metric_over_one_channel(box):  # type: ignore[no-untyped-de
     await asyncio.gather(*(ended(pid) for pid in started))
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("shell", sorted(SHELLS))
+def test_nothing_is_left_on_the_box_of_clients_that_were_killed(shell: str) -> None:
+    """By SIGKILL, each while it samples and follows a log."""
+    times = 50 if os.environ.get("GPU_TUI_NIGHTLY") else 2
+    assert left_after_kills(shell, times) == 0
