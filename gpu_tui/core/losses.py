@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -19,6 +20,7 @@ DEVIATIONS = 6.0  # of MAD x 1.4826, which is sigma for a bell curve
 MAD_SIGMA = 1.4826
 FLOOR_RATIO = 2.0  # positive losses: never below this factor, however still the curve lay
 FLOOR_SHARE = 1.0  # losses of any sign: never below this share of the median's size
+RECKON_EVERY = 8  # points between two reckonings of the median: a flood of losses must stay cheap
 STAYS_AFTER = 50  # points: a spike that did not come back by then
 
 SAME_POINTS = 30  # steps with exactly one loss, where it is printed with three digits or more
@@ -51,6 +53,8 @@ class LossWatch:
     """Feed it each new loss of one attempt, in order."""
 
     _window: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    _bound: float | None = None  # losses above this are high; None while too little is known
+    _unreckoned: int = 0
     _high: int = 0
     _low: int = 0
     _peak: float = 0.0
@@ -80,12 +84,16 @@ class LossWatch:
         self._skips += 1
 
     def _judge(self, loss: float) -> None:
-        bound = self._bound()
-        if bound is None or loss <= bound:
+        if self._bound is None or loss <= self._bound:
             self._high, self._low = (self._high if self._open else 0), self._low + 1
             if self._open and self._low >= IN_A_ROW:
                 self._open, self._high = False, 0
             self._window.append(loss)
+            self._unreckoned += 1
+            if len(self._window) >= NEEDED and (
+                self._bound is None or self._unreckoned >= RECKON_EVERY
+            ):
+                self._bound, self._unreckoned = _bound(self._window), 0
             return
         self._low = 0
         self._high += 1
@@ -93,20 +101,6 @@ class LossWatch:
         if not self._open and self._high >= IN_A_ROW:
             self._open, self._usual = True, median(self._window)
             self._times += 1
-
-    def _bound(self) -> float | None:
-        """Losses above this are high; None while too little is known."""
-        if len(self._window) < NEEDED:
-            return None
-        if min(self._window) > 0:
-            logs = [math.log(loss) for loss in self._window]
-            middle = median(logs)
-            spread = MAD_SIGMA * median(abs(value - middle) for value in logs)
-            # One float fits no more than this: a hostile number is not a reason to fail.
-            return math.exp(min(700.0, middle + max(DEVIATIONS * spread, math.log(FLOOR_RATIO))))
-        middle = median(self._window)
-        spread = MAD_SIGMA * median(abs(value - middle) for value in self._window)
-        return middle + max(DEVIATIONS * spread, FLOOR_SHARE * abs(middle))
 
     @property
     def spike(self) -> Spike | None:
@@ -130,3 +124,16 @@ def _digits(value: float) -> int:
     """Significant digits as it was printed, as far as a float still knows them."""
     mantissa = repr(abs(value)).partition("e")[0].replace(".", "").strip("0")
     return len(mantissa)
+
+
+def _bound(window: Collection[float]) -> float:
+    """Losses above this are far above the median of these."""
+    if min(window) > 0:
+        logs = [math.log(loss) for loss in window]
+        middle = median(logs)
+        spread = MAD_SIGMA * median(abs(value - middle) for value in logs)
+        # One float fits no more than this: a hostile number is not a reason to fail.
+        return math.exp(min(700.0, middle + max(DEVIATIONS * spread, math.log(FLOOR_RATIO))))
+    middle = median(window)
+    spread = MAD_SIGMA * median(abs(value - middle) for value in window)
+    return middle + max(DEVIATIONS * spread, FLOOR_SHARE * abs(middle))

@@ -56,4 +56,4 @@ class CellTrace:
         finite = math.isfinite(new.loss)
         self.diverged = not finite
         self.losses.add(at, new.loss if finite else None)
-        self.watch.take(new.loss, (self.progress.epoch, self.progress.step))
+        self.watch.take(new.loss, (new.epoch, new.step))
