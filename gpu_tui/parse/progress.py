@@ -52,6 +52,8 @@ def _read_counters(text: str, draft: Draft) -> None:
             draft.count("steps", found.get("steps"))
             if found.get("percent"):
                 draft.value("percent", float(found["percent"]))
+            draft.value("elapsed", words.seconds(found.get("elapsed") or "?"))
+            draft.value("eta", words.seconds(found.get("eta") or "?"))
     end = _read_epoch(text, draft)
     if (
         end is not None
@@ -62,6 +64,8 @@ def _read_counters(text: str, draft: Draft) -> None:
         draft.count("steps", after["steps"])
         if after["percent"]:
             draft.value("percent", float(after["percent"]))
+    elif end is not None and (part := forms.EPOCH_PERCENT.match(text, end)):
+        draft.value("percent", float(part["percent"]))
     if "step" in draft.ints:
         return
     step = (
@@ -145,6 +149,9 @@ def _read_times(draft: Draft) -> None:
         draft.value("elapsed", words.seconds(next(filter(None, match.groups()))))
     if "percent" not in draft.floats and (match := draft.find(forms.PERCENTAGE, "percentage")):
         draft.value("percent", float(match["percent"]))
+    if "rate" not in draft.floats and (match := draft.find(forms.RATE_NAMED, "/s")):
+        draft.value("rate", float(match["rate"]))
+        draft.report = True
     if "rate" not in draft.floats and (match := draft.find(forms.RATE, "/s", "s/", "ms/", "sec/")):
         value = float(match["rate"])
         if match["per"]:

@@ -32,6 +32,9 @@ _LINED = re.compile(  # `87% ━━━━━━━━━━── 220/253 4.0it/
     r"(?P<percent>[0-9]{1,3})% [━╸╺─ ]{3,400}+(?<= )(?P<step>[0-9][0-9.]{0,11}[kKMG]?)B?/(?P<steps>[0-9][0-9.]{0,11}[kKMG]?)B?"
     rf"(?: (?P<rate>[0-9.]+[kMG]?)(?P<unit>[A-Za-z/]{{3,8}}))? (?P<elapsed>{CLOCK}|[0-9.]+s)(?:<(?P<eta>{CLOCK}|[0-9.]+s))?"
 )
+_WORDED = re.compile(  # `16% |/---| 10836/68957 [10.1m elapsed, 53.8m remaining, 19.0 images/s]`
+    r"(?P<percent>[0-9]{1,3})% ?\|[^|\[]{0,200}\| (?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12}) \["
+)
 _PIP = re.compile(
     rf"━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )[0-9.]{{1,9}}/[0-9.]{{1,9}} [kMG]?B(?: [0-9.?]{{1,9}} [kMG]?B/s)?(?: eta (?P<eta>{CLOCK}))?"
 )
@@ -157,7 +160,7 @@ def _read_keras(text: str, draft: Draft) -> bool:
     if tail["time"]:
         running = "eta" if match["bar"].startswith("━") and not ended else "elapsed"
         draft.value(running, words.seconds(tail["time"]))
-    if tail["pace"] and tail["pace"][-2:] != "us":
+    if tail["pace"]:
         pace = words.seconds(tail["pace"])
         draft.value("rate", 1.0 / pace if pace else None)
     return True
@@ -169,6 +172,9 @@ def _read_percent(text: str, draft: Draft) -> None:
         draft.count("step", match["step"])
         draft.count("steps", match["steps"])
         draft.phase = "load"
+    elif match := _WORDED.search(text) if "| " in text else None:
+        draft.count("step", match["step"])
+        draft.count("steps", match["steps"])
     elif match := _RSYNC.match(text):
         draft.phase = "load"
     elif "━" in text and (match := _RICH_PERCENT.search(text)):

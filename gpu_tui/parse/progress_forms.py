@@ -45,16 +45,31 @@ EPOCH_BEHIND = (
     )
 )
 STEP_BEHIND = re.compile(r"^\s*(?P<step>[0-9]{1,12}) iter, [0-9]")
+EPOCH_PERCENT = re.compile(r"\s{0,3}\[ {0,3}(?P<percent>[0-9]{1,3})%\]")
+TICK = re.compile(
+    rf"^tick (?P<step>[0-9]{{1,9}}) +kimg .{{1,60}}? time (?P<elapsed>{SPELLED})"
+)  # StyleGAN
+MARIAN = re.compile(r"\bEp\. (?P<epoch>[0-9]{1,6}(?:\.[0-9]{1,6})?) : Up\. (?P<step>[0-9]{1,12})\b")
+OF_MAX = re.compile(
+    r"global_step/max_steps[\"']: [\"'](?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12})"
+)
+DEEPSPEED = re.compile(r"/global_step=(?P<step>[0-9]{1,12}),")
+SUBSET = re.compile(r"subset +(?P<step>[0-9]{1,9}) / (?P<steps>[0-9]{1,9}) (?=loss=)")
+ALONE = re.compile(
+    rf"^\s*(?:(?:ETA|Estimated time remaining): +(?P<eta>{CLOCK})|Time elapsed: +(?P<elapsed>{CLOCK}))\s*$"
+)
 WRITER = re.compile(r"\.py:[0-9]{1,5}\] \[(?P<step>[0-9]{1,12})\] (?=[\w/]+=)")  # clu, flax
 TOTAL_STEPS = re.compile(r"[\"']total_steps[\"']: {0,2}(?P<steps>[0-9]{1,12})\b")
-PERCENTAGE = re.compile(r"[\"']percentage[\"']: {0,2}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,6})?)\b")
+PERCENTAGE = re.compile(
+    r"[\"']percentage[\"']: {0,2}[\"']?(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,6})?)(?![0-9.])"
+)
 STEP = re.compile(
     r"(?<![A-Za-z_\-./])(?P<word>(?:global|train|training|optimizer|current)?[ _]?(?:steps?(?=\"?: [0-9]+, \"total_steps)|step|iter(?:ation)?|it|update)"
     r"|steps|iters|iterations|num_updates|batch|batches|updates|Global step|global_step)"
     r"(?:_num|_idx|\((?:train|val|test)\))?[\"']?[ \t]{0,8}(?:[:=#]{0,2}|\.\.\.)[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
-    r"(?P<step>[0-9][0-9,]{0,14}[kKM]?)(?![0-9.]*[A-Za-z%])"
-    r"(?:\.0(?![0-9]))?(?: {0,6}(?:/|of|out of) {0,6}(?P<steps>[0-9][0-9,]{0,14}[kKM]?)(?![0-9.]*[A-Za-z]))?"
-    r"(?=(?P<next>[\s,:;|\])}\"'(]|$))",
+    r"(?P<step>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})[kKM]?)(?![0-9.]*[A-Za-z%])"
+    r"(?:\.0(?![0-9]))?(?: {0,6}(?:/|of|out of) {0,6}(?P<steps>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})[kKM]?)(?![0-9.]*[A-Za-z]))?"
+    r"(?=(?P<next>[\s,:;|\])}\"'(>]|$))",
     re.IGNORECASE,
 )
 NOT_A_STEP = re.compile(
@@ -71,7 +86,8 @@ LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `1
 # Forms that name epoch and step at once, each with a sign that it needs.
 WHOLE = (
     (TWO_PAIRS, "/"), (TRAIN_OF, "train: "), (EPOCH_BEHIND, "epoch"), (STEP_BEHIND, " iter, "),
-    (WRITER, ".py:"), (YOLO, "g "),
+    (WRITER, ".py:"), (YOLO, "g "), (TICK, "tick "), (MARIAN, "up. "), (OF_MAX, "max_steps"),
+    (DEEPSPEED, "global_step="), (SUBSET, "subset"), (ALONE, "time "), (ALONE, "eta: "),
 )  # fmt: skip
 ON_SET = re.compile(
     rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",
@@ -89,12 +105,12 @@ IMPROVED = re.compile(rf"\bval_loss improved from {VALUE} to (?P<value>{VALUE})"
 
 ETA = re.compile(
     rf"\b(?:eta|time left|(?:estimated )?(?:time )?(?:remaining|left)(?:[ _]time)?|time to finish|remain|ETA)\b[\"']?(?: \(\w+\))?\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<eta>{CLOCK}|{SPELLED})"
-    rf"|(?P<left>{SPELLED}) ?left\b",
+    rf"|(?P<left>{SPELLED}) ?(?:left|remaining)\b",
     re.IGNORECASE,
 )
 ELAPSED = re.compile(
     rf"\b(?:elapsed|time elapsed|total time|elapsed[ _]time)\b[\"']?(?!\s*per)\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<elapsed>{CLOCK}|{SPELLED})"
-    rf"|(?<![\w.])(?P<before>{CLOCK}|[0-9]{{1,9}}(?:\.[0-9]{{1,6}})? ?s(?:ec)?) elapsed\b"
+    rf"|(?<![\w.])(?P<before>{CLOCK}|{SPELLED}) ?elapsed\b"
     r"|tok/s; {1,9}(?P<last>[0-9]{1,9} sec)\b|^Training Step: [0-9]+ +\| time: (?P<step>[0-9.]{1,12}s)",
     re.IGNORECASE,
 )
@@ -104,11 +120,16 @@ RATE = re.compile(
     r"|(?P<inverse>s|ms|sec)/(?:it|iter|step|batch)\b)"
 )
 
+RATE_NAMED = re.compile(
+    r"\b(?:it|iters?|iterations?|(?:global_)?steps?|batch(?:es)?)/s(?:ec)?\)?[\"']?(?: ?[:=])? {1,4}"
+    r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/])",
+    re.IGNORECASE,
+)
 NAMED = re.compile(
     rf"(?<=[\w)\"'@\]/%}}])\s{{0,2}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%\|)"
 )
 NAME = re.compile(
-    r"(?:(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
+    r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
 )
 SPACED = re.compile(
     rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>{VALUE})(?![\w:/])",
@@ -132,10 +153,11 @@ PLAIN_TIMES = frozenset(
 )
 
 
-SPACED_SIGNS = ("loss", "lr ", "learning", "acc", "ppl", "perplexity", "norm", "psnr", "ssim", "miou", "bleu", "f1 ", "auc", "prec@")  # fmt: skip
+SPACED_SIGNS = ("loss", "cost ", "l.r.", "lr ", "learning", "acc", "ppl", "perplexity", "norm", "psnr", "ssim", "miou", "bleu", "f1 ", "auc", "prec@")  # fmt: skip
 # A line that only looks back at a checkpoint reports no progress, whatever epoch it names.
 LOOKING_BACK = re.compile(
-    r"\b(?:load(?:ed|ing)|resum\w{1,6}|restor\w{1,4}|reload\w{0,4})\b.{0,60}\b(?:checkpoint|ckpt|state|weights|model|snapshot|epoch|step|from)\b(?!.{0,200}%\|)(?! shards)",
+    r"\b(?:load(?:ed|ing)|resum\w{1,6}|restor\w{1,4}|reload\w{0,4})\b.{0,60}\b(?:checkpoint|ckpt|state|weights|model|snapshot|epoch|step|from)\b(?!.{0,200}%\|)(?! shards)"
+    r"|\bstart(?:ing)? training from\b",
     re.IGNORECASE,
 )
 # One of these stands in every report; most lines hold none of them and are done here.
@@ -143,5 +165,5 @@ SIGNS = (
     "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
     "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
     "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
-    "wer", "dice", "elbo", "nll", "return", "score", "|  ",
+    "wer", "dice", "tick ", "elapsed", "elbo", "nll", "return", "score", "|  ",
 )  # fmt: skip

@@ -108,7 +108,9 @@ def _known_metric(key: str) -> bool:
 
 def _read_row(name: str, value: str, draft: Draft) -> None:
     """Rows that count: `|    total_timesteps | 3584 |`."""
-    if name == "total_timesteps":
-        draft.count("step", value)
+    if name in ("total_timesteps", "step"):
+        count = words.number(value)
+        if math.isfinite(count) and count >= 0:
+            draft.count("step", str(round(count)))
     elif name == "time_elapsed":
         draft.value("elapsed", words.number(value))

@@ -31,7 +31,7 @@ VAL_LOSS = (
     "avg_val_loss", "validation_avg_loss", "eval_avg_loss", "loss_validation", "valid_avg_loss",
 )  # fmt: skip
 RATE_NAMES = (
-    "lr", "learning_rate", "learningrate", "lr_0", "lr0", "lr_pg0", "base_lr", "current_lr",
+    "lr", "learning_rate", "l_r", "learningrate", "lr_0", "lr0", "lr_pg0", "base_lr", "current_lr",
     "train_lr", "lr_adamw", "lr_adam", "lr_sgd", "cur_lr", "train_learning_rate", "lr_group_0",
 )  # fmt: skip
 SPEED_NAMES = (
@@ -56,11 +56,11 @@ METRICS = frozenset((
 SPACED = (
     r"(?:(?:train|training|val|valid|validation|test|eval|dev|avg|average|total|mean|lm|best)[ _/])?"
     r"(?:loss|losses|lr|learning rate|acc|accuracy|ppl|perplexity|nll_loss|gnorm|grad_norm|grad norm|norm|"
-    r"psnr|ssim|miou|bleu|f1|auc|acc@[0-9]|prec@[0-9])"
+    r"psnr|ssim|miou|bleu|f1|auc|cost|l\.r\.|acc@[0-9]|prec@[0-9])"
 )
 
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_UNIT = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
+_UNIT = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 
 def number(text: str) -> float:
@@ -94,10 +94,10 @@ def seconds(text: str) -> float | None:
         total = float(int(days or 0) * 86_400)
         total += whole[0] * 3600 + whole[1] * 60 + whole[2] if third else whole[0] * 60 + whole[1]
         return total + (float(f"0.{part}") if part else 0.0)
-    found = re.findall(r"([0-9]+(?:\.[0-9]+)?) ?(ms|[dhms])", text.lower())
+    found = re.findall(r"([0-9]+(?:\.[0-9]+)?) ?(ms|us|[dhms])", text.lower())
     if not found:
         return None
-    return sum(float(value) * (0.001 if unit == "ms" else _UNIT[unit]) for value, unit in found)
+    return sum(float(value) * _UNIT[unit] for value, unit in found)
 
 
 def normal(name: str) -> str:
