@@ -39,7 +39,7 @@ from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, causes, first
 from gpu_tui.parse.triage_scan import kind_of, kinds_of
 
 FLOOD = 32  # whole lines of one feed
-SAMPLED, FEW, MOST_SORTS = 256, 4, 16
+SAMPLED, FEW, MOST_SORTS = 1_024, 4, 8
 SEGMENTS = 32  # overwritten segments that wait to be read for progress, the last one first
 SMALL, LARGE = 16_384, 262_144  # bytes to feed at once, at most: of unknown lines, and of a flood
 MOST_READ = 32  # lines that are read before others get their turn
@@ -55,7 +55,14 @@ def mouthful(data: bytes) -> int:
     if len(data) <= SMALL or len(lines) <= FLOOD:
         return len(some)
     lines = data[SMALL:LARGE].split(b"\n")
-    return SMALL if len(_worth_reading(lines)) > 3 * MOST_READ else LARGE
+    loud = [
+        line for line, kind in zip(lines, kinds_of(lines), strict=True) if kind.loud or kind.summary
+    ]
+    if len(loud) > 3 * MOST_READ:
+        some_loud = loud[:: 1 + len(loud) // 64]
+        share = len(_worth_reading(some_loud)) / len(some_loud)
+        return SMALL if share * len(loud) > 3 * MOST_READ else LARGE
+    return LARGE
 
 
 class LogReader:
@@ -161,7 +168,7 @@ def _worth_reading(lines: list[bytes]) -> set[int]:
         ),
         *(place for place, kind in enumerate(kinds) if kind.summary),
         *rare[-MOST_SORTS:],
-        *often[-MOST_SORTS:],
+        *often[-4 * MOST_SORTS :],
         *range(0, len(kinds), SAMPLED),
     }
 

@@ -1,7 +1,8 @@
 """A large log as real frameworks write it, the same for the same seed.
 
-Of a thousand lines about 915 are reports (the table below), 50 what loaders and servers print, 30
-text that is never the same twice (samples of a model, names of files), and 5 are warnings or alarms.
+Of a thousand lines about 915 are reports (the table below), 48 what loaders print, 2 what a server
+prints, 30 text that is never the same twice (samples of a model, names of files), and 5 are warnings
+or alarms.
 The reports keep each framework's own words, widths and zeros: Megatron's counts nan iterations in
 every line, mmengine's and Hugging Face's name a gradient norm.
 """
@@ -157,6 +158,8 @@ REPORTS: tuple[tuple[int, Line], ...] = (
 PLAIN: tuple[Line, ...] = (
     lambda r, i: f"INFO:root:loaded /data/train/shard-{r.randrange(99999):05d}.tar ({r.randrange(9999)} samples)",
     lambda r, i: f"[2025-11-21 03:00:{i % 60:02d},{r.randrange(1000):03d}] [INFO] [loader.py:112:next] prefetched {r.randrange(64)} batches in {r.random():.3f} s",
+)  # fmt: skip
+SERVED: tuple[Line, ...] = (
     lambda r, i: f'10.0.0.{r.randrange(255)} - - [21/Nov/2025 03:00:{i % 60:02d}] "GET /metrics HTTP/1.1" 200 -',
 )  # fmt: skip
 UNIQUE: tuple[Line, ...] = (
@@ -175,6 +178,12 @@ TROUBLE: tuple[Line, ...] = (
 )  # fmt: skip
 
 
+def _others(at: int) -> tuple[Line, ...]:
+    if at < 963:
+        return PLAIN
+    return SERVED if at < 965 else UNIQUE if at < 995 else TROUBLE
+
+
 def lines(seed: int = 1) -> Iterator[str]:
     """Lines without end."""
     r = random.Random(seed)
@@ -184,7 +193,7 @@ def lines(seed: int = 1) -> Iterator[str]:
         if at < 915:
             yield r.choices(reports, weights)[0](r, i)
         else:
-            yield r.choice(PLAIN if at < 965 else UNIQUE if at < 995 else TROUBLE)(r, i)
+            yield r.choice(_others(at))(r, i)
 
 
 def megabytes(size: float, seed: int = 1) -> bytes:
@@ -197,3 +206,15 @@ def megabytes(size: float, seed: int = 1) -> bytes:
         if found >= wanted:
             break
     return "\n".join([*parts, ""]).encode()
+
+
+def one_trainer(size: float, length: int, seed: int = 2) -> bytes:
+    """At least `size` million bytes of one trainer that prints each step, in lines of `length` bytes."""
+    r = random.Random(seed)
+    name = "model.decoder.layers.attention"
+    rows = (
+        f"step {i}/900000 | loss {r.uniform(1, 4):.4f} | lr {r.uniform(1e-5, 1e-4):.3e} | {r.uniform(1, 9):.2f} it/s"
+        f" | grad_norm {r.uniform(0, 3):.4f} | {name}".ljust(length - 1, ".")
+        for i in range(int(size * 1e6) // length + 1)
+    )
+    return "\n".join([*rows, ""]).encode()
