@@ -4,7 +4,8 @@
 - A traceback is named by its final exception, and a chain of them by the last.
 - A failure's echoes (lost peers, launchers, exit codes) stand behind its cause.
 - What the run went on after is past: a warning. Going on means that its counters advanced, for a log
-  without progress proves nothing.
+  without progress proves nothing. Where the run has ended badly that is not believed of its last
+  lines: a traceback is written at once, and buffered reports of what came before it only at the exit.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ KIND_OF_LABEL = {
 # These say something of the machine or of the result that progress does not take back.
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
 NUMBERS = frozenset({"nan", "inf", "overflow"})  # only a finite loss says that they are over
-WENT_ON = 3  # advances of the counters after an alarm
+WENT_ON = 3  # steps (or epochs) that the counters advance after an alarm
+FLUSHED_LINES = 250  # what a buffer of 8 KiB may hold
 EVIDENCE_CHARS = 240
 NAMED_WITHIN = 400  # lines: the final exception of a traceback comes within this many
 
@@ -73,6 +75,7 @@ class Alarm:
     last_seen: float
     count: int = 1
     past: bool = False  # the run went on after it
+    last_number: int = 0
 
     @property
     def kind(self) -> str:
@@ -90,6 +93,7 @@ class _Trail:
     alarmed: tuple[int, str] | None = None
     traceback_at: int | None = None
     chained: bool = False
+    number: int = 0  # of the newest line
 
 
 @dataclass(slots=True)
@@ -104,6 +108,7 @@ class CellAlarms:
     def take(self, line: LogLine, number: int, path: str, at: float, *, live: bool) -> None:
         """One line. A bar alarms while it is open; the same line seen again, longer, is one alarm."""
         trail = self._trails.setdefault(path, _Trail())
+        trail.number = number
         if line.progress is not None:
             self._advance(trail, line.progress, live=live)
         label = line.mark.label
@@ -130,12 +135,19 @@ class CellAlarms:
             trail.chained = False
         counts = self._counts.setdefault(label, {})
         counts[path] = counts.get(path, 0) + (0 if again and path in counts else 1)
-        new = Alarm(label, line.mark.severity, _evidence(line), path, number, at, at)
+        severity, text = line.mark.severity, _evidence(line)
+        new = Alarm(label, severity, text, path, number, at, at, last_number=number)
         old = self._alarms.get(label)
         if old is not None:
             first = new if old.past or (again and old.path == path) else old
             worst = min(old.severity, new.severity, key=lambda severity: severity.rank)
-            new = replace(first, severity=worst, first_seen=old.first_seen, last_seen=at)
+            new = replace(
+                first,
+                severity=worst,
+                first_seen=old.first_seen,
+                last_seen=at,
+                last_number=number if path == first.path else first.last_number,
+            )
         # A line that stands in both the queue's log and the cell's own is one line.
         self._alarms[label] = replace(new, count=max(counts.values()), past=False)
 
@@ -151,13 +163,15 @@ class CellAlarms:
         if place == (None, None):
             return
         old, trail.place = trail.place, place
-        if old is None or not _further(old, place):
+        further = _further(old, place) if old is not None else 0
+        if not further:
             return
         finite = new.loss is None or math.isfinite(new.loss)
         for counter in (trail, *((self._live,) if live else ())):
-            counter.advances += 1
-            counter.finite += finite
-            if WENT_ON in (counter.advances, counter.finite):
+            before = min(counter.advances, counter.finite)
+            counter.advances += further
+            counter.finite += further if finite else 0
+            if before < WENT_ON <= max(counter.advances, counter.finite):
                 self._close(None if counter is self._live else trail, counter)
 
     def _close(self, trail: _Trail | None, counter: _Trail) -> None:
@@ -182,25 +196,33 @@ class CellAlarms:
             else:
                 self._alarms[label] = replace(self._alarms[label], count=max(counts.values()))
 
-    @property
-    def failure(self) -> Alarm | None:
-        """What ended the attempt, as far as the logs tell: the cause among what is not past."""
-        dead = [a for a in self._alarms.values() if not a.past and _kills(a)]
+    def failure(self, *, ended: bool = False) -> Alarm | None:
+        """What ended the attempt, as far as the logs tell: the cause among what is not past.
+
+        With `ended` (badly, as others know) also among what stands near the end of its log.
+        """
+        dead = [a for a in self._alarms.values() if _kills(a) and not a.past]
+        if not dead and ended:
+            dead = [a for a in self._alarms.values() if _kills(a) and self._at_end(a)]
         named = [a for a in dead if a.label != "traceback"]
         return min(named or dead, key=lambda a: ORDER.index(a.label), default=None)
 
-    def shown(self) -> Iterator[Alarm]:
+    def _at_end(self, alarm: Alarm) -> bool:
+        trail = self._trails.get(alarm.path)
+        return trail is not None and trail.number - alarm.last_number <= FLUSHED_LINES
+
+    def shown(self, *, ended: bool = False) -> Iterator[Alarm]:
         """What a person should see: the failure, what lasts, and as warnings what is past."""
-        failure = self.failure
+        failure = self.failure(ended=ended)
         ranks = self._alarms.get("traceback")
         for alarm in self._alarms.values():
-            if alarm.past:
-                yield replace(alarm, severity=Severity.WARN)
-            elif alarm is failure:
+            if alarm is failure:
                 # Each rank prints one traceback, but any number of lines below it.
-                many = ranks.count if ranks and not ranks.past else alarm.count
-                yield replace(alarm, count=many)
-            elif not _kills(alarm) or alarm.label in LASTING:
+                many = ranks.count if ranks and ranks.past == alarm.past else alarm.count
+                yield replace(alarm, count=many, past=False)
+            elif alarm.past and not (failure and failure.past and alarm is ranks):
+                yield replace(alarm, severity=Severity.WARN)
+            elif not alarm.past and (not _kills(alarm) or alarm.label in LASTING):
                 yield alarm
 
 
@@ -211,11 +233,12 @@ def _kills(alarm: Alarm) -> bool:
     return True
 
 
-def _further(old: Place, new: Place) -> bool:
-    """True where the counters advanced; places that count different things are not compared."""
+def _further(old: Place, new: Place) -> int:
+    """How far the counters advanced; places that count different things are not compared."""
     if [part is None for part in old] != [part is None for part in new]:
-        return False
-    return tuple(part or 0 for part in new) > tuple(part or 0 for part in old)
+        return 0
+    epochs, steps = ((after or 0) - (before or 0) for before, after in zip(old, new, strict=True))
+    return max(0, epochs or steps)
 
 
 def _evidence(line: LogLine) -> str:

@@ -54,9 +54,9 @@ class Book:
         for alarms in self._logged.values():
             alarms.forget(path)
 
-    def failure(self, cell: str | None) -> Alarm | None:
-        """What ended the attempt at a cell, as far as its logs tell."""
-        return self._logged[cell].failure if cell in self._logged else None
+    def failure(self, cell: str | None, *, ended: bool = False) -> Alarm | None:
+        """What ended the attempt at a cell, as far as its logs tell; `ended` = others know that it did."""
+        return self._logged[cell].failure(ended=ended) if cell in self._logged else None
 
     def set_conditions(self, conditions: Iterable[Condition], now: float) -> None:
         """Replace the conditions that are so now; one that goes on keeps when it was first seen."""
@@ -98,7 +98,7 @@ class Book:
 
     def _from_logs(self) -> Iterator[Finding]:
         for cell, alarms in self._logged.items():
-            for alarm in alarms.shown():
+            for alarm in alarms.shown(ended=("crashed", cell, None) in self._now):
                 yield Finding(
                     kind=alarm.kind,
                     severity=alarm.severity,
@@ -114,7 +114,7 @@ class Book:
 
     def _explained(self, cell: str) -> bool:
         """A log names what ended this cell, or the kernel does."""
-        return self.failure(cell) is not None or self._oom_explains(cell)
+        return self.failure(cell, ended=True) is not None or self._oom_explains(cell)
 
     def _oom_explains(self, cell: str | None) -> bool:
         return any(

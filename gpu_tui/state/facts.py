@@ -117,7 +117,7 @@ def evidence_of(
         artifact_quiet=None if seen is None else witness.artifacts.quiet(seen),
         stall_after=stall_after(kept.instance.stall_after, witness.typical_gap),
         typical_gap=witness.typical_gap,
-        failure=_failure(kept, last),
+        failure=_failure(kept, last, ended=alive is False),
         exit_code=last.exit_code if last else None,
         oom_rose=_oom_fact(kept, oom, last, box_now, now),
         oom_counted=memory.oom_kill if memory else None,
@@ -146,12 +146,12 @@ def _last_run(kept: InstanceState) -> CellRun | None:
     return max(begun, key=lambda run: run.started or 0.0, default=None)
 
 
-def _failure(kept: InstanceState, last: CellRun | None) -> Alarm | None:
-    """What the logs of the last attempt end with."""
+def _failure(kept: InstanceState, last: CellRun | None, *, ended: bool = False) -> Alarm | None:
+    """What the logs of the last attempt end with; `ended` = no process of it is left."""
     if last is not None:
-        return kept.book.failure(last.name)
+        return kept.book.failure(last.name, ended=ended)
     named = {source.cell for source in kept.logs} | {None}
-    found = [alarm for cell in named if (alarm := kept.book.failure(cell)) is not None]
+    found = [alarm for cell in named if (alarm := kept.book.failure(cell, ended=ended)) is not None]
     return max(found, key=lambda alarm: alarm.last_seen, default=None)
 
 

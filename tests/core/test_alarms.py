@@ -95,6 +95,25 @@ def test_a_forgotten_log_takes_its_alarms_along() -> None:
     alarms = told(OOM, ("master.log", "Killed\n"))
     alarms.forget("cell.log")
     assert only(alarms).text == "Killed"
-    assert alarms.failure is not None
+    assert alarms.failure() is not None
     alarms.forget("master.log")
-    assert alarms.failure is None
+    assert alarms.failure() is None
+
+
+def test_reports_that_a_buffer_kept_until_the_exit_cure_nothing_of_a_run_that_ended() -> None:
+    alarms = told(steps(1, 9) + TRACE + "KeyError: 1\n" + steps(9, 60))
+    assert alarms.failure() is None
+    failure = alarms.failure(ended=True)
+    assert failure is not None
+    assert failure.text == "KeyError: 1"
+    (alarm,) = alarms.shown(ended=True)
+    assert (alarm.severity, alarm.past) == (Severity.FATAL, False)
+
+
+def test_what_lies_far_back_did_not_end_a_run() -> None:
+    alarms = told(OOM + steps(1, 400))
+    assert alarms.failure(ended=True) is None
+
+
+def test_a_thin_look_at_a_flood_still_sees_that_it_went_on() -> None:
+    assert only(told(OOM + "step 100/1000 loss 0.5\nstep 180/1000 loss 0.5\n")).past

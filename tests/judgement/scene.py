@@ -43,6 +43,7 @@ from gpu_tui.state.views import InstanceView
 
 T0 = 1_795_000_000.0
 BEAT = 10.0
+FEED_LINES = 16
 ROOT = "/root/run"
 QUEUE_LOG = f"{ROOT}/q.log"
 GIB = 1 << 30
@@ -118,8 +119,10 @@ class Scene:
         if path not in self._readers:
             self._readers[path] = LogReader()
             self.apply(LogOpened("box", self.at, source, 1, 0, 0, resumed=False))
-        lines = self._readers[path].feed(text.encode())
-        self.apply(LogArrived("box", self.at, source, lines, backfill=history))
+        rows = text.encode().splitlines(keepends=True)
+        for n in range(0, len(rows), FEED_LINES):  # as it comes of a run that writes as it goes
+            lines = self._readers[path].feed(b"".join(rows[n : n + FEED_LINES]))
+            self.apply(LogArrived("box", self.at, source, lines, backfill=history))
 
     def replace_log(self, path: str) -> None:
         """The file was truncated or replaced."""

@@ -762,6 +762,23 @@ def an_oom_that_the_framework_survived(s: Scene) -> None:
     s.watch(10, lambda s, _: s.touch(A))
 
 
+@scenario("crashed", "crashed:fatal", cause="exception", evidence=("ValueError: bad",))
+def buffered_reports_behind_a_traceback_do_not_cure_it(s: Scene) -> None:
+    running(s)
+    s.write(A, 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: bad\n')
+    steps(s, A, 1, 60)
+    s.write(QUEUE_LOG, ended(s, "a", 1))
+    gone(s)
+
+
+@scenario("crashed", "gpu_oom:warn", "crashed:fatal", cause="killed")
+def a_survived_oom_far_back_is_not_blamed_for_a_kill(s: Scene) -> None:
+    running(s)
+    s.write(A, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    steps(s, A, 1, 400)
+    gone(s)
+
+
 @scenario("running", "gpu_oom:fatal")
 def an_oom_without_any_step_behind_it(s: Scene) -> None:
     running(s)
