@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MOST_FIELDS = 8  # a server that asks for more is not asking a person
+MOST_LINES = 12  # of one text
 MOST_ROUNDS = 8  # questions one after another in a single login
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One field. `text` is safe to show; `echo` says whether the answer may be seen while typed."""
+    """One field. `text` is safe to show, several lines of it maybe; `echo`: the answer may be seen."""
 
     text: str
     echo: bool = False

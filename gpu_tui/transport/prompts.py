@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 
 from gpu_tui.core.ports import Prompter
-from gpu_tui.core.prompts import MOST_FIELDS, MOST_ROUNDS, Prompt, Prompts
+from gpu_tui.core.prompts import MOST_FIELDS, MOST_LINES, MOST_ROUNDS, Prompt, Prompts
 from gpu_tui.parse.lines import clean
 from gpu_tui.transport.patience import Limit, person_types
 
@@ -94,8 +94,8 @@ class Asker:
         if len(fields) > MOST_FIELDS or self._rounds > MOST_ROUNDS:
             self.wrong(subject, f"{title}: it asks too much")
             return None
-        shown = tuple(Prompt(clean(text).strip() or "answer", echo) for text, echo in fields)
-        asked = Prompts(self._instance, clean(who), clean(title), shown, hop, clean(note).strip())
+        shown = tuple(Prompt(_safe(text) or "answer", echo) for text, echo in fields)
+        asked = Prompts(self._instance, clean(who), clean(title), shown, hop, _safe(note))
         answers = await self._desk.ask(asked, None if hop else self.limits)
         if answers is None:
             self.wrong(subject, f"{title} was not given")
@@ -110,6 +110,12 @@ class Asker:
     def right(self, subject: str) -> None:
         """It was answered rightly."""
         self._desk.accept(subject)
+
+
+def _safe(text: str) -> str:
+    """A server's words, line by line: a second factor may come with a list to choose from."""
+    lines = (clean(line.strip()).strip() for line in text.split("\n", MOST_LINES)[:MOST_LINES])
+    return "\n".join(line for line in lines if line)
 
 
 # Set for each login, and inherited by the tasks that it starts: a jump host asks for the box that

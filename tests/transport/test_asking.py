@@ -329,6 +329,18 @@ async def test_two_questions_in_one_round(serve: Callable[..., object]) -> None:
     assert len(person.asked) == 1
 
 
+async def test_a_prompt_of_several_lines_keeps_them(serve: Callable[..., object]) -> None:
+    text = "Enter a passcode or choose:\n\n 1. Push\r\n 2. Call\x1b[2J\n\nPasscode or option: "
+    door, _ = await serve(rounds=[[(text, True)]], wanted=[["1"]])  # type: ignore[misc]
+    person = Person(("1",))
+    async with asked_by(person) as transport:
+        await enter(transport, door)
+    [field] = person.asked[0].fields
+    assert field.text.split("\n") == [
+        "Enter a passcode or choose:", "1. Push", "2. Call", "Passcode or option:",
+    ]  # fmt: skip
+
+
 async def test_a_plain_password(serve: Callable[..., object]) -> None:
     door, _ = await serve(password="pw")  # type: ignore[misc]
     person = Person(("pw",), ("pw",))

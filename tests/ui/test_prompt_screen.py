@@ -108,6 +108,21 @@ async def test_a_hostile_prompt_is_only_text(
         assert await asking is None
 
 
+async def test_a_list_to_choose_from_is_read_whole(cockpit: Make, text_of: Read) -> None:
+    app = cockpit()
+    text = (
+        "Choose one of the following options, " + "please " * 12 + "now:\n1. Push to +XX\n2. Call"
+    )
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = await question(app, pilot, Prompts("box", "me@h", "x", (Prompt(text, echo=True),)))
+        await pilot.pause()
+        shown = text_of(app).splitlines()
+        for words in ("1. Push to +XX", "2. Call", "now:"):
+            assert any(row.strip().endswith(words) for row in shown)
+        await pilot.press("escape")
+        assert await asking is None
+
+
 async def test_no_size_crashes(cockpit: Make) -> None:
     app = cockpit()
     async with app.run_test(size=(80, 24)) as pilot:

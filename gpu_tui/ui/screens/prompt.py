@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.text import Text
 from textual import events, on
 from textual.containers import Horizontal
 from textual.widget import Widget
@@ -17,10 +18,9 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.prompts import Prompts
 from gpu_tui.ui.keys import Key
 from gpu_tui.ui.panes.pane import Moment
-from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.marks import line, wrap
-from gpu_tui.ui.widgets.paint import Block, OneLine
+from gpu_tui.ui.widgets.paint import Block
 
 SETTLE = 0.5  # seconds
 LONGEST = 1024  # characters of one answer
@@ -46,9 +46,15 @@ class Answer(Input):
             event.prevent_default()
 
 
+def _wrapped(text: str, width: int, style: str) -> list[Text]:
+    """Each of its lines, in as many as it takes."""
+    return [row for part in text.split("\n") for row in wrap(part, width, style)]
+
+
 class PromptScreen(Card):
     """Dismissed with None: `answers` says what was typed, or None where the person cancelled."""
 
+    DEFAULT_CSS = "PromptScreen #card { overflow-y: auto; }"
     AUTO_FOCUS = "#answer-0"
     QUIET = True
 
@@ -62,7 +68,7 @@ class PromptScreen(Card):
             Answer(clock, echo=field.echo, id=f"answer-{number}")
             for number, field in enumerate(prompts.fields)
         ]
-        self._labels = [OneLine(classes="label") for _ in prompts.fields]
+        self._labels = [Block(classes="label") for _ in prompts.fields]
 
     def title_words(self) -> str:
         """Whose login this is."""
@@ -86,11 +92,11 @@ class PromptScreen(Card):
             who = f"The jump host {asked.hop} ({asked.who}) asks for {asked.title}."
         lines = wrap(who, width, "strong")
         if asked.note:
-            lines += [*wrap(f"It says: {asked.note}", width, "text")]
+            lines += _wrapped(f"It says: {asked.note}", width, "text")
         lines += wrap("The answer is kept nowhere. After a Cancel, r asks again.", width, "muted")
         self._said.put([*lines, line("")])
         for label, field in zip(self._labels, asked.fields, strict=True):
-            label.put(line((safe(field.text), "accent")))
+            label.put(_wrapped(field.text, width, "accent"))
 
     def footer_keys(self) -> list[Key]:
         """No letter is a key here."""
