@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.core.losses import IN_A_ROW, NEEDED, SAME_POINTS, SKIPS, WINDOW, LossWatch
@@ -106,6 +106,7 @@ def test_any_number_may_come(losses: list[float]) -> None:
     assert watch.spike is None or math.isfinite(watch.spike.loss)
 
 
+@settings(max_examples=30, deadline=None)
 @given(st.randoms(use_true_random=False), st.floats(0.01, 0.4))
 def test_a_falling_noisy_curve_never_spikes(rng: Random, noise: float) -> None:
     losses = [(2 + 6 * math.exp(-n / 50)) * (1 + rng.uniform(-noise, noise)) for n in range(400)]

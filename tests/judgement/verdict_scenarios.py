@@ -599,6 +599,57 @@ def tmux_was_killed_and_nothing_was_written(s: Scene) -> None:
     gone(s)
 
 
+# --- ways in which simpler watchers were wrong ---
+
+
+@scenario("running", "cuda_error:warn")
+def a_card_whose_query_is_refused_is_unknown_and_not_gone(s: Scene) -> None:
+    running(s)
+    s.gpus = no_gpu("unknown-error")
+    s.watch(60, lambda s, _: s.touch(A))
+
+
+@scenario("running", "host_oom:fatal")
+def killed_stands_only_in_the_queues_log_glued_to_a_bar(s: Scene) -> None:
+    running(s)
+    s.write(A, "\rEpoch 4/20:  40%|####      | 2/5 [00:02<00:03,  1.00it/s]")
+    s.write(QUEUE_LOG, "\rEpoch 4/20:  40%|####      | 2/5 [00:02<00:03,  1.00it/s]Killed\n")
+    s.write(QUEUE_LOG, ended(s, "a", 137) + began(s, "b"))
+    s.memory = memory(1)
+    s.watch(60, lambda s, _: s.touch(B))
+
+
+@scenario("finished", "crashed:serious")
+def a_failed_cell_whose_checkpoint_is_there_stays_failed(s: Scene) -> None:
+    running(s)
+    s.touch(f"{ROOT}/out/a/best.pth")
+    s.write(QUEUE_LOG, ended(s, "a", 1) + began(s, "b"))
+    s.touch(f"{ROOT}/out/b/best.pth")
+    s.write(QUEUE_LOG, ended(s, "b", 0) + done(s, "a"))
+    gone(s)
+
+
+@scenario("finished")
+def all_cells_exited_zero_counts_those_that_were_skipped(s: Scene) -> None:
+    s.link("live")
+    s.roster = ROSTER
+    head = f"=== Queue {ROOT}/q.txt: 2 ablations, starting from 2 on box ===\n{RULE}\n"
+    s.write(QUEUE_LOG, head + began(s, "b", 600) + ended(s, "b", 0) + done(s), history=True)
+    s.touch(f"{ROOT}/out/b/best.pth")
+    gone(s)
+
+
+@scenario("finished", "crashed:fatal", evidence=("ValueError: bad",))
+def a_pipe_swallowed_the_exit_code(s: Scene) -> None:
+    running(s)
+    s.write(A, 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: bad\n')
+    s.touch(f"{ROOT}/out/a/best.pth")
+    s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b"))
+    s.touch(f"{ROOT}/out/b/best.pth")
+    s.write(QUEUE_LOG, ended(s, "b", 0) + done(s))
+    gone(s)
+
+
 # --- preempted ----------------------------------------------------------------------------------------
 
 
