@@ -213,6 +213,9 @@ def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | Non
 
 def _blamed(kept: InstanceState, queue: Queue) -> str | None:
     """The cell whose end is the end of the run: the last that was started, unless it ended well."""
+    if not queue.cells:
+        named = [source.cell for source in kept.logs if kept.book.failure(source.cell, ended=True)]
+        return named[-1] if named else None
     begun = [cell for cell in queue.cells if cell.started_at is not None]
     last = max(begun, key=lambda cell: cell.started_at or 0.0, default=None)
     return last.name if last and last.state is CellState.FAILED else None

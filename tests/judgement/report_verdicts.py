@@ -12,7 +12,7 @@ def got(
     row: Scenario, *, skew: float = 0.0, zone: float = 0.0, login_zone: float | None = None
 ) -> tuple[str, str, str]:
     """Verdict, cause and findings that came out, as text."""
-    scene = Scene(skew=skew, zone=zone, login_zone=login_zone)
+    scene = Scene(row.box, skew=skew, zone=zone, login_zone=login_zone)
     row.story(scene)
     view = scene.view()
     findings = " ".join(sorted(f"{f.kind}:{f.severity}" for f in view.findings))

@@ -19,7 +19,7 @@ ROWS = pytest.mark.parametrize("row", SCENARIOS, ids=lambda row: row.name.replac
 @ROWS
 def test_scenario(row: Scenario) -> None:
     assert got(row) == expected(row)
-    scene = Scene()
+    scene = Scene(row.box)
     row.story(scene)
     view = scene.view()
     reasons = " | ".join(view.because)

@@ -24,6 +24,7 @@ from judgement.scene import (
     no_gpu,
 )
 
+from gpu_tui.core.fleet import Instance, QueueFiles
 from gpu_tui.core.readings import GpuProcess, Process
 
 ROSTER = "a.yaml task 20\nb.yaml task 20\n"
@@ -44,9 +45,11 @@ class Scenario:
     findings: tuple[str, ...]
     because: tuple[str, ...] = ()  # words that some reason must hold
     evidence: tuple[str, ...] = ()  # words that some finding's evidence must hold
+    box: Instance = BOX
 
 
 SCENARIOS: list[Scenario] = []
+NO_QUEUE = replace(BOX, queue=QueueFiles())
 
 
 def scenario(
@@ -55,12 +58,13 @@ def scenario(
     cause: str | None = None,
     because: tuple[str, ...] = (),
     evidence: tuple[str, ...] = (),
+    box: Instance = BOX,
 ) -> Callable[[Callable[[Scene], None]], Callable[[Scene], None]]:
     """Enter a story into the table."""
 
     def enter(story: Callable[[Scene], None]) -> Callable[[Scene], None]:
         name = story.__name__.replace("_", " ").strip()
-        row = Scenario(name, story, verdict, cause, tuple(sorted(findings)), because, evidence)
+        row = Scenario(name, story, verdict, cause, tuple(sorted(findings)), because, evidence, box)
         SCENARIOS.append(row)
         return story
 
@@ -275,6 +279,42 @@ def a_trainer_without_any_queue(s: Scene) -> None:
     s.link("live")
     s.processes, s.gpus = (INIT, replace(TRAINER, ppid=1)), gpu(0.9)
     s.watch(30)
+
+
+def alone(s: Scene) -> None:
+    """A trainer that no queue started, watched for half a minute."""
+    s.link("live")
+    s.processes, s.gpus, s.memory = (INIT, replace(TRAINER, ppid=1)), gpu(0.9), memory()
+    s.watch(30, lambda s, _: s.touch(A))
+
+
+@scenario(
+    "crashed", "crashed:fatal", cause="exception", evidence=("ValueError: bad",), box=NO_QUEUE
+)
+def a_trainer_without_any_queue_raised(s: Scene) -> None:
+    alone(s)
+    s.write(A, 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: bad\n')
+    gone(s)
+
+
+@scenario("idle", because=("nothing says how",), box=NO_QUEUE)
+def a_trainer_without_any_queue_ended_without_a_word(s: Scene) -> None:
+    alone(s)
+    gone(s)
+
+
+@scenario("idle", because=("no trainer process",), box=NO_QUEUE)
+def a_box_without_any_queue_where_nothing_runs(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = NOBODY, gpu(0.0)
+    s.watch(60)
+
+
+@scenario("stalled", "stalled:serious", because=("every 20 min",))
+def silent_for_longer_than_three_of_its_usual_pauses(s: Scene) -> None:
+    running(s)
+    s.watch(6000, lambda s, t: s.touch(A) if t % 1200 == 0 else None)
+    s.watch(3700)
 
 
 # --- finished -----------------------------------------------------------------------------------------
