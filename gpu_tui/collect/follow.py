@@ -25,7 +25,7 @@ from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.ports import Sink
-from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.parse.log_reader import LogReader, mouthful
 from gpu_tui.transport.base import Connection
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
@@ -33,7 +33,6 @@ QUEUE_HISTORY = 4_194_304
 ONCE_HISTORY = 65_536
 AGAIN_SECONDS = 0.05  # before a program that ended is started again
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file
-MOUTHFUL = 16_384  # bytes that are judged before others get their turn
 EARLY_CHUNKS = 4096
 NOISE_CAP = 65_536  # of a line that we came into the middle of
 PAST_KEPT = 256  # files that are remembered as read
@@ -231,8 +230,10 @@ class _Tail:
             data = self._aligned(data)
         # A flood, or a line made to be slow to judge, must not keep the loop from anybody else.
         # Who is cancelled in between has counted only what was taken.
-        for at in range(0, len(data), MOUTHFUL):
-            self._body(data[at : at + MOUTHFUL])
+        while data:
+            size = mouthful(data)
+            self._body(data[:size])
+            data = data[size:]
             await asyncio.sleep(0)
         return True
 
