@@ -95,8 +95,8 @@ CAUSES: tuple[Rule, ...] = (
         r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|GiB (?:reserved in total|already allocated)|thrust::system.{0,120}out of memory|parallel_for failed: out of memory|RMM failure|(?-i:[a-z]Error|ERROR|Error): (?:cuda: )?out of memory\b(?! ?:? kill)|out of memory allocating [\d,]{4,20} bytes|memory in use\. Of the allocated"
         r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|ran out of memory trying to allocate|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w{0,40} .{0,40}(?:on|from) (?:device|gpu)"
         r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_OUT_OF_RESOURCES|failed to allocate request for|INSUFFICIENT_MEMORY",
-        r"ray\.exceptions|java\.lang|killed process|bytes\. error code 12|"
-        + r"to avoid CUDA out of memory|\bif you\b",
+        r"ray\.exceptions|RayOutOfMemory|java\.lang|killed process|bytes\. error code 12|"
+        + r"to avoid CUDA out of memory|\bif you\b|\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
     ),
     rule(
         "gpu_oom",
@@ -105,7 +105,7 @@ CAUSES: tuple[Rule, ...] = (
         r"(?:CUDA|GPU|device|HIP|VRAM|cuda).{0,60}\bout[ _]of[ _]memory|out of memory.{0,60}\b(?:GPU|device|CUDA|VRAM)\b|\b(?:CUDA|GPU) OOM\b(?!s)|OutOfMemoryError"
         r"|\bout of memory\. (?:tried|requested)",
         ADVICE
-        + r"|ray\.exceptions|java\.lang|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score",
+        + r"|ray\.exceptions|RayOutOfMemory|java\.lang|\battempts? to (?:catch|avoid|handle)\b|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score",
     ),
     # --- 4 host_oom ---
     # A guess at causes is none: what is sure is that the worker is gone.
@@ -122,7 +122,7 @@ CAUSES: tuple[Rule, ...] = (
         r"out of memory: kill|oom[-_ ]kill|OOMKilled|oom_reaper|\bOOM event\b|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceeded .{0,24}\bmemory limit"
         r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
         r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
-        r"|ray\.exceptions\.OutOfMemoryError|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|result 'oom-kill'"
+        r"|ray\.exceptions\.OutOfMemoryError|RayOutOfMemoryError|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|result 'oom-kill'"
         r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|out of host memory|requires more system memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
         ADVICE
         + r"|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
@@ -171,7 +171,7 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "timeout|timed out|timing out|stuck|watchdog|heartbeat|process down|blocked for|lockup|stall|missing ranks|remainder of ranks|hung|deadlock|no progress",
         r"collective operation timeout|(?:failure|timeout\)?) (?:is |was )?detected by watchdog|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed out|expired|fired|hung|no progress|terminated with)|watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
-        r"|heartbeat ?monitor.{0,60}(?:timed|stuck|timeout)|taking the entire process down|operations have failed or timed out|monitoredBarrier|dataloader timed out|blocked for more than \d+ seconds|soft lockup|hard lockup"
+        r"|Error: DEADLINE_EXCEEDED: Deadline exceeded|heartbeat ?monitor.{0,60}(?:timed|stuck|timeout)|taking the entire process down|operations have failed or timed out|monitoredBarrier|dataloader timed out|blocked for more than \d+ seconds|soft lockup|hard lockup"
         r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|stalled (?:ranks|tensors?|ops)|waiting for remainder of ranks|(?:a|due to) collective timeout|collective.{0,30}timed out|timed out waiting \d+ ?ms for (?:recv|send)|timed out initializing process group"
         r"|wait timeout after \d+ ?ms|termination timeout for|barrier.{0,40}timed out|timed out.{0,40}barrier|no progress (?:in|for|since) \d+|\b(?:job|rank|process|worker|training|run|node) (?:\S+ )?(?:is |has |appears? )?(?:hung|stuck|deadlocked)\b"
         r"|deadlock detected|\bstuck for \d+ ?s|received a dump signal|observed (?:flight recorder )?dump signal",
@@ -224,7 +224,7 @@ CAUSES: tuple[Rule, ...] = (
         "ckpt_corrupt",
         FATAL,
         "streamreader|central directory|load key|unpickl|pickle|unexpected eof|state_dict|size mismatch|safetensor|deserializing|weights only|ran out of input|badzip|not a zip|truncated|loaded state dict|loading model|load model|load the|load weights|weight file|layer count|found in checkpoint|unable to open|unable to synchronously|magic number|dataloss|sstable",
-        r"PytorchStreamReader|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF(?:, expected|\. The file)|error\(s\) in loading state_dict|size mismatch for [\w.]{1,80}|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
+        r"PytorchStreamReader|storage has wrong size|\bsize mismatch between saved|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF(?:, expected|\. The file)|error\(s\) in loading state_dict|size mismatch for [\w.]{1,80}|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
         r"|weights only load failed|ran out of input|BadZipFile|file is not a zip file|truncated file|unable to (?:synchronously )?open (?:file|object) \(|invalid magic number|DataLossError|not an sstable|loaded state dict (?:contains a parameter group|has a different number)|unable to load weights from|error loading model\b|(?:failed|unable) to load (?:the )?(?:\w{1,12} )?model\b|trying to load a weight file containing|layer count mismatch when loading|not found in checkpoint\b",
         r"\.(?:jpe?g|png|tif)\b",
     ),
@@ -244,7 +244,7 @@ CAUSES: tuple[Rule, ...] = (
         "cancelled|canceled|evicted|wallclock|wall clock|deleted at|requeue|requeing|requeuing|terminating |timed-out|timed out|timeout|node_fail|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
         r"\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|^srun: terminating |^.{0,12}job has timed out|not requeued because|^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED|NODE_FAIL)\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|handling auto-requeue signal|requeu?ing job \d|forcing job termination|(?:been|was|is|were|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
         r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?(?:time|clock)|TERM_RUNLIMIT|run time limit|job deleted at request of|(?:time limit|maximum runtime|wall ?(?:time|clock))\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
-        r"|\bforce terminated\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
+        r"|\bforce terminated\b|\blame workers found\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
         r"sequence group|preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
         + r"--time|supports? preemption",
     ),
@@ -258,7 +258,7 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "killed|terminated|hangup|interrupt|kill pod|abort|by user|by the user|signal|running tasks|exit_status",
+        "\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62|killed|terminated|hangup|interrupt|kill pod|abort|by user|by the user|signal|running tasks|exit_status",
         r"^(?-i:"
         + KILLS
         + r")\s*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
@@ -268,7 +268,7 @@ CAUSES: tuple[Rule, ...] = (
         + r")\b|^(?:\S+: )?\d+ (?-i:"
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
-        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated",
+        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|will be killed|\bepisode\b|normally|\bif\b|task job report|keep_?alive",
     ),
     rule(
@@ -293,9 +293,9 @@ CAUSES: tuple[Rule, ...] = (
         r"(?<![a-z])(?:[a-z]{1,20}_){0,4}"
         + LOSS
         + NAN
-        + r"|\bgrad\w{0,40}\b.{0,40}\binvalid\b|\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|\breturned nan\b|\bpotential energy is -?nan|\b(?:loss|parameter|gradient|energy|energies)\b.{0,40}\bis not finite|tensor\(\[{1,3}nan, {1,3}nan|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w{0,40})|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward|backward)"
+        + r"|\bgrad\w{0,40}\b.{0,40}\binvalid\b|\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|\breturned nan\b|\binf (?:or|and|/) ?nan values? in (?:the )?grad|\bpotential energy is -?nan|\b(?:loss|parameter|gradient|energy|energies)\b.{0,40}\bis not finite|tensor\(\[{1,3}nan, {1,3}nan|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w{0,40})|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward|backward)"
         r"|\b(?:loss|grad\w{0,40}|params?|parameters|weights?|logits|activations?)\b.{0,40}\b(?:is|are|became|becomes|turned|went|contains?|has|have) (?:\w{1,40} ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged|divergence detected|non-?finite (?:loss|grad\w{0,40}|norm)|(?:loss|gradient\w{0,40}|norm)\b.{0,60}\bnon-?finite|invalid loss, terminating"
-        r"|-?nan, -?nan avg|probability tensor contains|^\s{0,20}tensor\(\[{0,2}nan.{0,80}grad_fn|\btrain\w{0,12}[-_](?:smoothl1|cross-?entropy|l1|l2|mse|mae|rmse|logloss|nll|error)\w{0,12}[\"']?\s{0,3}[:=]\s{0,3}-?nan\b|^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b",
+        r"|-?nan, -?nan avg|\bloss: nan(?-i:[A-Z])|probability tensor contains|^\s{0,20}tensor\(\[{0,2}nan.{0,80}grad_fn|\btrain\w{0,12}[-_](?:smoothl1|cross-?entropy|l1|l2|mse|mae|rmse|logloss|nll|error)\w{0,12}[\"']?\s{0,3}[:=]\s{0,3}-?nan\b|^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b",
         r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column|(?:Future|Deprecation)Warning:",
     ),
     rule(
