@@ -118,8 +118,8 @@ def _is_step(draft: Draft, match: re.Match[str]) -> bool:
     if forms.NOT_A_STEP.search(draft.text[max(0, match.start() - 14) : match.start()]):
         return False
     word = match["word"].lower()
-    if "loss" in draft.floats and (word == "iterations" or "epoch" in draft.ints):
-        return True  # beside a loss no setting stands
+    if "epoch" in draft.ints or ("loss" in draft.floats and word == "iterations"):
+        return True  # beside the epoch or a loss stands no setting
     if match["steps"] is None and (
         word.endswith("s") or word.startswith(("batch", "it", "update"))
     ):

@@ -14,7 +14,7 @@ from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED
 TIME = rf"(?:{CLOCK}|{SPELLED}|\?)"
 PACE = r"(?:, *(?P<rate>[0-9.,]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
 _TQDM = re.compile(
-    rf"(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?)%(?:\|[^|\[]{{0,400}}\|| ) ?"
+    rf"(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?)%(?:\|[^|\[]{{0,400}}\|| Completed \|| ) ?"
     rf" *(?P<step>{COUNT})B?/(?P<steps>{COUNT})B? \[(?P<elapsed>{TIME})<(?P<eta>{TIME}){PACE}"
 )
 _ENDLESS = re.compile(
@@ -34,6 +34,10 @@ _LINED = re.compile(  # `87% ━━━━━━━━━━── 220/253 4.0it/
 )
 _WORDED = re.compile(  # `16% |/---| 10836/68957 [10.1m elapsed, 53.8m remaining, 19.0 images/s]`
     r"(?P<percent>[0-9]{1,3})% ?\|[^|\[]{0,200}\| (?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12}) \["
+)
+_NOTEBOOK = re.compile(  # `[ 22/290 02:50 < 38:04, 0.12 it/s, Epoch 0.36/5]`
+    rf"\[ *(?P<step>[0-9]{{1,9}})/(?P<steps>[0-9]{{1,9}}) (?P<elapsed>{CLOCK}) < (?P<eta>{CLOCK}), "
+    r"(?P<rate>[0-9.]{1,12}) (?P<unit>it/s)"
 )
 _PIP = re.compile(
     rf"━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )[0-9.]{{1,9}}/[0-9.]{{1,9}} [kMG]?B(?: [0-9.?]{{1,9}} [kMG]?B/s)?(?: eta (?P<eta>{CLOCK}))?"
@@ -100,6 +104,8 @@ def _bar(draft: Draft) -> re.Match[str] | None:
         if ("━" in text or "─" in text) and (match := _LINED.search(text)):
             return match
     if "━" in text and (match := _RICH.search(text)):
+        return match
+    if " < " in text and (match := _NOTEBOOK.search(text)):
         return match
     return _ENDLESS.search(text) if " [" in text else None
 

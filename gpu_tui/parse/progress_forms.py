@@ -55,6 +55,17 @@ OF_MAX = re.compile(
 )
 DEEPSPEED = re.compile(r"/global_step=(?P<step>[0-9]{1,12}),")
 SUBSET = re.compile(r"subset +(?P<step>[0-9]{1,9}) / (?P<steps>[0-9]{1,9}) (?=loss=)")
+BATCH = re.compile(
+    r"\bEpoch\[(?P<epoch>[0-9]{1,6})\] Batch \[(?P<step>[0-9]{1,9})\]"
+)  # MXNet, Sockeye
+WENET = re.compile(r"\b(?:TRAIN|CV) Batch (?P<epoch>[0-9]{1,6})/(?P<step>[0-9]{1,12}) loss")
+OF_EVAL = re.compile(
+    r"(?:\b(?:Test|Val|Eval|Validation): \[ *|\bInference done )(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9})\b"
+)
+NERF = re.compile(
+    rf"^\s*(?P<step>[0-9]{{1,9}}) \((?P<percent>[0-9]{{1,3}}\.[0-9]{{1,3}})%\) +[0-9.]{{1,9}} m?s +(?P<eta>{SPELLED}) "
+)
+TUNE = re.compile(rf"^(?P<epoch>[0-9]{{1,6}})\|(?P<step>[0-9]{{1,12}})\|Loss: (?P<loss>{VALUE}):")
 ALONE = re.compile(
     rf"^\s*(?:(?:ETA|Estimated time remaining): +(?P<eta>{CLOCK})|Time elapsed: +(?P<elapsed>{CLOCK}))\s*$"
 )
@@ -81,13 +92,14 @@ OF_BATCHES = re.compile(
     r"(?<![\w/.])(?P<step>[0-9]{1,9})/ {0,4}(?P<steps>[0-9]{1,9}) (?:batches|steps|iterations|iters)\b"
 )
 LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
-    r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=[\w']+[ \-']|\w+:)|(?P<colon>[0-9]{1,9}):\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg))"
+    r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=[\w']+[ \-']|\w+:)|(?P<colon>[0-9]{1,9})(?::\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg)| \| (?=loss )))"
 )
 # Forms that name epoch and step at once, each with a sign that it needs.
 WHOLE = (
     (TWO_PAIRS, "/"), (TRAIN_OF, "train: "), (EPOCH_BEHIND, "epoch"), (STEP_BEHIND, " iter, "),
     (WRITER, ".py:"), (YOLO, "g "), (TICK, "tick "), (MARIAN, "up. "), (OF_MAX, "max_steps"),
     (DEEPSPEED, "global_step="), (SUBSET, "subset"), (ALONE, "time "), (ALONE, "eta: "),
+    (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|loss"),
 )  # fmt: skip
 ON_SET = re.compile(
     rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",
@@ -97,6 +109,7 @@ TABLE_ROW = re.compile(rf"^\|\s+(?P<name>[a-z][\w/ ]{{1,40}})\|\s+(?P<value>{VAL
 DARKNET = re.compile(
     rf"(?P<loss>{VALUE}), (?P<average>{VALUE}) avg(?: loss)?, (?P<lr>{VALUE}) rate"
 )
+LOSS_TRAIN = re.compile(rf"\bloss train(?: \(\w{{1,9}}\))?:? (?P<value>{VALUE})")
 VALIDATED = re.compile(
     rf"^(?:Validation|Valid|Val|Test) loss [0-9]{{1,12}}: {{0,4}}(?P<value>{VALUE})", re.IGNORECASE
 )
@@ -115,8 +128,8 @@ ELAPSED = re.compile(
     re.IGNORECASE,
 )
 RATE = re.compile(
-    r"(?<![\w.])(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?"
-    r"(?:(?P<per>(?:it|its|iter|iters|iterations|step|steps|batch|batches)/s(?:ec)?)\b"
+    r"(?<![\w.])(?<!(?:Eval|otal): )(?<!(?:ading|rence): )(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?"
+    r"(?:(?P<per>(?:it|its|iter|iters|iterations|step|steps|batch|batches|updates)/s(?:ec)?)\b"
     r"|(?P<inverse>s|ms|sec)/(?:it|iter|step|batch)\b)"
 )
 
@@ -136,11 +149,11 @@ SPACED = re.compile(
     re.IGNORECASE,
 )
 TWO_WORDS = frozenset(
-    ("loss", "losses", "rate", "norm", "acc", "accuracy", "score", "error", "time", "scale", "size",
+    ("loss", "losses", "cost", "rate", "norm", "acc", "accuracy", "score", "error", "time", "scale", "size",
      "iterations", "samples", "map")
 )  # fmt: skip
 VALIDATING = re.compile(
-    r"\b(?:val|valid|validation|validating|eval|evaluation|evaluating|test|testing|dev)\b(?![_.]?(?:py|loss))"
+    r"\b(?:val|valid|validation|validating|eval|evaluation|evaluating|inference done|cv(?= batch)|test|testing|dev)\b(?![_.]?(?:py|loss))"
     r"(?!\w*=)",
     re.IGNORECASE,
 )
@@ -165,5 +178,5 @@ SIGNS = (
     "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
     "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
     "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
-    "wer", "dice", "tick ", "elapsed", "elbo", "nll", "return", "score", "|  ",
+    "wer", "dice", "tick ", "%) ", "elapsed", "elbo", "nll", "return", "score", "|  ",
 )  # fmt: skip

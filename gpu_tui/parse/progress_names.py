@@ -42,6 +42,10 @@ def read_names(text: str, draft: Draft) -> None:
         ]
     if checked := draft.find(forms.VALIDATED, "loss "):
         pairs.append(("val_loss", words.number(checked["value"]), checked["value"], 0))
+    for form in (forms.LOSS_TRAIN, forms.TUNE):
+        if told := draft.find(form, "loss train", "|loss"):
+            printed = told[told.re.groups]
+            pairs.append(("train_loss", words.number(printed), printed, told.start()))
     if better := draft.find(forms.IMPROVED, "improved from"):
         pairs += [("val_loss", words.number(better["value"]), better["value"], better.start())]
     if draft.find(forms.CURRENT_RATE, "current l"):

@@ -9,7 +9,8 @@ import math
 import re
 
 NUMBER = (
-    r"[-+]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]{1,40})?"
+    r"[-+]?(?:(?:0,[0-9]{3}|[0-9]{1,3},(?:[0-9]{1,2}|[0-9]{4,12}))(?![0-9])(?!,[0-9])"  # decimal comma
+    r"|[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])(?:\.[0-9]{1,40})?"
     r"|[0-9]{1,18}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,3})?"
 )
 VALUE = rf"(?:{NUMBER}|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)(?:\(ind\))?)"
@@ -23,7 +24,7 @@ LOSS = (
     "loss_train", "loss_step", "train_loss_step", "train_total_loss", "batch_loss", "cur_loss",
     "trainloss", "losses", "loss_value", "overall_loss", "final_loss", "avg_loss", "average_loss",
     "mean_loss", "train_loss_epoch", "running_loss", "loss_avg", "train_avg_loss", "loss_epoch",
-    "reduced_train_loss", "avr_loss", "smooth_loss", "smoothed_loss", "cost", "train_cost", "ce_loss", "nll_loss", "objective",
+    "reduced_train_loss", "avr_loss", "cross_entropy_loss", "crossentropyloss", "train_crossentropyloss", "smooth_loss", "smoothed_loss", "cost", "train_cost", "ce_loss", "nll_loss", "objective",
 )  # fmt: skip
 VAL_LOSS = (
     "val_loss", "valid_loss", "validation_loss", "eval_loss", "loss_val", "loss_valid",
@@ -55,12 +56,15 @@ METRICS = frozenset((
 
 SPACED = (
     r"(?:(?:train|training|val|valid|validation|test|eval|dev|avg|average|total|mean|lm|best)[ _/])?"
-    r"(?:loss|losses|lr|learning rate|acc|accuracy|ppl|perplexity|nll_loss|gnorm|grad_norm|grad norm|norm|"
+    r"(?:loss|losses|lr|learning[ -]rate|acc|accuracy|ppl|perplexity|nll_loss|gnorm|grad_norm|grad norm|norm|"
     r"psnr|ssim|miou|bleu|f1|auc|cost|l\.r\.|acc@[0-9]|prec@[0-9])"
 )
 
 _SCALE = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _UNIT = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+_DECIMAL_COMMA = re.compile(r"[-+]?(?:0,[0-9]{3}|[0-9]{1,3},(?:[0-9]{1,2}|[0-9]{4,12}))(?:e.*)?")
 
 
 def number(text: str) -> float:
@@ -70,8 +74,10 @@ def number(text: str) -> float:
         return math.nan
     if "inf" in low:
         return -math.inf if low.startswith("-") else math.inf
+    if _DECIMAL_COMMA.fullmatch(low):
+        low = low.replace(",", ".")
     try:
-        return float(text.replace(",", ""))
+        return float(low.replace(",", ""))
     except ValueError:
         return math.nan
 
