@@ -6,7 +6,7 @@ Lines of a flood are kept as they came and read when somebody looks at them.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from gpu_tui.core.log_block import Item, LogBlock
@@ -46,19 +46,37 @@ class LogBuffer:
 
     def extend(self, lines: Iterable[LogLine]) -> None:
         """Append lines; a line after an open one replaces it."""
-        items: Iterable[Item] = lines
         if isinstance(lines, LogBlock):
-            items, self._block = lines.items, LogBlock([], lines.read, lines.show)
-        for item in items:
-            if self.open:
-                self._held -= _cost(self._lines.pop())
-            else:
-                self.end += 1
-            self._lines.append(item)
-            self._held += _cost(item)
-        while len(self._lines) > self._size or (self._held > self._budget and len(self._lines) > 1):
-            self._held -= _cost(self._lines.popleft())
+            self._block = LogBlock([], lines.read, lines.show)
+            self._append(lines.items)  # only the last line of a block may be open
+        else:
+            for line in lines:
+                self._append([line])
+        self._trim()
         self.version += 1
+
+    def _append(self, items: Sequence[Item]) -> None:
+        if items and self.open:
+            self._held -= _cost(self._lines.pop())
+            self.end -= 1
+        self.end += len(items)
+        kept = items[-self._size :] if len(items) > self._size else items
+        if kept is not items:
+            self._lines.clear()
+            self._held = 0
+        self._lines.extend(kept)
+        self._held += sum(
+            [RAW_COST + len(item) if isinstance(item, bytes) else _cost(item) for item in kept]
+        )
+
+    def _trim(self) -> None:
+        lines, held = self._lines, self._held
+        surplus = len(lines) - self._size
+        while surplus > 0 or (held > self._budget and len(lines) > 1):
+            item = lines.popleft()
+            held -= RAW_COST + len(item) if isinstance(item, bytes) else _cost(item)
+            surplus -= 1
+        self._held = held
 
     def __getitem__(self, number: int) -> LogLine:
         """Line `number`; IndexError if it was never there or is no longer kept."""
