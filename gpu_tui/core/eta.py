@@ -23,6 +23,7 @@ HORIZON = 900.0
 PAUSE_FACTOR = 3.0  # of what the interval should have taken
 PAUSE_SECONDS = 2.0
 PAUSES_KEPT = 32
+REGULAR = 0.1  # how far pauses may be off their beat, as a share of it
 EPOCHS_KEPT = 8
 SLOWER = 3  # long intervals in a row
 STALLED_FACTOR = 3.0  # of the longest interval seen
@@ -188,6 +189,10 @@ class EtaWatch:
             return self._epoch_pauses_left(place, end)
         whole = sum(pause.seconds for pause in self._pauses)
         first, last = self._pauses[0], self._pauses[-1]
+        if (spacing := _regular([pause.done for pause in self._pauses])) is not None:
+            times = math.floor((end - last.done) / spacing + REGULAR)
+            lost = sorted(pause.seconds for pause in self._pauses)
+            return times * median(lost), times * lost[0], times * lost[-1]
         if len(self._pauses) > 1 and last.done > first.done:
             each = (whole - first.seconds) / (last.done - first.done)
             return left * each, left * each * 0.5, left * each * 1.5
@@ -214,6 +219,16 @@ class EtaWatch:
             epochs * min(ended),
             epochs * max(ended) + max(now, max(ended) - lost.get(present, 0.0)),
         )
+
+
+def _regular(places: list[float]) -> float | None:
+    """The spacing of places that lie equally far apart; None where they do not."""
+    ways = [b - a for a, b in pairwise(places)]
+    if len(ways) < 2:
+        return None
+    usual = median(ways)
+    even = usual > 0 and all(abs(way - usual) <= REGULAR * usual for way in ways)
+    return usual if even else None
 
 
 def _same_way(old: Place, new: Place) -> bool:
