@@ -195,7 +195,7 @@ CAUSES: tuple[Rule, ...] = (
         "nccl",
         FATAL,
         "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|distnetwork|diststore|ucx|ibv_|deadline_exceeded|startconnect|pollconnect|warn call to|horovod|mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|lost communication|peer|store",
-        r"\bNCCL error|nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|DistBackendError|NCCL communicator (?:was|encountered)|communicator.{0,20}\baborted|unhandled (?:system|cuda) error|NCCL WARN|WARN Call to \w{1,20} failed|NCCL failure|NCCL INFO.{0,60}(?:Connection (?:refused|reset|timed)|Call to)"
+        r"\bNCCL error|retrieving ncclUniqueId|Error: Socket Timeout$|nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|DistBackendError|NCCL communicator (?:was|encountered)|communicator.{0,20}\baborted|unhandled (?:system|cuda) error|NCCL WARN|WARN Call to \w{1,20} failed|NCCL failure|NCCL INFO.{0,60}(?:Connection (?:refused|reset|timed)|Call to)"
         r"|gloo/\S+:\d+\]|client socket has (?:timed out|failed)|server socket has failed|Rendezvous\w{0,40}(?:Error|Timeout)|rendezvous.{0,40}\b(?:failed|timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w{1,40} failed"
         r"|HorovodInternalError|DEADLINE_EXCEEDED: connect|socket(?:Start|Poll)Connect|Horovod has been shut ?down|MPI_ABORT|connection closed by remote peer|lost communication with a remote|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
         r"process group has NOT been destroyed|failed to shut ?down the rendezvous|retrying|"
@@ -269,14 +269,14 @@ CAUSES: tuple[Rule, ...] = (
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
         r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
-        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|will be killed|\bepisode\b|normally|\bif\b|task job report|keep_?alive",
+        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|task job report|keep_?alive",
     ),
     rule(
         "killed",
         FATAL,
         "signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
         r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
-        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|exit[ _]?(?:code|status)\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|kill -9",
+        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|exit[ _]?(?:code|status)\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|(?<!xargs )(?<!\+ )kill -9",
         r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|^signal \d|\brequeue on\b|press ctrl|ctrl\+c to|use ctrl",
     ),
     # --- 12 nan ---
