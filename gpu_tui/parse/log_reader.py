@@ -41,7 +41,7 @@ from gpu_tui.parse.triage_scan import kind_of, kinds_of
 FLOOD = 32  # whole lines of one feed
 SAMPLED, FEW, MOST_SORTS = 1_024, 4, 8
 SEGMENTS = 32  # overwritten segments that wait to be read for progress, the last one first
-SMALL, LARGE = 16_384, 262_144  # bytes to feed at once, at most: of unknown lines, and of a flood
+SMALL, LARGE = 16_384, 65_536  # bytes to feed at once, at most: of unknown lines, and of a flood
 MOST_READ = 32  # lines that are read before others get their turn
 
 
@@ -61,8 +61,9 @@ def mouthful(data: bytes) -> int:
     if len(loud) > 3 * MOST_READ:
         some_loud = loud[:: 1 + len(loud) // 64]
         share = len(_worth_reading(some_loud)) / len(some_loud)
-        return SMALL if share * len(loud) > 3 * MOST_READ else LARGE
-    return LARGE
+        if share * len(loud) > 3 * MOST_READ:
+            return SMALL
+    return data.rfind(b"\n", 0, LARGE) + 1  # whole lines: none is read before it has ended
 
 
 class LogReader:
@@ -169,7 +170,7 @@ def _worth_reading(lines: list[bytes]) -> set[int]:
         *(place for place, kind in enumerate(kinds) if kind.summary),
         *rare[-MOST_SORTS:],
         *often[-4 * MOST_SORTS :],
-        *range(0, len(kinds), SAMPLED),
+        *range(SAMPLED - 1, len(kinds), SAMPLED),
     }
 
 
