@@ -20,8 +20,10 @@ from statistics import median
 
 from bench import log_mix
 
+from gpu_tui.cli.triage import CHUNK
 from gpu_tui.core.events import LogArrived
 from gpu_tui.core.fleet import Fleet, Instance, SshAccess
+from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogSource
 from gpu_tui.parse.log_reader import LARGE, LogReader, mouthful
 from gpu_tui.parse.triage import triage
@@ -64,6 +66,16 @@ def feed(data: bytes, take: Callable[[LogArrived], object] | None = None) -> tup
     return last - began, longest
 
 
+def mark(data: bytes) -> float:
+    """Seconds to judge all of it as `gpu-tui triage FILE` does."""
+    reader, alarms = LogReader(), 0
+    began = time.perf_counter()
+    for start in range(0, len(data), CHUNK):
+        for _, line in telling(reader.feed(data[start : start + CHUNK])):
+            alarms += line.mark.alarm
+    return time.perf_counter() - began
+
+
 def to_store(data: bytes) -> tuple[float, float, Store]:
     """The same, with the store behind it."""
     store = Store(Fleet("sweep", (Instance("box", SshAccess("box")),)), {})
@@ -97,7 +109,7 @@ def measure(megabytes: int = 200, rounds: int = 3) -> dict[str, float]:
         path = Path(directory) / "train.log"
         path.write_bytes(data)
         for _ in range(rounds):
-            note("marks", feed(data)[0], lines)
+            note("marks", mark(data), lines)
             note("crash", by_line(piece, crash.search), lines // times)
             note("needs", by_line(part, needs.search), part.count(b"\n"))
             note("triage", by_line(part, triage), part.count(b"\n"))
