@@ -147,8 +147,9 @@ def _read_times(draft: Draft) -> None:
         match := draft.find(forms.ELAPSED, "elapsed", "total time", "tok/s", "| time")
     ):
         draft.value("elapsed", words.seconds(next(filter(None, match.groups()))))
-    if "percent" not in draft.floats and (match := draft.find(forms.PERCENTAGE, "percentage")):
-        draft.value("percent", float(match["percent"]))
+    for form, sign in ((forms.PERCENTAGE, "percentage"), (forms.COMPLETE, "% ")):
+        if "percent" not in draft.floats and (match := draft.find(form, sign)):
+            draft.value("percent", float(match["percent"]))
     if "rate" not in draft.floats and (match := draft.find(forms.RATE_NAMED, "/s")):
         draft.value("rate", float(match["rate"]))
         draft.report = True

@@ -1,4 +1,4 @@
-"""Bars that a program draws over and over: of tqdm, rich, Keras, pip, rsync, git, docker and others.
+"""Bars that a program draws over and over: of tqdm, rich, Keras, pip and others.
 
 Every pattern has bounded repeats, so its time is linear in the line.
 """
@@ -9,6 +9,7 @@ import re
 
 from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.progress_draft import Draft
+from gpu_tui.parse.progress_transfers import read_transfers
 from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED
 
 TIME = rf"(?:{CLOCK}|{SPELLED}|\?)"
@@ -16,6 +17,9 @@ PACE = r"(?:, *(?P<rate>[0-9.,]+[kMGT]?) ?(?P<unit>[^\],]{1,24}))?"
 _TQDM = re.compile(
     rf"(?P<percent>[0-9]{{1,3}}(?:\.[0-9]{{1,4}})?)%(?:\|[^|\[]{{0,400}}\|| Completed \|| ) ?"
     rf" *(?P<step>{COUNT})B?/(?P<steps>{COUNT})B? \[(?P<elapsed>{TIME})<(?P<eta>{TIME}){PACE}"
+)
+_TORN = re.compile(  # the end of a bar whose beginning another writer took
+    rf"(?:^|\s)(?P<step>{COUNT})/(?P<steps>{COUNT}) \[(?P<elapsed>{TIME})<(?P<eta>{TIME}){PACE}"
 )
 _ENDLESS = re.compile(
     rf"(?<![\w./])(?P<step>{COUNT}) ?(?P<name>[A-Za-z]{{1,12}}) \[(?P<elapsed>{CLOCK}){PACE}"
@@ -53,15 +57,6 @@ _KERAS_TAIL = re.compile(
 _HASHED = re.compile(
     r"\[[#=]{0,200}>?[.\-_ ]{0,200}\] +(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,3})?) ?%"
 )
-_RSYNC = re.compile(
-    r"^\s*[0-9][0-9.,]{0,30}[KMGT]?\s{1,8}(?P<percent>[0-9]{1,3})%\s{1,8}[0-9.,]{1,12}[kKMGT]?B/s\s"
-)
-_DOCKER = re.compile(
-    r"\[[=>]{1,200} {0,200}\]\s{1,3}(?P<done>[0-9.]{1,9}) ?(?P<unit>[kMGT]?B)/(?P<whole>[0-9.]{1,9}) ?(?P=unit)"
-)
-_GIT = re.compile(
-    r"\b(?:objects|deltas|files|content): {1,3}(?P<percent>[0-9]{1,3})% \((?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12})\)"
-)
 _OVER_EPOCHS = re.compile(r"(?:^|\s)epochs?:?\s*$", re.IGNORECASE)
 
 EVALUATING = re.compile(
@@ -88,12 +83,8 @@ def read_bars(draft: Draft) -> None:
     elif "━" in text and (pip := _PIP.search(text)):
         draft.value("eta", words.seconds(pip["eta"] or "?"))
         draft.report, draft.phase = True, "load"
-    elif not _read_keras(text, draft) and "%" in text:
+    elif not _read_keras(text, draft) and not read_transfers(draft) and "%" in text:
         _read_percent(text, draft)
-    if match is None and draft.phase is None and " [=" in text and (layer := _DOCKER.search(text)):
-        whole = float(layer["whole"])
-        draft.value("percent", 100.0 * float(layer["done"]) / whole if whole else None)
-        draft.report, draft.phase = True, "load"
 
 
 def _bar(draft: Draft) -> re.Match[str] | None:
@@ -107,7 +98,7 @@ def _bar(draft: Draft) -> re.Match[str] | None:
         return match
     if " < " in text and (match := _NOTEBOOK.search(text)):
         return match
-    return _ENDLESS.search(text) if " [" in text else None
+    return (_TORN.search(text) or _ENDLESS.search(text)) if " [" in text else None
 
 
 def _take(match: re.Match[str], text: str, draft: Draft) -> None:
@@ -174,15 +165,9 @@ def _read_keras(text: str, draft: Draft) -> bool:
 
 def _read_percent(text: str, draft: Draft) -> None:
     """Bars that show how much, and nothing else that is known."""
-    if match := _GIT.search(text):
+    if match := _WORDED.search(text) if "| " in text else None:
         draft.count("step", match["step"])
         draft.count("steps", match["steps"])
-        draft.phase = "load"
-    elif match := _WORDED.search(text) if "| " in text else None:
-        draft.count("step", match["step"])
-        draft.count("steps", match["steps"])
-    elif match := _RSYNC.match(text):
-        draft.phase = "load"
     elif "━" in text and (match := _RICH_PERCENT.search(text)):
         draft.value("eta", words.seconds(match["eta"] or "?"))
         draft.phase = _phase(text[: match.start()][-100:], "")

@@ -32,7 +32,7 @@ TWO_PAIRS = re.compile(  # `[0/25][100/1583]`
     r"\[ *(?P<epoch>[0-9]{1,7})/(?P<epochs>[0-9]{1,7})\] ?\[ *(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9})\]"
 )
 YOLO = re.compile(  # `  3/99  8.2G  0.045 ...`
-    r"^\s*(?P<epoch>[0-9]{1,5})/(?P<epochs>[0-9]{1,5}) +[0-9.]{1,7}G(?P<losses>(?: +[0-9.naninf-]{1,10}){2,8}) "
+    r"^\s*(?P<epoch>[0-9]{1,5})/(?P<epochs>[0-9]{1,5}) +[0-9.]{1,7}G(?P<losses>(?: +[0-9.naninf-]{1,10}){2,20})(?: |$)"
 )
 TRAIN_OF = re.compile(  # OpenPCDet: `Train:  1/3 ( 33%) [  98/323 ( 31%)]`
     r"Train: +(?P<epoch>[0-9]{1,6})/(?P<epochs>[0-9]{1,6}) +\( {0,3}[0-9]{1,3}%\) "
@@ -55,6 +55,16 @@ OF_MAX = re.compile(
 )
 DEEPSPEED = re.compile(r"/global_step=(?P<step>[0-9]{1,12}),")
 SUBSET = re.compile(r"subset +(?P<step>[0-9]{1,9}) / (?P<steps>[0-9]{1,9}) (?=loss=)")
+PROCESS = re.compile(
+    r"\b(?:Process|Processed|Progress|Batch|Iteration)[: ]{1,3}(?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12}) ?\( {0,3}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,9})?) ?%\)"
+)
+COMPLETE = re.compile(
+    r"(?<![\w.])(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,9})?) ?% (?:complete|completed|done)\b"
+)
+YOLACT = re.compile(r"^\[ *(?P<epoch>[0-9]{1,6})\] +(?P<step>[0-9]{1,12}) \|\| ")
+PARLAI = re.compile(
+    r"\[ time:(?P<elapsed>[0-9.]{1,12}s) .{0,60}?(?:epochs:(?P<epoch>[0-9]{1,6}(?:\.[0-9]{1,6})?) )?time_left:(?P<eta>[0-9.]{1,12}s)"
+)
 BATCH = re.compile(
     r"\bEpoch\[(?P<epoch>[0-9]{1,6})\] Batch \[(?P<step>[0-9]{1,9})\]"
 )  # MXNet, Sockeye
@@ -99,7 +109,7 @@ WHOLE = (
     (TWO_PAIRS, "/"), (TRAIN_OF, "train: "), (EPOCH_BEHIND, "epoch"), (STEP_BEHIND, " iter, "),
     (WRITER, ".py:"), (YOLO, "g "), (TICK, "tick "), (MARIAN, "up. "), (OF_MAX, "max_steps"),
     (DEEPSPEED, "global_step="), (SUBSET, "subset"), (ALONE, "time "), (ALONE, "eta: "),
-    (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|loss"),
+    (PROCESS, "%)"), (YOLACT, "||"), (PARLAI, "time_left:"), (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|loss"),
 )  # fmt: skip
 ON_SET = re.compile(
     rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",
@@ -178,5 +188,5 @@ SIGNS = (
     "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
     "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
     "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
-    "wer", "dice", "tick ", "%) ", "elapsed", "elbo", "nll", "return", "score", "|  ",
+    "wer", "dice", "tick ", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|  ",
 )  # fmt: skip

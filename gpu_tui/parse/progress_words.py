@@ -16,7 +16,7 @@ NUMBER = (
 VALUE = rf"(?:{NUMBER}|[-+]?(?:nan|NaN|NAN|inf|Inf|INF|Infinity)(?:\(ind\))?)"
 COUNT = r"[0-9]{1,12}(?:\.[0-9]{1,6})?[kKMGT]?"
 CLOCK = r"(?:[0-9]{1,5} ?(?:days?|d),? ?)?[0-9]{1,5}:[0-9]{2}(?::[0-9]{2})?(?:\.[0-9]{1,6})?"
-SPELLED = r"(?:[0-9]{1,6}(?:\.[0-9]{1,3})? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|sec|s|ms)\b(?: and )?[ ,:]{0,2}){1,4}"
+SPELLED = r"(?:[0-9]{1,6}(?:\.[0-9]{1,3})? ?(?:days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|sec|s|ms)(?![A-Za-z_])(?: and )?[ ,:]{0,2}){1,4}"
 
 # Normalised names (lower case, `_` between words), best first: an instantaneous total beats an average.
 LOSS = (
