@@ -81,7 +81,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
     return InstanceView(
         instance=instance,
         taken_at=now,
-        settling=kept.queue_history.done is None and log_is_newer(kept, now),
+        settling=_settling(kept, now, run),
         link=kept.link,
         verdict=verdict,
         because=because,
@@ -113,6 +113,13 @@ def _series_view(kept: InstanceState) -> Mapping[str, tuple[tuple[float, float |
 def _skew(box_time: float, taken_at: float) -> float:
     """Box clock minus ours in seconds. `date +%s` cuts the second off: on average half of one is lost."""
     return box_time + (0.5 if box_time.is_integer() else 0.0) - taken_at
+
+
+def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:
+    """The log is newer than a process table that shows nobody: the next one tells more."""
+    if kept.queue_history.done is not None or (run is not None and run.alive):
+        return False
+    return log_is_newer(kept, now)
 
 
 def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
