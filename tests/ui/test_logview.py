@@ -13,6 +13,7 @@ from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.scene_parts import BENIGN, FATAL_NAN, PROGRESS, SceneStore, fleet
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.filters import Filter, FilterError
@@ -100,6 +101,17 @@ async def test_what_is_no_longer_kept_leaves_a_paused_view_at_the_oldest_line(
         assert log.view.texts[0] == "line 0"
         await log.add(*(f"more {n}" for n in range(45)))
         assert log.view.texts[0] == "line 45"
+
+
+async def test_it_says_how_many_lines_are_no_longer_kept(cockpit: Make) -> None:
+    async with bench(cockpit) as log:
+        source = LogSource("/root/a.log", "no_aug")
+        shown = log.store.fleet.instances[0]
+        log.store.become(fleet(replace(shown, logs=(Followed(source, 12_000, 32_000, 1),))))
+        log.app._tick()
+        await log.pilot.pause()
+        title = log.app.screen.query_one(LogPane).border_title
+        assert "12000 older lines dropped, alarms kept" in str(title)
 
 
 async def test_an_open_line_is_replaced_in_place(cockpit: Make) -> None:

@@ -85,6 +85,8 @@ class LogPane(Pane):
             words.append(f"last line {units.age(view.taken_at - log.last_at)} ago")
         if log.skipped_bytes:
             words.append(f"starts {units.size(log.skipped_bytes)} in")
+        if log.first:
+            words.append(f"{units.counted(log.first, 'older line')} dropped, alarms kept")
         if self.view.matched is not None:
             words.append(f"{units.counted(self.view.matched, 'line')} match")
         self.entitle(f"{view.name} · {name} · {place}", " · ".join(words))
