@@ -9,6 +9,7 @@ channel need not wait for each other:
     +MARK ...                    a part of a long line, which the next > of this mark ends
     @NONCE MARK cut              the box left something out
     @NONCE MARK close EXIT
+    @NONCE MARK same SECTION     a section is as in the last frame of this mark
     @NONCE MARK end BEAT
 
 Box text stands only behind ">" and "+", so it cannot forge a frame. Lines that fit nowhere (a message
@@ -50,11 +51,12 @@ class _Draft:
 
 
 class FrameReader:
-    """Bytes in any chunks -> whole frames. Holds at most one line and a bounded frame per metric."""
+    """Bytes in any chunks -> whole frames. Holds at most a line, and two bounded frames per metric."""
 
     _TEXT = re.compile(rb"([>+])([0-9]{1,2}) ", re.DOTALL)
     _BEGIN = re.compile(rb"begin ([0-9]{1,12})")
     _OPEN = re.compile(rb"open ([a-z0-9.]{1,32})")
+    _SAME = re.compile(rb"same ([a-z0-9.]{1,32})")
     _CLOSE = re.compile(rb"close ([0-9]{1,3})")
 
     def __init__(self, nonce: str, metrics: Sequence[str]) -> None:
@@ -64,6 +66,7 @@ class FrameReader:
         self._line = bytearray()
         self._cut = False  # the rest of an overlong line is being skipped
         self._drafts: dict[bytes, _Draft] = {}
+        self._last: dict[bytes, Sections] = {}
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that this chunk completes, in order."""
@@ -111,8 +114,13 @@ class FrameReader:
                 done = Section(bytes(draft.body), int(match.group(1)), draft.truncated)
                 draft.sections[draft.open] = done
             draft.open = None
+        elif match := self._SAME.fullmatch(word):
+            name = match.group(1).decode()
+            if name in (last := self._last.get(mark, {})):
+                draft.sections[name] = last[name]
         elif word == f"end {draft.beat}".encode():
             del self._drafts[mark]
+            self._last[mark] = draft.sections
             return Frame(draft.beat, self._metrics[mark], draft.sections)
         return None
 

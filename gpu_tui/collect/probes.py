@@ -55,7 +55,8 @@ NOTHING = Section()
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One row. `every` in seconds (0 = at every poll), never below the instance's poll;
-    `limit_seconds` is for one command, of which `hangs` may hang in one round.
+    `limit_seconds` is for one command, of which `hangs` may hang in one round. `soon` = seconds between
+    two looks whether something began or ended on the box, which is asked about before `every`; 0 = never.
 
     `snippet` is the sh text, empty where this target has nothing to ask; `parse` turns the sections
     into a value, an absence or a failure.
@@ -68,6 +69,7 @@ class Probe:
     snippet: Callable[[Target], str]
     parse: Callable[[Target, Sections], object | NoValue]
     hangs: Callable[[Target], int] = lambda _: 1
+    soon: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,37 +139,60 @@ def _gpus(_: Target, sections: Sections) -> object:
 
 # --- box: kernel files, read without a single fork -----------------------------------------------
 
-_MEMORY = """
+# What changes seldom, or is costly to ask for (the kernel adds memory.stat up over all processors), is
+# asked for every few seconds. oom_kill is not: when it rose is evidence.
+SELDOM_BEATS = 5
+_MEMORY = f"""
     open memory
-    if [ -r "$mem2/memory.current" ]; then
-        lines v2.current "$mem2/memory.current"
-        lines v2.max "$mem2/memory.max"
-        lines v2.peak "$mem2/memory.peak"
-        lines v2.events "$mem2/memory.events" oom_kill
-        lines v2.stat "$mem2/memory.stat" inactive_file
-    elif [ -r "$mem1/memory.usage_in_bytes" ]; then
-        lines v1.usage "$mem1/memory.usage_in_bytes"
-        lines v1.limit "$mem1/memory.limit_in_bytes"
-        lines v1.peak "$mem1/memory.max_usage_in_bytes"
-        lines v1.oom "$mem1/memory.oom_control" oom_kill
-        lines v1.stat "$mem1/memory.stat" total_inactive_file
-    else
-        lines meminfo "$proc/meminfo" MemTotal:
-        lines meminfo "$proc/meminfo" MemAvailable:
-        lines vmstat "$proc/vmstat" oom_kill
-    fi
+    case $memory in
+        v2)
+            lines v2.current "$mem2/memory.current"
+            lines v2.events "$mem2/memory.events" oom_kill ;;
+        v1)
+            lines v1.usage "$mem1/memory.usage_in_bytes"
+            lines v1.oom "$mem1/memory.oom_control" oom_kill ;;
+        *)
+            lines meminfo "$proc/meminfo" MemTotal:
+            lines meminfo "$proc/meminfo" MemAvailable:
+            lines vmstat "$proc/vmstat" oom_kill ;;
+    esac
     close 0
+    if turn {SELDOM_BEATS}; then
+        open limits
+        case $memory in
+            v2)
+                lines v2.max "$mem2/memory.max"
+                lines v2.peak "$mem2/memory.peak"
+                lines v2.stat "$mem2/memory.stat" inactive_file ;;
+            v1)
+                lines v1.limit "$mem1/memory.limit_in_bytes"
+                lines v1.peak "$mem1/memory.max_usage_in_bytes"
+                lines v1.stat "$mem1/memory.stat" total_inactive_file ;;
+        esac
+        close 0
+    else
+        same limits
+    fi
 """
-_CPU = """
+_CPU = f"""
     open cpu
-    lines v2.max "$cpu2/cpu.max"
-    lines v2.stat "$cpu2/cpu.stat"
-    lines v1.quota "$cpu1/cpu.cfs_quota_us"
-    lines v1.period "$cpu1/cpu.cfs_period_us"
-    [ "$cpu1" = "$cpu2" ] || lines v1.stat "$cpu1/cpu.stat"
-    lines v1.usage "$acct1/cpuacct.usage"
+    case $cpu in
+        v2) lines v2.stat "$cpu2/cpu.stat" ;;
+        *)
+            lines v1.stat "$cpu1/cpu.stat"
+            lines v1.usage "$acct1/cpuacct.usage" ;;
+    esac
     lines loadavg "$proc/loadavg"
     close 0
+    if turn {SELDOM_BEATS}; then
+        open limits
+        lines v2.max "$cpu2/cpu.max"
+        lines v1.quota "$cpu1/cpu.cfs_quota_us"
+        lines v1.period "$cpu1/cpu.cfs_period_us"
+        close 0
+    else
+        same limits
+    fi
 """
 _HOST = """
     open host
@@ -184,12 +209,13 @@ _PROCESSES = """
 
 
 def _memory(_: Target, sections: Sections) -> object:
-    value = parse_memory(sections.get("memory", NOTHING).body)
+    text = sections.get("memory", NOTHING).body + sections.get("limits", NOTHING).body
+    value = parse_memory(text)
     return value or NoValue("neither a cgroup nor /proc/meminfo can be read on this box")
 
 
 def _cpu(_: Target, sections: Sections) -> object:
-    value = parse_cpu(sections.get("cpu", NOTHING).body)
+    value = parse_cpu(sections.get("cpu", NOTHING).body + sections.get("limits", NOTHING).body)
     return value or NoValue("neither a cgroup nor /proc/loadavg can be read on this box")
 
 
@@ -209,6 +235,7 @@ def _processes(_: Target, sections: Sections) -> object:
 
 
 FILES_LIMIT = 4.0
+AGAIN = 6  # rounds after which a queue file is read that seems to be as it was
 
 
 def _files_snippet(target: Target) -> str:
@@ -235,7 +262,20 @@ def _files(target: Target, sections: Sections) -> object:
 
 def _roster_snippet(target: Target) -> str:
     file = target.instance.queue.file
-    return f"\n    content file {ROSTER_BYTES} {quote_path(file)}\n" if file else ""
+    if not file:
+        return ""
+    return f"""
+    # The first row that `stat` has just given is the queue file's, if there is one. A stamp has whole
+    # seconds: now and then it is read all the same.
+    row=${{out%%"$newline"*}}
+    if [ -n "$row" ] && [ "$row" = "$known" ] && ! turn {AGAIN}; then
+        same file
+    else
+        known=$row
+        content file {ROSTER_BYTES} {quote_path(file)}
+        [ "$code" = 0 ] || known=
+    fi
+"""
 
 
 def _roster(target: Target, sections: Sections) -> object:
@@ -296,9 +336,11 @@ PROBES: tuple[Probe, ...] = (
     Probe(metrics.CPU.name, "box", 0.0, 1.0, lambda _: _CPU, _cpu),
     Probe(metrics.HOST.name, "box", 15.0, 1.0, lambda _: _HOST, _host),
     Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),
-    Probe(metrics.PROCESSES.name, "processes", 15.0, 4.0, lambda _: _PROCESSES, _processes),
-    Probe(metrics.ROSTER.name, "files", 10.0, FILES_LIMIT, _roster_snippet, _roster),
+    Probe(
+        metrics.PROCESSES.name, "processes", 15.0, 4.0, lambda _: _PROCESSES, _processes, soon=2.0
+    ),
     Probe(metrics.FILES.name, "files", 10.0, FILES_LIMIT, _files_snippet, _files),
+    Probe(metrics.ROSTER.name, "files", 10.0, FILES_LIMIT, _roster_snippet, _roster),
     Probe(
         metrics.MOUNTS.name,
         "disk",

@@ -7,10 +7,10 @@ bytes (POSIX: never mixed with others; a socket keeps it whole too).
 
 What it costs, apart from the probed programs themselves, in processes per second:
 
-    bash      clock 0 (`read -t`)         stat, head, df: 1 each per round
+    bash      clock 0 (`read -t`)         stat, df: 1 each per round; head: where the file is another
     busybox   clock 0 (`read -t`)         as under dash, below
     dash      clock 1 (`sleep`, one for all: lanes are woken by a signal)
-              stat, head, df: 1 each per round; `date`; 6 for a round of the process table
+              stat, head, df as under bash; `date`; 6 for a round of the process table
 
 Time limits cost nothing: a lane holds its fd 7 open while it waits for a command. The main loop looks
 for that fd, and ends a command that it has seen too long. Only where /proc does not show it,
@@ -26,10 +26,12 @@ from collections.abc import Mapping
 
 from gpu_tui.collect.frames import MAX_SECTION
 from gpu_tui.collect.probes import MISSING_FILE, TOO_LONG, UNREADABLE_FILE, Probe
+from gpu_tui.collect.program_bash import FOR_BASH
 
 MOST_TICK = 2.0  # seconds between two looks at the lanes
 PIECE = 3900  # bytes of a line that go out at once, with room for its mark below PIPE_BUF (4096)
 MAIN_LANE = "box"
+SELDOM = 10.0  # seconds between two looks whether a lane lives, where it has a clock of its own
 LONGEST = 100_000  # bytes; Linux takes 131,072 in one variable
 
 # bash where it works: it has a clock of its own. The program travels in the environment, because a
@@ -75,6 +77,28 @@ begin() {
 }
 open() { say open "$1"; }
 close() { say close "$1"; }
+same() { say same "$1"; } # a section is as in this probe's last frame
+
+# Is it this probe's turn? turn BEATS, counted in the beats of its lane.
+turn() { [ $((n % $1)) = 0 ]; }
+
+# Is it time for the process table? At the start, at the latest every $1 beats of its lane, and at the
+# next beat once their number is another: then something began or ended. Where that is so all the time
+# it is no sign of anything, and less and less is made of it.
+worth() {
+    latest=$1
+    set -- "$proc"/[0-9]*
+    number=$#
+    [ ! -e "/proc/$pid_gpu/fd/7" ] || number=$((number - 1)) # a program that we started
+    waited=$((waited + 1))
+    [ "$number" = "$counted" ] || moved=1
+    if [ "$n" -ge 3 ] && [ "$waited" -lt "$latest" ]; then
+        [ "$number" != "$counted" ] && [ "$waited" -ge "$spell" ] || return 1
+    fi
+    if [ -z "$moved" ]; then spell=1
+    elif [ "$spell" -lt "$latest" ]; then spell=$((spell * 2)); fi
+    counted=$number waited=0 moved=
+}
 
 # A small kernel file: lines KEY FILE [NAME]; with NAME only the line called so.
 lines() {
@@ -235,7 +259,7 @@ setup() {
     LC_ALL=C
     PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/nvidia/bin:/usr/lib/wsl/lib
     export LC_ALL PATH
-    n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@
+    n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@ known= waited=0 spell=1 counted= moved=
     renice -n 10 -p $$ >/dev/null
     # A status over 128 is a timeout (bash, ksh); busybox gives 1, also at the end of the input.
     read -t 0.01 -r line <&3
@@ -264,66 +288,10 @@ setup() {
     cpu1=$(bound "$(first "$cgroup/cpu,cpuacct" "$cgroup/cpu")" "$(own cpu)" cpu.cfs_quota_us)
     acct1=$(first "$cgroup/cpu,cpuacct" "$cgroup/cpuacct")
     [ ! -r "$acct1$(own cpuacct)/cpuacct.usage" ] || acct1=$acct1$(own cpuacct)
-}
-"""
-
-# Loaded only by a bash that knows all of it (4.4): what others start programs for, without any, and
-# what its builtins do faster than a loop. Its prefix and suffix operators are slow on long text.
-FOR_BASH = r"""
-declare -gA places
-lines() { # a line is looked for where it stood the last time
-    local all line place=${places[$2 $3]:-0}
-    [ -r "$2" ] && mapfile -t all <"$2" || return 0
-    if [ -z "$3" ]; then
-        for line in "${all[@]}"; do put ">$mark $1 $line"; done
-        return
-    fi
-    if [[ ${all[place]} != "$3 "* ]]; then
-        for place in "${!all[@]}"; do
-            [[ ${all[place]} != "$3 "* ]] || break
-        done
-        [[ ${all[place]} == "$3 "* ]] || return 0
-        places[$2 $3]=$place
-    fi
-    put ">$mark $1 ${all[place]}"
-}
-now() {
-    printf -v line '%(%s %z)T' -1
-    tell date "$line"
-}
-process_table() {
-    local at stat rest parts words seen=() all=("$proc"/[0-9]*)
-    open stat
-    set -f
-    for at in "${all[@]}"; do
-        stat= parts=()
-        IFS= read -r -d '' stat <"$at/stat"
-        # PID (NAME) and the rest, parted at the only bracket; a name may hold more of them.
-        IFS=')'
-        parts=($stat)
-        IFS=$' \t\n'
-        if [ "${#parts[@]}" = 2 ]; then rest=${parts[1]}; else rest=${stat##*")"}; fi
-        set -- $rest
-        [ -n "${20}" ] && [ "$2" != 2 ] || continue
-        seen+=("$at")
-        out="${stat:0:${#stat}-${#rest}} $1 $2 ${20}"
-        text
-    done
-    set +f
-    close 0
-    open cmdline
-    for at in "${seen[@]}"; do
-        words=()
-        mapfile -t -d '' -n 1000 words <"$at/cmdline"
-        [ "${#words[@]}" != 0 ] || continue
-        put ">$mark ==> $at/cmdline <=="
-        IFS=$'\x1f'
-        out="${words[*]}"
-        IFS=$' \t\n'
-        out=${out:0:2048}
-        text
-    done
-    close 0
+    memory=host cpu=v1
+    [ ! -r "$mem1/memory.usage_in_bytes" ] || memory=v1
+    [ ! -r "$mem2/memory.current" ] || memory=v2
+    [ ! -r "$cpu2/cpu.stat" ] || cpu=v2
 }
 """
 
@@ -382,32 +350,34 @@ commands() { # LANE: they are its children without a fd 7
     done
 }
 
-# Look after a lane, each beat: mind NAME STRIDE LIMIT, both in beats. What it has been waiting for
-# since half the limit, and still is at the limit, is ended.
+# A lane waits for a command: mind NAME LIMIT, in beats. What it has been waiting for since half the
+# limit, and still is at the limit, is ended.
 mind() {
     eval "pid=\$pid_$1 since=\$since_$1"
-    if [ -z "$within" ]; then
-        if [ ! -e "/proc/$pid/fd/7" ]; then
+    if [ -n "$within" ] || [ ! -e "/proc/$pid/fd/7" ]; then
+        since=
+    else
+        since=$((${since:-0} + 1))
+        if [ "$since" -eq $((($2 + 1) / 2)) ]; then
+            commands "$pid"
+            eval "old_$1=\$found"
+        elif [ "$since" -gt "$2" ]; then
+            commands "$pid"
+            eval "old=\$old_$1"
+            for at in $found; do
+                case $old in *" $at "*) kill -s KILL "$at" ;; esac
+            done
             since=
-        else
-            since=$((${since:-0} + 1))
-            if [ "$since" -eq $((($3 + 1) / 2)) ]; then
-                commands "$pid"
-                eval "old_$1=\$found"
-            elif [ "$since" -gt "$3" ]; then
-                commands "$pid"
-                eval "old=\$old_$1"
-                for at in $found; do
-                    case $old in *" $at "*) kill -s KILL "$at" ;; esac
-                done
-                since=
-            fi
         fi
-        eval "since_$1=\$since"
     fi
-    [ $((n % $2)) = 0 ] && [ -e "/proc/$$" ] || return 0
-    child "$pid" "$$" || leave
-    [ "$clock" != tick ] || [ "$n" = 0 ] || kill -s USR1 "$pid"
+    eval "since_$1=\$since"
+}
+
+# Does a lane live? Then give it its tick: rouse PID STRIDE.
+rouse() {
+    turn "$2" && [ -e "/proc/$$" ] || return 0
+    child "$1" "$$" || leave
+    [ "$clock" != tick ] || [ "$n" = 0 ] || kill -s USR1 "$1"
 }
 
 main() {
@@ -427,6 +397,9 @@ main() {
         flush
         n=$((n + 1))
         rest "$pause"@MINDING@
+        if [ "$clock" = tick ] || turn @SELDOM@; then
+            :@ROUSING@
+        fi
     done
 }
 main
@@ -444,6 +417,20 @@ def stride_of(probe: Probe, poll: float) -> int:
     return max(1, math.floor(max(probe.every, poll) / tick_of(poll) + 0.5))
 
 
+def look_of(probe: Probe, poll: float) -> int:
+    """Every how many beats it is looked whether a probe is to be asked."""
+    soon = max(probe.soon or probe.every, poll)
+    return max(1, math.floor(soon / tick_of(poll) + 0.5))
+
+
+def _turn(probe: Probe, poll: float, own: int) -> str:
+    """The sh condition on which a probe is asked; its lane has a beat every `own` of the main loop's."""
+    rounds = max(1, round(stride_of(probe, poll) / own))
+    if probe.soon:
+        return f"worth {rounds}"
+    return ":" if rounds == 1 else f"turn {rounds}"
+
+
 def write_program(
     snippets: Mapping[Probe, str], poll: float, nonce: str, proc: str, cgroup: str
 ) -> str:
@@ -453,21 +440,25 @@ def write_program(
     """
     tick = tick_of(poll)
     marks = {probe: mark for mark, probe in enumerate(snippets)}
-    rounds, starts, minding = [], [], []
+    rounds, starts, minding, rousing = [], [], [], []
     for name in dict.fromkeys((MAIN_LANE, *(probe.lane for probe in snippets))):
-        strides = {p: stride_of(p, poll) for p in snippets if p.lane == name}
-        own = 1 if name == MAIN_LANE else min(strides.values())
+        mine = [probe for probe in snippets if probe.lane == name]
+        own = 1 if name == MAIN_LANE else min(look_of(probe, poll) for probe in mine)
         asked = "".join(
-            f"    if [ $((n % {max(1, round(stride / own))})) = 0 ]; then\n"
-            f'    begin {marks[p]}{snippets[p]}    say end "$n"\n    fi\n'
-            for p, stride in strides.items()
+            f"    if {_turn(probe, poll, own)}; then\n"
+            f'    begin {marks[probe]}{snippets[probe]}    say end "$n"\n    fi\n'
+            for probe in mine
         )
         rounds.append(f"round_{name}() {{\n    :\n{asked}}}\n")
         if name != MAIN_LANE:
-            limit = max(1, round(max(p.limit_seconds for p in strides) / tick))
+            limit = max(1, round(max(probe.limit_seconds for probe in mine) / tick))
             starts.append(f"\n    lane {name} {_number(own * tick)} &")
             starts.append(f"\n    pid_{name}=$! since_{name}=")
-            minding.append(f"\n        mind {name} {own} {limit}")
+            minding.append(
+                f'\n        [ -z "$since_{name}" ] && [ ! -e "/proc/$pid_{name}/fd/7" ] ||'
+                f" mind {name} {limit}"
+            )
+            rousing.append(f'\n            rouse "$pid_{name}" {own}')
     constants = {
         "NONCE": nonce,
         "MOST": str(MAX_SECTION),
@@ -479,10 +470,12 @@ def write_program(
         "PAUSE": _number(tick),
         "LANES": "".join(starts),
         "MINDING": "".join(minding),
-        "FOR_BASH": shlex.quote(FOR_BASH),
+        "ROUSING": "".join(rousing),
+        "SELDOM": str(max(1, round(SELDOM / tick))),
         "PROC": proc,
         "CGROUP": cgroup,
     }
+    constants["FOR_BASH"] = shlex.quote(_filled(FOR_BASH, constants))
     sampler = _filled(PRELUDE, constants) + "".join(rounds) + _filled(MAIN, constants)
     return f"sampler={shlex.quote(sampler)}\n{_filled(LAUNCHER, constants)}"
 

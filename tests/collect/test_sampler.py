@@ -219,7 +219,8 @@ def hurried(group: Group, lane: str, beats: int, limit: int) -> Group:
     """The same program with one lane asked every so many beats, and its commands' limit in beats."""
     tick = group.target.instance.poll
     program = re.sub(rf"lane {lane} \S+ &", f"lane {lane} {beats * tick:.2f} &", group.program)
-    program = re.sub(rf"mind {lane} \d+ \d+", f"mind {lane} {beats} {limit}", program)
+    program = re.sub(rf"mind {lane} \d+", f"mind {lane} {limit}", program)
+    program = re.sub(rf'rouse "\$pid_{lane}" \d+', f'rouse "$pid_{lane}" {beats}', program)
     assert program != group.program
     return replace(group, program=program)
 
