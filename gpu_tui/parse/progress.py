@@ -73,6 +73,7 @@ def _read_counters(text: str, draft: Draft) -> None:
         or draft.find(forms.OF_BATCHES, "batches", "steps", "iterations", "iters")
         or forms.BRACKET.match(text)
         or forms.LEADING.match(text)
+        or (None if "epoch" in draft.ints else draft.find(forms.EPISODE, "episode"))
     )
     if step is not None:
         groups = step.groupdict()
@@ -147,12 +148,18 @@ def _read_times(draft: Draft) -> None:
         match := draft.find(forms.ELAPSED, "elapsed", "total time", "tok/s", "| time")
     ):
         draft.value("elapsed", words.seconds(next(filter(None, match.groups()))))
-    for form, sign in ((forms.PERCENTAGE, "percentage"), (forms.COMPLETE, "% ")):
+    for form, sign in (
+        (forms.PERCENTAGE, "percentage"),
+        (forms.PERCENTAGE, "progress"),
+        (forms.COMPLETE, "% "),
+    ):
         if "percent" not in draft.floats and (match := draft.find(form, sign)):
             draft.value("percent", float(match["percent"]))
     if "rate" not in draft.floats and (match := draft.find(forms.RATE_NAMED, "/s")):
         draft.value("rate", float(match["rate"]))
         draft.report = True
+    if "step" in draft.ints and (match := draft.find(forms.PER_SECOND, "per second: ")):
+        draft.value("rate", float(match["rate"]) if match["rate"].count(".") < 2 else None)
     if "rate" not in draft.floats and (match := draft.find(forms.RATE, "/s", "s/", "ms/", "sec/")):
         value = float(match["rate"])
         if match["per"]:

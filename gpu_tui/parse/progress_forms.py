@@ -65,6 +65,15 @@ YOLACT = re.compile(r"^\[ *(?P<epoch>[0-9]{1,6})\] +(?P<step>[0-9]{1,12}) \|\| "
 PARLAI = re.compile(
     r"\[ time:(?P<elapsed>[0-9.]{1,12}s) .{0,60}?(?:epochs:(?P<epoch>[0-9]{1,6}(?:\.[0-9]{1,6})?) )?time_left:(?P<eta>[0-9.]{1,12}s)"
 )
+CATALYST = re.compile(r"^[0-9]{1,6}/(?P<epochs>[0-9]{1,6}) \* Epoch (?P<epoch>[0-9]{1,6}) ")
+KERAS_RL = re.compile(r"^\s*(?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12}): episode")
+TRAINING_BOX = re.compile(r"\bTraining +\[ *(?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12})\]")
+ONLY_PERCENT = re.compile(r"^Progress: {1,3}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,4})?)%")
+EPISODE = re.compile(
+    r"(?<![\w.\-/])episode[:=#]? {0,6}(?P<step>[0-9]{1,9})(?:/(?P<steps>[0-9]{1,9}))?(?=[\s,;|:\])]|$)",
+    re.IGNORECASE,
+)
+PER_SECOND = re.compile(r"\b(?:steps|iterations|iters|batches) per second: (?P<rate>[0-9.]{1,12})")
 BATCH = re.compile(
     r"\bEpoch\[(?P<epoch>[0-9]{1,6})\] Batch \[(?P<step>[0-9]{1,9})\]"
 )  # MXNet, Sockeye
@@ -82,7 +91,7 @@ ALONE = re.compile(
 WRITER = re.compile(r"\.py:[0-9]{1,5}\] \[(?P<step>[0-9]{1,12})\] (?=[\w/]+=)")  # clu, flax
 TOTAL_STEPS = re.compile(r"[\"']total_steps[\"']: {0,2}(?P<steps>[0-9]{1,12})\b")
 PERCENTAGE = re.compile(
-    r"[\"']percentage[\"']: {0,2}[\"']?(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,6})?)(?![0-9.])"
+    r"[\"'](?:percentage|progress)[\"']: {0,2}[\"']?(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,6})?)(?![0-9.])"
 )
 STEP = re.compile(
     r"(?<![A-Za-z_\-./])(?P<word>(?:global|train|training|optimizer|current)?[ _]?(?:steps?(?=\"?: [0-9]+, \"total_steps)|step|iter(?:ation)?|it|update)"
@@ -109,7 +118,8 @@ WHOLE = (
     (TWO_PAIRS, "/"), (TRAIN_OF, "train: "), (EPOCH_BEHIND, "epoch"), (STEP_BEHIND, " iter, "),
     (WRITER, ".py:"), (YOLO, "g "), (TICK, "tick "), (MARIAN, "up. "), (OF_MAX, "max_steps"),
     (DEEPSPEED, "global_step="), (SUBSET, "subset"), (ALONE, "time "), (ALONE, "eta: "),
-    (PROCESS, "%)"), (YOLACT, "||"), (PARLAI, "time_left:"), (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|loss"),
+    (PROCESS, "%)"), (CATALYST, " * epoch"), (KERAS_RL, ": episode"), (TRAINING_BOX, "training "),
+    (ONLY_PERCENT, "progress:"), (YOLACT, "||"), (PARLAI, "time_left:"), (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|loss"),
 )  # fmt: skip
 ON_SET = re.compile(
     rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",
@@ -188,5 +198,5 @@ SIGNS = (
     "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
     "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
     "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
-    "wer", "dice", "tick ", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|  ",
+    "wer", "dice", "tick ", "█ ", "episode", "progress", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|  ",
 )  # fmt: skip

@@ -112,7 +112,7 @@ def _known_metric(key: str) -> bool:
 
 def _read_row(name: str, value: str, draft: Draft) -> None:
     """Rows that count: `|    total_timesteps | 3584 |`."""
-    if name in ("total_timesteps", "step"):
+    if name in ("total_timesteps", "step", "steps"):
         count = words.number(value)
         if math.isfinite(count) and count >= 0:
             draft.count("step", str(round(count)))

@@ -32,6 +32,7 @@ FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("/", re.compile(rf"^\s*\[{_OF_COUNT}\] {_BUILDING}")),
     ("b ", re.compile(rf"^\S{{1,80}} +\| {_SIZE} +\| [^|]{{0,60}}\| +{_PERCENT}")),
     ("b/s", re.compile(rf"{_PERCENT} \|[#█ ]{{0,200}}\|\s+{_SIZE}\s+{_SIZE}/s\s+ETA: +(?P<eta>{CLOCK})")),
+    (" / ", re.compile(r"^\[(?P<elapsed>(?:[0-9]{1,3}d )?[0-9]{2}:[0-9]{2}:[0-9]{2})\] [A-Z][\w\- ]{2,50} [█▒░ ]{1,400}+(?<= )(?P<step>[0-9]{1,12}) +/ +(?P<steps>[0-9]{1,12})")),
 )  # fmt: skip
 
 
