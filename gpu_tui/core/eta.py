@@ -23,6 +23,7 @@ HORIZON = 900.0
 PAUSE_FACTOR = 3.0  # of what the interval should have taken
 PAUSE_SECONDS = 2.0
 PAUSES_KEPT = 32
+EPSILON = 1e-9  # of a unit: no step is smaller
 REGULAR = 0.1  # how far pauses may be off their beat, as a share of it
 EPOCHS_KEPT = 8
 SLOWER = 3  # long intervals in a row
@@ -59,7 +60,8 @@ class EtaWatch:
     _points: deque[tuple[float, float]] = field(default_factory=deque)  # working time, done
     _at: float = 0.0  # of the last point
     _place: Place | None = None
-    _seen: float = 0.0  # when the last place was seen
+    _seen: float = 0.0  # when the run was first seen at this place
+    _alive: float = 0.0  # when it was last seen at all
     _printed: float | None = None
     _work: float = 0.0  # time without pauses
     _spacing: float = SPACING
@@ -78,10 +80,11 @@ class EtaWatch:
     def take(self, place: Place, at: float, printed: float | None = None) -> None:
         """The run is at `place`. `printed` is what its own log says is left, of the whole run."""
         old = self._place
-        if old is not None and not _same_way(old, place):
-            self.restart()
+        if old is not None and (not _same_way(old, place) or at < self._alive):
+            self.restart()  # another way, or a clock that was set back
             old = None
-        if old is not None and (place.done < old.done or at < self._seen):
+        self._alive = at
+        if old is not None and place.done < old.done:
             return
         moved = old is None or place.done > old.done
         self._place = place
@@ -119,14 +122,17 @@ class EtaWatch:
         high = left * slow + lost_high
         if self._printed is not None and seconds / BELIEVED <= self._printed <= seconds * BELIEVED:
             low, high = min(low, self._printed), max(high, self._printed)
+        if not math.isfinite(seconds) or not math.isfinite(high):
+            return None  # numbers that no run prints
         return Eta(seconds, min(low, seconds), max(high, seconds))
 
     def stalled(self, now: float) -> bool:
         """Whether nothing moved for far longer than it ever took to move."""
         if self._place is None:
             return False
-        usual = max(self._gaps, default=0.0)
-        return now - self._seen > max(STALLED_SECONDS, STALLED_FACTOR * usual)
+        if not self._gaps:
+            return False  # nobody knows how long a step may take
+        return now - self._alive > max(STALLED_SECONDS, STALLED_FACTOR * max(self._gaps))
 
     def _begin(self, at: float, done: float) -> None:
         self._points.clear()
@@ -178,7 +184,8 @@ class EtaWatch:
         points = list(self._points)
         half = max(1, len(points) // 2)
         pairs = zip(points, points[half:], strict=False)
-        return [(b[0] - a[0]) / (b[1] - a[1]) for a, b in pairs if b[1] > a[1]]
+        slopes = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in pairs if b[1] > a[1]]
+        return [slope for slope in slopes if math.isfinite(slope)]
 
     def _pauses_left(self, place: Place, end: float) -> tuple[float, float, float]:
         """Seconds of pauses still to come: likely, at least, at most."""
@@ -227,7 +234,7 @@ def _regular(places: list[float]) -> float | None:
     if len(ways) < 2:
         return None
     usual = median(ways)
-    even = usual > 0 and all(abs(way - usual) <= REGULAR * usual for way in ways)
+    even = usual > EPSILON and all(abs(way - usual) <= REGULAR * usual for way in ways)
     return usual if even else None
 
 

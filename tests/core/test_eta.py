@@ -141,6 +141,25 @@ def test_nothing_is_said_of_few_points_of_no_end_and_of_a_run_that_stands() -> N
     assert standing.stalled(now + 121)
 
 
+def test_nothing_stands_still_before_its_gait_is_known() -> None:
+    seen = EtaWatch()
+    seen.take(Place(1.0, 20.0, True), 0.0)
+    assert not seen.stalled(10_000.0)
+
+
+def test_a_run_that_counts_on_within_an_epoch_does_not_stand() -> None:
+    seen = watch([(60.0 * epoch, float(epoch)) for epoch in range(8)], 20.0, epochs=True)
+    seen.take(
+        Place(7.0, 20.0, True), 420.0 + 900.0
+    )  # the same epoch, further steps of unknown number
+    assert not seen.stalled(420.0 + 910.0)
+
+
+def test_a_clock_that_is_set_back_begins_anew() -> None:
+    seen = watch([*steady(1.0, 100, at=5000.0), *steady(2.0, 20, at=100.0, first=100)], 1000)
+    assert told(seen, 138.0).seconds == pytest.approx(881 * 2.0, rel=0.02)
+
+
 def test_the_plan_gives_the_end_that_a_log_does_not_print() -> None:
     seen = EtaWatch()
     for epoch in range(1, 8):
