@@ -7,11 +7,13 @@ from datetime import UTC, datetime, tzinfo
 from rich.text import Text
 
 from gpu_tui.core.findings import Finding
+from gpu_tui.core.remedies import CARDS
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
 
 TITLE = 18
+LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
 
 
 def finding_row(finding: Finding, now: float, width: int) -> Text:
@@ -42,7 +44,7 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
 
 
 def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Text]:
-    """All of one finding: evidence, source, first and last seen, what to do."""
+    """All of one finding: evidence, source, first and last seen, what to do, and the card of its kind."""
     rows = [
         line(
             (
@@ -53,11 +55,14 @@ def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Te
     ]
     if finding.cell:
         rows[0].append_text(line((f", cell {finding.cell}", "text")))
+    card = CARDS.get(LABELS.get(finding.kind, finding.kind))
+    more = (("means", card.symptom), ("cause", card.cause), ("fix", card.fix)) if card else ()
     for label, text, style in (
         ("evidence", finding.evidence, "strong"),
         ("source", finding.source, "muted"),
         ("seen", _seen(finding, zone), "muted"),
         ("do", finding.remedy, "accent"),
+        *((label, text, "text") for label, text in more),
     ):
         lines = wrap(text, width, style, indent=10)
         if lines:
