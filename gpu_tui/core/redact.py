@@ -14,8 +14,9 @@ HIDDEN = "[hidden]"
 _SHAPES = (
     # Tokens that name their maker by a prefix.
     r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
-    r"|glpat-[\w-]{16,}|rpa_[A-Za-z0-9]{16,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abprs]-[\w-]{10,}"
-    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,})",
+    r"|glpat-[\w-]{16,}|rpa_[A-Za-z0-9]{16,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abprs]-[\w-]{10,})",
+    # Only at the start of a run of its letters: else a run of many starts costs the square of its length.
+    r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}",
     r"(\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{8,}",
     r"(://[^\s:/@]{1,64}:)[^\s/@]{1,256}(?=@)",
     # NAME=value and --name value. `tokens=4096` and a bare number are what training logs say.

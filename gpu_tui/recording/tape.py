@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import queue
 import threading
 import time
@@ -25,7 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import Event
+from gpu_tui.core.events import Event, LogArrived
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.redact import redact
 from gpu_tui.recording.codec import CodecError, decode, encode
@@ -33,6 +34,9 @@ from gpu_tui.recording.codec import CodecError, decode, encode
 FORMAT = 1
 MAGIC = "gpu-tui recording"
 WAITING = 20_000  # records that may wait for the disk
+WAITING_BYTES = (
+    33_554_432  # and how much they may be, roughly: one flood comes faster than it is packed
+)
 FLUSH_SECONDS = 1.0
 LINE_CAP = 16_777_216
 MOST = 1_073_741_824  # bytes of one file
@@ -89,12 +93,13 @@ class TapeWriter:
         self._channels = 0
         self.full = False
         self.failed: OSError | None = None
+        self._taken = self._done = 0  # bytes: counted by the loop, and by the thread
         self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(WAITING)
         try:
-            self._file: BinaryIO = path.open("xb")
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             raise TapeError(f"{path} exists already", "name a new file") from None
-        path.chmod(0o600)
+        self._file: BinaryIO = os.fdopen(fd, "wb")
         self._put({MAGIC: FORMAT, "at": clock.now(), "fleet": fleet})
         self._thread = threading.Thread(target=self._write, name="recording", daemon=True)
         self._thread.start()
@@ -132,6 +137,8 @@ class TapeWriter:
 
     def close(self) -> None:
         """Write what waits and close the file; TapeError if it could not all be written."""
+        if self._lost and not self.full and not self.failed:
+            self._waiting.put({"t": self._now(), "lost": self._lost})
         self._waiting.put(None)
         self._thread.join()
         if self.failed:
@@ -144,11 +151,15 @@ class TapeWriter:
     def _put(self, body: dict[str, Any]) -> None:
         if self.full or self.failed:
             return
+        if self._taken - self._done > WAITING_BYTES:
+            self._lost += 1
+            return
         try:
             if self._lost:
                 self._waiting.put_nowait({"t": self._now(), "lost": self._lost})
                 self._lost = 0
             self._waiting.put_nowait(body)
+            self._taken += _weight(body)
         except queue.Full:
             self._lost += 1
 
@@ -160,6 +171,7 @@ class TapeWriter:
         try:
             with self._file as file:
                 while (body := self._waiting.get()) is not None:
+                    self._done += _weight(body)
                     if self.full:
                         continue
                     line = json.dumps(self._plain(body), ensure_ascii=True, separators=(",", ":"))
@@ -184,6 +196,14 @@ class TapeWriter:
             key: clean(value) if isinstance(value, str) else encode(value, clean)
             for key, value in body.items()
         }
+
+
+def _weight(body: dict[str, Any]) -> int:
+    """Roughly the bytes of one record."""
+    event = body.get("event")
+    if isinstance(event, LogArrived):
+        return 256 + 256 * len(event.lines)
+    return 256 + len(body.get("text", ""))
 
 
 class TapeReader:

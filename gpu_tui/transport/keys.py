@@ -116,6 +116,7 @@ class LockedPair(asyncssh.SSHKeyPair):
         )
         if pair is None:
             raise ValueError("the key stays shut")
+        pair = copy(pair)  # it is shared with other logins
         pair.sig_algorithm = self.sig_algorithm
         return await asyncio.to_thread(pair.sign, data)
 
@@ -240,11 +241,14 @@ class Offer:
 
 
 def _narrowed(pair: asyncssh.SSHKeyPair, accepted: str | None) -> asyncssh.SSHKeyPair | None:
-    """The key with the signatures that the config allows (PubkeyAcceptedAlgorithms), if any."""
+    """The key with the signatures that the config allows (PubkeyAcceptedAlgorithms), if any.
+
+    Always a copy: a login notes in it the signature that its server wants.
+    """
     if accepted is None:
-        return pair
+        return copy(pair)
     if pair.has_cert:
-        return pair if accepts(accepted, pair.algorithm.decode("ascii")) else None
+        return copy(pair) if accepts(accepted, pair.algorithm.decode("ascii")) else None
     allowed = [alg for alg in pair.sig_algorithms if accepts(accepted, alg.decode("ascii"))]
     if not allowed:
         return None

@@ -97,7 +97,13 @@ class SshTransport:
             ASKER.set(None)  # it runs in a task of its own: nobody is asked for convenience
             if not self._doors.spare(instance.name):
                 raise LinkError("too many logins in this minute")
-            return await log_in()
+            further = await log_in()
+            # known_hosts may trust several: what is read must not be of two machines.
+            if _shown(further) != _shown(line):
+                further.connection.abort()
+                await further.connection.wait_closed()
+                raise LinkError(f"another host key answers at {route.where} now")
+            return further
 
         line = await log_in()
         made = SshConnection(line.connection, line.lost, self._hops.along(chain), another)
@@ -169,6 +175,11 @@ class SshTransport:
         finally:
             await offer.close()
         return connection, client
+
+
+def _shown(line: Line) -> asyncssh.SSHKey | None:
+    """The host key that answered."""
+    return line.connection.get_server_host_key()
 
 
 def _trusted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import os
 import random
 import subprocess
 import sys
@@ -384,3 +385,40 @@ def test_what_looks_like_a_secret_is_hidden(text: str, hidden: str) -> None:
 )
 def test_what_a_log_says_anyway_stays(text: str) -> None:
     assert redact(text) == text
+
+
+def test_what_comes_faster_than_it_is_packed_is_bounded_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpu_tui.recording.tape.WAITING_BYTES", 500_000)
+    path = tmp_path / "flood.tape"
+    line = b"step 7 loss=0.25\n" * 10_000
+    with TapeWriter(path, Fleet("s", ()), SystemClock()) as tape:
+        channel = tape.opened("box", "cat")
+        for _ in range(40):
+            tape.said(channel, line)
+            assert tape._taken - tape._done < 800_000
+    records = [record.body for record in TapeReader(path).records()]
+    lost = sum(body.get("lost", 0) for body in records)
+    assert lost > 0
+    assert lost + sum("bytes" in body for body in records) == 40
+
+
+def test_a_recording_is_never_open_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "chmod", lambda *_: None)  # not even for the moment before a chmod
+    path = tmp_path / "own.tape"
+    before = os.umask(0o022)
+    try:
+        TapeWriter(path, Fleet("s", ()), SystemClock()).close()
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("unit", ["eyJ-", "eyJabcdefgh-", "token ", "://a:", "sk-", "-----BEGIN "])
+def test_no_line_is_slow_to_look_through_for_secrets(unit: str) -> None:
+    """Squared, a megabyte would take an hour."""
+    text = unit * (1_000_000 // len(unit))
+    assert redact(text) == redact(redact(text))

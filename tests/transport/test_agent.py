@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from boxes import Sshd, make_key
 
-from gpu_tui.core.fleet import Instance
+from gpu_tui.core.fleet import Instance, SshAccess
 from gpu_tui.core.prompts import Prompts
 from gpu_tui.transport.access import resolve
 from gpu_tui.transport.base import AuthRejected
+from gpu_tui.transport.keys import KeyRing, load
 from gpu_tui.transport.ssh import SshTransport
 
 MakeBox = Callable[..., Sshd]
@@ -176,3 +177,23 @@ async def test_only_keys_and_signatures_that_the_config_accepts_are_offered(
     wanted = "rsa-sha2-512" if kind == "rsa" else "ssh-ed25519"
     box.config.write_text(f"PubkeyAcceptedAlgorithms ecdsa-sha2-nistp256,{wanted}\n")
     await enter(instance)
+
+
+async def test_what_one_login_notes_in_a_key_is_not_seen_by_another(tmp_path: Path) -> None:
+    """Servers differ in the signatures that they take of one RSA key."""
+    key = tmp_path / "id_rsa"
+    words = ["ssh-keygen", "-q", "-t", "rsa", "-b", "2048", "-N", "", "-f", str(key)]
+    subprocess.run(words, check=True, stdin=subprocess.DEVNULL)
+    config = tmp_path / "config"
+    config.write_text("")
+    route = resolve(SshAccess("box", identity=str(key), config=str(config)))
+    ring = KeyRing()
+    one, two = await load(ring, route), await load(ring, route)
+    first = await one.next()
+    assert first is not None
+    first.set_sig_algorithm(b"rsa-sha2-512")
+    second = await two.next()
+    assert second is not None
+    assert second.sig_algorithm != b"rsa-sha2-512"
+    second.set_sig_algorithm(b"rsa-sha2-256")
+    assert first.sig_algorithm == b"rsa-sha2-512"

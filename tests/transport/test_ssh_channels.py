@@ -153,6 +153,31 @@ async def test_few_sessions_are_used_to_the_last_and_then_refused_in_a_sentence(
     await connection.close()
 
 
+async def test_a_further_connection_is_to_the_same_host_key(
+    make_box: MakeBox, transport: SshTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trusted or not: what is read over one connection must not be of two machines."""
+    first, other = make_box(max_sessions=1), make_box("other")
+    other.stop()
+    other.port = first.port
+    other.trust()
+    shutil.copy(f"{first.identity}.pub", other.directory / "etc" / "authorized_keys")
+    first.known_hosts.write_text(first.known_hosts.read_text() + other.known_hosts.read_text())
+    connection = await transport.connect(first.instance())
+    assert first._process is not None
+    first._process.terminate()  # the listener only: the session lives on
+    first._process.wait(10)
+    other.start()
+    async with connection.stream("echo up; cat\n") as chunks:
+        assert await anext(chunks) == b"up\n"
+        monkeypatch.setattr(lines, "PLACE_SECONDS", 1.0)
+        with pytest.raises(ChannelRefused, match="another host key"):
+            async with connection.stream("echo up; cat\n"):
+                pass
+    assert other.session_pids() == []
+    await connection.close()
+
+
 async def test_a_further_connection_may_go_and_the_box_stays(
     connection: SshConnection, box: Sshd
 ) -> None:
