@@ -47,7 +47,7 @@ def _read_counters(text: str, draft: Draft) -> None:
             draft.report = True
             if found.get("epoch"):
                 draft.epoch(found["epoch"])
-            draft.count("epochs", found.get("epochs") or found.get("of"))
+            draft.count("epochs", found.get("epochs") or found.get("of") or found.get("all"))
             draft.count("step", found.get("step"))
             draft.count("steps", found.get("steps"))
             if found.get("percent"):
@@ -75,8 +75,12 @@ def _read_counters(text: str, draft: Draft) -> None:
         or forms.LEADING.match(text)
         or (None if "epoch" in draft.ints else draft.find(forms.EPISODE, "episode"))
     )
+    if step is None and "loss" in draft.floats:
+        step = _bare(draft)
     if step is not None:
         groups = step.groupdict()
+        if groups.get("steps") and (part := forms.AFTER_STEP.match(text, step.end())):
+            draft.value("percent", float(part["percent"]))
         draft.report = True
         draft.count("step", groups["step"] or groups.get("colon"))
         draft.count("steps", groups.get("steps"))
@@ -119,7 +123,9 @@ def _is_step(draft: Draft, match: re.Match[str]) -> bool:
     if forms.NOT_A_STEP.search(draft.text[max(0, match.start() - 14) : match.start()]):
         return False
     word = match["word"].lower()
-    if "epoch" in draft.ints or ("loss" in draft.floats and word == "iterations"):
+    if ("epoch" in draft.ints and word != "batches") or (
+        "loss" in draft.floats and word == "iterations"
+    ):
         return True  # beside the epoch or a loss stands no setting
     if match["steps"] is None and (
         word.endswith("s") or word.startswith(("batch", "it", "update"))
@@ -131,6 +137,16 @@ def _is_step(draft: Draft, match: re.Match[str]) -> bool:
             "updates",
         )
     return True
+
+
+def _bare(draft: Draft) -> re.Match[str] | None:
+    """Two numbers with a stroke that can be a counter and its end."""
+    epochs = (draft.ints.get("epoch"), draft.ints.get("epochs"))
+    for match in forms.BARE.finditer(draft.text):
+        pair = int(match["step"]), int(match["steps"])
+        if pair[0] <= pair[1] and pair != epochs:
+            return match
+    return None
 
 
 def _phase(draft: Draft) -> str | None:

@@ -38,11 +38,9 @@ TRAIN_OF = re.compile(  # OpenPCDet: `Train:  1/3 ( 33%) [  98/323 ( 31%)]`
     r"Train: +(?P<epoch>[0-9]{1,6})/(?P<epochs>[0-9]{1,6}) +\( {0,3}[0-9]{1,3}%\) "
     r"\[ *(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9}) \( {0,3}(?P<percent>[0-9]{1,3})%\)\]"
 )
-EPOCH_BEHIND = (
-    re.compile(  # ESPnet: `3epoch:train:101-200batch:`, `3/20epoch started`, `3 epoch / 20 epochs`
-        r"(?<![\w./])(?P<epoch>[0-9]{1,6})(?:epoch:train:[0-9]{1,9}-(?P<step>[0-9]{1,9})batch\b"
-        r"|/(?P<epochs>[0-9]{1,6}) ?epoch started| epoch / (?P<of>[0-9]{1,6}) epochs)"
-    )
+EPOCH_BEHIND = re.compile(  # ESPnet: `3epoch:train:101-200batch:`, `3/20epoch started`, `3 epoch / 20 epochs`
+    r"(?<![\w./])(?P<epoch>[0-9]{1,6})(?:epoch:train:[0-9]{1,9}-(?P<step>[0-9]{1,9})batch\b"
+    r"|/(?P<epochs>[0-9]{1,6}) ?epoch started| epoch / (?P<of>[0-9]{1,6}) epochs|/(?P<all>[0-9]{1,6}) epochs?\b)"
 )
 STEP_BEHIND = re.compile(r"^\s*(?P<step>[0-9]{1,12}) iter, [0-9]")
 EPOCH_PERCENT = re.compile(r"\s{0,3}\[ {0,3}(?P<percent>[0-9]{1,3})%\]")
@@ -68,7 +66,11 @@ PARLAI = re.compile(
 CATALYST = re.compile(r"^[0-9]{1,6}/(?P<epochs>[0-9]{1,6}) \* Epoch (?P<epoch>[0-9]{1,6}) ")
 KERAS_RL = re.compile(r"^\s*(?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12}): episode")
 TRAINING_BOX = re.compile(r"\bTraining +\[ *(?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12})\]")
-ONLY_PERCENT = re.compile(r"^Progress: {1,3}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,4})?)%")
+ONLY_PERCENT = re.compile(r"(?i)\bprogress[:= ]{1,3}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,4})?)%")
+AFTER_STEP = re.compile(r" {0,3}[\[(] {0,3}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,6})?) ?%[\])]")
+BARE = re.compile(  # beside a loss: `[100/1000]`, `100/1000`; no date, no path
+    r"(?<![\w./:\-])\[? ?(?P<step>[0-9]{1,12}) ?/ ?(?P<steps>[0-9]{1,12})(?![\w/]|\.[0-9]| [0-9]{2}:)"
+)
 EPISODE = re.compile(
     r"(?<![\w.\-/])episode[:=#]? {0,6}(?P<step>[0-9]{1,9})(?:/(?P<steps>[0-9]{1,9}))?(?=[\s,;|:\])]|$)",
     re.IGNORECASE,
@@ -103,7 +105,7 @@ STEP = re.compile(
     re.IGNORECASE,
 )
 NOT_A_STEP = re.compile(
-    r"\b(?:per|every|each|max|num|total|warm-?up|accumulation|save|eval|logging|last|best|from|at|in|of)[ _]$",
+    r"\b(?:per|every|each|max|num|total|warm-?up|accumulation|save|eval|logging|last|best|from|at|in|of|job)[ _]$|[@*] ?$",
     re.IGNORECASE,
 )
 BRACKET = re.compile(r"^\s*\[ *(?P<step>[0-9]{1,12}) ?/ ?(?P<steps>[0-9]{1,12})\]")
@@ -111,7 +113,7 @@ OF_BATCHES = re.compile(
     r"(?<![\w/.])(?P<step>[0-9]{1,9})/ {0,4}(?P<steps>[0-9]{1,9}) (?:batches|steps|iterations|iters)\b"
 )
 LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
-    r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=[\w']+[ \-']|\w+:)|(?P<colon>[0-9]{1,9})(?::\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg)| \| (?=loss )))"
+    r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=\w[\w' \-@]{1,40}: ?-?(?:[0-9]{1,12}\.[0-9]|nan|inf))|(?P<colon>[0-9]{1,9})(?::\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg)| \| (?=loss )))"
 )
 # Forms that name epoch and step at once, each with a sign that it needs.
 WHOLE = (
@@ -149,8 +151,8 @@ ELAPSED = re.compile(
 )
 RATE = re.compile(
     r"(?<![\w.])(?<!(?:Eval|otal): )(?<!(?:ading|rence): )(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?"
-    r"(?:(?P<per>(?:it|its|iter|iters|iterations|step|steps|batch|batches|updates)/s(?:ec)?)\b"
-    r"|(?P<inverse>s|ms|sec)/(?:it|iter|step|batch)\b)"
+    r"(?:(?P<per>(?:it|its|iter|iters|iterations|step|steps|batch|batches|updates)/s(?:ec(?:ond)?)?)\b"
+    r"|(?P<inverse>s|ms|secs?|seconds)/(?:it|iter|iteration|step|batch)\b)"
 )
 
 RATE_NAMED = re.compile(
@@ -159,7 +161,7 @@ RATE_NAMED = re.compile(
     re.IGNORECASE,
 )
 NAMED = re.compile(
-    rf"(?<=[\w)\"'@\]/%}}])\s{{0,2}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%\|)"
+    rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%\|)"
 )
 NAME = re.compile(
     r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"

@@ -10,6 +10,17 @@ from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.progress_draft import Draft
 
 MOST_METRICS = 64
+LEADS = (
+    "info",
+    "debug",
+    "warning",
+    "trainer",
+    "with",
+    "and",
+    "the",
+    "current",
+    "done",
+)  # no part of a name
 
 
 def read_names(text: str, draft: Draft) -> None:
@@ -72,7 +83,7 @@ def read_names(text: str, draft: Draft) -> None:
 def _joined(name: re.Match[str]) -> str:
     """The printed name: one word, or two where the last one alone says too little."""
     lead, last = name["lead"], name["last"]
-    if lead and words.normal(last) in forms.TWO_WORDS:
+    if lead and lead.lower() not in LEADS and words.normal(last) in forms.TWO_WORDS:
         return f"{lead} {last}"
     return last
 

@@ -40,6 +40,13 @@ REPORTS: list[tuple[str, dict[str, float | str]]] = [
     ("100:    learn: 0.6931   test: 0.6932    total: 1.2s     remaining: 2m 3s", {"step": 100, "eta_seconds": 123}),
     ("Test set: Average loss: 0.0123, Accuracy: 9876/10000 (98.76%)", {"val_loss": 0.0123, "phase": "eval"}),
     ("Epoch 00003: val_loss improved from 0.51234 to 0.41234, saving model to best.h5", {"epoch": 3, "val_loss": 0.41234}),
+    ("2026-01-02 10:00:00 INFO [100/1000] loss: 0.5 lr: 1e-4", {"step": 100, "steps": 1000, "loss": 0.5, "lr": 1e-4}),
+    ("Beginning of Epoch 1/16, Total Micro Batches 1840", {"epoch": 1, "epochs": 16}),
+    ("01/02 10:00:00 INFO loss    : 0.5, 100/1000", {"step": 100, "steps": 1000, "loss": 0.5}),
+    ("iter 100/1000 [10%] loss=0.5 0.25 s/iteration", {"step": 100, "steps": 1000, "percent": 10, "loss": 0.5, "rate_per_second": 4}),
+    ("finished 3/20 epochs, loss is np.float64(0.5)", {"epoch": 3, "epochs": 20}),
+    ("3/20 epochs done, train loss: np.float64(0.5)", {"epoch": 3, "epochs": 20, "loss": 0.5}),
+    ("Training progress: 45.5% complete, 4.0 batches/second", {"percent": 45.5, "rate_per_second": 4}),
     ("step: 10  loss: 8.1234  grad_norm: 1.2345  tps: 1,234  mfu: 12.34%", {"step": 10, "loss": 8.1234}),
 ]  # fmt: skip
 
@@ -68,6 +75,10 @@ def test_reports(line: str, numbers: dict[str, float | str]) -> None:
         "Loss function: cross entropy",
         "",
         "[2026-01-01 10:00:00] INFO started",
+        "slurmstepd: error: *** STEP 4947.0 ON n12 CANCELLED AT 2024-04-21T09:09:37 DUE TO TIME LIMIT ***",
+        "srun: Terminating job step 3223.0",
+        "[0] node0:1350:1357 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to eth",
+        "Invalidate trace cache @ step 372: expected module 382, but got module 374",
     ],
 )
 def test_settings_are_no_reports(line: str) -> None:
