@@ -30,7 +30,7 @@ from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.transport.ssh import SshTransport
-from gpu_tui.wiring import SystemClock
+from gpu_tui.wiring import SystemClock, calm_collector
 
 FARMS = 4  # processes that play boxes
 REAL = 4  # real sshd among them
@@ -142,7 +142,7 @@ async def _record(directory: Path) -> None:
     process = await start(box, "bash", follow_program(str(log), told, TailMemory(), 65_536))
     assert process.stdout
     header = b""
-    while header.count(b"\n") < 2:
+    while b" open new " not in header or not header.endswith(b"\n"):
         header += await process.stdout.read(4096)
     (directory / "follower.bin").write_bytes(header)
     await finish(process)
@@ -163,6 +163,7 @@ def _made(path: Path) -> Path:
 
 async def client(directory: Path) -> dict[str, float]:
     """Watch every box of `boxes.json` and measure this process."""
+    calm_collector()
     rss_before = _rss()
     boxes = json.loads((directory / "boxes.json").read_text())
     config = directory / "ssh_config"
