@@ -93,13 +93,18 @@ class Supervisor:
             box.select(cell)
 
     async def replace_fleet(self, fleet: Fleet) -> None:
-        """Take an edited fleet: unchanged instances keep their connection."""
+        """Take an edited fleet: instances that are watched as before keep their connection."""
         old, self._fleet = self._fleet, fleet
-        for name, task in list(self._tasks.items()):
-            if name not in fleet.names or fleet[name] != old[name]:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-                del self._tasks[name], self._boxes[name]
+        over = [
+            name
+            for name in self._tasks
+            if name not in fleet.names or not fleet[name].watched_like(old[name])
+        ]
+        ended = [self._tasks.pop(name) for name in over]
+        for name, task in zip(over, ended, strict=True):
+            del self._boxes[name]
+            task.cancel()  # all before the first await: nothing of them is told any more
+        await asyncio.gather(*ended, return_exceptions=True)
         for instance in fleet.instances:
             if instance.name not in self._tasks:
                 self._watch(instance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,12 @@ class Instance:
     stall_after: float = 900.0
     scheduler: str | None = None  # slurm or kubernetes
     scheduler_scope: SchedulerScope = SchedulerScope()
+
+    def watched_like(self, other: Instance) -> bool:
+        """Whether both name the same box, read in the same way: only what we make of it may differ."""
+        return self == replace(
+            other, price=self.price, tags=self.tags, stall_after=self.stall_after
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,13 +46,17 @@ class Store:
         return InstanceState(instance, self._profiles.get(instance.platform), self._history)
 
     def replace_fleet(self, fleet: Fleet) -> None:
-        """Take an edited fleet file: unchanged instances keep all that is known of them."""
+        """Take an edited fleet file: an instance that is watched as before keeps all that is known of it."""
         old, self.fleet = self.fleet, fleet
         kept = self._states
         self._states = {}
         for instance in fleet.instances:
-            same = instance.name in old.names and old[instance.name] == instance
-            self._states[instance.name] = kept[instance.name] if same else self._new(instance.name)
+            name = instance.name
+            if name in old.names and instance.watched_like(old[name]):
+                kept[name].instance = instance
+                self._states[name] = kept[name]
+            else:
+                self._states[name] = self._new(name)
         self._dirty.update(fleet.names)
         self._dirty.add("")
 

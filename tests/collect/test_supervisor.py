@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from boxes import Sshd
@@ -11,7 +12,7 @@ from boxes import Sshd
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LinkChanged, LogArrived, LogOpened, Sampled
-from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
+from gpu_tui.core.fleet import Fleet, Instance, Money, QueueFiles, SshAccess
 from gpu_tui.core.sample import Failure
 from gpu_tui.transport.ssh import SshTransport
 
@@ -204,6 +205,8 @@ async def test_an_edited_fleet_keeps_unchanged_boxes_connected(
     await supervisor.replace_fleet(Fleet("s", (kept, second.instance("new", poll=0.2))))
     await heard.until(lambda e: isinstance(e, LinkChanged) and e.link.live and e.instance == "new")
     assert supervisor.connection("kept") is before
+    kept = replace(kept, price=Money(2.5, "USD"))
     await supervisor.replace_fleet(Fleet("s", (kept,)))
+    assert supervisor.connection("kept") is before
     assert supervisor.connection("new") is None
     await stop(running)

@@ -292,6 +292,17 @@ def test_an_edited_fleet_keeps_what_is_known_of_unchanged_boxes() -> None:
     assert "" in bench.store.drain()
 
 
+def test_an_edited_price_keeps_what_is_known_and_counts_from_now_on() -> None:
+    bench = running_bench()
+    dearer = replace(BOX, price=Money(9.0, "EUR"), tags=("new",), stall_after=60.0)
+    bench.store.replace_fleet(Fleet("sweep", (dearer,)))
+    view = bench.view()
+    assert view.verdict == "running"
+    assert view.instance == dearer
+    bench.store.replace_fleet(Fleet("sweep", (replace(dearer, read_only=True),)))
+    assert bench.view().verdict == "cannot-tell"
+
+
 def test_acknowledging_hides_a_finding_from_the_fleet_list() -> None:
     bench = running_bench()
     bench.sample("mounts", (Mount("~/fs", "nfs4", 99, 100, 1, 100),), period=5.0)
