@@ -33,7 +33,7 @@ QUEUE_HISTORY = 4_194_304
 ONCE_HISTORY = 65_536
 AGAIN_SECONDS = 0.05  # before a program that ended is started again
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file
-EARLY_CHUNKS = 4096
+EARLY_CAP = box.MOST  # bytes that are held until it is known of which file they are
 NOISE_CAP = 65_536  # of a line that we came into the middle of
 PAST_KEPT = 256  # files that are remembered as read
 CUT, ALONE = "cut", "alone"
@@ -200,6 +200,7 @@ class _Tail:
         self._overlap = b""
         self._on_trial = False
         self._early: list[bytes] = []  # what came while it was not known of which file it is
+        self._early_size = 0
         self._align: int | None = None  # the offset of the bytes held, until a line begins in them
         self._history_end = 0
 
@@ -219,7 +220,8 @@ class _Tail:
         if not self.opened:
             if self._on_trial:  # else it is the noise of rc files
                 self._early.append(data)
-            return len(self._early) < EARLY_CHUNKS
+                self._early_size += len(data)
+            return self._early_size < EARLY_CAP
         if self._overlap:
             same = self._compared(data)
             if same is None:

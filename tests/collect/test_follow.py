@@ -16,7 +16,8 @@ import pytest
 from boxes import Sshd
 from shell_box import ShellBox, ShellConnection
 
-from gpu_tui.collect.follow import TailMemory, follow, follow_program, read_once
+from gpu_tui.collect.follow import TailMemory, _Tail, follow, follow_program, read_once
+from gpu_tui.collect.follow_program import sign
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened
 from gpu_tui.core.logs import LogSource
@@ -374,3 +375,22 @@ def test_a_path_is_never_run() -> None:
     (text,) = [word for word in shlex.split(program) if "main()" in word]
     (path,) = re.findall(r" path=(.*)\n", text)
     assert path == "\"$HOME\"/'x'\"'\"'; touch /tmp/owned; '\"'\"'@NONCE@.log'"
+
+
+async def test_what_a_box_sends_before_it_names_a_file_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However it is cut into chunks."""
+    monkeypatch.setattr("gpu_tui.collect.follow.EARLY_CAP", 1_000_000)
+    taken: list[int] = []
+
+    async def flood() -> AsyncIterator[bytes]:
+        yield sign("00") + b" trial\n"
+        for number in range(1000):
+            yield b"x" * 65_536
+            taken.append(number)
+
+    tail = _Tail("a", LogSource("/x"), lambda _: None, ManualClock(), TailMemory(), "00")
+    await tail.take(flood())
+    assert not tail.opened
+    assert len(taken) < 20
