@@ -107,6 +107,14 @@ def test_another_speed_is_followed_within_a_window(factor: float) -> None:
     assert eta.seconds == pytest.approx((10_000 - done) * 2.0 * factor, rel=0.1)
 
 
+def test_a_run_that_becomes_slower_does_not_pause() -> None:
+    points = epochs_with_pauses(3, epoch_steps=100, pace=1.0, pause=0.0)
+    at, done = points[-1]
+    slower = [(at + 6.0 * step, done + step / 100) for step in range(1, 31)]
+    eta = told(watch([*points, *slower], 10, epochs=True), slower[-1][0])
+    assert eta.seconds == pytest.approx((10 - 3.3) * 600, rel=0.1)
+
+
 def test_one_long_pause_moves_nothing_but_the_pause() -> None:
     points = [*steady(1.0, 100), *steady(1.0, 30, at=1000.0, first=100)]
     eta = told(watch(points, 1000), points[-1][0])
