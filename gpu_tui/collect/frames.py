@@ -116,8 +116,9 @@ class FrameReader:
             draft.open = None
         elif match := self._SAME.fullmatch(word):
             name = match.group(1).decode()
-            if name in (last := self._last.get(mark, {})):
-                draft.sections[name] = last[name]
+            if len(draft.sections) < MAX_SECTIONS:
+                last = self._last.get(mark, {})
+                draft.sections[name] = last.get(name, Section(truncated=True))
         elif word == f"end {draft.beat}".encode():
             del self._drafts[mark]
             self._last[mark] = draft.sections

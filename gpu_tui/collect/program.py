@@ -89,13 +89,13 @@ worth() {
     latest=$1
     set -- "$proc"/[0-9]*
     number=$#
-    [ ! -e "/proc/$pid_gpu/fd/7" ] || number=$((number - 1)) # a program that we started
+    [ ! -e "$proc/$pid_gpu/fd/7" ] || number=$((number - 1)) # a program that we started
     waited=$((waited + 1))
     [ "$number" = "$counted" ] || moved=1
     if [ "$n" -ge 3 ] && [ "$waited" -lt "$latest" ]; then
         [ "$number" != "$counted" ] && [ "$waited" -ge "$spell" ] || return 1
     fi
-    if [ -z "$moved" ]; then spell=1
+    if [ -z "$moved" ] || [ "$n" -lt 3 ]; then spell=1
     elif [ "$spell" -lt "$latest" ]; then spell=$((spell * 2)); fi
     counted=$number waited=0 moved=
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 FOR_BASH = r"""
 declare -gA places
+named= again=0
 put() {
     ((${#1} + ${#held} < @PIECE@)) || {
         [ "${#1}" -le @PIECE@ ] || set -- "@@NONCE@ $mark cut"
@@ -21,6 +22,7 @@ say() {
     held+="@@NONCE@ $mark $*$newline"
     ((${#held} < @PIECE@)) || flush
 }
+open() { held+="@@NONCE@ $mark open $1$newline"; } # what follows looks whether it is enough
 begin() {
     mark=$1
     held+="$newline@@NONCE@ $1 begin $n$newline"
@@ -29,7 +31,13 @@ lines() { # a line is looked for where it stood the last time
     local all line place
     mapfile -t all <"$2" || return 0
     if [ -z "$3" ]; then
-        for line in "${all[@]}"; do put ">$mark $1 $line"; done
+        printf -v line ">$mark $1 %s$newline" "${all[@]}"
+        if ((${#line} < @PIECE@)); then
+            ((${#line} + ${#held} < @PIECE@)) || flush
+            held+=$line
+        else
+            for line in "${all[@]}"; do put ">$mark $1 $line"; done
+        fi
         return
     fi
     place=${places[$2 $3]:-0}
@@ -46,8 +54,9 @@ now() {
     printf -v line '%(%s %z)T' -1
     tell date "$line"
 }
+# The lists of arguments are read again where a process is another, has another name, and now and then.
 process_table() {
-    local at stat rest words seen=() pid name state parent a b c d e f g start
+    local at stat rest rows=() names=() seen=() words pid name state parent a b c d e f g start
     open stat
     for at in "$proc"/[0-9]*; do
         start=
@@ -55,7 +64,8 @@ process_table() {
         # A name may hold blanks, brackets and line ends, in at most 15 bytes: then none of this fits.
         if [[ $name == *')' && -n $start && "$state$parent$a$b$c$d$e$f$g" != *[!-A-Za-z0-9]* ]]; then
             [ "$parent" != 2 ] || continue
-            put ">$mark $pid $name $state $parent $start"
+            rows+=("$pid $name $state $parent $start")
+            names+=("$pid$name$start")
         else
             stat=
             IFS= read -r -d '' stat <"$at/stat"
@@ -64,12 +74,24 @@ process_table() {
             set -- $rest
             set +f
             [ -n "${20}" ] && [ "$2" != 2 ] || continue
-            out="${stat:0:${#stat}-${#rest}} $1 $2 ${20}"
+            out=${stat:0:${#stat}-${#rest}}
+            names+=("$out${20}")
+            out+=" $1 $2 ${20}"
             text
         fi
         seen+=("$at")
     done
+    for ((at = 0; at < ${#rows[@]}; at += 20)); do
+        printf -v out ">$mark %s$newline" "${rows[@]:at:20}"
+        flush
+        held=$out
+    done
     close 0
+    if [ "${names[*]}" = "$named" ] && ((++again < 4)); then
+        same cmdline
+        return
+    fi
+    named=${names[*]} again=0
     open cmdline
     for at in "${seen[@]}"; do
         words=()

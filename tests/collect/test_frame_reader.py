@@ -93,6 +93,19 @@ def test_what_the_box_left_out_is_told():
     assert got[0].sections["x"].truncated
 
 
+def test_a_section_may_be_as_it_was():
+    reader = BOX.reader()
+    reader.feed(frame(0, "memory", memory=b"v2.current 5", limits=b"v2.max 9"))
+    again = line(0, "begin 1") + line(0, "same limits") + line(0, "end 1")
+    for _ in range(2):  # also what was only repeated
+        (got,) = reader.feed(again)
+        assert got.sections.keys() == {"limits"}
+        assert got.sections["limits"].body == b"v2.max 9\n"
+    (other,) = reader.feed(again.replace(b" 0 ", b" 1 "))
+    assert other.sections["limits"].truncated  # nobody knows how it was
+    assert len(reader._last) == 2
+
+
 def test_another_start_is_noise():
     (other,) = plan(Instance("b", SshAccess("h")))
     assert other.nonce != BOX.nonce

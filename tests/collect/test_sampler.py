@@ -188,6 +188,43 @@ async def test_a_v1_job_below_the_root(files: ShellBox, shell: str):
     assert (cpu.quota_cores, cpu.usage_seconds) == (2.5, 3.0)
 
 
+async def test_the_process_table_is_read_anew_when_something_began_or_ended(
+    files: ShellBox, shell: str
+):
+    """Long before its turn; and not at each beat while nothing does."""
+    group = hurried(files.group(poll=0.1), "processes", 1, 40)
+    group = replace(group, program=re.sub(r"worth \d+", "worth 1000", group.program))
+    async with sampling(files, shell, group) as inbox:
+        for _ in range(3):  # at the start, in any case
+            table = value(await inbox.metric("processes"))
+        assert {row.pid for row in table} == {1, 2, 4127}
+        for _ in range(30):
+            assert (await inbox.metric_of("memory", "processes")).metric == "memory"
+        files.process(5000, 1, "python", ["python", "next.py"], 500_000)
+        looks = 0
+        while (event := await inbox.metric_of("memory", "processes")).metric == "memory":
+            looks += 1
+        assert looks < 30
+        rows = {row.pid: row for row in value(event)}
+        assert rows[5000].argv == ("python", "next.py")
+        assert rows[4127].argv[:2] == ("python", "train.py")
+
+
+async def test_what_seldom_changes_is_seen_to_change(files: ShellBox, shell: str):
+    files.cgroup2()
+    files.file("home/q 1.txt", "configs/a.yaml reconstruction 5\n")
+    group = hurried(files.group(poll=0.1), "files", 1, 40)
+    async with sampling(files, shell, group) as inbox:
+        for _ in range(3):
+            assert len(value(await inbox.metric("roster")).cells) == 1
+        files.file("cgroup/memory.max", "9000\n")
+        files.file("home/q 1.txt", "configs/a.yaml x 5\nconfigs/b.yaml x 5\n")
+        while value(await inbox.metric("memory")).limit != 9000:
+            pass
+        while len(value(await inbox.metric("roster")).cells) != 2:
+            pass
+
+
 # --- what goes wrong ---------------------------------------------------------------------------
 
 
