@@ -9,14 +9,15 @@ import re
 
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |(?:ERROR|INFO) \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#-]{0,60}pid=\d+[^)]{0,40}\) ?"
+    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |(?:ERROR|INFO) \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
+    r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| )|(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
     r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
 _STATEMENT = (
     r"(?:return\b|raise\b|yield\b|await\b|assert\b|del\b|self\.\w|super\(\)|with .{1,120}:$|for .{1,80} in .{1,80}:$"
     r"|(?:el)?if .{1,160}:$|while .{1,80}:$|from [\w.]{1,80} import |import \w|def \w{1,40}\(|class \w{1,40}.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
-    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]{1,80}[\[(]|await |not |self)|[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
+    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]{1,80}[\[(]|await |not |self)|(?!what\(\))[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
 )
 _FRAMES = (
     re.compile(r'^\s*(?:│\s*)?File "[^"]{1,400}", line \d+'),
@@ -34,6 +35,13 @@ _FRAMES = (
     ),
     re.compile(r"^\s*[│╭╰] ?(?:[❱>]? *\d{1,5} +│? ?|.{1,160}:\d{1,6} in \w)"),
     re.compile(r"^╰─+╯"),
+    re.compile(r"^\[?\d.{0,120}? {3}raise \w{1,40}\("),
+    re.compile(r"^\s*Error in \S{1,80} \(line \d+\)"),
+    # Frames of Julia: `[1] f(x::Int)`, `@ Module path.jl:7`.
+    re.compile(
+        r"^\s*\[\d{1,3}\] (?:[\w!#.@]{1,80}(?:[({]|$| at )|\(::|macro expansion|top-level scope)"
+    ),
+    re.compile(r"^\s*@ (?:[A-Z]\w{1,40} )?\S{1,200}\.jl:\d"),
     # A frame of the kernel: `oom_kill_process.cold.33+0xb/0x10`.
     re.compile(
         r"^.{0,120}?[\s?:]\w[\w.]{1,60}\+0x[0-9a-f]{1,8}/0x[0-9a-f]{1,8}(?: \[\w{1,30}\])?\s*$"
@@ -45,7 +53,7 @@ _SOURCE = (
         r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w{1,40}\(|class \w{1,40}[(:]|import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|(?:el)?if .{1,160}:\s*$"
         r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
-    re.compile(r"^\s*(?:#(?! ?[0-9])|//|/\*)"),
+    re.compile(r"^\s*(?:#(?! ?[0-9]|> Error)|//|/\*)"),
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
     ),

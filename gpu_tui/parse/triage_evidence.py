@@ -1,0 +1,114 @@
+"""Ends that no other rule knows by its words: the level of a line, the shape of an exception, a verb of failure.
+
+These rows come behind every rule that names a cause. They ask for two things at once, a word that says
+how bad it is and a subject that matters, and take nothing that was survived, retried or only advised.
+"""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, WARN, Rule, rule
+
+# A clock, a bracket with one, or the name of a program, before what the line has to say.
+STAMP = r"^\W{0,4}(?:\d[\d\-/:., TZ+]{3,34}[\])|]?[\s|:\-]{0,4})?(?:[\w.-]{1,24}: )?"
+ERROR_LEVEL = r"(?-i:\b(?:ERROR|SEVERE)\b(?![_.\w]))|\[(?:error|err|e)\]|\blevel=\"?error"
+ABORT_LEVEL = r"(?-i:\b(?:FATAL|CRITICAL|PANIC|EMERG|ALERT)\b[\s:|\])>-])|\[(?:fatal|critical|crit|panic|emerg|f)\]|\blevel=\"?(?:fatal|panic|critical)"
+SUBJECT = (
+    r"\b(?:job|process|rank|worker|node|gpus?|device|checkpoint|training|launch\w{0,3}|kernel|command|script|container|engine"
+    r"|import|task|run|trial|experiment|server|pod|driver|program|application|executor|scheduler|actor|replica|stage|step"
+    r"|model|backend|session|runtime|build|compil\w{1,8}|module|pipeline|instance|cluster|rule|workflow|main|trainer|solver|simulation)s?\b"
+)
+# Services that only watch a run, and parts that a run lives without.
+ASIDE = (
+    r"\b(?:wandb|neptune|comet\w{0,4}|mlflow|clearml|trains|swanlab|tensorboard|telemetry|metrics?|dashboard|plot\w{0,4}"
+    r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|disconnect|upload_url|atexit|unregister"
+    r"|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|NoneType: None)\b"
+)
+_COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b"
+
+EVIDENCE: tuple[Rule, ...] = (
+    # Exceptions whose name does not end in Error.
+    rule(
+        "exception",
+        FATAL,
+        "interrupt|abort|expired|exceeded|unavailable|notfound|timeout|killed|panic|rendezvous|failed|died|exist|exhausted|denied|refused|rejected|cancelled|exit",
+        r"(?:^|[\s>\]|:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}_?[A-Z]\w{0,40}(?:Interrupt|Abort|Aborted|Expired|Exceeded|Unavailable|NotFound|Timeout|Killed|Panic|Rendezvous|Died|NotExist|Exhausted|Denied|Refused|Rejected|Cancelled|[a-z]Failed))(?:: \S|\s*$)",
+        _COPED,
+    ),
+    # The head of a line as Google's loggers print it: `E0102 03:04:05.6 7 file.cc:8] `.
+    rule(
+        "exception",
+        FATAL,
+        ".cc:|.cpp|.go:|.cu:|.h:",
+        r"(?-i:\bF\d{4} [\d:.]{8,18}\s+\d+ [\w./-]{1,120}\.(?:cc|cpp|cu|go|h):\d+\])",
+        "stack trace",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "fatal|critical|panic|emerg|alert|[f]",
+        rf"^.{{0,100}}?(?:{ABORT_LEVEL})",
+        _COPED,
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "error",
+        STAMP
+        + r"(?-i:Error|ERROR|error)(?:: \S| (?:in|while|during|when|executing|loading|opening|parsing|creating|running|building|initiali[sz]ing|starting|invoking|calling|importing|launching|occurred|allocating|writing|compiling|connecting)\b)",
+        _COPED + r"|error: ?[-\d.]+(?:[\s,;%]|$)",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "error|severe|level=|[e]",
+        rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
+        _COPED + r"|:\s*$|error rate|^\s*\"|ERROR\s+\d\) ",
+        also=r"\b(?:fail\w{0,4}|could ?n.t|could not|cannot|can.t|unable|abort\w{0,3}|exit\w{0,3}|terminat\w{2,3}|died|dead|lost|invalid|illegal|missing|not found|does not exist|no such|unknown|unexpected\w{0,2}|unsupported|not supported|timed out|time-?out|refused|denied|crash\w{0,3}|corrupt\w{0,3}|exceed\w{0,3}|insufficient|mismatch|incompatible|not enough|must be|required|violat\w{1,4}|bad|broken|no (?:module|attribute|free|available|space))\b|(?:Error|Exception)\b",
+    ),
+    # A plain sentence about something that matters.
+    rule(
+        "exception",
+        FATAL,
+        "fail",
+        r"^\W{0,4}(?:[\w./\[\]:-]{1,40}:? ){0,4}?(?-i:(?:F|f)ailed (?:to (?:execute|run|build|compile|import|launch|start|submit|create|load|open|allocate|initiali[sz]e|init|spawn|parse|connect|mount|pull|acquire|get|query|read|resolve|install|schedule))\b)",
+        _COPED + r"|\boptional|\blib\w{1,20}\.so|plugin|extension",
+        also=SUBJECT,
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "fail",
+        rf"{SUBJECT}[^.]{{0,50}}?(?-i:\b(?:failed|FAILED|FAIL|failure)\b)|^\w{{1,30}}: FAIL\b|\bfailed (?:run )?(?:completed|after) (?:in )?\d",
+        _COPED
+        + r"|\b(?:0|no|zero) fail|fail(?:ed|ures?)[\"']?\s?[:=]\s?\d|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\bsamples?\b|\|\s*failed\b|first observed failure|could not|cannot|unable|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "complete|successful|unrecoverable|cannot continue|unable to continue|cannot proceed|giving up|aborting|terminated|exiting|error has|unexpected error|aborted|signal|assert|stopped",
+        r"\bdid (?:not|n.t) (?:complete|finish|exit|terminate|end|start) (?:successfully|cleanly|normally|properly)|\bunrecoverable (?:error|failure)|\b(?:cannot|can.t|unable to|could not) (?:continue|proceed|recover)\b|\bgiving up\b|^\W{0,4}(?:[\w.]{1,30}: )?aborting\b|\b(?:an )?(?:unexpected|unknown|fatal|internal|unhandled|unrecoverable|irrecoverable) error (?:has )?(?:occurr?ed|happened|caught|encountered)|\ban (?:unexpected )?(?:error|exception) (?:has )?occurr?ed\b"
+        r"|\b(?:application|program|process|script|job|run|training|worker|engine|server) (?:was |has been |has )?(?:terminated|aborted|exited|stopped|ended|quit) (?:with|due to|because of|by|on|abnormally|prematurely|unexpectedly|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|signal|fail\w{0,4}|crash|abort|assert\w{0,4})\b|\b(?:application|program|process|script|job|run|training|worker|engine|server) (?:was )?(?:terminated|aborted|exited|stopped|ended) (?:abnormally|prematurely|unexpectedly|unsuccessfully)|\bexiting (?:due to|because of|with|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|failure)",
+        _COPED,
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "floating|aborted|assert|stack overflow|access violation|illegal hardware|stack trace|signal|trap|trace/breakpoint|unhandled|bad address|double free|invalid pointer|undefined symbol|symbol lookup|undefined reference|glibc|dll load|cannot open shared|not recognized as|cannot find -l|no rule to make|unable to locate package|could not find a version|no matching distribution|stackoverflow|caused by",
+        r"\bfloating[- ]point exception\b|(?:^|: )Aborted (?:from|at|in)\b|\bAssert(?:ion)?\b[^\n]{0,120}\b(?:failed|failure|violated)\b|\bstack overflow\b|\baccess violation\b|\billegal hardware instruction|\bsignal \(?(?:4|6|7|8|11)\b|\bcaught (?:fatal )?signal|\btrace/breakpoint trap|\b(?:symbol lookup error|undefined reference to|undefined symbol)\b|version `?GLIBC\w{0,6}_[\d.]+'? not found|DLL load failed|: cannot open shared object file: no such|is not recognized as an internal or external|cannot find -l\w|no rule to make target|unable to locate package|could not find a version that satisfies|no matching distribution found|\bunhandled (?:exception|rejection|signal|promise)",
+        _COPED,
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "on an|error in|error using|fatal state|failed state|not expected|not recoverable|creation failed|been caught|thread error|terminated badly|exiting now",
+        r"\bcalled `\w{1,20}::(?:unwrap|expect)|^(?:#> ?)?Error (?:in|using) \S|:\s{0,4}Error using \S|\bentered (?:FATAL|failed) state|\bexit status [1-9]\d{0,2}; not expected|\bnot recoverable\b|\benvironment creation failed|\bterminated badly\b|\bthread error detected|\berror has been caught in function|\bexiting now$",
+        f"{ADVICE}|{ASIDE}",
+    ),
+    # What a level calls an error and nothing above knows.
+    rule(
+        "warning",
+        WARN,
+        "error|severe|level=",
+        rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
+    ),
+)
