@@ -3,7 +3,8 @@
 Speed is the median of the slopes between points half a window apart, so a slow step, a late chunk of
 log or a burst of lines does not move it. Pauses, for a validation or a checkpoint, are taken out of
 the time first and come back as what they cost per epoch, or per unit of the way. Three slow intervals
-in a row are no pause: the run has become slower, and what was before is forgotten.
+in a row are no pause: the run has become slower, and what was before is forgotten. So it is when all of
+the newest intervals are unlike nearly all before them.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from gpu_tui.core.place import Place
 NEEDED = 5  # points before anything is said
 WINDOW = 64  # points that the speed is taken of
 SPACING = 1.0  # seconds between two points; grows until a full window spans `HORIZON`
-HORIZON = 900.0
+HORIZON = 300.0
 PAUSE_FACTOR = 3.0  # of what the interval should have taken
 PAUSE_SECONDS = 2.0
 PAUSES_KEPT = 32
 EPSILON = 1e-9  # of a unit: no step is smaller
 REGULAR = 0.1  # how far pauses may be off their beat, as a share of it
 EPOCHS_KEPT = 8
+RECENT = 8  # intervals that tell of another speed
+CHANGED = 1.1  # times as slow, or as fast
 SLOWER = 3  # long intervals in a row
 STALLED_FACTOR = 3.0  # of the longest interval seen
 STALLED_SECONDS = 120.0  # never sooner
@@ -66,16 +69,18 @@ class EtaWatch:
     _work: float = 0.0  # time without pauses
     _spacing: float = SPACING
     _pauses: deque[_Pause] = field(default_factory=lambda: deque(maxlen=PAUSES_KEPT))
-    _slow: int = 0
+    _pending: tuple[float, float] | None = None  # many lines may come at one moment
+    _raw: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=RECENT + 1))
+    _long: deque[bool] = field(default_factory=lambda: deque(maxlen=RECENT))  # was it too long?
     _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
     _first: float = 0.0  # where the run was first seen
 
     def restart(self) -> None:
         """The run begins anew: nothing that was seen before counts."""
-        for seen in (self._points, self._pauses, self._gaps):
+        for seen in (self._points, self._pauses, self._gaps, self._raw, self._long):
             seen.clear()
         self._place, self._printed = None, None
-        self._spacing, self._slow = SPACING, 0
+        self._pending, self._spacing = None, SPACING
 
     def take(self, place: Place, at: float, printed: float | None = None) -> None:
         """The run is at `place`. `printed` is what its own log says is left, of the whole run."""
@@ -92,13 +97,17 @@ class EtaWatch:
         if not moved:
             return
         self._seen = at
+        if self._pending is not None and at > self._pending[0]:
+            self._commit(*self._pending)
+        self._pending = (at, place.done)
+
+    def _commit(self, at: float, done: float) -> None:
+        """A moment is over: what its last line said is a point."""
         if not self._points:
-            self._first = place.done
-            self._begin(at, place.done)
-        elif at == self._at:
-            self._points[-1] = (self._points[-1][0], place.done)
+            self._first = done
+            self._begin(at, done)
         elif at - self._at >= self._spacing:
-            self._add(at, place.done)
+            self._add(at, done)
 
     def estimate(self, now: float, epochs: int | None = None) -> Eta | None:
         """None where too little is known, no end is known, or nothing moves any more.
@@ -137,6 +146,7 @@ class EtaWatch:
     def _begin(self, at: float, done: float) -> None:
         self._points.clear()
         self._points.append((self._work, done))
+        self._raw.append((at, done))
         self._at = at
 
     def _add(self, at: float, done: float) -> None:
@@ -144,24 +154,34 @@ class EtaWatch:
         before = self._points[-1][1]
         expected = self._expected(done - before)
         self._gaps.append(taken)
-        lost = 0.0
-        if expected is not None and taken > max(PAUSE_FACTOR * expected, expected + PAUSE_SECONDS):
-            self._slow += 1
-            lost = taken - expected
+        long = expected is not None and taken > max(
+            PAUSE_FACTOR * expected, expected + PAUSE_SECONDS
+        )
+        lost = taken - (expected or 0.0) if long else 0.0
+        if long:
             self._pauses.append(_Pause(before, lost))
-        else:
-            self._slow = 0
-        if self._slow >= SLOWER:
-            for _ in range(min(SLOWER, len(self._pauses))):
-                self._pauses.pop()
-            self._slow = 0
-            self._begin(at, done)
-            return
+        self._long.append(long)
+        self._raw.append((at, done))
         self._work += taken - lost
         self._points.append((self._work, done))
         self._at = at
-        if len(self._points) > WINDOW:
+        if sum(list(self._long)[-SLOWER:]) == SLOWER:
+            self._slower(SLOWER)
+        elif sum(self._long) > RECENT // 2:
+            self._slower(RECENT)
+        elif self._speed_changed():
+            self._points = deque(list(self._points)[-RECENT - 1 :])
+        elif len(self._points) > WINDOW:
             self._thin()
+
+    def _slower(self, intervals: int) -> None:
+        """The newest intervals were no pauses: they are what an interval takes now."""
+        kept = list(self._raw)[-intervals - 1 :]
+        while self._pauses and self._pauses[-1].done >= kept[0][1]:
+            self._pauses.pop()
+        self._points = deque(kept)
+        self._work = kept[-1][0]
+        self._long.clear()
 
     def _thin(self) -> None:
         if self._spacing * WINDOW < HORIZON and self._points[-1][0] - self._points[0][0] < HORIZON:
@@ -170,14 +190,24 @@ class EtaWatch:
         else:
             self._points.popleft()
 
+    def _speed_changed(self) -> bool:
+        """Whether all of the newest intervals were slower, or faster, than nearly all before them."""
+        if len(self._points) <= 3 * RECENT:
+            return False
+        paces = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in pairwise(self._points) if b[1] > a[1]]
+        older, recent = paces[:-RECENT], paces[-RECENT:]
+        if len(older) < RECENT:
+            return False
+        fast, slow = _spread(older)
+        return min(recent) > slow * CHANGED or max(recent) * CHANGED < fast
+
     def _expected(self, way: float) -> float | None:
         """Seconds that an interval of this length usually takes; None while that is not known."""
         points = list(self._points)[-NEEDED * 6 :]
         if len(points) < NEEDED:
             return None
         paces = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in pairwise(points) if b[1] > a[1]]
-        usual = median(b[0] - a[0] for a, b in pairwise(points))
-        return max(median(paces) * way, usual) if paces else None
+        return median(paces) * way if paces else None
 
     def _slopes(self) -> list[float]:
         """Seconds of work for one unit, between points half a window apart."""
