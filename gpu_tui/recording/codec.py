@@ -17,6 +17,8 @@ from enum import Enum
 from typing import Any
 
 from gpu_tui.core import events, findings, fleet, logs, readings, sample, sweep
+from gpu_tui.core.alarms import ORDER
+from gpu_tui.recording.shape import fits_metric, misfit
 
 Clean = Callable[[str], str]
 
@@ -85,6 +87,30 @@ def decode(plain: object) -> Any:
         kind = TYPES[name]
         if issubclass(kind, Enum):
             return kind(body)
-        return kind(**{key: decode(one) for key, one in body.items()})
-    except (KeyError, TypeError, AttributeError, ValueError, binascii.Error) as error:
+        values = {key: decode(one) for key, one in body.items()}
+        if (wrong := misfit(kind, values)) is not None:
+            raise CodecError(f"{wrong} is of another kind")
+        made = kind(**values)
+        if not _is_known(made):
+            raise CodecError("it says what this version does not know")
+        return made
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+        binascii.Error,
+    ) as error:
         raise CodecError(f"{name!r} cannot be read: {error}") from None
+
+
+def _is_known(made: object) -> bool:
+    """What only the values tell: whether a reading is of its probe, and an alarm one that we have."""
+    match made:
+        case events.Sampled(metric=metric, sample=sample.Reading(value=value)):
+            return fits_metric(metric, value)
+        case logs.Mark(label=label, alarm=True):
+            return label in ORDER
+    return True

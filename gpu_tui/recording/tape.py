@@ -30,6 +30,7 @@ from gpu_tui.core.events import Event, LogArrived
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.redact import redact
 from gpu_tui.recording.codec import CodecError, decode, encode
+from gpu_tui.recording.shape import is_time
 
 FORMAT = 1
 MAGIC = "gpu-tui recording"
@@ -59,13 +60,13 @@ class Record:
 
     @property
     def event(self) -> Event | None:
-        """The event, where it is one."""
-        return decode(self.body["event"]) if "event" in self.body else None
+        """The event, where it is one. CodecError where it is nothing that happens."""
+        return _read(self.body["event"], Event) if "event" in self.body else None
 
     @property
     def fleet(self) -> Fleet | None:
-        """The fleet from here on, where it changed."""
-        return decode(self.body["fleet"]) if "fleet" in self.body else None
+        """The fleet from here on, where it changed. CodecError where it is none."""
+        return _read(self.body["fleet"], Fleet) if "fleet" in self.body else None
 
 
 class TapeWriter:
@@ -225,7 +226,7 @@ class TapeReader:
         next(lines, None)
         for body in lines:
             t = body.get("t")
-            if isinstance(t, int | float):
+            if is_time(t):
                 last = max(last, float(t))
                 yield Record(last, body)
 
@@ -242,7 +243,7 @@ class TapeReader:
                 while line := file.readline(LINE_CAP):
                     try:
                         body = json.loads(line)
-                    except ValueError:
+                    except (ValueError, RecursionError):
                         if not line.endswith(b"\n"):
                             return  # the recorder was killed in the middle of a line
                         raise TapeError(
@@ -264,7 +265,14 @@ def _head(words: dict[str, Any]) -> tuple[float, Fleet]:
     """What the first line says."""
     if words.get(MAGIC) != FORMAT:
         raise CodecError("its first line is another one")
-    fleet = decode(words["fleet"])
-    if not isinstance(fleet, Fleet):
-        raise CodecError("it names no fleet")
-    return float(words["at"]), fleet
+    if not is_time(words["at"]):
+        raise CodecError("it names no time")
+    return float(words["at"]), _read(words["fleet"], Fleet)
+
+
+def _read(plain: object, kind: Any) -> Any:
+    """A value of one kind."""
+    value = decode(plain)
+    if not isinstance(value, kind):
+        raise CodecError("it is of another kind")
+    return value

@@ -422,3 +422,90 @@ def test_no_line_is_slow_to_look_through_for_secrets(unit: str) -> None:
     """Squared, a megabyte would take an hour."""
     text = unit * (1_000_000 // len(unit))
     assert redact(text) == redact(redact(text))
+
+
+def event_of(kind: str, **values: object) -> dict[str, object]:
+    return {"t": 1.0, "event": {kind: {"instance": "box", "at": 1e9, **values}}}
+
+
+READING = {"Reading": {"value": 5, "taken_at": 1e9}}
+LATE = {"Reading": {"value": {"Host": {"box_time": 1.0}}, "taken_at": 1e300}}
+ALARM = {
+    "Mark": {"label": "of-a-later-version", "severity": {"Severity": "serious"}, "alarm": True}
+}
+LOG_OF = {"LogSource": {"path": "/l"}}
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        event_of("LogArrived", source=LOG_OF, lines=7),
+        event_of("LogArrived", source=LOG_OF, lines=[{"LogLine": {"text": "x", "mark": ALARM}}]),
+        event_of("LogArrived", source=5, lines=[]),
+        event_of("LinkChanged", link=5),
+        event_of("LinkChanged", link={"LinkState": {"state": "live", "since": 1e300}}),
+        event_of("Sampled", metric="memory", sample=READING),
+        event_of("Sampled", metric="host", sample=LATE),
+        event_of("Sampled", metric=["memory"], sample=READING),
+        event_of("ProviderRead", state={"ProviderState": {"started_at": "now"}}),
+        {"t": 1.0, "event": [1, 2]},
+        {"t": 1.0, "event": None},
+        {"t": 1.0, "fleet": "x"},
+        {"t": 1.0, "event": {"Fleet": {}}},
+    ],
+)
+async def test_a_record_of_another_shape_is_told_and_passed_over(
+    record: dict[str, object], tmp_path: Path
+) -> None:
+    """A recording may come from anybody; what it says must not end the cockpit."""
+    player = Player(written(tmp_path, record, event_of("Noted", text="the next")), {}, Instant())
+    player.skip(2.0)
+    await player._reach(2.0)
+    first, *_, last = player.view(player.now()).notes
+    assert "not understood" in first
+    assert last == "the next"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        b"[" * 200_000,
+        b'{"gpu-tui recording":1,"at":Infinity,"fleet":{"Fleet":{}}}',
+        b'{"gpu-tui recording":1,"at":1e300,"fleet":{"Fleet":{}}}',
+        b'{"gpu-tui recording":1,"at":1,"fleet":{"Fleet":{"instances":5}}}',
+        b'{"gpu-tui recording":1,"at":1,"fleet":{"Fleet":{"instances":[{"Instance":{"name":1}}]}}}',
+    ],
+)
+def test_a_head_of_another_shape_is_refused_in_a_sentence(record: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.tape"
+    path.write_bytes(gzip.compress(record + b"\n"))
+    with pytest.raises(TapeError):
+        TapeReader(path)
+
+
+def test_times_that_no_clock_shows_do_not_count(tmp_path: Path) -> None:
+    ends = (b"Infinity", b"NaN", b"1e300", b"9" * 400, b"-5", b"true")
+    lines = b"".join(b'{"t":%s,"lost":1}\n' % end for end in ends)
+    path = written(tmp_path, {"t": 3.0, "lost": 1})
+    path.write_bytes(path.read_bytes() + gzip.compress(lines))
+    assert TapeReader(path).length() == 3.0
+
+
+class Instant:
+    """A clock that stands."""
+
+    def now(self) -> float:
+        return 1e9
+
+    def boot(self) -> float:
+        return 0.0
+
+
+def written(tmp_path: Path, *records: dict[str, object]) -> Path:
+    """A recording of one box with these records."""
+    fleet = encode(Fleet("s", (Instance("box", SshAccess("box")),)))
+    head = {"gpu-tui recording": 1, "at": 1e9, "fleet": fleet}
+    path = tmp_path / "made.tape"
+    text = "".join(json.dumps(record) + "\n" for record in (head, *records))
+    path.write_bytes(gzip.compress(text.encode()))
+    return path
