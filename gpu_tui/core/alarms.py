@@ -109,7 +109,7 @@ class CellAlarms:
         """One line. A bar alarms while it is open; the same line seen again, longer, is one alarm."""
         trail = self._trails.setdefault(path, _Trail())
         trail.number = number
-        if line.progress is not None:
+        if line.progress is not None and line.progress.phase != "load":
             self._advance(trail, line.progress, live=live)
         label = line.mark.label
         if line.mark.alarm:

@@ -117,3 +117,12 @@ def test_what_lies_far_back_did_not_end_a_run() -> None:
 
 def test_a_thin_look_at_a_flood_still_sees_that_it_went_on() -> None:
     assert only(told(OOM + "step 100/1000 loss 0.5\nstep 180/1000 loss 0.5\n")).past
+
+
+def test_a_bar_of_loading_does_not_prove_that_the_run_went_on() -> None:
+    bars = "".join(
+        f"Loading checkpoint shards: {n}0%|###| {n}/10 [00:0{n}<00:01, 1.00it/s]\n"
+        for n in range(1, 10)
+    )
+    alarm = only(told(steps(1, 9) + OOM + bars))
+    assert (alarm.severity, alarm.past) == (Severity.FATAL, False)
