@@ -38,8 +38,6 @@ Host *
   PermitLocalCommand no
   RemoteCommand none
   RequestTTY no
-  ForkAfterAuthentication no
-  StdinNull no
   AddKeysToAgent no
   VisualHostKey no
   ServerAliveInterval 5
@@ -47,18 +45,33 @@ Host *
   ConnectionAttempts 1
 """
 
+# An ssh before 8.7 stops at these words: they are said only where the user's own config has them.
+FORCED_WHERE_NAMED = (
+    ("ForkAfterAuthentication", "no"), ("SessionType", "default"), ("StdinNull", "no"),
+)  # fmt: skip
+
+# What the config would send of our environment (`SendEnv *` has the keys of providers in it) is struck
+# out where it was collected, at the end.
+LAST = """\
+Host *
+  SendEnv -*
+"""
+
 
 def config_text(access: SshAccess, chain: Sequence[Route]) -> str:
     """A config file: what is forced, what the fleet file adds for jump hosts, then the user's own."""
     *hops, target = chain
     text = FORCED
+    named = {name for route in chain for name, _ in route.settings}
+    text += "".join(f"  {name} {value}\n" for name, value in FORCED_WHERE_NAMED if name in named)
     for hop in hops:
         text += f"Host {hop.named}\n"
         if access.known_hosts:
             text += f"  UserKnownHostsFile {_quoted(*hop.known_hosts)}\n"
         if access.identity:
             text += f"  IdentityFile {_quoted(access.identity)}\n"
-    return text + "Host *\n" + "".join(f"  Include {_quoted(path)}\n" for path in target.config)
+    text += "Host *\n" + "".join(f"  Include {_quoted(path)}\n" for path in target.config)
+    return text + LAST
 
 
 def master_words(access: SshAccess, config: str, socket: str, log: str, program: str) -> list[str]:

@@ -26,8 +26,8 @@ Settings = tuple[tuple[str, object], ...]
 
 # Directives that asyncssh's reader passes over and that must not be passed over.
 _ALSO = (
-    "BindInterface", "KnownHostsCommand", "ProxyUseFdpass", "PubkeyAcceptedAlgorithms",
-    "RevokedHostKeys", "SecurityKeyProvider",
+    "BindInterface", "ForkAfterAuthentication", "KnownHostsCommand", "ProxyUseFdpass",
+    "PubkeyAcceptedAlgorithms", "RevokedHostKeys", "SecurityKeyProvider", "SessionType", "StdinNull",
 )  # fmt: skip
 _OLD_NAMES = {
     "pubkeyacceptedkeytypes": "PubkeyAcceptedAlgorithms",

@@ -183,6 +183,37 @@ async def test_a_refused_port_an_unknown_name_and_a_config_that_is_wrong(
     assert str(box.port) in str(error)
 
 
+async def test_a_box_learns_nothing_of_our_environment(
+    make_box: MakeBox, transport: SshTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROVIDER_API_KEY", "very-secret")
+    box = make_box(extra="AcceptEnv *\n")
+    box.config.write_text("SendEnv *\nHost 127.*\n  SendEnv PROVIDER_API_KEY\n")
+    connection = await transport.connect(by_ssh(box))
+    pids = await asyncio.to_thread(box.processes)
+    assert pids
+    for pid in pids:
+        assert b"very-secret" not in Path(f"/proc/{pid}/environ").read_bytes()
+    await connection.close()
+
+
+@pytest.mark.parametrize(
+    "words", ["ForkAfterAuthentication yes", "StdinNull yes", "SessionType none"]
+)
+async def test_what_only_a_new_ssh_knows_is_undone_only_where_it_is_said(
+    box: Sshd, transport: SshTransport, runtime: Path, words: str
+) -> None:
+    """An ssh before 8.7 stops at these words."""
+    connection = await transport.connect(by_ssh(box))
+    [config] = runtime.glob("*/config")
+    assert words.split()[0] not in config.read_text()
+    await connection.close()
+    box.config.write_text(f"{words}\n")
+    connection = await transport.connect(by_ssh(box))
+    assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+    await connection.close()
+
+
 async def test_a_login_without_a_shell_says_so(box: Sshd, transport: SshTransport) -> None:
     keys = box.directory / "etc" / "authorized_keys"
     keys.write_text('command="echo only a menu" ' + keys.read_text())
