@@ -188,6 +188,8 @@ class _Line:
         self._spans: tuple[Span, ...] = ()
         self._more = 0  # bytes of the shown segment behind what `_text` was made of
         self._goes_on = False  # the piece before was cut: the next one belongs to the same segment
+        self._judged_text: str | None = None
+        self._named: Mark | None = None
 
     def add(self, piece: Piece) -> None:
         """Judge one complete piece and remember what the screen would show."""
@@ -211,11 +213,17 @@ class _Line:
         for text in reversed(self._unread):
             if found := parse_progress(text):
                 progress = progress or found
-                self._reported = self._reported or cause(text) is None
+                self._reported = self._reported or self._cause(text) is None
                 if self._reported:
                     break
         self._progress = progress or self._progress
         self._unread.clear()
+
+    def _cause(self, text: str) -> Mark | None:
+        """What triage names; the last segment is asked for twice."""
+        if self._judged_text != text:
+            self._judged_text, self._named = text, cause(text)
+        return self._named
 
     def peek(self, pending: Piece) -> LogLine:
         """The line as it stands now, its unfinished segment shown, read for progress, not judged."""
@@ -232,7 +240,7 @@ class _Line:
         """The finished line."""
         self._read()
         mark = self._judged()
-        if mark.severity is Severity.NONE and (shown := cause(self._text)):
+        if mark.severity is Severity.NONE and (shown := self._cause(self._text)):
             mark = first((mark, shown)) if self._reported else shown
         return self._line(self, mark, self._progress, open=False)
 

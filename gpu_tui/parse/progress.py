@@ -14,7 +14,7 @@ from gpu_tui.core.logs import Progress
 from gpu_tui.parse import progress_forms as forms
 from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.progress_bars import read_bars
-from gpu_tui.parse.progress_draft import Draft
+from gpu_tui.parse.progress_draft import Draft, Signs
 from gpu_tui.parse.progress_names import read_names
 
 LONGEST = 8192  # characters; the end of a longer line is read
@@ -24,13 +24,14 @@ def parse_progress(line: str) -> Progress | None:
     """What `line` (one segment, already safe text) reports, or None."""
     text = line[-LONGEST:]
     low = text.lower()
+    signs = Signs(low)
     if (
-        not any(sign in low for sign in forms.SIGNS)
-        or forms.SETTINGS.search(text)
-        or forms.LOOKING_BACK.search(text)
+        not signs.any(forms.SIGNS)
+        or (signs.any(forms.SETTING_SIGNS) and forms.SETTINGS.search(text))
+        or (signs.any(forms.LOOKING_SIGNS) and forms.LOOKING_BACK.search(text))
     ):
         return None
-    draft = Draft(text, low)
+    draft = Draft(text, low, signs)
     read_bars(draft)
     read_names(text, draft)
     _read_counters(text, draft)
@@ -113,7 +114,7 @@ def _epoch_words(text: str) -> re.Match[str] | None:
 
 def _step_words(draft: Draft) -> re.Match[str] | None:
     """The first `step N` that is a counter."""
-    if not any(sign in draft.low for sign in ("step", "it", "batch", "update")):
+    if not draft.signs.any(("step", "it", "batch", "update")):
         return None
     found = forms.STEP.finditer(draft.text)
     return next((match for match in found if _is_step(draft, match)), None)

@@ -5,9 +5,43 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gpu_tui.core.logs import Progress
 from gpu_tui.parse import progress_words as words
+
+_NO_DIGITS = str.maketrans("123456789", "000000000")
+SHAPES_KEPT = 512
+
+
+@lru_cache(SHAPES_KEPT)
+def _signs_of(shape: str) -> dict[str, bool]:
+    """What is known of the lines that differ from `shape` in digits only: sign -> whether it stands there."""
+    return {}
+
+
+class Signs:
+    """Which words a line holds. A log says the same thing with other numbers, over and over: what was
+    found in one line is known of the next.
+    """
+
+    __slots__ = ("_known", "_low")
+
+    def __init__(self, low: str) -> None:
+        self._low = low
+        self._known = _signs_of(low.translate(_NO_DIGITS))
+
+    def __contains__(self, sign: str) -> bool:
+        found = self._known.get(sign)
+        if found is None:
+            found = sign in self._low
+            if sign.translate(_NO_DIGITS) == sign and "0" not in sign:
+                self._known[sign] = found
+        return found
+
+    def any(self, signs: tuple[str, ...]) -> bool:
+        """Whether one of them stands in the line."""
+        return any(map(self.__contains__, signs))
 
 
 @dataclass(slots=True)
@@ -16,6 +50,7 @@ class Draft:
 
     text: str
     low: str
+    signs: Signs
     ints: dict[str, int] = field(default_factory=dict)
     floats: dict[str, float] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
@@ -24,7 +59,7 @@ class Draft:
 
     def find(self, pattern: re.Pattern[str], *signs: str) -> re.Match[str] | None:
         """Search, where one of `signs` (lower case) says that it can be worth the time."""
-        return pattern.search(self.text) if any(sign in self.low for sign in signs) else None
+        return pattern.search(self.text) if self.signs.any(signs) else None
 
     def count(self, name: str, text: str | None) -> None:
         """A whole number: `1200`, `1,200`, `1.2k`. Anything else is not known."""

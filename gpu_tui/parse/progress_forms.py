@@ -183,6 +183,7 @@ TRAINING = re.compile(r"\b(?:train(?:ing|_inner)?|learn)\b(?!\.py)", re.IGNORECA
 SETTINGS = re.compile(
     r"\b(?:Namespace|\w*Config|\w*Args|\w*Arguments|dict)\(|^\s*(?:parser|args|self)\."
 )
+SETTING_SIGNS = ("(", "parser.", "args.", "self.")
 PLAIN_TIMES = frozenset(
     {"eta", "elapsed", "time", "epoch", "step", "iter", "iteration", "global_step"}
 )
@@ -195,6 +196,7 @@ LOOKING_BACK = re.compile(
     r"|\bstart(?:ing)? training from\b",
     re.IGNORECASE,
 )
+LOOKING_SIGNS = ("load", "resum", "restor", "training from")
 # One of these stands in every report; most lines hold none of them and are done here.
 SIGNS = (
     "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 from gpu_tui.parse import progress_forms as forms
 from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.progress_draft import Draft
 
 MOST_METRICS = 64
+NAMES_KEPT = 1024
 LEADS = (
     "info",
     "debug",
@@ -35,11 +37,7 @@ def read_names(text: str, draft: Draft) -> None:
             )
     pairs += [
         (match["name"], words.number(match["value"]), match["value"], match.start())
-        for match in (
-            forms.SPACED.finditer(text)
-            if any(sign in draft.low for sign in forms.SPACED_SIGNS)
-            else ()
-        )
+        for match in (forms.SPACED.finditer(text) if draft.signs.any(forms.SPACED_SIGNS) else ())
     ]
     if part := draft.find(forms.ON_SET, "on ", "of ", "for "):
         pairs.append((part["name"], words.number(part["value"]), part["value"], part.start()))
@@ -90,13 +88,19 @@ def _joined(name: re.Match[str]) -> str:
 
 def _field_of(key: str, before: str) -> tuple[str | None, int]:
     """The field of a normalised name and its rank, (None, 0) where it is a metric."""
+    if key in words.LOSS and key not in words.VAL_LOSS:
+        near = before[-160:]
+        if forms.VALIDATING.search(near) and not forms.TRAINING.search(near):
+            return "val_loss", 50 + words.LOSS.index(key)
+    return _field_of_name(key)
+
+
+@lru_cache(NAMES_KEPT)
+def _field_of_name(key: str) -> tuple[str | None, int]:
     if key in words.VAL_LOSS:
         return "val_loss", words.VAL_LOSS.index(key)
     stem = next((word for word in words.LOSS if key == word or key.endswith("_" + word)), None)
     if key in words.LOSS:
-        near = before[-160:]
-        if forms.VALIDATING.search(near) and not forms.TRAINING.search(near):
-            return "val_loss", 50 + words.LOSS.index(key)
         return "loss", words.LOSS.index(key)
     if key in words.RATE_NAMES:
         return "lr", words.RATE_NAMES.index(key)
@@ -112,6 +116,7 @@ def _field_of(key: str, before: str) -> tuple[str | None, int]:
     return None, 0
 
 
+@lru_cache(NAMES_KEPT)
 def _known_metric(key: str) -> bool:
     if key in words.METRICS:
         return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import lru_cache
 
 NUMBER = (
     r"[-+]?(?:(?:0,[0-9]{3}|[0-9]{1,3},(?:[0-9]{1,2}|[0-9]{4,12}))(?![0-9])(?!,[0-9])"  # decimal comma
@@ -106,6 +107,7 @@ def seconds(text: str) -> float | None:
     return sum(float(value) * _UNIT[unit] for value, unit in found)
 
 
+@lru_cache(1024)
 def normal(name: str) -> str:
     """A printed name as the tables have it."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
