@@ -36,18 +36,21 @@ LONGEST = 100_000  # bytes; Linux takes 131,072 in one variable
 
 # bash where it works: it has a clock of its own. The program travels in the environment, because a
 # shell reads its stdin in blocks (and stdin is our lifeline), a here-document may become a file, and
-# a command line is for everybody to see and to grep.
+# a command line is for everybody to see and to grep. A sh that is a bash always hands over, to itself:
+# an old one that evaluates this much while it reads its program from stdin may crash.
 LAUNCHER = r"""
 unset BASH_ENV ENV
 begin() {
-    bash=${BASH:-bash} # where sh is a bash, that one
-    [ "${#sampler}" -gt @LONGEST@ ] ||
-        ! "$bash" --norc --noprofile -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]' </dev/null >/dev/null 2>&1 ||
-        GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c '
-            sampler=$GPU_TUI_SAMPLER
-            unset GPU_TUI_SAMPLER
-            exec 3<&0 </dev/null 2>/dev/null
-            eval "$sampler"'
+    bash=bash
+    [ -z "$BASH_VERSION" ] || bash=${BASH:-bash}
+    [ "${#sampler}" -gt @LONGEST@ ] || {
+        [ -z "$BASH_VERSION" ] &&
+            ! "$bash" --norc --noprofile -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]' </dev/null >/dev/null 2>&1
+    } || GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c '
+        sampler=$GPU_TUI_SAMPLER
+        unset GPU_TUI_SAMPLER
+        exec 3<&0 </dev/null 2>/dev/null
+        eval "$sampler"'
     exec 3<&0 </dev/null 2>/dev/null
     eval "$sampler"
 }
@@ -261,12 +264,18 @@ setup() {
     export LC_ALL PATH
     n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@ known= waited=0 spell=1 counted= moved=
     renice -n 10 -p $$ >/dev/null
-    # A status over 128 is a timeout (bash, ksh); busybox gives 1, also at the end of the input.
-    read -t 0.01 -r line <&3
-    case $? in
-        0 | 1) clock=poll ;;
-        2 | 126 | 127) clock=sleep ;;
-        *) clock=read ;;
+    # A status over 128 is a timeout (bash, ksh); busybox gives 1, also at the end of the input. A bash
+    # below 4 knows no parts of a second, and gives 1 for that too.
+    clock=sleep
+    case $BASH_VERSION in
+        [0-3].*) ;;
+        *)
+            read -t 0.01 -r line <&3
+            case $? in
+                0 | 1) clock=poll ;;
+                2 | 126 | 127) ;;
+                *) clock=read ;;
+            esac ;;
     esac
     if exec 7<&0 && [ -e "/proc/$$/fd/7" ]; then
         [ "$clock" != sleep ] || clock=tick

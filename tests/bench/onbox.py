@@ -1,6 +1,7 @@
 """What a box pays for being watched: processor, processes and files, and what stays behind.
 
-A real sshd runs the sampler under a chosen shell, watched by the real supervisor at 1 Hz. Three parts:
+A real sshd runs the sampler under each shell, with a tail of a log and without, watched by the real
+supervisor at 1 Hz, all of them at the same time. Three parts:
 
 - processor: the sampler's processes are moved into a cgroup of their own and its clock is read; sshd's
   own share is told apart. Without such a cgroup, the ticks of /proc are summed up (coarse).
@@ -21,10 +22,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from boxes import Sshd
 
@@ -35,7 +37,8 @@ from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
 from gpu_tui.transport.ssh import SshTransport
 
 SHELLS = {"bash": "bash -s", "dash": "dash -s", "busybox": "busybox ash -s"}
-SETTLE = 4.0  # seconds from the first reading to the start of a measurement
+SETTLE = 8.0  # seconds from the first reading to the start of a measurement
+AT_ONCE = 5  # clients that live at the same time, before they are killed
 CGROUPS = (  # where cgroups are made, and the file with the clock: version 1, version 2
     ("/sys/fs/cgroup/cpuacct", "cpuacct.usage", 1e-9),
     ("/sys/fs/cgroup", "cpu.stat", 1e-6),
@@ -55,50 +58,64 @@ class Cost:
     written: int | None
 
 
-def measure(seconds: float = 60.0, kills: int = 50) -> dict[str, object]:
+Variant = tuple[str, bool]  # the shell, and whether a log is followed too
+
+
+def measure(seconds: float = 45.0, kills: int = 50) -> dict[str, object]:
     """Every shell, with one tail and without, as a table of one line each."""
-    rows: dict[str, object] = {}
-    for shell in SHELLS:
-        if shutil.which(shell) is None:
-            rows[shell] = f"not measured: there is no {shell} here"
-            continue
-        for tail in (False, True):
-            got = cost(shell, seconds, tail=tail)
-            spawns = "?" if got.spawns is None else f"{got.spawns:.2f}"
-            written = "?" if got.written is None else str(got.written)
-            rows[f"{shell}, sampler{' and one tail' if tail else ''}"] = (
-                f"{got.core:.3%} of a core (sshd {got.sshd:.3%}), {spawns} spawns/s, "
-                f"{written} files opened for writing"
-            )
-        rows[f"{shell}, left 10 s after {kills} x kill -9"] = left_after_kills(shell, kills)
+    shells = [shell for shell in SHELLS if shutil.which(shell)]
+    rows: dict[str, object] = {
+        shell: f"not measured: there is no {shell} here" for shell in SHELLS if shell not in shells
+    }
+    costs = measure_costs([(shell, tail) for shell in shells for tail in (False, True)], seconds)
+    for (shell, tail), got in costs.items():
+        spawns = "?" if got.spawns is None else f"{got.spawns:.2f}"
+        written = "?" if got.written is None else str(got.written)
+        rows[f"{shell}, sampler{' and one tail' if tail else ''}"] = (
+            f"{got.core:.3%} of a core (sshd {got.sshd:.3%}), {spawns} spawns/s, "
+            f"{written} files opened for writing"
+        )
+    rows["processes on the machine meanwhile"] = sum(
+        p.name.isdigit() for p in Path("/proc").iterdir()
+    )
+    if "bash" in shells:
+        left = left_after_kills("bash", kills)
+        rows[f"bash, processes left 10 s after {kills} x kill -9"] = left
     return rows
 
 
-def cost(shell: str, seconds: float, *, tail: bool) -> Cost:
-    """What one shell costs in steady state, over so many seconds (and as many again for strace)."""
-    with _box(shell) as box:
-        core, sshd = asyncio.run(_processor(box, seconds, tail))
-    counted = (None, None)
-    if shutil.which("strace"):
-        with _box(shell) as box:
-            counted = asyncio.run(_counted(box, seconds, tail))
-    return Cost(core, sshd, *counted)
+def measure_costs(variants: Sequence[Variant], seconds: float) -> dict[Variant, Cost]:
+    """What each costs in steady state, side by side; then the same for 2/3 of the time under strace."""
+    with ExitStack() as boxes:
+        running = {variant: boxes.enter_context(_box(variant[0])) for variant in variants}
+        shares = asyncio.run(_all(_processor, running, seconds))
+        counted = dict.fromkeys(variants, (None, None))
+        if shutil.which("strace"):
+            counted = asyncio.run(_all(_counted, running, seconds * 2 / 3))
+    return {variant: Cost(*shares[variant], *counted[variant]) for variant in variants}
+
+
+async def _all(one: Callable, running: dict[Variant, Sshd], seconds: float) -> dict[Variant, Any]:  # type: ignore[type-arg]
+    tasks = (one(box, seconds, tail) for (_, tail), box in running.items())
+    return dict(zip(running, await asyncio.gather(*tasks), strict=True))
 
 
 def left_after_kills(shell: str, times: int) -> int:
     """How many processes of the box live ten seconds after the last of so many killed clients."""
     with _box(shell) as box:
-        for _ in range(times):
-            words = [sys.executable, "-m", "bench.onbox", "client", str(box.port)]
-            words += [str(box.known_hosts), str(box.identity), str(box.config)]
-            client = subprocess.Popen(
-                words, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent
-            )
-            assert client.stdout
-            assert client.stdout.readline() == b"reading\n"
-            client.send_signal(signal.SIGKILL)
-            client.wait()
-            client.stdout.close()
+        words = [sys.executable, "-m", "bench.onbox", "client", str(box.port)]
+        words += [str(box.known_hosts), str(box.identity), str(box.config)]
+        for start in range(0, times, AT_ONCE):
+            clients = [
+                subprocess.Popen(words, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent)
+                for _ in range(min(AT_ONCE, times - start))
+            ]
+            for client in clients:
+                assert client.stdout
+                assert client.stdout.readline() == b"reading\n"
+                client.send_signal(signal.SIGKILL)
+                client.wait()
+                client.stdout.close()
         return len(box.wait_idle(10.0))
 
 
@@ -292,5 +309,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["client"]:
         asyncio.run(_client(*sys.argv[2:6]))
     else:
-        for key, row in measure(float(sys.argv[1]) if sys.argv[1:] else 60.0).items():
+        for key, row in measure(float(sys.argv[1]) if sys.argv[1:] else 45.0).items():
             print(f"{key}: {row}", flush=True)

@@ -451,6 +451,19 @@ async def test_bash_takes_over_where_the_box_has_it(files: ShellBox):
     await finish(process)
 
 
+async def test_an_old_bash_is_a_plain_sh(files: ShellBox):
+    """Nothing is asked of it that came later, such as parts of a second in `read -t`."""
+    files.cgroup2()
+    group = files.group(poll=0.2)
+    old = group.program.replace("\nmain\n", "\nBASH_VERSION=3.2.57\nmain\n")
+    assert old != group.program
+    async with sampling(files, "bash", replace(group, program=old)) as inbox:
+        got = await inbox.all_of(ALL)
+        assert all(isinstance(event.sample, Reading | Absent) for event in got.values()), got
+        for _ in range(3):
+            assert value(await inbox.metric("memory")).used == 5000
+
+
 # --- many writers ------------------------------------------------------------------------------
 
 
