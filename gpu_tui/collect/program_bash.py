@@ -28,27 +28,24 @@ begin() {
     held+="$newline@@NONCE@ $1 begin $n$newline"
 }
 lines() { # a line is looked for where it stood the last time
-    local all line place
-    mapfile -t all <"$2" || return 0
-    if [ -z "$3" ]; then
-        printf -v line ">$mark $1 %s$newline" "${all[@]}"
-        if ((${#line} < @PIECE@)); then
-            ((${#line} + ${#held} < @PIECE@)) || flush
-            held+=$line
-        else
-            for line in "${all[@]}"; do put ">$mark $1 $line"; done
+    mapfile -t all <"$2" && ((${#all[@]})) || return 0
+    if [ -n "$3" ]; then
+        place=${places[$2 $3]:-0}
+        if [[ ${all[place]} != "$3 "* ]]; then
+            for place in "${!all[@]}"; do
+                [[ ${all[place]} != "$3 "* ]] || break
+            done
+            [[ ${all[place]} == "$3 "* ]] || return 0
+            places[$2 $3]=$place
         fi
-        return
+        all=("${all[place]}")
     fi
-    place=${places[$2 $3]:-0}
-    if [[ ${all[place]} != "$3 "* ]]; then
-        for place in "${!all[@]}"; do
-            [[ ${all[place]} != "$3 "* ]] || break
-        done
-        [[ ${all[place]} == "$3 "* ]] || return 0
-        places[$2 $3]=$place
+    printf -v line ">$mark $1 %s$newline" "${all[@]}"
+    if ((${#line} + ${#held} < @PIECE@)); then
+        held+=$line
+    else
+        for line in "${all[@]}"; do put ">$mark $1 $line"; done
     fi
-    put ">$mark $1 ${all[place]}"
 }
 now() {
     printf -v line '%(%s %z)T' -1
