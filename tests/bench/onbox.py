@@ -61,7 +61,7 @@ class Cost:
 Variant = tuple[str, bool]  # the shell, and whether a log is followed too
 
 
-def measure(seconds: float = 45.0, kills: int = 50) -> dict[str, object]:
+def measure(seconds: float = 40.0, kills: int = 50) -> dict[str, object]:
     """Every shell, with one tail and without, as a table of one line each."""
     shells = [shell for shell in SHELLS if shutil.which(shell)]
     rows: dict[str, object] = {
@@ -309,5 +309,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["client"]:
         asyncio.run(_client(*sys.argv[2:6]))
     else:
-        for key, row in measure(float(sys.argv[1]) if sys.argv[1:] else 45.0).items():
+        for key, row in measure(float(sys.argv[1]) if sys.argv[1:] else 40.0).items():
             print(f"{key}: {row}", flush=True)

@@ -210,6 +210,20 @@ async def test_the_process_table_is_read_anew_when_something_began_or_ended(
         assert rows[4127].argv[:2] == ("python", "train.py")
 
 
+async def test_where_processes_always_come_and_go_the_table_is_not_read_at_every_look(
+    files: ShellBox,
+):
+    group = hurried(files.group(poll=0.05), "processes", 1, 40)
+    assert "worth 8" in group.program
+    async with sampling(files, "dash", group) as inbox:
+        tables = 0
+        for pid in range(5000, 5064):
+            files.process(pid, 1, "p", ["p"], 500_000)
+            while (await inbox.metric_of("memory", "processes")).metric == "processes":
+                tables += 1
+    assert tables < 24
+
+
 async def test_what_seldom_changes_is_seen_to_change(files: ShellBox, shell: str):
     files.cgroup2()
     files.file("home/q 1.txt", "configs/a.yaml reconstruction 5\n")
