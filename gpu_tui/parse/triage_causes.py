@@ -32,8 +32,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "device_lost|off the bus|nvrm: the|uncorrect|is lost|is_lost|device handle|ecc|rminit|rm_init|row remap|remapping|probe routine|requires reset|unhealthy|gpu lost|lost gpu",
-        r"\w{0,40}(?-i:DEVICE_LOST)\b|fallen off (?:of )?the bus|NVRM: The NVIDIA GPU [\da-f:.]{6,20}\s*$|\buncorrectable(?: ECC)?(?: errors?)?\s*[:=]\s*[1-9]|\buncorrectable nvlink|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle"
+        "device_lost|temperature|uncorrected (|sxid|critical temp|not responding|marked down|setting down|off the bus|nvrm: the|uncorrect|is lost|is_lost|device handle|ecc|rminit|rm_init|row remap|remapping|probe routine|requires reset|unhealthy|gpu lost|lost gpu",
+        r"\w{0,40}(?-i:DEVICE_LOST)\b|\bAER: uncorrected \(|\bSXid \(.{0,60}\bfatal\b(?! ?[:=] ?0)|\bGPU\b.{0,20}\btemperature\b.{0,30}\bexceed\w{0,3}\b.{0,30}\bshut|\bcritical temperature\b.{0,30}\bshut|\b(?:slowdown|shutdown) temperature (?:exceeded|reached)|\bnodes? \S{1,60} (?:marked|set|setting|is) (?:down|not responding)\b|\bnodes? \S{1,60} not responding, setting down|fallen off (?:of )?the bus|NVRM: The NVIDIA GPU [\da-f:.]{6,20}\s*$|\buncorrectable(?: ECC)?(?: errors?)?\s*[:=]\s*[1-9]|\buncorrectable nvlink|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle"
         r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC (?:error|fault|memory)|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|double[- ]bit ECC|ECC double[- ]bit"
         r"|rminitadapter failed|rm_init_adapter failed|row remap\w{0,40}.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
         r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy|(?-i:\b(?:Gpu|GPU)\w{2,40}IsNotHealthy)",
@@ -44,14 +44,14 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "health check|healthcheck|node check|nhc|gpu check",
         r"(?:health ?check|node check|\bnhc\b|gpu check).{0,60}\b(?:fail|error|critical|unhealthy)|\bfail\w{0,40}.{0,30}(?:health ?check|node check|gpu check)",
-        r"\bpass|retry|container|endpoint|http|\b0 fail",
+        r"\bpass|retry|container|endpoint|\bserver\b|http|\b0 fail",
     ),
     rule(
         "hardware",
         FATAL,
         "hardware error|edac|memory error|bus error: severity|machine check|thermal|nvlink|ras |amdgpu|[drm|gpu recovery|heartbeats|gpu reset|notready|not ready|node failure|i/o error|err!|ext4-fs error|gsp",
         r"\[hardware error\]|\bEDAC\b.{0,40}(?:\bUE\b|uncorrect|handling mce)|bus error: severity=uncorrect|machine check (?:exception|events logged)|(?:thermal|overheat\w{0,40}).{0,30}shut ?down"
-        r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
+        r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|(?<!npm )\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
         r"\bcorrected\b|\bCE memory",
     ),
     rule(
@@ -94,9 +94,9 @@ CAUSES: tuple[Rule, ...] = (
         r"|RESOURCE[ _]EXHAUSTED:(?!.{0,20}/).{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError(?!.{0,24}[/\\])|resource exhausted: out\b|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
         r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|GiB (?:reserved in total|already allocated)|thrust::system.{0,120}out of memory|parallel_for failed: out of memory|RMM failure|(?-i:[a-z]Error|ERROR|Error): (?:cuda: )?out of memory\b(?! ?:? kill)|out of memory allocating [\d,]{4,20} bytes|memory in use\. Of the allocated"
         r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|ran out of memory trying to allocate|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w{0,40} .{0,40}(?:on|from) (?:device|gpu)"
-        r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_MEM_OBJECT_ALLOCATION_FAILURE|\bcu(?:da)?Mem\w{0,30}\(\):? out of memory|out of memory in cu\w{3,40}|out of (?:GPU|CUDA|device) memory|not have enough (?:GPU|video|VRAM|device) ?memory|(?-i:\bGpu\w{2,20}) failed to allocate|\[TRT\].{0,80}\bOutOfMemory\b|\bcuMem\w{0,20} failed: out of memory|n(?:venc|vdec|vcodec)\b.{0,80}out of memory|failed to allocate (?:GPU|device) |failed to allocate request for|INSUFFICIENT_MEMORY",
+        r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_MEM_OBJECT_ALLOCATION_FAILURE|\bcu(?:da)?Mem\w{0,30}\(\):? out of memory|out of memory in cu\w{3,40}|out of (?:GPU|CUDA|device) memory|\bOutOfMemory\)|\b(?:onednn|dnnl|metal|mps|vulkan|opencl|sycl|level[- ]zero|xpu|npu|mlu|hpu)\b.{0,60}(?:out of|insufficient) memory|tokens that can be stored in KV cache|not have enough (?:GPU|video|VRAM|device) ?memory|(?-i:\bGpu\w{2,20}) failed to allocate|\[TRT\].{0,80}\bOutOfMemory\b|\bcuMem\w{0,20} failed: out of memory|n(?:venc|vdec|vcodec)\b.{0,80}out of memory|failed to allocate (?:GPU|device) |failed to allocate request for|INSUFFICIENT_MEMORY",
         r"ray\.exceptions|RayOutOfMemory|java\.lang|killed process|container killed|bytes\. error code 12|"
-        + r"to avoid CUDA out of memory|\bmay cause \W|(?:container|executor) killed|disk quota|cpu_buffer|\bif you\b|\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
+        + r"to avoid CUDA out of memory|\bmay cause \W|\bhandler\s*$|(?:container|executor) killed|disk quota|cpu_buffer|\bif you\b|\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
     ),
     rule(
         "gpu_oom",
@@ -130,8 +130,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "oomd|low memory|badness|by yarn|insufficient memory|cpu_buffer|due to memory",
-        r"\boomd\b.{0,20}\bkilled\b|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
+        "oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|due to memory",
+        r"\bperhaps out of memory\?|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
     ),
     rule(
         "host_oom",
@@ -151,7 +151,7 @@ CAUSES: tuple[Rule, ...] = (
         "disk_full",
         FATAL,
         "no space|% full|quota|enospc|inline_container|streamwriter|file write failed|iostream|unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
-        r"failed to write to .{0,20}file ?system|no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|enforce fail at inline_container|PytorchStreamWriter|file write failed|basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
+        r"failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|\bshort write\b|\b\d{2,18} requested and \d{1,18} written\b|no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|enforce fail at inline_container|PytorchStreamWriter|file write failed|basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space|insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|122)\b"
         r"|(?:run|ran|running) out of disk|out of disk space|is over 9\d(?:\.\d+)?% full|DiskPressure|evicted.{0,40}(?:storage|disk)",
         ADVICE + r"|DiskPressure\s+False|api quota",
@@ -176,7 +176,7 @@ CAUSES: tuple[Rule, ...] = (
         "hang",
         FATAL,
         "timeout|timed out|timing out|stuck|watchdog|heartbeat|process down|blocked for|lockup|stall|missing ranks|remainder of ranks|hung|deadlock|no progress",
-        r"\b(?:no|lack of|missed|missing|lost) heartbeats?\b(?! of its)|\bheartbeat (?:was )?(?:not received|lost|missed|expired|timed out|timeout)|\bwait execution of the notify register times out|collective operation timeout|(?:failure|timeout\)?) (?:is |was )?detected by watchdog|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed out|expired|fired|hung|no progress|terminated with)|watchdog\b.{0,60}\bterminating|watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
+        r"\b(?:rank|worker|node|process|replica|host) \S{1,20} (?:has |did )?not (?:responded|respond|responding)\b|\bNCCL time-?out\b(?! ?[=:]| set| to|_)|\bwatchdog timeout(?: \(|!|\.|$| (?:occurred|triggered|detected|fired|expired))|\bcould ?n.t get a response\b.{0,40}\bseconds|\btime-?out waiting for (?:all )?(?:other )?(?:ranks?|workers?|processes|nodes|clients|peers)\b|\b(?:training|job|run|process) (?:has |is |have )?stalled\b|seconds waiting for clients|\b(?:no|lack of|missed|missing|lost) heartbeats?\b(?! of its)|\bheartbeat (?:was )?(?:not received|lost|missed|expired|timed out|timeout)|\bwait execution of the notify register times out|collective operation timeout|(?:failure|timeout\)?) (?:is |was )?detected by watchdog|ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|timed out|expired|fired|hung|no progress|terminated with)|watchdog\b.{0,60}\bterminating|watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
         r"|Error: DEADLINE_EXCEEDED: Deadline exceeded|heartbeat ?monitor.{0,60}(?:timed|stuck|timeout)|taking the entire process down|operations have failed or timed out|monitoredBarrier|dataloader timed out|blocked for more than \d+ seconds|soft lockup|hard lockup"
         r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|stalled (?:ranks|tensors?|ops)|waiting for remainder of ranks|(?:a|due to) collective timeout|collective.{0,30}timed out|timed out waiting \d+ ?ms for (?:recv|send)|timed out initializing process group"
         r"|wait timeout after \d+ ?ms|termination timeout for|barrier.{0,40}timed out|timed out.{0,40}barrier|no progress (?:in|for|since) \d+|\b(?:job|rank|process|worker|training|run|node) (?:\S+ )?(?:is |has |appears? )?(?:hung|stuck|deadlocked)\b"
@@ -201,9 +201,9 @@ CAUSES: tuple[Rule, ...] = (
         "nccl",
         FATAL,
         "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|distnetwork|diststore|ucx|ibv_|deadline_exceeded|startconnect|pollconnect|warn call to|horovod|mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|lost communication|peer|store",
-        r"\bNCCL error|retrieving ncclUniqueId|Error: Socket Timeout$|nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|DistBackendError|NCCL communicator (?:was|encountered)|communicator.{0,20}\baborted|unhandled (?:system|cuda) error|NCCL WARN|WARN Call to \w{1,20} failed|NCCL failure|NCCL INFO.{0,60}(?:Connection (?:refused|reset|timed)|Call to)"
+        r"\b(?:H|N|R|Bi?)CCL[_ ]error\b|\bh?ccl\w{4,40} failed|\boneCCL: .{0,120}\bexception|\bgot completion with error|\bpeer closed connection\b|\b(?:ib port \S{1,30} (?:went|is) down|mlx5_\d{1,3}: link (?:is )?down)|\bMPICH ERROR\b|\bORTE was unable\b|\bNCCL error|retrieving ncclUniqueId|Error: Socket Timeout$|nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|DistBackendError|NCCL communicator (?:was|encountered)|communicator.{0,20}\baborted|unhandled (?:system|cuda) error|NCCL WARN|WARN Call to \w{1,20} failed|NCCL failure|NCCL INFO.{0,60}(?:Connection (?:refused|reset|timed)|Call to)"
         r"|gloo/\S+:\d+\]|client socket has (?:timed out|failed)|server socket has failed|Rendezvous\w{0,40}(?:Error|Timeout)|rendezvous.{0,40}\b(?:failed|timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w{1,40} failed"
-        r"|transport retry count exceeded|HorovodInternalError|DEADLINE_EXCEEDED: connect|socket(?:Start|Poll)Connect|Horovod has been shut ?down|MPI_ABORT|connection closed by remote peer|lost communication with a remote|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
+        r"|transport retry count exceeded|\bPMIX ERROR\b|HorovodInternalError|DEADLINE_EXCEEDED: connect|socket(?:Start|Poll)Connect|Horovod has been shut ?down|MPI_ABORT|connection closed by remote peer|lost communication with a remote|remote process exited|coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
         r"process group has NOT been destroyed|failed to shut ?down the rendezvous|retrying|"
         + ADVICE,
     ),
@@ -212,7 +212,7 @@ CAUSES: tuple[Rule, ...] = (
         "cuda_error",
         FATAL,
         "cuda|cudnn|cublas|invalid device|nvml|nvidia|hip|hsa_|rocm|rocblas|metal|ascend|acl|npu|ee9|ez9|ei9|eh9|sync|gpu node|no supported devices|level-zero|pi_error|gpuassert|cutlass|ggml|nvcc|launch failed|curand|api mismatch|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
-        r"\bCuError\(|\bCUDA call failed|(?-i:\bcu[A-Z]\w{2,30}) failed\b|illegal address in CUDA|\bsynStatus ?= ?[1-9]|synapse error|CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
+        r"\bCuError\(|\bCUDA kernel errors detected|\bNVRTC error\b|\b(?:no GPUs?|no CUDA device|no device|GPU) (?:was |were )?(?:found|detected)\W{1,3}(?:exiting|aborting|quitting|stopping)|failed to get device handle\b|\bMIOpen error\b|the inner error is reported as above|\bCNRT_RET_ERR\w{1,40}|\bMLU (?:unknown |queue )?error\b|\bMUSA error\b|\bCNCL error\b|(?-i:\bE[1-9]\d{4}: (?!.{0,40}memory))|(?<!dlerror: )libcuda\.so\S{0,4}: cannot open|\bno CUDA runtime is found\b|\b(?:GPU|CUDA) (?:device )?(?:is )?(?:not available|not found|unavailable)\b.{0,12}\b(?:exit|abort|quit|stop)|\bCUDA driver (?:initiali[sz]ation failed|error)|thrust::system::system_error|(?-i:\bcuda[A-Z]\w{2,30}\(?\)?).{0,30}\bfailed\b|could not (?:locate|load)(?: library| symbol)? \S{0,40}cud(?:nn|art)|\bCUDA (?:context|stream|device|kernel|event|graph|API)\b.{0,24}\berror\b|kernel\b.{0,20}\bfail(?:ed|s)? to launch|\bCUDA call failed|(?-i:\bcu[A-Z]\w{2,30}) failed\b|illegal address in CUDA|\bsynStatus ?= ?[1-9]|synapse error|CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
         r"|found no NVIDIA driver|NVIDIA driver on your system is too old|NVRM: API mismatch|GPUassert: |cutlass error|CUTLASS_CHECK|CUDA backend failed|\bGGML_ASSERT\b.{0,60}cuda|\[CUDA\] (?!info|using|version)|invalid device (?:pointer|ordinal|function)|\b(?:[a-z]?gemm|[a-z]?gemv|blas|cublas|cudnn|kernel)\w{0,12} launch failed|failure to initialize cublas|nvcc fatal|\bcu(?:rand|blas|dnn|sparse|solver|fft) error\b|CURAND_STATUS_(?!SUCCESS)\w{1,40}|cuda ?driver error|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
         r"|CUDNN_STATUS_(?!SUCCESS)\w{1,40}|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w{1,40}|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w{1,40}|CUSOLVER_STATUS_(?!SUCCESS)\w{1,40}|cudaError(?!_t|String)\w{0,40}|Cuda(?: kernel)? fail\w{1,40}|HIP error|hipError\w{0,40}|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w{1,40}"
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error|triton error \[|no supported devices found|HSA_STATUS_ERROR\w{0,40}|memory access fault by GPU|rocblas_status_(?!success)\w{1,30}|rocBLAS error|PI_ERROR_DEVICE\w{0,30}|\bacl(?:rt)?\w{0,40} (?:failed|error)|ACL (?:stream synchronize )?(?:failed|error)|command buffer execution failed|nvidia-container-cli: \w{1,20} error|could not select device driver|cudnn failed to initialize|nvmlinit\w{0,10} failed|NPU (?:function )?error|\baclrt\w{0,40}\(.{0,80}failed|\bascend\b.{0,40}\b(?:failed|error code)|(?:sync_?stream|stream synchronize|synchronize ?stream|sync ?device)\w{0,20} (?:execute )?(?:failed|timeout)|(?-i:^E[A-Z]\d{4}: (?!.{0,40}memory))|device synchronize failed",
@@ -230,7 +230,7 @@ CAUSES: tuple[Rule, ...] = (
         "ckpt_corrupt",
         FATAL,
         "streamreader|central directory|load key|unpickl|pickle|unexpected eof|state_dict|size mismatch|safetensor|deserializing|weights only|ran out of input|badzip|not a zip|truncated|loaded state dict|loading model|load model|load the|load weights|weight file|layer count|found in checkpoint|unable to open|unable to synchronously|magic number|dataloss|sstable",
-        r"PytorchStreamReader|storage has wrong size|\bsize mismatch between saved|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF(?:, expected|\. The file)|error\(s\) in loading state_dict|size mismatch for [\w.]{1,80}|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
+        r"\b(?:checkpoint|ckpt) shard .{0,20}\b(?:is )?(?:missing|corrupt\w{0,3}|not found)|\bcheckpoint was saved with a different\b|\bno metadata found for checkpoint|\b(?:md5|sha\d{0,3}|checksum|hash|crc)\w{0,4} (?:mismatch|does not match|error|fail\w{0,4})\b.{0,40}\b(?:checkpoint|ckpt|weights|model|\.pth?|\.safetensors)\b|PytorchStreamReader|storage has wrong size|\bsize mismatch between saved|failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|unexpected EOF(?:, expected|\. The file)|error\(s\) in loading state_dict|size mismatch for [\w.]{1,80}|(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
         r"|weights only load failed|ran out of input|BadZipFile|file is not a zip file|truncated file|unable to (?:synchronously )?open (?:file|object) \(|invalid magic number|DataLossError|\] Data loss: |not an sstable|too short to be an sstable|loaded state dict (?:contains a parameter group|has a different number)|unable to load weights from|error loading model\b|(?:failed|unable) to load (?:the )?(?:\w{1,12} )?model\b|trying to load a weight file containing|layer count mismatch when loading|not found in checkpoint\b",
         r"\.(?:jpe?g|png|tif)\b",
     ),
@@ -248,23 +248,23 @@ CAUSES: tuple[Rule, ...] = (
         "preempted",
         FATAL,
         "cancelled|canceled|evicted|wallclock|wall clock|deleted at|requeue|requeing|requeuing|terminating |timed-out|timed out|timeout|node_fail|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
-        r"\b(?:allocation|lease|reservation) (?:has )?expired\b|\bhit its timeout of\b|\breceived a cancellation signal|\bthe operation was cancel|\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|^\S{1,60}\s+(?:\S{1,80}\s+)?\d{1,3}/\d{1,3}\s+(?:Evicted|Preempt\w{1,8})\s|\bhost EC2 \(instance [\w-]{1,40}\) terminated|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|^srun: terminating |^.{0,12}job has timed out|not requeued because|^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED|NODE_FAIL)\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|handling auto-requeue signal|requeu?ing job \d|forcing job termination|(?:been|was|is|were|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
+        r"\bwill be preempted\b|^scancel: terminating job|\b(?:run|job|task) cancell?ed by (?:the )?scheduler|\boutbid\b|\bjob (?:was )?evicted\b|\bjob was aborted by the user\b|\bimminent node shutdown|\b(?:allocation|lease|reservation) (?:has )?expired\b|\bhit its timeout of\b|\breceived a cancellation signal|\bthe operation was cancel|\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|^\S{1,60}\s+(?:\S{1,80}\s+)?\d{1,3}/\d{1,3}\s+(?:Evicted|Preempt\w{1,8})\s|\bhost EC2 \(instance [\w-]{1,40}\) terminated|CANCELLED AT|due to time limit|due to preemption|due to node fail|job step aborted|^srun: terminating |^.{0,12}job has timed out|not requeued because|^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED|NODE_FAIL)\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|handling auto-requeue signal|requeu?ing job \d|forcing job termination|(?:been|was|is|were|being|got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
         r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?(?:time|clock)|TERM_RUNLIMIT|run time limit|job deleted at request of|(?:time limit|maximum runtime|wall ?(?:time|clock))\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
         r"|\bforce terminated\b|\blame workers found\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
-        r"sequence group|preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
+        r"\bif idle\b|sequence group|preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
         + r"--time|supports? preemption",
     ),
     # --- 11 killed ---
     rule(
         "exception",
         FATAL,
-        "killed by signal|on signal",
-        r"killed by signal: (?:Seg|Abort|Illegal|Floating)|exited on signal (?:4|6|7|8|11)\b",
+        "killed by signal|on signal|with signal|received signal|caught ",
+        r"killed by signal: (?:Seg|Abort|Illegal|Floating)|program terminated with signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|exited on signal (?:4|6|7|8|11)\b|received signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|caught (?:fatal )?signal:? (?:4|6|7|8|11)\b",
     ),
     rule(
         "killed",
         FATAL,
-        "\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62|killed|terminated|hangup|interrupt|kill pod|abort|by user|by the user|signal|running tasks|exit_status",
+        "terminating instance|user requested|shutdown signal|\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62|killed|terminated|hangup|interrupt|kill pod|abort|by user|by the user|signal|running tasks|exit_status",
         r"^(?-i:"
         + KILLS
         + r")\s*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
@@ -274,14 +274,14 @@ CAUSES: tuple[Rule, ...] = (
         + r")\b|^(?:\S+: )?\d+ (?-i:"
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
-        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|\bterminating instance\b|received a shutdown signal|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
+        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|\bterminating instance\b|\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|task job report|keep_?alive",
     ),
     rule(
         "killed",
         FATAL,
         "signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
-        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
+        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|due to) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
         r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|exit[ _]?(?:code|status)\s*[:=]?\s*-\d+|exit ?(?:code|status)?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|(?<!xargs )(?<!\+ )kill -9",
         r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|press ctrl|ctrl\+c to|use ctrl",
     ),
@@ -336,7 +336,7 @@ CAUSES: tuple[Rule, ...] = (
         "overflow",
         FATAL,
         "loss scale|loss is probably|scale is|due to overflow",
-        r"\bdue to overflow\b.{0,12}\b(?:exiting|abort)|\bgrad[_ ]scale is (?:too )?small\b|loss[_ ]scale (?:to|:) ?\d[\d.]*e-(?:0?[6-9]|[1-9]\d{1,3})\b|minimum loss scale reached|loss scale already at minimum|your loss is probably exploding",
+        r"\bloss scale reached (?:the )?minimum\b|\bdue to overflow\b.{0,12}\b(?:exiting|abort)|\bgrad[_ ]scale is (?:too )?small\b|loss[_ ]scale (?:to|:) ?\d[\d.]*e-(?:0?[6-9]|[1-9]\d{1,3})\b|minimum loss scale reached|loss scale already at minimum|your loss is probably exploding",
     ),
     rule(
         "overflow",

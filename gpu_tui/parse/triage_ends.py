@@ -6,7 +6,7 @@ from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
 
 _NETWORK = (
-    r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
+    r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|\berror trying to connect\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
     r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
     r"|HTTPSConnectionPool|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
     r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|\bSlowDown\b|ConnectionClosedError|EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit|connection closed|connection error"
@@ -122,7 +122,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "exit|returned non-zero|exitcode|return code|error |program failed|code",
-        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s{0,6}[1-9]\d{0,2}\b(?!\.\d|%)|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]\s*[1-9]|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
+        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|0xc\d{7})|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]\s*[1-9]|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
         r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE,
     ),
     rule(
@@ -130,7 +130,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "command not found|is a directory|not a directory|read-only file|input/output|stale file|resource busy|transport endpoint|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
         r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |^[\w./-]{1,60}: .{1,160}: (?:no such file or directory|permission denied|is a directory|not a directory|read-only file system|input/output error|stale file handle|device or resource busy|transport endpoint is not connected)\s*$|error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|(?:python[\d.]{0,6}|error): no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
-        r"^rm: |^debug\d: |\bwarn|ignored|\bprinting\b|\btry using\b|munge|in ASGI application|"
+        r"\bpy-?spy\b|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du): |^error: ?[-+\d.e]+%?\s*$|^debug\d: |\bwarn|ignored|\bprinting\b|\btry using\b|munge|in ASGI application|"
         + CALM,
     ),
     rule(
@@ -145,7 +145,8 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|fatal|critical|unavailable|not found",
         r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|PROJECT_REPO_DIR not found|\bfatal:|^error:",
-        r"wandb|upload_url|unable to register|in ASGI application|" + _WARNED,
+        r"wandb|upload_url|illegal to call|^error: ?[-+\d.e]+%?\s*$|unable to register|in ASGI application|"
+        + _WARNED,
     ),
     *EVIDENCE,
     # --- 18 warning ---

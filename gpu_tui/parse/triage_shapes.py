@@ -53,7 +53,7 @@ _SOURCE = (
         r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w{1,40}\(|class \w{1,40}[(:]|import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|(?:el)?if .{1,160}:\s*$"
         r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
-    re.compile(r"^\s*(?:#(?! ?[0-9]|> Error)|//|/\*)"),
+    re.compile(r"^\s*(?:#(?! ?[0-9]|> Error|## CAUGHT| A fatal error)|//|/\*)"),
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
     ),
@@ -69,6 +69,13 @@ _DUMPS = (
         r"^\s{0,12}[\"']?(?:title|description|prompt|text|question|answer|content|caption|query|response|input|output"
         r"|instruction|sentence|summary|tags?)[\"']?\s?[:=]\s?[\"'][A-Za-z<\[]",
         re.IGNORECASE,
+    ),
+    re.compile(
+        r"^\s*[\[{]+\s?[\"'](?:instruction|prompt|text|question|messages|role|content|input|output)[\"']\s?:",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|Completion|Story) ?: \S"
     ),
     re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*$"),
     re.compile(r"^.{0,80}\b(?:Namespace|[A-Z]\w{0,40}(?:Config|Args|Arguments))\("),
