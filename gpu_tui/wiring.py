@@ -36,6 +36,7 @@ from gpu_tui.core.metrics import (
 )
 from gpu_tui.core.ports import FleetControl, Prompter
 from gpu_tui.core.profile import Profile
+from gpu_tui.parse.log_reader import warm_up
 from gpu_tui.providers.base import Provider
 from gpu_tui.providers.registry import provider_for
 from gpu_tui.recording.player import Player
@@ -173,7 +174,10 @@ async def open_fleet(
             read_only=read_only,
         )
         async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(supervisor.run(), name="supervisor")]
+            running = [
+                tasks.create_task(supervisor.run(), name="supervisor"),
+                tasks.create_task(asyncio.to_thread(warm_up), name="warm-up"),
+            ]
             watched: dict[Instance, asyncio.Task[None]] = {}
 
             def watch_providers(fleet: Fleet) -> None:
