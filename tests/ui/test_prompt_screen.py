@@ -56,6 +56,19 @@ async def test_the_modal_is_the_golden_one_at_80x24(
         assert isinstance(app.screen, Cockpit)
 
 
+async def test_a_secret_is_never_on_the_clipboard(cockpit: Make, clock: ManualClock) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = await question(app, pilot)
+        clock.advance(SETTLE)
+        await pilot.press(*"geheim", "shift+home", "ctrl+c", "super+c", "ctrl+x")
+        assert app.clipboard == ""
+        await pilot.press(*"neu", "enter", *"123", "shift+home", "ctrl+c")
+        assert app.clipboard == "123"  # what may be seen may be copied
+        await pilot.press("enter")
+        assert await asking == ("neu", "123")
+
+
 async def test_escape_and_the_button_cancel(cockpit: Make, clock: ManualClock) -> None:
     app = cockpit()
     async with app.run_test(size=(80, 24)) as pilot:

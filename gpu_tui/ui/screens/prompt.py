@@ -45,6 +45,11 @@ class Answer(Input):
             event.stop()
             event.prevent_default()
 
+    @property
+    def selected_text(self) -> str:
+        """What copying and cutting take: nothing of a secret, for a clipboard is read by others."""
+        return "" if self.password else super().selected_text
+
 
 def _wrapped(text: str, width: int, style: str) -> list[Text]:
     """Each of its lines, in as many as it takes."""
