@@ -181,20 +181,25 @@ async def _processor(box: Sshd, seconds: float, tail: bool) -> tuple[float, floa
         await asyncio.sleep(SETTLE)
         with _meter(list(box.processes())) as sampler, _meter(box.session_pids()) as sshd:
             calls, used, relayed, began = watch.cards, sampler(), sshd(), time.monotonic()
-            await asyncio.sleep(seconds)
+            each = await _cost_of_true(seconds)
             passed = time.monotonic() - began
-            own = sampler() - used - (watch.cards - calls) * 2 * _cost_of_true()
+            own = sampler() - used - (watch.cards - calls) * 2 * each
             return own / passed, (sshd() - relayed) / passed
 
 
-def _cost_of_true(times: int = 200) -> float:
-    """Processor seconds of one run of what stands for nvidia-smi."""
+async def _cost_of_true(seconds: float) -> float:
+    """Processor seconds of one run of what stands for nvidia-smi, at its pace: a cache grows cold."""
+    ends, costs = time.monotonic() + seconds, []
+    while time.monotonic() < ends:
+        costs += [_run_true(), _run_true()]
+        await asyncio.sleep(2)
+    return sum(costs) / len(costs)
+
+
+def _run_true() -> float:
     path = str(shutil.which("true"))
-    total = 0.0
-    for _ in range(times):
-        _, _, usage = os.wait4(os.posix_spawn(path, [path], os.environ), 0)
-        total += usage.ru_utime + usage.ru_stime
-    return total / times
+    _, _, usage = os.wait4(os.posix_spawn(path, [path], os.environ), 0)
+    return usage.ru_utime + usage.ru_stime
 
 
 @contextmanager
