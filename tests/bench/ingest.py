@@ -89,7 +89,7 @@ def grep(path: Path) -> float:
     return time.perf_counter() - began
 
 
-def measure(megabytes: int = 200, rounds: int = 3) -> dict[str, float]:
+def measure(megabytes: int = 40, rounds: int = 2) -> dict[str, float]:
     """Medians of `rounds` interleaved rounds. The slowest ways read a part of the file only."""
     piece = log_mix.megabytes(min(megabytes, 20))
     times = max(1, megabytes // 20)
