@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, WARN, Rule, rule
 
 # A clock, a bracket with one, or the name of a program, before what the line has to say.
-STAMP = r"^\W{0,4}(?:\d[\d\-/:., TZ+]{3,34}[\])|]?[\s|:\-]{0,4})?(?:[\w.-]{1,24}: )?"
+STAMP = r"^\W{0,4}(?:\d[\d\-/:., TZ+]{3,34}[\])|]?[\s|:\-]{0,4})?(?:[\w.-]{1,24}(?: \d{1,8})?: )?"
 ERROR_LEVEL = r"(?-i:\b(?:ERROR|SEVERE)\b(?![_.\w]))|\[(?:error|err|e)\]|\blevel=\"?error"
 ABORT_LEVEL = r"(?-i:\b(?:FATAL|CRITICAL|PANIC|EMERG|ALERT)\b[\s:|\])>-])|\[(?:fatal|critical|crit|panic|emerg|f)\]|\blevel=\"?(?:fatal|panic|critical)"
 SUBJECT = (
@@ -20,7 +20,7 @@ SUBJECT = (
 # Services that only watch a run, and parts that a run lives without.
 ASIDE = (
     r"\b(?:wandb|neptune|comet\w{0,4}|mlflow|clearml|trains|swanlab|tensorboard|telemetry|metrics?|dashboard|plot\w{0,4}"
-    r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|illegal to call|log ?level|py-?spy|disconnect|upload_url|atexit|unregister"
+    r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|illegal to call|log ?level|py-?spy|send signal|load failed\.\.\.|disconnect|upload_url|atexit|unregister"
     r"|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|NoneType: None)\b"
 )
 _COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b"
@@ -54,7 +54,7 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "error",
         STAMP
-        + r"(?-i:Error|ERROR|error)(?:: \S| (?:in|while|during|when|executing|loading|opening|parsing|creating|running|building|initiali[sz]ing|starting|invoking|calling|importing|launching|occurred|allocating|writing|compiling|connecting)\b)",
+        + r"(?-i:Error|ERROR|error)(?:: \S| (?:in|for|while|during|when|executing|loading|opening|parsing|creating|running|building|initiali[sz]ing|starting|invoking|calling|importing|launching|occurred|allocating|writing|compiling|connecting)\b)",
         _COPED + r"|error: ?[-\d.]+(?:[\s,;%]|$)",
     ),
     rule(
@@ -62,7 +62,7 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "error|severe|level=|[e]",
         rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
-        _COPED + r"|:\s*$|error rate|^\s*\"|ERROR\s+\d\) ",
+        _COPED + r"|:\s*$|error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
         also=r"\b(?:fail\w{0,4}|could ?n.t|could not|cannot|can.t|unable|abort\w{0,3}|exit\w{0,3}|terminat\w{2,3}|died|dead|lost|invalid|illegal|missing|not found|does not exist|no such|unknown|unexpected\w{0,2}|unsupported|not supported|timed out|time-?out|refused|denied|crash\w{0,3}|corrupt\w{0,3}|exceed\w{0,3}|insufficient|mismatch|incompatible|not enough|must be|required|violat\w{1,4}|bad|broken|no (?:module|attribute|free|available|space))\b|(?:Error|Exception)\b",
     ),
     rule(
@@ -71,7 +71,7 @@ EVIDENCE: tuple[Rule, ...] = (
         "failed",
         r"(?-i:\b(?:failed|FAILED)\b)(?:[.!:;,)\]]|\s*$| (?:with|due|because|at|after|on|in|while|during|when|for|and|reason|-?\d{1,6}\s*$))",
         _COPED
-        + r"|\b(?:0|no|zero) fail|failed[\"']?\s?[:=]\s?[\d\[({]|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\bsamples?\b|\|\s*failed\b|first observed|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause|\bOP_REQUIRES|\bPASS|\bpassed\b",
+        + r"|\b(?:0|no|zero) fail|failed[\"']?\s?[:=]\s?[\d\[({]|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\bsamples?\b|\|\s*failed\b|first observed|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause|\bOP_REQUIRES|\bPASS|\bpassed\b|\[!\] load failed",
     ),
     # The shell and the kernel in other languages: a segmentation fault, an abort, a file or a command not there.
     rule(
@@ -84,9 +84,9 @@ EVIDENCE: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "cannot|can't|could not|couldn't|unable to",
-        r"^\W{0,4}(?:[\w.-]{2,24}: )?(?:Cannot|Can't|Could not|Couldn't|Unable to) (?:open|find|read|access|allocate|connect|start|create|write|import|locate|run|execute|launch|mount|acquire|attach|bind|fork|fuse|parse|resolve|submit|schedule) .{0,60}?\b(?:files?|director\w{1,3}|folder|path|model|checkpoint|config\w{0,9}|device|gpus?|server|socket|address|port|process|thread|memory|dataset|data|input|output|module|points|job|node|database|container|image:|volume)\b",
+        r"(?:^\W{0,4}(?:[\w.-]{2,24}: )?|[\])>:] )(?:Cannot|Can't|Could not|Couldn't|Unable to) (?:open|initiali[sz]e|find|read|access|allocate|connect|start|create|write|import|locate|run|execute|launch|mount|acquire|attach|bind|fork|fuse|parse|resolve|submit|schedule) .{0,60}?\b(?:files?|director\w{1,3}|folder|path|model|checkpoint|config\w{0,9}|device|gpus?|server|socket|address|port|process|thread|memory|dataset|data|input|output|module|points|job|node|database|container|image:|volume|context|display|EGL|engine|renderer|session|runtime|backend|scene|environment|worker|job)\b",
         _COPED
-        + r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|file exists|^(?:rm|mv|ls|mkdir|grep|find|chmod|du): |hostfile|proceed|default|\busing\b",
+        + r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|backend '|dynamic|file exists|^(?:rm|mv|ls|mkdir|grep|find|chmod|du): |hostfile|proceed|default|\busing\b",
     ),
     # A plain sentence about something that matters.
     rule(
@@ -123,8 +123,8 @@ EVIDENCE: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "on an|error in|error using|fatal state|failed state|not expected|not recoverable|creation failed|been caught|thread error|terminated badly|exited abnormally|configuring incomplete|: not found|invalid option|been rejected|fatal error has|forrtl|exited or|_failed|_failure|_aborted|_crashed|_with_error|goroutine|pure virtual|usage error|qsub|sbatch|bsub|srun:|condor_submit|back-off pulling|client error|license ch|license val|cannot find|error is fatal|at line|error termination|internal problem|internal error|abort trap|library not loaded|error[e|npm e|there was a crash|segmentation violation|fatal exception|exiting now",
-        r"\bcalled `\w{1,20}::(?:unwrap|expect)|^(?:#> ?)?Error (?:in|using) \S|:\s{0,4}Error using \S|\bentered (?:FATAL|failed) state|\bexit status [1-9]\d{0,2}; not expected|\bnot recoverable\b|\benvironment creation failed|\bterminated badly\b|\bexited abnormally\b|\bconfiguring incomplete\b|^(?:\S{1,20}/)?(?:ba|da|z|k)?sh: (?:line )?\d+: \S{1,60}: not found|^(?:\S{1,40}: )?invalid option --|\bhas been rejected$|^# A fatal error has been detected|\bfatal error has been detected|\bforrtl: (?:severe|error)\b|\bexited or unhealthy\b|(?-i:\b(?:[A-Z]{2,16}_){1,4}(?:FAILED|FAILURE|ABORTED|CRASHED|WITH_ERROR)\b)(?!\W{0,2}[=:]|_)|^goroutine \d+ \[running\]|\bpure virtual method called|^usage error\b|^(?:qsub|sbatch|bsub|srun|salloc|condor_submit): (?!\w{0,12}warn)\w.{0,60}\b(?:unauthorized|denied|fail\w{0,3}|invalid|rejected|unknown|error)|\bback-off pulling image|\bunauthorized for url|\b(?:401|403|404) client error|\blicense (?:checkout|check|validation) failed|\bcannot find (?:the )?config\w{0,10}(?: file)?\b|\berror is fatal\b|^\s{0,4}(?:ERROR )?STOP [1-9]\d{0,2}\s*$|^at line \d+ of file \S{1,120}\.f\d{0,2}\b|^error termination\b|\bencountered an internal (?:problem|error) and|\babort trap: \d|\blibrary not loaded:|^error\[E\d{4}\]|^npm (?:ERR!|error) code|\bthere was a crash\b|\bsegmentation violation\b|\bfatal exception\b|\bthread error detected|\berror has been caught in function|\bexiting now$",
+        "on an|error in|error using|fatal state|failed state|not expected|not recoverable|creation failed|been caught|thread error|terminated badly|[errno|exited abnormally|configuring incomplete|: not found|invalid option|been rejected|fatal error has|forrtl|exited or|_failed|_failure|_aborted|_crashed|_with_error|goroutine|pure virtual|usage error|qsub|sbatch|bsub|srun:|condor_submit|back-off pulling|client error|license ch|license val|cannot find|error is fatal|at line|error termination|internal problem|internal error|abort trap|library not loaded|error[e|npm e|there was a crash|failed to|crashed|error: |segmentation violation|fatal exception|exiting now",
+        r"\bcalled `\w{1,20}::(?:unwrap|expect)|^(?:#> ?)?Error (?:in|using) \S|:\s{0,4}Error using \S|\bentered (?:FATAL|failed) state|\bexit status [1-9]\d{0,2}; not expected|\bnot recoverable\b|\benvironment creation failed|\bterminated badly\b|\[Errno \d{1,3}\]|\bexited abnormally\b|\bconfiguring incomplete\b|^(?:\S{1,20}/)?(?:ba|da|z|k)?sh: (?:line )?\d+: \S{1,60}: not found|^(?:\S{1,40}: )?invalid option --|\bhas been rejected$|^# A fatal error has been detected|\bfatal error has been detected|\bforrtl: (?:severe|error)\b|\bexited or unhealthy\b|(?-i:\b(?:[A-Z]{2,16}_){1,4}(?:FAILED|FAILURE|ABORTED|CRASHED|WITH_ERROR)\b)(?!\W{0,2}[=:]|_)|^goroutine \d+ \[running\]|\bpure virtual method called|^usage error\b|^(?:qsub|sbatch|bsub|srun|salloc|condor_submit): (?!\w{0,12}warn)\w.{0,60}\b(?:unauthorized|denied|fail\w{0,3}|invalid|rejected|unknown|error)|\bback-off pulling image|\bunauthorized for url|\b(?:401|403|404) client error|\blicense (?:checkout|check|validation) failed|\bcannot find (?:the )?config\w{0,10}(?: file)?\b|\berror is fatal\b|^\s{0,4}(?:ERROR )?STOP [1-9]\d{0,2}\s*$|^at line \d+ of file \S{1,120}\.f\d{0,2}\b|^error termination\b|\bencountered an internal (?:problem|error) and|\babort trap: \d|\blibrary not loaded:|^error\[E\d{4}\]|^npm (?:ERR!|error) code|\bthere was a crash\b|^\W{0,4}[\w .:/\[\]()-]{1,60}? failed to (?:start|launch|boot|come up|initiali[sz]e)\b|\b(?:renderer|kernel|simulator|solver|driver|session|client|task|app|application|program|script|run|job|gpu|miner|daemon|service) (?:has |have )?(?:just )?crashed\b|^.{0,60}?[\]|>)] {0,3}(?-i:Error: [\"'A-Za-z])|\bsegmentation violation\b|\bfatal exception\b|\bthread error detected|\berror has been caught in function|\bexiting now$",
         f"{ADVICE}|{ASIDE}",
     ),
     # What a level calls an error and nothing above knows.

@@ -82,7 +82,7 @@ def _completed(needs: tuple[str, ...], pattern: re.Pattern[str]) -> tuple[str, .
 # --- words that several rules share ---
 
 SURVIVED = (
-    r"caller indicates that this is not a failure|\bretry|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\brecover|trying (?:batch|again|with|to res)"
+    r"caller indicates that this is not a failure|\bretry(?! also failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|\brecover|trying (?:batch|again|with|to res)"
     r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back|\bignor(?:ing|ed)\b|\bwill try\b|continuing"
     r"|\battempt \d|try(?:ing)? again|\breconnect|using cached|thrown while requesting"
 )
@@ -107,7 +107,7 @@ START_VALUE = (
 # A level word or letter that says: this is no failure of its own. Generic words mean nothing on such a line.
 CALM = (
     r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE|WARN|WARNING)\b)|\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
-    r"|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
+    r"|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
 )
 XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"
 KILLS = r"(?:Killed|Terminated|Hangup|Interrupt)"

@@ -9,14 +9,14 @@ import re
 
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |(?:ERROR|INFO) \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
+    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
     r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| )|(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
     r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
 _STATEMENT = (
     r"(?:return\b|raise\b|yield\b|await\b|assert\b|del\b|self\.\w|super\(\)|with .{1,120}:$|for .{1,80} in .{1,80}:$"
-    r"|(?:el)?if .{1,160}:$|while .{1,80}:$|from [\w.]{1,80} import |import \w|def \w{1,40}\(|class \w{1,40}.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
+    r"|(?:el)?if .{1,160}:$|while .{1,80}:$|\w{1,40} = [frb]?[\"']|from [\w.]{1,80} import |import \w|def \w{1,40}\(|class \w{1,40}.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
     r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]{1,80}[\[(]|await |not |self)|(?!what\(\))[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
 )
 _FRAMES = (

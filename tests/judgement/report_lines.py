@@ -1,8 +1,8 @@
 """How well triage judges real labelled lines: `cd tests && python -m judgement.report_lines [--misses N]`.
 
-Three files of rows beside this one: `lines_dev.jsonl` and `lines_more.jsonl`, which the rules were tuned
-on, and `lines_holdout.jsonl`, which they were not: of that one only sums are ever shown, the last of
-them over programs of which not one line was tuned on.
+Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl` and `lines_second.jsonl`, which the
+rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums are ever
+shown, the last of them over programs of which not one line was tuned on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.triage import triage_segments
 
 HERE = Path(__file__).parent
-DEV, MORE, HOLDOUT = (HERE / f"lines_{name}.jsonl" for name in ("dev", "more", "holdout"))
+DEV, MORE, SECOND, HOLDOUT = (
+    HERE / f"lines_{name}.jsonl" for name in ("dev", "more", "second", "holdout")
+)
+TUNED = (DEV, MORE, SECOND)
 SHOWN = 150  # characters of a missed line
 
 
@@ -127,7 +130,7 @@ def misses(rows: Iterable[Row]) -> Iterator[tuple[str, Row, Mark]]:
 
 def report(shown: int) -> Iterator[str]:
     """The whole report, line by line."""
-    dev, holdout = [*rows_of(DEV), *rows_of(MORE)], rows_of(HOLDOUT)
+    dev, holdout = [row for path in TUNED for row in rows_of(path)], rows_of(HOLDOUT)
     known = {row.framework for row in dev}
     yield f"tuned on      {score(dev)}"
     yield f"held out      {score(holdout)}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from judgement.report_lines import DEV, HOLDOUT, MORE, Row, report, rows_of, score
+from judgement.report_lines import HOLDOUT, Row, report, rows_of, score
+from judgement.report_lines import TUNED as TUNED_ON
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.triage import LABELS
 
-TUNED = [row for path in (DEV, MORE) for row in rows_of(path)]
+TUNED = [row for path in TUNED_ON for row in rows_of(path)]
 ALARMS = {Severity.FATAL, Severity.SERIOUS}
 
 
@@ -39,7 +40,7 @@ def test_the_corpus_is_wide_and_half_of_it_innocent() -> None:
     assert sum(not row.alarm for row in TUNED) >= len(TUNED) * 0.45
 
 
-@pytest.mark.parametrize("path", [DEV, MORE, HOLDOUT], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*TUNED_ON, HOLDOUT], ids=lambda path: path.stem)
 def test_rows_mean_what_they_say(path) -> None:
     for row in rows_of(path):
         assert row.label in LABELS
