@@ -76,6 +76,11 @@ class Session:
         if self.process.returncode is None:
             with suppress(ProcessLookupError):
                 self.process.kill()
+        # A pipe that is full and not read never shows its end, and the wait for ssh would have none.
+        assert self.process.stdout is not None
+        with suppress(RuntimeError):  # somebody reads it
+            while await self.process.stdout.read(CHUNK):
+                pass
         await self.process.wait()
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)

@@ -280,6 +280,21 @@ async def test_a_slow_reader_makes_the_box_wait(box: Sshd, transport: SshTranspo
     await connection.close()
 
 
+@pytest.mark.parametrize("flood", ["exec yes\n", "exec yes >&2\n"])
+async def test_a_flood_that_nobody_reads_holds_nobody_up(
+    box: Sshd, transport: SshTransport, flood: str
+) -> None:
+    connection = await transport.connect(by_ssh(box))
+    async with asyncio.timeout(20):
+        async with connection.stream(f"echo up; {flood}") as chunks:
+            assert (await anext(chunks)).startswith(b"up\n")
+            for _ in range(3):  # time for the pipe to fill: each is a round trip of its own session
+                await connection.run("echo\n", limit=10)
+        assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+    await connection.close()
+    assert await asyncio.to_thread(box.wait_idle) == {}
+
+
 async def test_the_exit_code_255_of_a_program_is_its_own(
     box: Sshd, transport: SshTransport
 ) -> None:
