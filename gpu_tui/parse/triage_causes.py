@@ -125,7 +125,7 @@ CAUSES: tuple[Rule, ...] = (
         r"|ray\.exceptions\.OutOfMemoryError|RayOutOfMemoryError|paging file is too small|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|result 'oom-kill'"
         r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|out of host memory|requires more system memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
         ADVICE
-        + r"|continuing anyway|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
+        + r"|continuing anyway|\bignored\s*$|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
     ),
     rule(
         "host_oom",
@@ -264,7 +264,7 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "terminating instance|user requested|shutdown signal|\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62|killed|terminated|hangup|interrupt|kill pod|abort|by user|by the user|signal|running tasks|exit_status",
+        "all the procs|terminating instance|user requested|shutdown signal|\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62|killed|terminated|hangup|interrupt|kill pod|abort|by user|by the user|signal|running tasks|exit_status",
         r"^(?-i:"
         + KILLS
         + r")\s*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
@@ -274,7 +274,7 @@ CAUSES: tuple[Rule, ...] = (
         + r")\b|^(?:\S+: )?\d+ (?-i:"
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
-        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|\bterminating instance\b|\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
+        r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\(killed\)|\(terminated\)|^killed by|need to kill pod|\bterminate all the procs|\bterminating instance\b|\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|task job report|keep_?alive",
     ),
     rule(

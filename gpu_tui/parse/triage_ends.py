@@ -145,7 +145,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|fatal|critical|unavailable|not found",
         r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|PROJECT_REPO_DIR not found|\bfatal:|^error:",
-        r"wandb|upload_url|illegal to call|^error: ?[-+\d.e]+%?\s*$|unable to register|in ASGI application|"
+        r"wandb|when parsing line|upload_url|illegal to call|^error: ?[-+\d.e]+%?\s*$|unable to register|in ASGI application|"
         + _WARNED,
     ),
     *EVIDENCE,

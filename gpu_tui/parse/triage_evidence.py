@@ -20,7 +20,7 @@ SUBJECT = (
 # Services that only watch a run, and parts that a run lives without.
 ASIDE = (
     r"\b(?:wandb|neptune|comet\w{0,4}|mlflow|clearml|trains|swanlab|tensorboard|telemetry|metrics?|dashboard|plot\w{0,4}"
-    r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|illegal to call|log ?level|py-?spy|send signal|load failed\.\.\.|disconnect|upload_url|atexit|unregister"
+    r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|illegal to call|log ?level|py-?spy|send signal|episodes?|load failed\.\.\.|when parsing line|disconnect|upload_url|atexit|unregister"
     r"|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|NoneType: None)\b"
 )
 _COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b"
@@ -110,7 +110,7 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "complete|successful|unrecoverable|cannot continue|unable to continue|cannot proceed|giving up|aborting|terminated|exiting|error has|unexpected error|aborted|signal|assert|stopped",
         r"\bdid (?:not|n.t) (?:complete|finish|exit|terminate|end|start) (?:successfully|cleanly|normally|properly)|\bunrecoverable (?:error|failure)|\b(?:cannot|can.t|unable to|could not) (?:continue|proceed|recover)\b|\bgiving up\b|^\W{0,4}(?:[\w.]{1,30}: )?aborting\b|\b(?:an )?(?:unexpected|unknown|fatal|internal|unhandled|unrecoverable|irrecoverable) error (?:has )?(?:occurr?ed|happened|caught|encountered)|\ban (?:unexpected )?(?:error|exception) (?:has )?occurr?ed\b"
-        r"|\b(?:application|program|process|script|job|run|training|worker|engine|server) (?:was |has been |has )?(?:terminated|aborted|exited|stopped|ended|quit) (?:with|due to|because of|by|on|abnormally|prematurely|unexpectedly|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|signal|fail\w{0,4}|crash|abort|assert\w{0,4})\b|\b(?:application|program|process|script|job|run|training|worker|engine|server) (?:was )?(?:terminated|aborted|exited|stopped|ended) (?:abnormally|prematurely|unexpectedly|unsuccessfully)|\bexiting (?:due to|because of|with|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|failure)",
+        r"|\b(?:terminated|aborted|exited|stopped|ended|quit) (?:with|due to|because of|by|on|abnormally|prematurely|unexpectedly|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|signal|fail\w{0,4}|crash|abort|assert\w{0,4})\b|\b(?:terminated|aborted|exited|stopped|ended) (?:abnormally|prematurely|unexpectedly|unsuccessfully)|\bexiting (?:due to|because of|with|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|failure)",
         _COPED,
     ),
     rule(
