@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from gpu_tui.parse.triage_rule import (
     ADVICE,
+    CALM,
     FATAL,
     INF,
     KILLS,
@@ -22,6 +23,13 @@ from gpu_tui.parse.triage_rule import (
     XID,
     Rule,
     rule,
+)
+
+# What an end looks like, whatever it is about: the topic beside it then names the cause.
+_RAISED = r"(?-i:[a-z]Error\b|[a-z]Exception\b|\bERROR\b|\bError\b|\bFATAL\b|\bFatal\b|\bfailed\b|\bFAILED\b|\bfatal\b|\baborted\b)"
+_ASIDE = (
+    r"ImportError|ModuleNotFoundError|CalledProcessError|ModelCheckpoint|\bpip\b|\bbuild|\binstall|\bmake\b|\bcompil|\bEGL\b|\.h: No such|"
+    + f"{SURVIVED}|{ADVICE}|{CALM}"
 )
 
 CAUSES: tuple[Rule, ...] = (
@@ -139,6 +147,14 @@ CAUSES: tuple[Rule, ...] = (
         "bus error|killed by signal|shared memory",
         r"killed by signal: (?:Killed|Bus error)|unexpected bus error encountered in worker|might be caused by insufficient shared memory",
     ),
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory",
+        r"\b(?:out of|not enough|insufficient|ran out of|exhausted|lack of) (?:\w{1,12} )?memory\b|\bmemory (?:is |was )?exhausted",
+        _ASIDE + r"|\bkill|cgroup|\bhost\b|\bCPU\b|\bRAM\b|\bjava\b|ray\.",
+        also=_RAISED,
+    ),
     # --- 5 disk_full, inode ---
     rule(
         "inode",
@@ -207,6 +223,15 @@ CAUSES: tuple[Rule, ...] = (
         r"process group has NOT been destroyed|failed to shut ?down the rendezvous|retrying|"
         + ADVICE,
     ),
+    rule(
+        "nccl",
+        FATAL,
+        "nccl|gloo|process group|process_group|allreduce|all_reduce|allgather|all_gather|rendezvous",
+        r"\b(?:nccl|gloo)\b|init_process_group|\bprocess group\b|\ball_?(?:reduce|gather)\b|\brendezvous\b",
+        _ASIDE
+        + r"|\bunexpected keyword|\bgot an\b|\bsupports?\b|AttributeError|TypeError|NameError",
+        also=_RAISED,
+    ),
     # --- 8 cuda_error ---
     rule(
         "cuda_error",
@@ -218,6 +243,14 @@ CAUSES: tuple[Rule, ...] = (
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error|triton error \[|no supported devices found|HSA_STATUS_ERROR\w{0,40}|memory access fault by GPU|rocblas_status_(?!success)\w{1,30}|rocBLAS error|PI_ERROR_DEVICE\w{0,30}|\bacl(?:rt)?\w{0,40} (?:failed|error)|ACL (?:stream synchronize )?(?:failed|error)|command buffer execution failed|nvidia-container-cli: \w{1,20} error|could not select device driver|cudnn failed to initialize|nvmlinit\w{0,10} failed|NPU (?:function )?error|\baclrt\w{0,40}\(.{0,80}failed|\bascend\b.{0,40}\b(?:failed|error code)|(?:sync_?stream|stream synchronize|synchronize ?stream|sync ?device)\w{0,20} (?:execute )?(?:failed|timeout)|(?-i:^E[A-Z]\d{4}: (?!.{0,40}memory))|device synchronize failed",
         r"^\W{0,4}search for\b|internal error :|errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
         + r"not available, defaulting",
+    ),
+    rule(
+        "cuda_error",
+        FATAL,
+        "cuda|cudnn|cublas|hip|rocm|nvml",
+        r"\b(?:CUDA|cuDNN|cuBLAS|HIP|ROCm|NVML)\b.{0,40}\b(?:error|failed|failure|fault|exception|invalid|illegal|not initiali[sz]ed|launch|unavailable)\b",
+        _ASIDE,
+        also=_RAISED,
     ),
     # --- 9 ckpt_corrupt ---
     rule(
@@ -242,6 +275,15 @@ CAUSES: tuple[Rule, ...] = (
         r"|(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|error)\b.{0,24}\b(?:load\w{0,40}|read\w{0,40}|restor\w{0,40}|resum\w{0,40}|deserializ\w{0,40})\b.{0,60}\b(?:checkpoint|ckpt|snapshot|state|weights|training state)|(?:failed|unable|could not) to resume|resum\w{1,40}.{0,40}\b(?:failed|skipped)"
         r"|=> no checkpoint found at|checkpoint.{0,40}\b(?:load(?:ing)? failed|failed to load|could not be loaded|does not exist|not found)\b.{0,60}(?:scratch|skipp|start)",
         r"\bimages?\b|jpe?g|\bsamples?\b|\blabels?\b|\b0 corrupt|optimizer state.{0,20}not found|pretrained",
+    ),
+    rule(
+        "ckpt_corrupt",
+        FATAL,
+        "checkpoint|state_dict|state dict|safetensors|.ckpt|.pth",
+        r"\b(?:checkpoints?|state[_ ]dict|safetensors)\b|\.(?:ckpt|pth|safetensors)\b",
+        _ASIDE
+        + r"|\bsav(?:e|ing)\b|\bwrit|No such file|FileNotFound|\bdownload|\bgradient|arguments?\b",
+        also=r"(?-i:Error|ERROR|failed|Failed|FATAL)\b.{0,120}\b(?:load|read|restor|resum|deserial|corrupt|invalid|mismatch|missing|unexpected|incompatible|incomplete)|\b(?:load|read|restor|resum|deserial|corrupt|invalid|mismatch|missing|unexpected|incompatible|incomplete)\w{0,8}\b.{0,120}\bfailed\b",
     ),
     # --- 10 preempted ---
     rule(
