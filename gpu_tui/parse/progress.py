@@ -42,8 +42,8 @@ def parse_progress(line: str) -> Progress | None:
 
 
 def _read_counters(text: str, draft: Draft) -> None:
-    for pattern, sign in forms.WHOLE:
-        if match := draft.find(pattern, sign):
+    for pattern in draft.signs.worth(forms.WHOLE):
+        if match := pattern.search(text):
             found = match.groupdict()
             draft.report = True
             if found.get("epoch"):

@@ -14,10 +14,20 @@ _NO_DIGITS = str.maketrans("123456789", "000000000")
 SHAPES_KEPT = 512
 
 
+Form = tuple[re.Pattern[str], str]
+
+
+@dataclass(slots=True)
+class _Shape:
+    """What is known of the lines that differ in digits only."""
+
+    signs: dict[str, bool] = field(default_factory=dict)
+    forms: dict[int, tuple[re.Pattern[str], ...]] = field(default_factory=dict)
+
+
 @lru_cache(SHAPES_KEPT)
-def _signs_of(shape: str) -> dict[str, bool]:
-    """What is known of the lines that differ from `shape` in digits only: sign -> whether it stands there."""
-    return {}
+def _shape_of(text: str) -> _Shape:
+    return _Shape()
 
 
 class Signs:
@@ -25,23 +35,32 @@ class Signs:
     found in one line is known of the next.
     """
 
-    __slots__ = ("_known", "_low")
+    __slots__ = ("_low", "_shape")
 
     def __init__(self, low: str) -> None:
         self._low = low
-        self._known = _signs_of(low.translate(_NO_DIGITS))
+        self._shape = _shape_of(low.translate(_NO_DIGITS))
 
     def __contains__(self, sign: str) -> bool:
-        found = self._known.get(sign)
+        known = self._shape.signs
+        found = known.get(sign)
         if found is None:
             found = sign in self._low
             if sign.translate(_NO_DIGITS) == sign and "0" not in sign:
-                self._known[sign] = found
+                known[sign] = found
         return found
 
     def any(self, signs: tuple[str, ...]) -> bool:
         """Whether one of them stands in the line."""
         return any(map(self.__contains__, signs))
+
+    def worth(self, table: tuple[Form, ...]) -> tuple[re.Pattern[str], ...]:
+        """The patterns of a table, of which no sign holds a digit, whose sign stands in the line."""
+        found = self._shape.forms.get(id(table))
+        if found is None:
+            found = tuple(pattern for pattern, sign in table if sign in self)
+            self._shape.forms[id(table)] = found
+        return found
 
 
 @dataclass(slots=True)
