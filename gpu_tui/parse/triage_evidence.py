@@ -26,6 +26,26 @@ ASIDE = (
 _COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b"
 
 EVIDENCE: tuple[Rule, ...] = (
+    # Torn, or told by who stood beside it: a watchdog's last words, a shell's job, the audit log, git.
+    rule("hang", FATAL, "we are taking the", r"to avoid data inconsistency, we are taking the"),
+    rule(
+        "killed",
+        FATAL,
+        "killed|terminated|hangup|cancellation",
+        r"\[\d{1,3}\] {1,6}[+-]? {0,6}\d{2,9} (?:killed|terminated|hangup)\b|^\^Ccancellation requested",
+    ),
+    rule(
+        "network",
+        FATAL,
+        "fetch-pack|index-pack",
+        r"fetch-pack: unexpected disconnect|^fatal: .{0,20}(?:early eof|index-pack failed)",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "invalid pointer|anom_abend|(failed ",
+        r"attempt to free invalid pointer|\bANOM_ABEND\b.{0,300}\bsig=[1-9]|\bprocess to finish\W{1,5}\(failed [1-9]",
+    ),
     # Exceptions whose name does not end in Error.
     rule(
         "exception",

@@ -1,6 +1,6 @@
 """How well triage judges real labelled lines: `cd tests && python -m judgement.report_lines [--misses N]`.
 
-Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl` and `lines_second.jsonl`, which the
+Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl`, `lines_second.jsonl` and `lines_third.jsonl`, which the
 rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums are ever
 shown, the last of them over programs of which not one line was tuned on.
 """
@@ -20,10 +20,8 @@ from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.triage import triage_segments
 
 HERE = Path(__file__).parent
-DEV, MORE, SECOND, HOLDOUT = (
-    HERE / f"lines_{name}.jsonl" for name in ("dev", "more", "second", "holdout")
-)
-TUNED = (DEV, MORE, SECOND)
+TUNED = tuple(HERE / f"lines_{name}.jsonl" for name in ("dev", "more", "second", "third"))
+HOLDOUT = HERE / "lines_holdout.jsonl"
 SHOWN = 150  # characters of a missed line
 
 
