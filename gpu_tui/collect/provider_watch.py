@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import replace
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import ProviderRead
+from gpu_tui.core.events import AccountRead, ProviderRead
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.ports import Sink
-from gpu_tui.providers.base import Provider
+from gpu_tui.providers.base import AccountReader, Provider
 
 PERIOD = 60.0  # seconds; no platform's API is asked more often than this
 
@@ -26,4 +26,14 @@ async def watch_provider(
         seen = await provider.read(id)
         known = replace(known, error=seen.error) if seen.error else seen
         sink(ProviderRead(instance.name, clock.now(), known))
+        await asyncio.sleep(period)
+
+
+async def watch_account(
+    reader: AccountReader, sink: Sink, clock: Clock, period: float = PERIOD
+) -> None:
+    """Emit one AccountRead per period until cancelled."""
+    while True:
+        account = await reader.read()
+        sink(AccountRead(clock.now(), account))
         await asyncio.sleep(period)

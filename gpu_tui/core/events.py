@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpu_tui.core.account import Account
 from gpu_tui.core.fleet import LinkState, ProviderState
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.sample import Absent, Failure, Reading
@@ -82,6 +83,14 @@ class ProviderRead:
 
 
 @dataclass(frozen=True, slots=True)
+class AccountRead:
+    """A provider listed an account, or failed to: then `account.error` says why."""
+
+    at: float
+    account: Account
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """Something about gpu-tui itself that a person should read once (a reloaded fleet file, a bug)."""
 
@@ -90,4 +99,6 @@ class Noted:
     text: str
 
 
-Event = LinkChanged | Sampled | LogOpened | LogArrived | LogFailed | ProviderRead | Noted
+Event = (
+    LinkChanged | Sampled | LogOpened | LogArrived | LogFailed | ProviderRead | AccountRead | Noted
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.readings import CpuCounters, FileTable, GpuTable, Host, Memory, Mount, Process
 from gpu_tui.core.sweep import Roster
 
@@ -26,3 +27,12 @@ HOST: Metric[Host] = Metric("host")
 PROCESSES: Metric[tuple[Process, ...]] = Metric("processes")
 ROSTER: Metric[Roster] = Metric("roster")
 FILES: Metric[FileTable] = Metric("files")
+
+# Who else runs jobs here; each is a table of its own, in the order in which they fill the queue pane.
+SLURM: Metric[JobTable] = Metric("slurm")
+KUBERNETES: Metric[JobTable] = Metric("kubernetes")
+SPOOLER: Metric[JobTable] = Metric("task-spooler")
+PUEUE: Metric[JobTable] = Metric("pueue")
+TMUX: Metric[JobTable] = Metric("tmux")
+FEED: Metric[JobTable] = Metric("feed")
+JOBS: tuple[Metric[JobTable], ...] = (SLURM, KUBERNETES, FEED, SPOOLER, PUEUE, TMUX)

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain
@@ -22,6 +21,7 @@ from gpu_tui.providers.base import (
     AnswerKind,
     BadAnswer,
     KeyRefused,
+    Means,
     NoAnswer,
     ProviderError,
     TooManyRequests,
@@ -53,18 +53,19 @@ class AutoDL:
     def __init__(
         self,
         instance: Instance,
-        env: Mapping[str, str],
-        clock: Clock,
+        means: Means,
         *,
         total_limit: float = TOTAL_LIMIT,
     ) -> None:
         """ProviderError for an ordinary instance, and for a base URL that would leak the token."""
         if instance.provider.variant not in PRO:
             raise ProviderError("only AutoDL's Pro instances have an API (provider.variant: pro)")
-        self._env = env
-        self._clock = clock
+        self._env = means.env
+        self._clock = means.clock
         self._id = instance.provider.id
-        base = checked_base_url(instance.provider.base_url or env.get(BASE_URL_ENV) or BASE_URL)
+        base = checked_base_url(
+            instance.provider.base_url or means.env.get(BASE_URL_ENV) or BASE_URL
+        )
         # AutoDL takes the bare token, without a scheme before it.
         self._api = Api(base, instance.provider.key_env or KEY_ENV, total_limit=total_limit)
         self._seen: set[str] = set()

@@ -5,10 +5,14 @@ An answer is never proof: whether the meter stopped is what the next `read` says
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from gpu_tui.core.account import Account
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.command import RunCommand
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Verb
@@ -55,6 +59,26 @@ class Answer:
     text: str
     status: int | None = None
     lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a control plane may use: the environment (for keys), a clock, programs of the box and of here."""
+
+    env: Mapping[str, str]
+    clock: Clock
+    on_box: RunCommand | None = None
+    here: RunCommand | None = None
+
+
+class AccountReader(Protocol):
+    """Lists one account at a provider. `key` is its platform and the name of its key's variable."""
+
+    key: str
+
+    async def read(self) -> Account:
+        """What the account holds now. Never raises: trouble is an Account with its `error`."""
+        ...
 
 
 class Provider(Protocol):

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TypeGuard
 
-from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain
@@ -22,6 +21,7 @@ from gpu_tui.providers.base import (
     AnswerKind,
     BadAnswer,
     KeyRefused,
+    Means,
     NoAnswer,
     ProviderError,
     TooManyRequests,
@@ -55,16 +55,17 @@ class RunPod:
     def __init__(
         self,
         instance: Instance,
-        env: Mapping[str, str],
-        clock: Clock,
+        means: Means,
         *,
         total_limit: float = TOTAL_LIMIT,
     ) -> None:
         """ProviderError where the base URL would send the key in clear."""
-        self._env = env
-        self._clock = clock
+        self._env = means.env
+        self._clock = means.clock
         self._id = instance.provider.id
-        base = checked_base_url(instance.provider.base_url or env.get(BASE_URL_ENV) or BASE_URL)
+        base = checked_base_url(
+            instance.provider.base_url or means.env.get(BASE_URL_ENV) or BASE_URL
+        )
         self._api = Api(base, instance.provider.key_env or KEY_ENV, "Bearer", total_limit)
         self._seen: set[str] = set()
 

@@ -16,7 +16,9 @@ from gpu_tui.core import metrics
 LATEST = 253_402_300_800.0  # epoch seconds: the year 10000, which no calendar here can name
 _TIME = re.compile(r"(?:\w+_)?at|since")
 _VALUES = {
-    getattr(metrics, name).name: get_args(hint)[0] for name, hint in get_type_hints(metrics).items()
+    metric.name: get_args(hint)[0]
+    for name, hint in get_type_hints(metrics).items()
+    if isinstance(metric := getattr(metrics, name), metrics.Metric)
 }
 
 

@@ -9,6 +9,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.clocks import Anchors, DangerClock, clocks_of
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.idle import gpus_idle
+from gpu_tui.core.jobs import with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable
@@ -125,22 +126,25 @@ def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:
 def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
     offset = offset_of(kept, now)
     box_now = box_time(kept.tracks, now)
+    evidence = _cell_evidence(kept, now, run)
     queue = join_queue(
         kept.value(metrics.ROSTER),
         kept.queue_history,
-        _cell_evidence(kept, now, run),
+        evidence,
         box_now=None if box_now is None else box_now + offset,
         file=kept.instance.queue.file,
         log=kept.instance.queue.log,
     )
-    return replace(queue, cells=tuple(_to_epoch(cell, offset) for cell in queue.cells))
+    queue = replace(queue, cells=tuple(_to_epoch(cell, offset) for cell in queue.cells))
+    tables = [table for metric in metrics.JOBS if (table := kept.value(metric)) is not None]
+    return with_jobs(queue, tables, evidence, box_now=box_now)
 
 
 def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[str, CellEvidence]:
     files = kept.fresh(metrics.FILES, now)
     remote = kept.instance.results.remote
     epochs = {cell.name: cell.epochs for cell in _roster_cells(kept)}
-    names = set(epochs) | set(kept.queue_history.runs)
+    names = {*epochs, *kept.queue_history.runs, *kept.cells}
     files_at = read_on_box(kept, metrics.FILES)
     alive = cells_alive_of(kept, run, now)
     offset = offset_of(kept, now)

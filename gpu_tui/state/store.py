@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from gpu_tui.core.clocks import by_urgency
+from gpu_tui.core.account import Account
 from gpu_tui.core.events import (
+    AccountRead,
     Event,
     LinkChanged,
     LogArrived,
@@ -18,6 +20,7 @@ from gpu_tui.core.events import (
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.profile import Profile
+from gpu_tui.state.fleet_outlook import FleetBooks, fleet_view
 from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.logbuffer import LogBuffer
@@ -38,6 +41,8 @@ class Store:
         self._dirty: set[str] = set()
         self._notes: list[str] = []
         self._acknowledged: set[str] = set()
+        self._accounts: dict[str, Account] = {}
+        self._books = FleetBooks()
         self.fleet = fleet
         self._states = {instance.name: self._new(instance.name) for instance in fleet.instances}
 
@@ -64,6 +69,10 @@ class Store:
         """Take one event; one of an instance that is no longer in the fleet is dropped."""
         if isinstance(event, Noted):
             self._notes = [*self._notes[-NOTES_KEPT + 1 :], event.text]
+            self._dirty.add("")
+            return
+        if isinstance(event, AccountRead):
+            self._take_account(event.account)
             self._dirty.add("")
             return
         state = self._states.get(event.instance)
@@ -94,17 +103,22 @@ class Store:
     def view(self, now: float) -> FleetView:
         """Everything, at `now`."""
         views = tuple(view_of(state, now) for state in self._states.values())
-        findings = sorted(
-            (
-                finding
-                for view in views
-                for finding in view.findings
-                if finding.id not in self._acknowledged
-            ),
-            key=lambda finding: (finding.severity.rank, -finding.last_seen, finding.instance),
+        return fleet_view(
+            self.fleet.sweep,
+            views,
+            tuple(self._accounts.values()),
+            self._books,
+            frozenset(self._acknowledged),
+            tuple(self._notes),
+            now,
         )
-        clocks = by_urgency(clock for view in views for clock in view.clocks)
-        return FleetView(self.fleet.sweep, now, views, tuple(findings), clocks, tuple(self._notes))
+
+    def _take_account(self, account: Account) -> None:
+        """The newest listing of one account; an error keeps the last good one."""
+        old = self._accounts.get(account.key)
+        if account.error and old is not None:
+            account = replace(old, error=account.error)
+        self._accounts[account.key] = account
 
     def log(self, instance: str, source: LogSource) -> LogBuffer | None:
         """The kept lines of one followed log."""

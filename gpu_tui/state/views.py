@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
+from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.cause import Cause
 from gpu_tui.core.clocks import DangerClock
 from gpu_tui.core.findings import Finding, Severity
@@ -122,6 +123,8 @@ class FleetView:
     findings: tuple[Finding, ...]
     clocks: tuple[DangerClock, ...]
     notes: tuple[str, ...] = ()
+    accounts: tuple[Account, ...] = ()
+    unlisted: tuple[Listed, ...] = ()  # the accounts hold them, the fleet file does not
 
     def __getitem__(self, name: str) -> InstanceView:
         """The view of one instance; KeyError if there is none."""

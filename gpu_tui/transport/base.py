@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from gpu_tui.core.command import Completed as Completed
 from gpu_tui.core.fleet import Instance
 
 
@@ -90,15 +91,6 @@ class ChannelRefused(LinkError):
 
 class RemoteFileError(Exception):
     """A remote file or directory cannot be read; the connection is fine."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """A finished remote program. `exit` is None where the server gave none."""
-
-    stdout: bytes
-    stderr: bytes
-    exit: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess, SshAccess
 from gpu_tui.demo.provider import ProviderServer, Rental
 from gpu_tui.providers.autodl import AutoDL
-from gpu_tui.providers.base import ProviderError
+from gpu_tui.providers.base import Means, ProviderError
 
 DAY = 86_400.0
 CLOCK = ManualClock()
@@ -121,7 +121,7 @@ async def test_what_is_no_http_does_not_end_the_server(
 def autodl(server: ProviderServer, id: str = "pro-1", key: str = "t0ken", **access: Any) -> AutoDL:
     given = {"variant": "pro", "key_env": "DEMO", "base_url": server.url, **access}
     instance = Instance("mira", SshAccess("mira"), "autodl", provider=ProviderAccess(id, **given))
-    return AutoDL(instance, {"DEMO": key}, CLOCK)
+    return AutoDL(instance, Means({"DEMO": key}, CLOCK))
 
 
 async def test_a_parked_instance_says_since_when(server: ProviderServer) -> None:

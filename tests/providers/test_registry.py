@@ -16,7 +16,7 @@ from gpu_tui.core.fleet import Instance, ProviderAccess, ProviderState, SshAcces
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.providers.autodl import AutoDL
-from gpu_tui.providers.base import AnswerKind
+from gpu_tui.providers.base import AnswerKind, Means
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.registry import provider_for
 from gpu_tui.providers.runpod import RunPod
@@ -52,12 +52,12 @@ def _instance(platform: str, **access: object) -> Instance:
 )
 def test_the_provider_of_a_platform(platform: str, access: dict[str, object], kind: type) -> None:
     assert isinstance(
-        provider_for(_instance(platform, **access), PROFILES, {}, ManualClock()), kind
+        provider_for(_instance(platform, **access), PROFILES, Means({}, ManualClock())), kind
     )
 
 
 async def test_the_console_names_the_profiles_steps_and_proves_nothing() -> None:
-    provider = provider_for(_instance("autodl", id="x"), PROFILES, {}, ManualClock())
+    provider = provider_for(_instance("autodl", id="x"), PROFILES, Means({}, ManualClock()))
     permit = StopPermit("box", "x", "释放", "destroy", "e", 2_000.0, token=rules._MINT)
     answer = await provider.stop(permit)
     assert (answer.kind, answer.lines) == (AnswerKind.STEPS, ("Click 释放.",))
@@ -96,7 +96,7 @@ class Heard:
 async def test_the_watch_keeps_the_last_facts_through_trouble() -> None:
     async with RunPodServer() as server:
         instance = _instance("runpod", id=POD["id"], base_url=server.url)
-        provider = provider_for(instance, {}, {"RUNPOD_API_KEY": "test-key"}, ManualClock())
+        provider = provider_for(instance, {}, Means({"RUNPOD_API_KEY": "test-key"}, ManualClock()))
         heard = Heard()
         task = asyncio.create_task(watch_provider(instance, provider, heard, ManualClock(), 0.001))
         (first,) = (await heard.states(1))[:1]

@@ -13,7 +13,7 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess, SshAccess
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Verb
-from gpu_tui.providers.base import AnswerKind, ProviderError
+from gpu_tui.providers.base import AnswerKind, Means, ProviderError
 from gpu_tui.providers.runpod import RunPod, checked_base_url
 
 ID = POD["id"]
@@ -28,7 +28,7 @@ async def server() -> AsyncIterator[RunPodServer]:
 def _provider(server: RunPodServer, limit: float = 5.0, **access: object) -> RunPod:
     fields = {"id": ID, "base_url": server.url, **access}
     instance = Instance("pod", SshAccess("h"), "runpod", provider=ProviderAccess(**fields))  # type: ignore[arg-type]
-    return RunPod(instance, {"RUNPOD_API_KEY": "test-key"}, ManualClock(), total_limit=limit)
+    return RunPod(instance, Means({"RUNPOD_API_KEY": "test-key"}, ManualClock()), total_limit=limit)
 
 
 def _permit(verb: str = "terminate", id: str = ID, expires: float = 2_000.0) -> StopPermit:
@@ -237,7 +237,7 @@ async def test_an_id_that_is_none_reaches_no_url(server: RunPodServer, id: str) 
 @pytest.mark.parametrize("key", ["", "   ", "a\nb", "schlüssel"])
 async def test_a_key_that_is_none_is_not_sent(server: RunPodServer, key: str) -> None:
     instance = Instance("pod", SshAccess("h"), provider=ProviderAccess(ID, base_url=server.url))
-    provider = RunPod(instance, {"RUNPOD_API_KEY": key}, ManualClock())
+    provider = RunPod(instance, Means({"RUNPOD_API_KEY": key}, ManualClock()))
     state = await provider.read(ID)
     assert "RUNPOD_API_KEY" in (state.error or "")
     assert (await provider.stop(_permit())).kind is AnswerKind.REFUSED

@@ -27,7 +27,7 @@ from gpu_tui.core.profile import Profile, Tier, Verb
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
-from gpu_tui.providers.base import Provider
+from gpu_tui.providers.base import Means, Provider
 from gpu_tui.providers.registry import provider_for
 from gpu_tui.state.views import Cost, CpuUse, InstanceView
 from gpu_tui.teardown.runner import Climb, Pace, Runner
@@ -155,7 +155,7 @@ class Scene:
     def provider(self, instance: Instance) -> Provider:
         if instance.name not in self.providers:
             env = {"POD_KEY": self.server.key, "GPU_TUI_RUNPOD_BASE_URL": self.server.url}
-            self.providers[instance.name] = provider_for(instance, PROFILES, env, self.clock)
+            self.providers[instance.name] = provider_for(instance, PROFILES, Means(env, self.clock))
         return self.providers[instance.name]
 
     def runner(self) -> Runner:

@@ -1,0 +1,135 @@
+"""Jobs that something other than our own queue script runs: Slurm, Kubernetes, task-spooler, pueue, tmux, or
+whatever a user's own feed reports. Each source is a metric whose value is a `JobTable`; all of them fill
+the queue pane the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
+
+JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
+ENDED = frozenset(
+    {CellState.FINISHED, CellState.SYNC_FAILED, CellState.FAILED, CellState.SUSPICIOUS}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job as its scheduler tells it. Times are epoch seconds by the box's clock; None = not told.
+
+    `id` is the scheduler's own (`17_5`, `default/train-a`), `name` what the queue pane calls it. `word` is
+    the state in the scheduler's own word, `why` its reason. `ends_by` is when the scheduler ends it
+    whatever it does (walltime, activeDeadlineSeconds); `removed_at` when its record and log are
+    deleted. `stdout` and `stderr` are paths on the box.
+    """
+
+    id: str
+    name: str
+    state: CellState
+    word: str
+    why: str | None = None
+    task: str | None = None  # partition, namespace, group: what a person sorts by
+    index: int | None = None
+    submitted_at: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    ends_by: float | None = None
+    removed_at: float | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    restarts: int | None = None
+    node: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+    epoch: int | None = None
+    epochs: int | None = None
+    step: int | None = None
+    steps: int | None = None
+    loss: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    preempted: bool = False
+
+    @property
+    def live(self) -> bool:
+        """It runs now, as far as its scheduler knows."""
+        return self.state is CellState.RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class JobTable:
+    """What one source listed at one look. `source` is its name on screen.
+
+    `why` says what is missing from it (no accounting, cut off), `dropped` how many jobs were over
+    JOBS_KEPT. `complete`: a job that is not in it is not there.
+    """
+
+    source: str
+    jobs: tuple[Job, ...] = ()
+    dropped: int = 0
+    why: str | None = None
+    complete: bool = True
+
+
+def with_jobs(
+    queue: Queue,
+    tables: Iterable[JobTable],
+    evidence: Mapping[str, CellEvidence],
+    *,
+    box_now: float | None,
+) -> Queue:
+    """The queue with the jobs of every source behind its own cells; a cell that the queue knows stays as it is."""
+    named = {cell.name for cell in queue.cells}
+    cells = list(queue.cells)
+    for table in tables:
+        for job in table.jobs:
+            if job.name in named:
+                continue
+            named.add(job.name)
+            cells.append(_cell(job, len(cells) + 1, evidence.get(job.name), box_now))
+    if len(cells) == len(queue.cells):
+        return queue
+    total = len(cells) if queue.total is None else queue.total + len(cells) - len(queue.cells)
+    return replace(queue, cells=tuple(cells), total=total)
+
+
+def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None) -> Cell:
+    """One job as a row: what its log shows goes before what its scheduler says of progress."""
+    end = job.finished_at if job.state in ENDED else box_now
+    took = None if job.started_at is None or end is None else max(0.0, end - job.started_at)
+    words = job.word if job.why is None else f"{job.word}: {job.why}"
+    plain = job.word.lower() == job.state.value and job.why is None
+    row = Cell(
+        name=job.name,
+        index=index if job.index is None else job.index,
+        task=job.task,
+        state=job.state,
+        epoch=job.epoch,
+        epochs=job.epochs,
+        step=job.step,
+        steps=job.steps,
+        loss=job.loss,
+        metrics=job.metrics,
+        exit_code=job.exit_code,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        duration_seconds=took,
+        why=None if plain else words,
+    )
+    if seen is None:
+        return row
+    row = replace(
+        row,
+        epoch=row.epoch if seen.epoch is None else seen.epoch,
+        epochs=row.epochs if seen.epochs is None else seen.epochs,
+        step=row.step if seen.step is None else seen.step,
+        steps=row.steps if seen.steps is None else seen.steps,
+        loss=row.loss if seen.loss is None else seen.loss,
+        metrics=seen.metrics or row.metrics,
+        part=seen.part,
+    )
+    if seen.eta is not None and job.live:
+        row = replace(row, eta_seconds=seen.eta.seconds, eta_range=(seen.eta.low, seen.eta.high))
+    return row

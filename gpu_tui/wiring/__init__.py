@@ -1,0 +1,30 @@
+"""The composition root: the one place that names concrete classes of more than one room.
+
+`open_fleet` opens clock, transport, store, collectors, providers and the teardown port in one
+`async with`, and owns every task; the screen and the commands only read and ask.
+"""
+
+from gpu_tui.wiring.clock import SystemClock
+from gpu_tui.wiring.cockpit import NoTerminal, run_cockpit, run_record, run_replay
+from gpu_tui.wiring.fleet import Control, Room, Tap, open_fleet
+from gpu_tui.wiring.once import CHECK_LIMIT, Deadline, collect_once, settled, with_connection
+from gpu_tui.wiring.process import calm_collector, run
+
+__all__ = [
+    "CHECK_LIMIT",
+    "Control",
+    "Deadline",
+    "NoTerminal",
+    "Room",
+    "SystemClock",
+    "Tap",
+    "calm_collector",
+    "collect_once",
+    "open_fleet",
+    "run",
+    "run_cockpit",
+    "run_record",
+    "run_replay",
+    "settled",
+    "with_connection",
+]

@@ -1,0 +1,147 @@
+"""The cockpit, live or from a recording, and the recorder without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gpu_tui import settings
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.recording.player import Player
+from gpu_tui.recording.tape import TapeWriter
+from gpu_tui.resources import load_profiles, themes_dir
+from gpu_tui.wiring.clock import SystemClock
+from gpu_tui.wiring.fleet import open_fleet
+from gpu_tui.wiring.process import run
+
+
+class NoTerminal(Exception):
+    """There is no terminal to draw on."""
+
+    next = "Run it in one, or read the fleet as text: gpu-tui check"
+
+
+def run_cockpit(
+    fleet: Fleet,
+    *,
+    read_only: bool = False,
+    theme: str | None = None,
+    badge: str | None = None,
+    tour: bool = False,
+    reload_from: Path | None = None,
+    state: Path | None = None,
+    record_to: Path | None = None,
+) -> int:
+    """Open the cockpit and return its exit code. Raises NoTerminal where there is none."""
+    _need_terminal()
+    config = settings.load_config(os.environ)
+    # Imported here: `check` and `triage` must not pay for the screen.
+    from gpu_tui.ui.app import CockpitApp
+    from gpu_tui.ui.prompter import ScreenPrompter
+    from gpu_tui.ui.theme import load_themes
+
+    async def cockpit() -> int:
+        with _tape(record_to, fleet) as tape:
+            return await opened(tape)
+
+    async def opened(tape: TapeWriter | None) -> int:
+        prompter = ScreenPrompter()
+        async with open_fleet(
+            fleet,
+            read_only=read_only,
+            reload_from=reload_from,
+            state=state,
+            tape=tape,
+            prompter=prompter,
+        ) as (room, _):
+            app = CockpitApp(
+                room.store,
+                room.clock,
+                control=room.control,
+                teardown=room.runner,
+                profiles=room.profiles,
+                themes=load_themes(themes_dir()),
+                theme=theme or config.theme or "night",
+                keymap=config.keys,
+                read_only=read_only,
+                badge=badge,
+                tour=tour,
+                prompter=prompter,
+            )
+            await app.run_async()
+            return app.return_code or 0
+
+    return run(cockpit())
+
+
+def run_replay(path: Path, *, theme: str | None = None, start: float = 0.0) -> int:
+    """Open the cockpit on a recording. Raises TapeError where it is none, NoTerminal without one."""
+    _need_terminal()
+    config = settings.load_config(os.environ)
+    from gpu_tui.ui.app import CockpitApp
+    from gpu_tui.ui.theme import load_themes
+
+    async def cockpit() -> int:
+        profiles = load_profiles()
+        player = Player(path, profiles, SystemClock())
+        player.skip(start)
+        async with asyncio.TaskGroup() as tasks:
+            playing = tasks.create_task(player.run(), name="replay")
+            app = CockpitApp(
+                player,
+                player,
+                control=None,
+                teardown=None,
+                profiles=profiles,
+                themes=load_themes(themes_dir()),
+                theme=theme or config.theme or "night",
+                keymap=config.keys,
+                read_only=True,
+                playback=player,
+            )
+            await app.run_async()
+            playing.cancel()
+        return app.return_code or 0
+
+    return run(cockpit())
+
+
+def run_record(
+    fleet: Fleet, path: Path, *, seconds: float | None = None, reload_from: Path | None = None
+) -> None:
+    """Record a fleet into a new file, without a screen, until told to stop or for `seconds`."""
+
+    async def record() -> None:
+        told = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, told.set)
+        with _tape(path, fleet) as tape:
+            async with open_fleet(fleet, read_only=True, reload_from=reload_from, tape=tape):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await told.wait()
+
+    run(record())
+
+
+@contextmanager
+def _tape(path: Path | None, fleet: Fleet) -> Iterator[TapeWriter | None]:
+    """The tape for a recording; what is known to be secret never gets onto it."""
+    if path is None:
+        yield None
+        return
+    names = [instance.provider.key_env for instance in fleet.instances]
+    secrets = [value for name in names if name and (value := os.environ.get(name))]
+    with TapeWriter(path, fleet, SystemClock(), secrets=secrets) as tape:
+        yield tape
+
+
+def _need_terminal() -> None:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+        raise NoTerminal("the cockpit needs a terminal, and this is none")

@@ -1,0 +1,213 @@
+"""Everything that is open while a fleet is watched."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_tui import settings
+from gpu_tui.collect.provider_watch import watch_account, watch_provider
+from gpu_tui.collect.supervisor import Supervisor
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.events import Event, LogArrived, LogOpened, Noted
+from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.ports import FleetControl, Prompter
+from gpu_tui.core.profile import Profile
+from gpu_tui.parse.log_reader import warm_up
+from gpu_tui.providers.base import Means, Provider
+from gpu_tui.providers.registry import account_readers, provider_for
+from gpu_tui.recording.tape import TapeWriter
+from gpu_tui.resources import load_profiles
+from gpu_tui.state.history import SqliteHistory
+from gpu_tui.state.store import Store
+from gpu_tui.state.views import InstanceView
+from gpu_tui.teardown.runner import Runner
+from gpu_tui.transport.record import RecordingTransport
+from gpu_tui.transport.ssh import SshTransport
+from gpu_tui.wiring.clock import SystemClock
+from gpu_tui.wiring.programs import here, on_box
+
+RELOAD_SECONDS = 2.0
+LOOK_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Everything that is open while a fleet is watched."""
+
+    fleet: Fleet
+    profiles: Mapping[str, Profile]
+    clock: Clock
+    store: Store
+    supervisor: Supervisor
+    control: FleetControl
+    runner: Runner
+    tasks: asyncio.TaskGroup
+
+
+class Control:
+    """What the screen may ask of the collectors; a reconnect by hand may ask the person again."""
+
+    def __init__(self, supervisor: Supervisor, transport: SshTransport) -> None:
+        self._supervisor = supervisor
+        self._transport = transport
+
+    def reconnect(self, instance: str) -> None:
+        """Try this box again now, and ask again for what was refused."""
+        self._transport.ask_again(instance)
+        self._supervisor.reconnect(instance)
+
+    def follow_cell(self, instance: str, cell: str | None) -> None:
+        """Tail this cell's log."""
+        self._supervisor.follow_cell(instance, cell)
+
+
+class Tap:
+    """Passes events to the store, and to a recording; one reader may await the next one."""
+
+    def __init__(self, store: Store, tape: TapeWriter | None = None) -> None:
+        self._store = store
+        self._tape = tape
+        self._woken = asyncio.Event()
+        self.backfill_at = 0.0
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        if isinstance(event, LogOpened) or (isinstance(event, LogArrived) and event.backfill):
+            self.backfill_at = event.at
+        self._store.apply(event)
+        if self._tape is not None:
+            self._tape.event(event)
+        self._woken.set()
+
+    async def next(self, limit: float) -> None:
+        """Return after the next event, or after `limit` seconds; never more often than it is worth a look."""
+        await asyncio.sleep(min(limit, LOOK_SECONDS))
+        try:
+            async with asyncio.timeout(limit):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+        self._woken.clear()
+
+
+@asynccontextmanager
+async def open_fleet(
+    fleet: Fleet,
+    *,
+    read_only: bool = False,
+    state: Path | None = None,
+    reload_from: Path | None = None,
+    tape: TapeWriter | None = None,
+    prompter: Prompter | None = None,
+) -> AsyncIterator[tuple[Room, Tap]]:
+    """Watch a fleet for as long as the block lasts; a tape takes every byte and event of it."""
+    clock = SystemClock()
+    profiles = load_profiles()
+    directory = state or settings.state_dir(os.environ)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with SqliteHistory(directory / "history.sqlite") as history:
+        store = Store(fleet, profiles, history)
+        tap = Tap(store, tape)
+        transport = SshTransport(prompter)
+        taped = RecordingTransport(transport, tape) if tape is not None else transport
+        supervisor = Supervisor(fleet, taped, tap, clock)
+
+        def provider_of(instance: Instance) -> Provider:
+            name = instance.name
+            box = on_box(lambda: supervisor.connection(name), name)
+            return provider_for(instance, profiles, Means(os.environ, clock, box, here))
+
+        def view_of(name: str) -> InstanceView:
+            return store.view(clock.now())[name]
+
+        runner = Runner(
+            view=view_of,
+            connection=supervisor.connection,
+            providers=provider_of,
+            profiles=profiles,
+            journal_dir=directory / "journal",
+            clock=clock,
+            read_only=read_only,
+        )
+        async with asyncio.TaskGroup() as tasks:
+            running = [
+                tasks.create_task(supervisor.run(), name="supervisor"),
+                tasks.create_task(asyncio.to_thread(warm_up), name="warm-up"),
+            ]
+            watched: dict[Instance, asyncio.Task[None]] = {}
+            listed: dict[str, asyncio.Task[None]] = {}
+
+            def watch_providers(fleet: Fleet) -> None:
+                """One watcher per instance that an API knows, and one per account; an edited row gets a new one."""
+                for old in [old for old in watched if old not in fleet.instances]:
+                    watched.pop(old).cancel()
+                for instance in fleet.instances:
+                    if instance.provider.id and instance not in watched:
+                        watch = watch_provider(instance, provider_of(instance), tap, clock)
+                        watched[instance] = tasks.create_task(watch)
+                readers = {
+                    reader.key: reader
+                    for reader in account_readers(fleet, Means(os.environ, clock, here=here))
+                }
+                for key in [key for key in listed if key not in readers]:
+                    listed.pop(key).cancel()
+                for key, reader in readers.items():
+                    if key not in listed:
+                        listed[key] = tasks.create_task(watch_account(reader, tap, clock))
+
+            watch_providers(fleet)
+            if reload_from is not None:
+
+                async def take(edited: Fleet) -> None:
+                    store.replace_fleet(edited)
+                    if tape is not None:
+                        tape.fleet(edited)
+                    await supervisor.replace_fleet(edited)
+                    watch_providers(edited)
+
+                running.append(tasks.create_task(_reload(reload_from, profiles, take, tap, clock)))
+            try:
+                control = Control(supervisor, transport)
+                yield Room(fleet, profiles, clock, store, supervisor, control, runner, tasks), tap
+            finally:
+                for task in (*running, *watched.values(), *listed.values()):
+                    task.cancel()
+                await transport.close()
+
+
+async def _reload(
+    path: Path,
+    profiles: Mapping[str, Profile],
+    take: Callable[[Fleet], Awaitable[None]],
+    tap: Tap,
+    clock: Clock,
+) -> None:
+    """Pick up edits of the fleet file; a broken edit keeps the last good fleet and says so."""
+    seen = _stamp(path)
+    while True:
+        await asyncio.sleep(RELOAD_SECONDS)
+        stamp = _stamp(path)
+        if stamp == seen or stamp is None:
+            continue
+        seen = stamp
+        try:
+            fleet = await asyncio.to_thread(settings.load_fleet, path, profiles)
+        except settings.FleetError as error:
+            text = f"{path.name} has an error, the last good fleet stays: {error}"
+            tap(Noted(None, clock.now(), text))
+            continue
+        await take(fleet)
+        tap(Noted(None, clock.now(), f"{path.name} was read again"))
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size

@@ -1,0 +1,91 @@
+"""One look at a fleet, or at one box of it, for commands that end."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.metrics import (
+    CPU,
+    FILES,
+    GPUS,
+    HOST,
+    MEMORY,
+    MOUNTS,
+    PROCESSES,
+    ROSTER,
+)
+from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.transport.tty import TtyPrompter
+from gpu_tui.wiring.fleet import Room, open_fleet
+
+CHECK_LIMIT = 30.0
+QUIET_SECONDS = 0.6  # no history line for this long: the backfill of the logs is in
+
+
+def settled(view: InstanceView) -> bool:
+    """True once everything that can be known of an instance at first sight is in."""
+    if view.provider.state in ("stopped", "gone"):
+        return True
+    if view.link.state == "connecting":
+        return False
+    if not view.link.live:
+        asked = view.provider.read_at is not None or view.provider.error is not None
+        return asked or not view.instance.provider.id
+    wanted = [GPUS.name, MEMORY.name, CPU.name, MOUNTS.name, HOST.name, PROCESSES.name, FILES.name]
+    queue = view.instance.queue
+    if queue.file:
+        wanted.append(ROSTER.name)
+    answered = all(view.tracks.get(name) is not None for name in wanted)
+    opened = {log.source.path for log in view.logs}
+    return answered and not view.settling and (queue.log is None or queue.log in opened)
+
+
+class Deadline:
+    """Seconds for a command, without those in which it waits for a person to type."""
+
+    def __init__(self, clock: Clock, seconds: float, prompter: TtyPrompter | None) -> None:
+        self._clock, self._prompter = clock, prompter
+        self._ends = clock.boot() + seconds
+        self._looked = clock.boot()
+
+    def left(self) -> float:
+        """What is left; asked often."""
+        now = self._clock.boot()
+        if self._prompter is not None and self._prompter.asking:
+            self._ends += now - self._looked
+        self._looked = now
+        return self._ends - now
+
+
+async def collect_once(
+    fleet: Fleet, limit: float = CHECK_LIMIT, *, state: Path | None = None
+) -> FleetView:
+    """Look at every instance once and return what was seen; never longer than `limit` seconds."""
+    prompter = TtyPrompter.here()
+    async with open_fleet(fleet, read_only=True, state=state, prompter=prompter) as (room, tap):
+        deadline = Deadline(room.clock, limit, prompter)
+        while (left := deadline.left()) > 0:
+            view = room.store.view(room.clock.now())
+            quiet = room.clock.now() - tap.backfill_at >= QUIET_SECONDS
+            if quiet and all(settled(instance) for instance in view.instances):
+                return view
+            await tap.next(min(left, QUIET_SECONDS))
+        return room.store.view(room.clock.now())
+
+
+async def with_connection(
+    fleet: Fleet, name: str, limit: float, act: Callable[[Room], Awaitable[int]]
+) -> int:
+    """Open a fleet of one, wait until its box answers (or `limit` passes), and run `act`."""
+    alone = Fleet(fleet.sweep, (fleet[name],), fleet.source)
+    prompter = TtyPrompter.here()
+    async with open_fleet(alone, prompter=prompter) as (room, tap):
+        deadline = Deadline(room.clock, limit, prompter)
+        while (left := deadline.left()) > 0:
+            if settled(room.store.view(room.clock.now())[name]):
+                break
+            await tap.next(min(left, QUIET_SECONDS))
+        return await act(room)
