@@ -29,6 +29,7 @@ from gpu_tui.core.verdict import Verdict
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
 from gpu_tui.providers.base import Means, Provider
 from gpu_tui.providers.registry import provider_for
+from gpu_tui.providers.runpod import RunPod
 from gpu_tui.state.views import Cost, CpuUse, InstanceView
 from gpu_tui.teardown.runner import Climb, Pace, Runner
 from gpu_tui.transport.base import Connection
@@ -154,9 +155,17 @@ class Scene:
 
     def provider(self, instance: Instance) -> Provider:
         if instance.name not in self.providers:
-            env = {"POD_KEY": self.server.key, "GPU_TUI_RUNPOD_BASE_URL": self.server.url}
+            env = {"POD_KEY": self.server.key, **self._address()}
             self.providers[instance.name] = provider_for(instance, PROFILES, Means(env, self.clock))
         return self.providers[instance.name]
+
+    def impatient(self, seconds: float) -> None:
+        """The pod's API is given this long to answer."""
+        means = Means({"POD_KEY": self.server.key, **self._address()}, self.clock)
+        self.providers[self.instance.name] = RunPod(self.instance, means, total_limit=seconds)
+
+    def _address(self) -> dict[str, str]:
+        return {"GPU_TUI_RUNPOD_BASE_URL": self.server.url}
 
     def runner(self) -> Runner:
         return Runner(

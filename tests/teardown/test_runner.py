@@ -293,8 +293,7 @@ async def test_a_refused_call_is_not_repeated(scene: Scene, status: int) -> None
 
 async def test_an_answer_that_never_comes_is_unknown_until_it_is_read_back(scene: Scene) -> None:
     scene.server.hang = True
-    provider = scene.provider(scene.instance)
-    provider._total_limit = 0.2
+    scene.impatient(0.2)
     _, climb, views = await _armed(scene)
     await climb.confirm(PHRASE)
     last = await rest(views)
