@@ -26,6 +26,7 @@ class Tier:
     bills_when_stopped: str | None = None
     region_locked: bool = False
     note: str | None = None
+    applies_to: tuple[str, ...] = ()  # variants that have this tier; empty = all
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,11 @@ class Verb:
     note: str | None = None
     source: str | None = None
     verified: str | None = None
+    confidence: str | None = None
+
+    def concerns(self, tier: Tier) -> bool:
+        """True unless this row is about variants that do not have the tier at all."""
+        return meet(self.applies_to, tier.applies_to)
 
     @property
     def key(self) -> str:
@@ -114,6 +120,16 @@ class Profile:
     def verb(self, name: str) -> Verb | None:
         """The teardown verb called `name`."""
         return next((verb for verb in self.teardown if verb.verb == name), None)
+
+    def tiers_under(self, verb: Verb, variant: str | None) -> tuple[Tier, ...]:
+        """The tiers that an instance of `variant` (None: nobody said) has when `verb` is used on it."""
+        having = (variant,) if variant else verb.applies_to
+        return tuple(tier for tier in self.storage if meet(tier.applies_to, having))
+
+
+def meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two `applies_to` have a variant in common; an empty one means all of them."""
+    return not one or not other or not set(one).isdisjoint(other)
 
 
 def fact_is_stale(verified: str, today: date) -> bool:

@@ -236,6 +236,7 @@ class _Reader:
                 "inode_cap",
                 "bills_when_stopped",
                 "region_locked",
+                "applies_to",
                 "note",
                 *PROOF,
             ),
@@ -256,6 +257,7 @@ class _Reader:
             bills_when_stopped=row.maybe_text("bills_when_stopped"),
             region_locked=row.maybe_flag("region_locked") or False,
             note=row.maybe_text("note"),
+            applies_to=row.items("applies_to", self._variant_id),
         )
 
     def _clock(self, node: Node) -> ClockFact:
@@ -320,7 +322,7 @@ class _Reader:
             ),
         )
         row.node_of("deletes")
-        source, verified, _ = _proof(row)
+        source, verified, confidence = _proof(row)
         verb = Verb(
             verb=row.text("verb"),
             label=row.text("label"),
@@ -334,6 +336,7 @@ class _Reader:
             note=row.maybe_text("note"),
             source=source,
             verified=verified,
+            confidence=confidence,
         )
         self._check_verb(row, verb)
         return verb
@@ -353,7 +356,7 @@ class _Reader:
                 "a verb that destroys deletes something and has no way back"
             )
         if verb.effect == "stop":
-            for tier in self.tiers.values():
+            for tier in filter(verb.concerns, self.tiers.values()):
                 if tier.survives_stop is not True and tier.id not in verb.deletes:
                     raise row.place("deletes").error(
                         f'the tier "{tier.id}" is not known to survive a stop, but "{verb.verb}" '

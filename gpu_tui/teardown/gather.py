@@ -86,7 +86,7 @@ class Gather:
             read_only=self.read_only(),
             results=seen.root if instance.results.local else None,
             cells=await self._cells(roster),
-            tiers=self.profile.storage if self.profile else (),
+            tiers=self.profile.tiers_under(verb, instance.provider.variant) if self.profile else (),
             price=price or state.price,
             unresolved=unresolved,
             elsewhere=elsewhere(state, instance.ssh),
