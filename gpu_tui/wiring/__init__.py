@@ -6,6 +6,7 @@
 
 from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.cockpit import NoTerminal, run_cockpit, run_record, run_replay
+from gpu_tui.wiring.exporter import run_exporter
 from gpu_tui.wiring.fleet import Control, Room, Tap, open_fleet
 from gpu_tui.wiring.once import CHECK_LIMIT, Deadline, collect_once, settled, with_connection
 from gpu_tui.wiring.process import calm_collector, run
@@ -23,6 +24,7 @@ __all__ = [
     "open_fleet",
     "run",
     "run_cockpit",
+    "run_exporter",
     "run_record",
     "run_replay",
     "settled",

@@ -1,0 +1,42 @@
+"""Watching a fleet without a screen, for Prometheus."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from gpu_tui import __version__
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.exporter import serving
+from gpu_tui.state.prometheus import exposition
+from gpu_tui.wiring.fleet import open_fleet
+from gpu_tui.wiring.process import run
+
+
+def run_exporter(
+    fleet: Fleet,
+    host: str,
+    port: int,
+    *,
+    told: Callable[[str], None],
+    reload_from: Path | None = None,
+) -> None:
+    """Serve the fleet's metrics until told to stop; `told` gets the address. Raises PortTaken."""
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            loop.add_signal_handler(number, stop.set)
+        async with open_fleet(fleet, read_only=True, reload_from=reload_from) as (room, _):
+
+            def render() -> str:
+                return exposition(room.store.view(room.clock.now()), __version__)
+
+            async with serving(render, host, port) as address:
+                told(address)
+                await stop.wait()
+
+    run(serve())
