@@ -82,14 +82,14 @@ class _Samples:
 
     found: dict[str, dict[tuple[tuple[str, str], ...], float]] = field(default_factory=dict)
 
-    def add(self, name: str, value: float | None, **labels: str | None) -> None:
+    def add(self, family: str, value: float | None, /, **labels: str | None) -> None:
         """Keep one sample; None is none. The first of two with the same labels stays."""
         if value is None:
             return
         key = tuple(
             (label, plain(text, LABEL_WIDTH)) for label, text in labels.items() if text is not None
         )
-        self.found.setdefault(name, {}).setdefault(key, float(value))
+        self.found.setdefault(family, {}).setdefault(key, float(value))
 
 
 def exposition(view: FleetView, version: str) -> str:
