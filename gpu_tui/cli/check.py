@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 
+from gpu_tui import __version__
+from gpu_tui.cli.files import replace_text
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.state.contract import check_json, fleet_verdict
 from gpu_tui.state.patrol import patrol_lines
+from gpu_tui.state.prometheus import exposition
 from gpu_tui.state.views import FleetView
 
 NAME = "check"
@@ -23,6 +27,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="check these hosts instead")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
+        "--format",
+        choices=("text", "json", "prometheus"),
+        help="text (the default), json, or prometheus for a textfile collector",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help="into this file, replaced at once, not to stdout"
+    )
+    parser.add_argument(
         "--limit", type=float, default=30.0, metavar="SECONDS", help="give up on a box after this"
     )
 
@@ -33,11 +45,20 @@ def run(args: argparse.Namespace) -> int:
 
     fleet = fleet_of(args)
     view = wiring.run(wiring.collect_once(fleet, args.limit))
-    if args.json:
-        print(json.dumps(check_json(view), ensure_ascii=False, allow_nan=False))
+    text = FORMATS[args.format or ("json" if args.json else "text")](view)
+    if args.out is None:
+        print(text)
     else:
-        print(_text(view))
+        replace_text(args.out, text + "\n")
     return EXITS[fleet_verdict(view)]
+
+
+def _json(view: FleetView) -> str:
+    return json.dumps(check_json(view), ensure_ascii=False, allow_nan=False)
+
+
+def _prometheus(view: FleetView) -> str:
+    return exposition(view, __version__).rstrip("\n")
 
 
 def _text(view: FleetView) -> str:
@@ -45,3 +66,6 @@ def _text(view: FleetView) -> str:
     for instance in view.instances:
         lines += patrol_lines(instance, view.taken_at)
     return "\n".join(lines)
+
+
+FORMATS = {"text": _text, "json": _json, "prometheus": _prometheus}
