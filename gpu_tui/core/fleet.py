@@ -53,13 +53,21 @@ class SshAccess:
     transport: str | None = None  # direct, openssh (the user's own ssh program), None: as needed
 
 
+HERE = SshAccess("this machine")  # no box: everything is asked by programs of this machine
+
+
 @dataclass(frozen=True, slots=True)
 class SchedulerScope:
-    """Whose jobs a scheduler is asked for: a Slurm user, or a Kubernetes context and namespace."""
+    """Whose jobs a scheduler is asked for: a Slurm user, or a Kubernetes context and namespace.
+
+    `selector` is a label selector; `kubectl` is local (this machine's) or box.
+    """
 
     user: str | None = None
     context: str | None = None
     namespace: str | None = None
+    selector: str | None = None
+    kubectl: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +98,11 @@ class Instance:
     stall_after: float = 900.0
     scheduler: str | None = None  # slurm or kubernetes
     scheduler_scope: SchedulerScope = SchedulerScope()
+
+    @property
+    def here(self) -> bool:
+        """There is no box to log in to: a local kubectl tells everything."""
+        return self.ssh == HERE
 
     def watched_like(self, other: Instance) -> bool:
         """Whether both name the same box, read in the same way: only what we make of it may differ."""
@@ -146,7 +159,10 @@ class LinkState:
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """What the control API last said: running, stopped, gone or unknown; times are epoch seconds."""
+    """What the control API last said: running, stopped, gone or unknown; times are epoch seconds.
+
+    `ends_at` is when the provider takes it away; `remark` what a person must know beside the state.
+    """
 
     state: str = "unknown"
     read_at: float | None = None
@@ -156,3 +172,5 @@ class ProviderState:
     facts: dict[str, str] = field(default_factory=dict)
     error: str | None = None
     address: tuple[str, int] | None = None  # host and port of its ssh, as the API has them
+    ends_at: float | None = None
+    remark: str | None = None

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from gpu_tui.core.fleet import (
+    HERE,
     Fleet,
     Instance,
     Money,
@@ -20,13 +21,13 @@ from gpu_tui.core.fleet import (
     QueueFiles,
     Results,
     Roots,
-    SchedulerScope,
     SshAccess,
 )
 from gpu_tui.core.profile import Profile
 from gpu_tui.parse.box_paths import BoxPaths
 from gpu_tui.parse.fields import Fields, choice_of, text_of
 from gpu_tui.parse.host import AddressError, parse_host
+from gpu_tui.parse.scheduler import parse_scheduler
 from gpu_tui.parse.yaml_strict import Node, SourceError, did_you_mean, load
 
 FALLBACK_PLATFORM = "generic-ssh"
@@ -156,10 +157,13 @@ class _Reader:
         results = self._group("results", ("remote", "local"))
         queue = self._group("queue", ("file", "log"))
         roots = self._group("roots", ("cgroup", "proc"))
-        scheduler, scope = self._scheduler()
+        has_host = "host" in fields
+        node = fields.values["scheduler"] if "scheduler" in fields else None
+        scheduler, scope = parse_scheduler(node, has_host=has_host)
+        local = scope.kubectl == "local" and not has_host
         return Instance(
             name=name,
-            ssh=self._ssh(),
+            ssh=self._here() if local else self._ssh(),
             platform=profile.id,
             price=self._price(),
             queue=QueueFiles(_remote(queue, "file"), _remote(queue, "log")),
@@ -227,6 +231,16 @@ class _Reader:
             else None,
         )
 
+    def _here(self) -> SshAccess:
+        """No box: what only a box can have must not be asked for."""
+        for key in ("ssh", "queue", "roots"):
+            if key in self.fields:
+                raise self.fields.place(key).error(
+                    f'"{key}" is about a box, and this instance has no host',
+                    'Remove it, or add "host: ...".',
+                )
+        return HERE
+
     def _price(self) -> Money | None:
         if "price_per_hour" not in self.fields:
             return None
@@ -288,20 +302,6 @@ class _Reader:
             what = f"{profile.id} has no variant {row.place('variant').shown}"
             raise row.place("variant").error(what, hint or "Write null.")
         return names[word]
-
-    def _scheduler(self) -> tuple[str | None, SchedulerScope]:
-        if "scheduler" not in self.fields:
-            return None, SchedulerScope()
-        node = self.fields.values["scheduler"]
-        any_key = Fields(node, '"scheduler"', ("kind", "user", "context", "namespace"))
-        kind = choice_of(any_key.node_of("kind"), "kind", ("slurm", "kubernetes"))
-        keys = ("user",) if kind == "slurm" else ("context", "namespace")
-        row = Fields(node, f"a {kind} scheduler", ("kind", *keys))
-        for key in keys:
-            word = row.maybe_text(key)
-            if word is not None and (word.startswith("-") or re.search(r"\s", word)):
-                raise row.place(key).error(f"{row.place(key).shown} cannot be a {key}")
-        return kind, SchedulerScope(**{key: row.maybe_text(key) for key in keys})
 
     def _within(self, key: str, least: float, most: float, default: float) -> float:
         value = self.fields.maybe_duration(key)

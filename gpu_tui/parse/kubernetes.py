@@ -1,0 +1,296 @@
+"""What `kubectl get jobs,pods -o json` prints -> jobs, and whose logs are worth following.
+
+One row per Job; one per index of an Indexed Job; one per pod that no Job of the list owns. The Job's own
+conditions go before what its pods say: a pod that failed may have another try.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.kube_object import (
+    SENTENCE,
+    Object,
+    condition,
+    flag,
+    items_of,
+    number,
+    part,
+    raw,
+    text,
+    time,
+)
+from gpu_tui.parse.kube_pod import Pod, read_pod
+
+SOURCE = "kubernetes"
+INDEXES_KEPT = 1_000  # rows of one indexed job
+DEFAULT_RETRIES = 6  # what the API sets where a job names no backoffLimit
+PRECEDENCE = (CellState.RUNNING, CellState.PENDING, CellState.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class PodLog:
+    """One log to follow. `cell` is the row it belongs to, `path` what it is called on screen.
+
+    `attempt` tells one container's log from the next one's: the pod and how often it was restarted.
+    """
+
+    cell: str
+    path: str
+    pod: str
+    container: str | None
+    attempt: str
+    live: bool
+    previous: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at a namespace: the table, and the logs by how much they matter, those that run first."""
+
+    table: JobTable
+    logs: tuple[PodLog, ...]
+
+
+def parse_jobs(data: bytes, now: float) -> Look:
+    """The jobs and pods of a List. `now` is the time of the look. Raises NotKubernetes."""
+    jobs: list[Object] = []
+    pods: list[Pod] = []
+    for item in items_of(data):
+        if item.get("kind") == "Job":
+            jobs.append(item)
+        elif item.get("kind") == "Pod" and (pod := read_pod(item, now)):
+            pods.append(pod)
+    owned: dict[str, list[Pod]] = {}
+    for pod in pods:
+        if pod.owner and pod.owner.kind == "Job" and pod.owner.uid:
+            owned.setdefault(pod.owner.uid, []).append(pod)
+    found: list[tuple[Job, Pod | None]] = []
+    known: set[str] = set()
+    for item in jobs:
+        uid = raw(part(item, "metadata"), "uid", 64) or ""
+        known.add(uid)
+        found += _rows(item, owned.get(uid, []))
+    found += [_alone(pod) for pod in pods if pod.owner is None or pod.owner.uid not in known]
+    found = _named_once(found)
+    kept = found[:JOBS_KEPT]
+    return Look(
+        JobTable(SOURCE, tuple(job for job, _ in kept), dropped=len(found) - len(kept)),
+        tuple(_logs(kept)),
+    )
+
+
+# --- a Job --------------------------------------------------------------------------------------------
+
+
+def _rows(item: Object, pods: Sequence[Pod]) -> Iterator[tuple[Job, Pod | None]]:
+    """One row, or one per index."""
+    spec = part(item, "spec")
+    completions = number(spec, "completions") or 1
+    whole = _job(item, pods)
+    if whole is None:
+        return
+    if spec.get("completionMode") != "Indexed" or completions < 2:
+        yield whole, _speaker(pods)
+        return
+    status = part(item, "status")
+    done, failed = _indexes(status, "completedIndexes"), _indexes(status, "failedIndexes")
+    by_index: dict[int | None, list[Pod]] = {}
+    for pod in pods:
+        by_index.setdefault(pod.index, []).append(pod)
+    for index in range(min(completions, INDEXES_KEPT)):
+        speaker = _speaker(by_index.get(index, ()))
+        yield _part(whole, index, speaker, done=index in done, failed=index in failed), speaker
+
+
+def _job(item: Object, pods: Sequence[Pod]) -> Job | None:
+    meta, spec, status = part(item, "metadata"), part(item, "spec"), part(item, "status")
+    name = raw(meta, "name")
+    if name is None:
+        return None
+    complete, failed = condition(status, "Complete"), condition(status, "Failed")
+    speaker = _speaker(pods)
+    tries, limit = number(status, "failed") or 0, number(spec, "backoffLimit")
+    limit = DEFAULT_RETRIES if limit is None else limit
+    begun = time(status, "startTime")
+    end = complete or failed
+    over = (
+        None if end is None else time(status, "completionTime") or time(end, "lastTransitionTime")
+    )
+    ttl, deadline = number(spec, "ttlSecondsAfterFinished"), number(spec, "activeDeadlineSeconds")
+    suspended = flag(spec, "suspend") or condition(status, "Suspended") is not None
+    restarts = tries + sum(pod.restarts for pod in pods)
+    job = Job(
+        id=f"job/{name}",
+        name=name,
+        state=CellState.PENDING,
+        word="Pending",
+        task=raw(meta, "namespace", 63),
+        submitted_at=time(meta, "creationTimestamp"),
+        started_at=begun,
+        finished_at=over,
+        ends_by=begun + deadline
+        if begun is not None and deadline is not None and end is None and not suspended
+        else None,
+        removed_at=over + ttl if over is not None and ttl is not None else None,
+        exit_code=speaker.exit_code if speaker else None,
+        signal=speaker.signal if speaker else None,
+        restarts=restarts,
+        node=speaker.node if speaker else None,
+        preempted=bool(speaker and speaker.preempted),
+    )
+    if complete is not None:
+        return replace(job, state=CellState.FINISHED, word="Complete", exit_code=0, signal=None)
+    if failed is not None:
+        words = (text(failed, "message", SENTENCE), _of(speaker))
+        why = "; ".join(filter(None, words)) or None
+        return replace(
+            job, state=CellState.FAILED, word=text(failed, "reason") or "Failed", why=why
+        )
+    if suspended:
+        why = "the pods were taken away" if pods or begun is None else None
+        return replace(job, word="Suspended", why=why, started_at=None)
+    return _going(job, status, speaker, tries, limit, completions=number(spec, "completions"))
+
+
+def _going(
+    job: Job,
+    status: Object,
+    speaker: Pod | None,
+    tries: int,
+    limit: int,
+    *,
+    completions: int | None,
+) -> Job:
+    """A job that is neither over nor suspended, by its pod that says most."""
+    counts = []
+    active, done = number(status, "active") or 0, number(status, "succeeded") or 0
+    if (completions or 1) > 1 or active > 1:
+        counts.append(f"{active} active, {done} of {completions or '?'} done")
+    if tries:
+        counts.append(f"{tries} of {limit} retries used")
+    if speaker is None:
+        counts.insert(0, "waits for its next pod" if tries else "no pod yet")
+        return replace(job, why="; ".join(counts))
+    words = [*filter(None, [speaker.why]), *counts]
+    state, word = speaker.state, speaker.word
+    if speaker.preempted and state is CellState.FAILED:
+        state, words = CellState.PENDING, ["waits for a new pod", *words]
+    if state is CellState.FINISHED and (completions or 1) > done + 1:
+        state = CellState.PENDING if active else CellState.CANNOT_TELL
+    return replace(
+        job,
+        state=state,
+        word=word,
+        why="; ".join(words) or None,
+        ends_by=min(filter(None, (job.ends_by, speaker.ends_by)), default=None),
+        started_at=speaker.started_at if speaker.live or job.started_at is None else job.started_at,
+        finished_at=speaker.finished_at,
+    )
+
+
+def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) -> Job:
+    """One index of a job, with what is the whole job's: its clocks, and its end where it has one."""
+    row = replace(
+        whole,
+        name=f"{whole.name}-{index}",
+        index=index,
+        exit_code=pod.exit_code if pod else None,
+        signal=pod.signal if pod else None,
+        restarts=pod.restarts if pod else None,
+        node=pod.node if pod else None,
+        started_at=pod.started_at if pod else None,
+        finished_at=pod.finished_at if pod else None,
+        preempted=bool(pod and pod.preempted),
+    )
+    if done:
+        return replace(row, state=CellState.FINISHED, word="Completed", why=None, ends_by=None)
+    if failed:
+        return replace(row, state=CellState.FAILED, word="Failed", why=_of(pod), ends_by=None)
+    if pod is not None:
+        return replace(row, state=pod.state, word=pod.word, why=pod.why)
+    if whole.state is CellState.FAILED:
+        return replace(row, why=f"the job failed before it: {whole.why or whole.word}")
+    if whole.word == "Suspended":
+        return row
+    return replace(row, state=CellState.PENDING, word="Pending", why="no pod yet")
+
+
+def _speaker(pods: Iterable[Pod]) -> Pod | None:
+    """The pod that says most of a job: one that runs, else the newest."""
+    ordered = sorted(pods, key=lambda pod: (pod.created_at or 0.0, pod.name))
+    live = [pod for pod in ordered if pod.live]
+    return (live or ordered or [None])[-1]
+
+
+def _of(pod: Pod | None) -> str | None:
+    """A pod's end in words."""
+    return None if pod is None else ": ".join(filter(None, (pod.word, pod.why)))
+
+
+def _indexes(status: Object, key: str) -> frozenset[int]:
+    """`0,2-5`, as far as rows are kept."""
+    found: set[int] = set()
+    for first, last in re.findall(r"(\d{1,9})(?:-(\d{1,9}))?", raw(status, key, 65_536) or ""):
+        found.update(range(int(first), min(int(last or first), INDEXES_KEPT) + 1))
+    return frozenset(found)
+
+
+# --- pods without a Job -------------------------------------------------------------------------------
+
+
+def _alone(pod: Pod) -> tuple[Job, Pod]:
+    owner = f"{pod.owner.kind}/{pod.owner.name}" if pod.owner else pod.namespace
+    job = Job(
+        id=f"pod/{pod.name}",
+        name=pod.name,
+        state=pod.state,
+        word=pod.word,
+        why=pod.why,
+        task=owner,
+        submitted_at=pod.created_at,
+        started_at=pod.started_at,
+        finished_at=pod.finished_at,
+        ends_by=pod.ends_by,
+        exit_code=pod.exit_code,
+        signal=pod.signal,
+        restarts=pod.restarts,
+        node=pod.node,
+        preempted=pod.preempted,
+    )
+    return job, pod
+
+
+def _named_once(rows: list[tuple[Job, Pod | None]]) -> list[tuple[Job, Pod | None]]:
+    """A job and a pod may have one name; in the queue pane no two rows may."""
+    taken: set[str] = set()
+    named = []
+    for job, pod in rows:
+        if job.name in taken:
+            job = replace(job, name=job.id if job.index is None else f"{job.id}-{job.index}")
+        if job.name not in taken:
+            taken.add(job.name)
+            named.append((job, pod))
+    return named
+
+
+def _logs(rows: Iterable[tuple[Job, Pod | None]]) -> list[PodLog]:
+    """The logs that can be read, those that still grow first, then the newest."""
+    found = [(job, pod) for job, pod in rows if pod is not None and pod.log]
+    found.sort(key=lambda row: (not row[1].live, -(row[1].started_at or 0.0)))
+    return [
+        PodLog(
+            cell=job.name,
+            path=job.id if job.index is None else f"{job.id}-{job.index}",
+            pod=pod.name,
+            container=pod.container,
+            attempt=f"{pod.uid}.{pod.restarts}",
+            live=pod.live,
+            previous=pod.previous,
+        )
+        for job, pod in found
+    ]
