@@ -40,7 +40,7 @@ def find_run(processes: Sequence[Process], queue_file: str | None, roster: Roste
     trainers = tuple(
         process
         for process in living
-        if _is_launcher(process) and (process.pid in below or _names_one(process, configs, names))
+        if is_launcher(process) and (process.pid in below or _names_one(process, configs, names))
     )
     return Run(runners, trainers)
 
@@ -52,11 +52,12 @@ def find_trainers(processes: Sequence[Process], gpu_pids: Iterable[int]) -> tupl
         process
         for process in processes
         if process.state not in ("Z", "X")
-        and (process.pid in using or (_is_launcher(process) and _trains(process)))
+        and (process.pid in using or (is_launcher(process) and _trains(process)))
     )
 
 
-def _is_launcher(process: Process) -> bool:
+def is_launcher(process: Process) -> bool:
+    """A program that people start trainings with."""
     program = basename(process.argv[0]) if process.argv else process.name
     return program.startswith(LAUNCHERS)
 

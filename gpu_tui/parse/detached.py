@@ -1,0 +1,94 @@
+"""Programs that train with their output in a file (nohup, setsid, `> out.log &`) -> jobs.
+
+`outputs` text: what `stat -c %N` prints of /proc/PID/fd/1 where it leads to a file: `'/proc/42/fd/1' ->
+'/root/out.log'`. Of several processes with one file (ranks, workers) the topmost is the job.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.liveness import is_launcher
+from gpu_tui.core.readings import Process
+from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.job_names import name_of_arguments, unique
+from gpu_tui.parse.procs import parse_processes
+
+_OUTPUT = re.compile(
+    r"[`'‘\"]?/?(?:\S*/)?([0-9]{1,10})/fd/1['’\"]? -> [`'‘\"]?(/[^\n]{1,4000}?)['’\"]?"
+)
+# Programs of Python that serve people and do not train.
+SERVICES = (
+    "jupyter", "ipykernel", "tensorboard", "wandb", "http.server", "supervisord", "gunicorn", "uvicorn",
+    "visdom", "mlflow", "aim", "ray", "streamlit", "gradio", "code-server", "networkd-dispatcher",
+    "unattended-upgrade", "fail2ban", "apt", "pip",
+)  # fmt: skip
+NAMELESS = (
+    "nohup.out",
+    "out.log",
+    "log.txt",
+    "output.log",
+    "train.log",
+    "stdout.log",
+    "log",
+    "out.txt",
+)
+
+
+def parse_detached(
+    outputs: bytes, stat: bytes, cmdline: bytes, uptime: float | None, box_time: float | None
+) -> JobTable:
+    """The jobs by the time they were started, oldest first."""
+    paths: dict[int, str] = {}
+    for line in outputs.decode("utf-8", "replace").split("\n"):
+        if match := _OUTPUT.fullmatch(line.strip()):
+            paths[int(match[1])] = match[2]
+    rows = {row.pid: row for row in parse_processes(stat, cmdline, uptime)}
+    found = [
+        rows[pid]
+        for pid in paths
+        if pid in rows and rows[pid].state not in ("Z", "X") and _works(rows[pid])
+    ]
+    tops = [row for row in found if not _below(row, rows, paths)]
+    tops.sort(key=lambda row: (-(row.age_seconds or 0.0), row.pid))
+    jobs = [_job(row, paths[row.pid], box_time) for row in tops]
+    return JobTable("nohup", unique(jobs[:JOBS_KEPT]), max(0, len(jobs) - JOBS_KEPT))
+
+
+def _works(row: Process) -> bool:
+    if not is_launcher(row) or len(row.argv) < 2:
+        return False
+    script = next((word for word in row.argv[1:] if not word.startswith("-")), "")
+    words = {script.rsplit("/", 1)[-1].removesuffix(".py"), *row.argv[1:4]}
+    return not any(word.startswith(SERVICES) for word in words if word)
+
+
+def _below(row: Process, rows: dict[int, Process], paths: dict[int, str]) -> bool:
+    """Another program above it writes to the same file: this is one of its ranks or workers."""
+    seen = {row.pid}
+    above = rows.get(row.ppid)
+    while above is not None and above.pid not in seen:
+        if paths.get(above.pid) == paths[row.pid] and is_launcher(above):
+            return True
+        seen.add(above.pid)
+        above = rows.get(above.ppid)
+    return False
+
+
+def _job(row: Process, path: str, box_time: float | None) -> Job:
+    file = path.rsplit("/", 1)[-1]
+    stem = file.rsplit(".", 1)[0]
+    name = name_of_arguments(row.argv) if file in NAMELESS else stem
+    started = None
+    if box_time is not None and row.age_seconds is not None:
+        started = box_time - row.age_seconds
+    return Job(
+        id=str(row.pid),
+        name=name,
+        state=CellState.RUNNING,
+        word="running",
+        why=f"{row.name} with its output in {file}",
+        started_at=started,
+        stdout=path.removesuffix(" (deleted)"),
+    )

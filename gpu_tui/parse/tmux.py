@@ -1,0 +1,70 @@
+"""Panes of tmux -> jobs: a pane in which something other than a shell or a tool for looking runs.
+
+One line a pane, fields apart by a tab, as FORMAT asks. A pane that `remain-on-exit` kept tells how its
+command ended; without it a session goes with its command, and nobody tells.
+"""
+
+from __future__ import annotations
+
+from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.plain import plain
+from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.job_names import name_of_command, unique
+
+FORMAT = "#{pane_id}\t#{session_name}\t#{window_name}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_current_command}\t#{session_created}\t#{pane_start_command}"
+FIELDS = FORMAT.count("\t") + 1
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "csh", "tcsh", "ksh", "login"})
+LOOKERS = frozenset(
+    {
+        "tmux", "vim", "vi", "nvim", "nano", "emacs", "less", "more", "man", "tail", "watch", "top",
+        "htop", "btop", "nvtop", "nvitop", "gpustat", "nvidia-smi", "ssh", "mosh-client", "ncdu", "git",
+        "tensorboard", "jupyter-lab", "jupyter-notebook", "jupyter", "gpu-tui", "sleep", "cat",
+    }
+)  # fmt: skip
+
+
+def parse_tmux(text: bytes) -> JobTable:
+    """The panes that run or ran something, by their order in the list."""
+    jobs = []
+    for line in text.decode("utf-8", "replace").split("\n"):
+        parts = line.split("\t", FIELDS - 1)
+        if len(parts) == FIELDS and (job := _job(*parts)) is not None:
+            jobs.append(job)
+    return JobTable("tmux", unique(jobs[:JOBS_KEPT]), max(0, len(jobs) - JOBS_KEPT))
+
+
+def _job(
+    pane: str,
+    session: str,
+    window: str,
+    dead: str,
+    status: str,
+    current: str,
+    created: str,
+    start: str,
+) -> Job | None:
+    ended = dead == "1"
+    program = current.strip().lstrip("-")
+    if not ended and (not program or program in SHELLS or program in LOOKERS):
+        return None
+    if ended and not start.strip():
+        return None
+    code = int(status) if ended and status.isascii() and status.isdigit() else None
+    # A session that has only its number for a name is called by what it was started with.
+    named = not session.isdigit()
+    name = session if named else name_of_command(start.strip('"') or program)
+    state = CellState.RUNNING
+    if ended:
+        state = CellState.CANNOT_TELL
+        if code is not None:
+            state = CellState.FINISHED if code == 0 else CellState.FAILED
+    return Job(
+        id=plain(pane, 12),
+        name=plain(name, 60),
+        state=state,
+        word="ended" if ended else "running",
+        why=None if ended else f"{plain(program, 30)} in tmux",
+        task=plain(window, 30) if window not in (session, program, "") else None,
+        submitted_at=float(created) if created.isascii() and created.isdigit() else None,
+        exit_code=code,
+    )
