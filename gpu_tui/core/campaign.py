@@ -98,6 +98,13 @@ class LaneOutlook:
     speed: float | None
     why: str | None = None
 
+    @property
+    def over(self) -> bool:
+        """Nothing runs, waits or is in doubt."""
+        states = (CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL)
+        read = self.lane.trust is not Trust.UNREAD
+        return read and not self.tally.count(*states) and not self.tally.unnamed
+
 
 @dataclass(frozen=True, slots=True)
 class Bill:
@@ -125,6 +132,11 @@ class Outlook:
     bills: Mapping[str, Bill] = field(default_factory=dict)
     unpriced: tuple[str, ...] = ()
     typical: Typical = field(default_factory=Typical)
+
+    @property
+    def over(self) -> bool:
+        """Every queue is."""
+        return all(one.over for one in self.lanes)
 
     def of(self, name: str) -> LaneOutlook | None:
         """One box's queue; None where it has none."""
@@ -271,12 +283,13 @@ def _bills(views: Sequence[LaneOutlook]) -> Mapping[str, Bill]:
             if one.lane.per_hour is not None and (one.lane.currency or "") == currency
         ]
         bills[currency] = Bill(
-            total(_spent(one.lane) for one in mine), total(one.to_come or NO_IDEA for one in mine)
+            total(spent_so_far(one.lane) for one in mine),
+            total(one.to_come or NO_IDEA for one in mine),
         )
     return bills
 
 
-def _spent(lane: Lane) -> Span:
+def spent_so_far(lane: Lane) -> Span:
     """What is gone: a lower bound where it counts from when this program first saw the box."""
     if lane.spent is None:
         return NO_IDEA

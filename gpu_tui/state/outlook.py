@@ -100,6 +100,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
         uptime=box.uptime_seconds if box else None,
         oom_baseline=kept.witness.oom_base,
         series=_series_view(kept),
+        courses={cell: tuple(trace.by_step) for cell, trace in kept.cells.items()},
         full_in=_full_in(kept),
     )
 

@@ -10,6 +10,7 @@ from gpu_tui.core.eta import EtaWatch
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.losses import LossWatch
 from gpu_tui.core.series import Series
+from gpu_tui.core.thinned import Thinned
 
 SERIES_POINTS = 900
 SKIP_LABELS = ("nan", "inf", "overflow")
@@ -24,6 +25,9 @@ class CellTrace:
     diverged: bool = False
     losses: Series = field(default_factory=lambda: Series(SERIES_POINTS))
     watch: LossWatch = field(default_factory=LossWatch)
+    by_step: Thinned = field(
+        default_factory=Thinned
+    )  # the losses again, by how far the run had come
 
     @property
     def progress(self) -> Progress:
@@ -56,4 +60,6 @@ class CellTrace:
         finite = math.isfinite(new.loss)
         self.diverged = not finite
         self.losses.add(at, new.loss if finite else None)
+        if place is not None:
+            self.by_step.add(place.done, new.loss if finite else None)
         self.watch.take(new.loss, (new.epoch, new.step))

@@ -83,6 +83,8 @@ class InstanceView:
         None  # oom_kill when first seen by this gpu-tui; None before a reading
     )
     series: Mapping[str, tuple[tuple[float, float | None], ...]] = field(default_factory=dict)
+    # the losses of a cell by how far it had come: epochs, or steps where it counts only those
+    courses: Mapping[str, tuple[tuple[float, float | None], ...]] = field(default_factory=dict)
     full_in: Mapping[str, float] = field(
         default_factory=dict
     )  # mount path -> seconds at present rate

@@ -1,16 +1,19 @@
-"""The one place that knows plotext: a series in, a chart as text out."""
+"""The one place that knows plotext: series in, a chart as text out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from rich.style import Style
 from rich.text import Text
 
-from gpu_tui.ui.text.units import age, number
+from gpu_tui.ui.text.units import age, count, number
 
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
+FIRST_COLOUR = 100  # of plotext's numbered colours: which one is replaced by a meaning afterwards
 LARGEST = 1e30  # beyond it plotext overflows; NaN and Inf are no smaller
 
 
@@ -50,6 +53,65 @@ def render_plot(
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     return Text(plotext.uncolorize(plotext.build()).rstrip("\n"), "accent")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One of several lines: (x, value) in the order of x, and the style it is drawn in."""
+
+    points: Sequence[Point]
+    style: str
+
+
+def render_curves(
+    curves: Sequence[Curve], width: int, height: int, *, across: Callable[[float], str] = count
+) -> Text:
+    """Several lines in one chart, each in its own style; `across` writes an x on the axis.
+
+    Only finite values reach plotext; a gap, NaN or Inf breaks a line.
+    """
+    drawn = [(curve.style, runs) for curve in curves if (runs := _runs(curve.points))]
+    if not drawn or width < SMALLEST[0] or height < SMALLEST[1]:
+        return Text("no numbers to draw yet" if not drawn else "too small for a chart", "muted")
+    import plotext  # heavy: loaded with the first chart
+
+    points = [point for _, runs in drawn for run in runs for point in run]
+    first, last = min(x for x, _ in points), max(x for x, _ in points)
+    last = max(last, first + 1.0)
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.limit_size(False, False)
+    plotext.plotsize(width, height)
+    for place, (_, runs) in enumerate(drawn):
+        for run in runs:
+            thin = _thin(run, width * 2)
+            plotext.plot(
+                [x for x, _ in thin], [value for _, value in thin],
+                marker="hd", color=FIRST_COLOUR + place,
+            )  # fmt: skip
+    plotext.xlim(first, last)
+    low, high = _limits([value for _, value in points], None)
+    plotext.ylim(low, high)
+    levels = [low + (high - low) * part / 4 for part in range(5)]
+    plotext.yticks(levels, [number(level) for level in levels])
+    ticks = [first + (last - first) * part / 4 for part in range(5)]
+    plotext.xticks(ticks, [across(tick) for tick in ticks])
+    plotext.xaxes(True, False)
+    plotext.yaxes(True, False)
+    return _coloured(plotext.build().rstrip("\n"), [style for style, _ in drawn])
+
+
+def _coloured(built: str, styles: Sequence[str]) -> Text:
+    """Plotext's colour numbers as our meanings; whatever has none is the frame."""
+    out = Text(style="faint")
+    plain = Text.from_ansi(built)
+    out.append(plain.plain)
+    for span in plain.spans:
+        colour = span.style.color if isinstance(span.style, Style) else None
+        which = -1 if colour is None or colour.number is None else colour.number - FIRST_COLOUR
+        if 0 <= which < len(styles):
+            out.stylize(styles[which], span.start, span.end)
+    return out
 
 
 def _limits(values: Sequence[float], top: float | None) -> tuple[float, float]:

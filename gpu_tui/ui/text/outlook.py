@@ -1,0 +1,261 @@
+"""The outlook of the whole sweep as lines: cells, end, money, what to move, and one row for each queue."""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+from rich.text import Text
+
+from gpu_tui.core.campaign import LaneOutlook, Outlook, Tally, Trust, spent_so_far
+from gpu_tui.core.rebalance import Plan
+from gpu_tui.core.sweep import CellState
+from gpu_tui.ui.text import bounds, units
+from gpu_tui.ui.text.fleet import box_style
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, wrap
+
+LEAD = 7
+GROUPS: tuple[tuple[str, str, tuple[CellState, ...]], ...] = (
+    ("running", "level-ok", (CellState.RUNNING,)),
+    ("left", "text", (CellState.PENDING,)),
+    ("failed", "level-act", (CellState.FAILED,)),
+    ("not synced", "level-act", (CellState.SYNC_FAILED,)),
+    ("suspicious", "level-watch", (CellState.SUSPICIOUS,)),
+    ("cannot tell", "unknown", (CellState.CANNOT_TELL,)),
+    ("skipped", "muted", (CellState.SKIPPED,)),
+)
+NAMES_SHOWN = 6
+BAR = 16
+
+
+def outlook_lines(
+    outlook: Outlook, plan: Plan | None, now: float, zone: tzinfo | None, width: int
+) -> list[Text]:
+    """Cells, end, money, and what to move; a few lines, none longer than `width`."""
+    if not outlook.lanes:
+        return [line(("no box has a queue: name `queue:` in the fleet file", "muted"))]
+    rows = bounds.flow(_counts(outlook, width), width)
+    rows += bounds.flow(_end(outlook, now, zone), width, lead=_lead("ends"))
+    rows += bounds.flow(_money(outlook), width, lead=_lead("money"))
+    return [*rows, *plan_lines(outlook, plan, now, zone, width)]
+
+
+def _lead(word: str) -> Text:
+    return fit(line((word, "faint")), LEAD)
+
+
+def _counts(outlook: Outlook, width: int) -> list[Text]:
+    tally = outlook.tally
+    share = tally.done / tally.total if tally.total else 0.0
+    total = str(tally.total) if outlook.whole else f"≥ {tally.total}"
+    size = BAR if width >= 70 else 8
+    first = line(
+        bar(share, size, "accent"), (f"  {tally.done}", "strong"), (f" of {total} done", "text")
+    )
+    pieces = [first]
+    for word, style, states in GROUPS:
+        number = tally.count(*states)
+        if number:
+            pieces.append(line((f"{number} {word}", style)))
+    if tally.unnamed:
+        pieces.append(line((f"{tally.unnamed} not named yet", "unknown")))
+    if outlook.doubled:
+        several = units.counted(len(outlook.doubled), "name")
+        pieces.append(line((f"{several} in two places", "level-watch")))
+    return pieces
+
+
+def _end(outlook: Outlook, now: float, zone: tzinfo | None) -> list[Text]:
+    """When the last queue ends; where some cannot tell, a bound and the end of the others."""
+    span = outlook.left
+    if outlook.over:
+        return [line(("every queue has ended", "level-ok"))]
+    pieces = [line((bounds.ends(span, now, zone), bounds.tone(span)))]
+    if span.best is not None:
+        pieces.append(line((f"{bounds.left(span)} left", "text")))
+        if words := bounds.between(span, now, zone):
+            pieces.append(line((f"between {words}", "muted")))
+    elif outlook.told is not None and outlook.told.best:
+        words = bounds.ends(outlook.told, now, zone)
+        pieces.append(line(("the queues that can tell ", "muted"), (words, "text")))
+    if outlook.last is not None and len(outlook.lanes) > 1:
+        last = "last" if span.best is not None else "last of them"
+        pieces.append(line((outlook.last, box_style(outlook.last)), (f" {last}", "muted")))
+    if outlook.silent:
+        pieces.append(line((_some(outlook.silent), "unknown"), (" cannot tell", "unknown")))
+    return pieces
+
+
+def _money(outlook: Outlook) -> list[Text]:
+    if not outlook.bills:
+        return [line((f"{UNKNOWN} no box has a known price", "unknown"))]
+    pieces = [
+        line(("spent ", "muted"), (bounds.spent(outlook.bills), "money")),
+        line(("to the end ", "muted"), (bounds.to_come(outlook.bills), "money")),
+    ]
+    bases = {one.lane.basis for one in outlook.lanes if one.lane.per_hour is not None}
+    words = {"api": "the provider's API", "fleet-file": "the fleet file"}
+    said = " and ".join(words.get(basis, basis) for basis in sorted(bases))
+    pieces.append(line((f"prices of {said}", "faint")))
+    if outlook.unpriced:
+        pieces.append(line((f"no price: {_some(outlook.unpriced)}", "unknown")))
+    return pieces
+
+
+def plan_lines(
+    outlook: Outlook, plan: Plan | None, now: float, zone: tzinfo | None, width: int
+) -> list[Text]:
+    """What to move, what comes of it, and what must be done for it; nothing where there is no plan."""
+    if plan is None:
+        return []
+    rows: list[Text] = []
+    for number, sentence in enumerate(plan_words(outlook, plan, now, zone)):
+        style = "text" if number == 0 else "muted"
+        rows += wrap(sentence, width, style, indent=LEAD)
+    rows[0] = line(fit(line(("move", "key")), LEAD), rows[0][LEAD:])
+    return rows
+
+
+def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) -> tuple[str, str]:
+    """The suggestion, and how it is done without a cell running twice."""
+    routes: dict[tuple[str, str], list[str]] = {}
+    for move in plan.moves:
+        routes.setdefault((move.origin, move.target), []).append(move.cell)
+    parts = [
+        f"{_some(tuple(reversed(cells)))} (never started) from {origin} to {target}"
+        for (origin, target), cells in routes.items()
+    ]
+    before, after = (bounds.wall(now + at, now, zone) for at in (plan.before, plan.after))
+    done = "all done" if not outlook.silent else "those that can tell done"
+    rough = ", roughly" if plan.rough else ""
+    what = (
+        f"{plan.last} ends {units.span(plan.behind)} after the others: move {', '.join(parts)} "
+        f"→ {done} {after} instead of {before}{rough}"
+    )
+    files = {one.lane.name: one.lane.queue.file for one in outlook.lanes}
+    origins = dict.fromkeys(move.origin for move in plan.moves)
+    out = ", ".join(f"the end of {files[name]} on {name}" for name in origins)
+    how = f"append their lines there, and take them out of {out} before its queue reaches them: a cell in both runs twice"
+    if plan.restart:
+        how += f"; start the queue of {', '.join(plan.restart)} again, it has ended"
+    return what, how
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+# --- one row for each queue -------------------------------------------------------------------
+
+COLUMNS: tuple[tuple[str, int, int], ...] = (  # title, cells, from which width on
+    ("done", 7, 0),
+    ("run", 3, 70),
+    ("failed", 6, 56),
+    ("ends", 14, 0),
+    ("between", 14, 100),
+    ("left", 9, 44),
+    ("speed", 6, 90),
+    ("spent", 11, 76),
+    ("to come", 11, 64),
+)
+
+
+def _columns(width: int) -> tuple[int, list[tuple[str, int]]]:
+    shown = [(title, cells) for title, cells, least in COLUMNS if width >= least]
+    name = min(18, max(8, width - sum(cells + 1 for _, cells in shown) - 2))
+    return name, shown
+
+
+def lane_head(width: int) -> Text:
+    """The titles above the queues."""
+    name, shown = _columns(width)
+    text = line(fit(line(("  queue", "faint")), name + 2))
+    for title, cells in shown:
+        text.append_text(line(" ", fit(line((title, "faint")), cells, right=True)))
+    return text
+
+
+def lane_row(
+    one: LaneOutlook, outlook: Outlook, now: float, zone: tzinfo | None, width: int
+) -> Text:
+    """One queue: what stands where, when it ends, what it costs, and why it cannot tell."""
+    name, shown = _columns(width)
+    lane = one.lane
+    live = lane.trust is Trust.LIVE
+    tone = "text" if live else "stale"
+    text = line(
+        ("▌", box_style(lane.name)),
+        " ",
+        fit(line((lane.name, "strong" if lane.name == outlook.last else tone)), name),
+    )
+    for title, cells in shown:
+        text.append_text(line(" ", fit(_lane_cell(title, one, now, zone), cells, right=True)))
+    room = width - text.cell_len - 2
+    if one.why and room >= 8:
+        text.append_text(line("  ", fit(line((one.why, "unknown")), room)))
+    return text
+
+
+def _lane_cell(title: str, one: LaneOutlook, now: float, zone: tzinfo | None) -> Text:
+    lane, tally, span = one.lane, one.tally, one.left
+    live = lane.trust is Trust.LIVE
+    read = lane.trust is not Trust.UNREAD
+    match title:
+        case "done":
+            words = f"{tally.done}/{tally.total}" if read else UNKNOWN
+            return line((words, ("text" if live else "stale") if read else "unknown"))
+        case "run":
+            number = tally.count(CellState.RUNNING)
+            return line(
+                (str(number), "level-ok" if live else "stale") if number else (ABSENT, "absent")
+            )
+        case "failed":
+            number = tally.count(CellState.FAILED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
+            return line((str(number), "level-act") if number else (ABSENT, "absent"))
+        case "ends":
+            over = one.over
+            return line(
+                ("ended", "muted") if over else (bounds.ends(span, now, zone), bounds.tone(span))
+            )
+        case "between":
+            return line((bounds.between(span, now, zone), "muted"))
+        case "left":
+            return line((ABSENT, "absent") if one.over else (bounds.left(span), bounds.tone(span)))
+        case "speed":
+            return line(
+                (ABSENT, "absent") if one.speed is None else (f"{1 / one.speed:.2f}x", "muted")
+            )
+        case "spent":
+            return _lane_money(
+                lane.spent is not None, bounds.amount(spent_so_far(lane), lane.currency)
+            )
+        case _:
+            known = one.to_come is not None
+            return _lane_money(
+                known, bounds.amount(one.to_come, lane.currency) if one.to_come else ""
+            )
+
+
+def _lane_money(known: bool, words: str) -> Text:
+    return line((words, "money")) if known and words != UNKNOWN else line((UNKNOWN, "unknown"))
+
+
+def lane_why(outlook: Outlook, width: int) -> list[Text]:
+    """Why queues cannot tell, where their rows have no room to say it."""
+    rows: list[Text] = []
+    for one in outlook.lanes:
+        if one.why:
+            rows += wrap(f"{one.lane.name}: {one.why}", width, "unknown", indent=2)
+    return rows
+
+
+def short(outlook: Outlook, now: float, zone: tzinfo | None) -> tuple[str, str]:
+    """For one line: `12/27 cells`, and `ends ~18:50`; empty where there is nothing to say."""
+    tally: Tally = outlook.tally
+    if not tally.total:
+        return "", ""
+    cells = f"{tally.done}/{tally.total}{'' if outlook.whole else '+'} cells"
+    if outlook.over:
+        return cells, "ended"
+    words = bounds.ends(outlook.left, now, zone)
+    return cells, f"ends {words}"

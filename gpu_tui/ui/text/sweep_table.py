@@ -1,0 +1,179 @@
+"""The cells of all queues as one table. It moves sideways so far that the sorted column is in sight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.text import Text
+
+from gpu_tui.core.campaign import Trust
+from gpu_tui.core.cell_table import Order, Row, best_of, columns_of, metric_title, value_of
+from gpu_tui.core.sweep import CellState
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.fleet import box_style
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, fit, line, spark
+from gpu_tui.ui.text.sweep import STATES
+
+Points = Sequence[tuple[float, float | None]]
+TITLES = {"box": "queue"}
+CELLS = {
+    "task": 14, "box": 13, "state": 13, "loss": 8, "epochs": 7, "took": 7, "left": 7, "cost": 9,
+}  # fmt: skip
+METRIC = 8
+HISTORY = 12
+MARK, NAME = 2, 18
+LEFT = ("cell", "task", "box", "state")  # words, the others are numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """How one table is painted: what is known of all its rows. `charted` are marked rows with their style."""
+
+    columns: tuple[str, ...]
+    best: Mapping[str, float]
+    order: Order
+    width: int
+    name: int = NAME
+    history: int = 0  # cells of the loss history; 0 leaves it out
+    charted: Mapping[str, str] = field(default_factory=dict)
+
+
+def sheet_of(rows: Sequence[Row], order: Order, width: int, charted: Mapping[str, str]) -> Sheet:
+    """The columns that fit, the sorted one among them, and the best values."""
+    every = columns_of(rows)
+    name = NAME if width >= 70 else max(8, min(NAME, width // 4))
+    others = [column for column in every if column != "cell" and _told(rows, column)]
+    room = width - MARK - name
+    shown = _fitting(others, room)
+    while order.column in others and order.column not in shown and others:
+        others = others[1:]
+        shown = _fitting(others, room)
+    spare = room - sum(_cells(column) + 1 for column in shown)
+    history = HISTORY if "loss" in shown and spare > HISTORY else 0
+    name = min(name + max(0, spare - (history + 1 if history else 0)), 32)
+    return Sheet(tuple(shown), best_of(rows, every), order, width, name, history, charted)
+
+
+def _told(rows: Sequence[Row], column: str) -> bool:
+    """Whether any row has something to say there; the state always has."""
+    return column in ("state", "box", "loss") or any(
+        value_of(row, column) is not None for row in rows
+    )
+
+
+def _fitting(columns: Sequence[str], room: int) -> list[str]:
+    shown: list[str] = []
+    for column in columns:
+        room -= _cells(column) + 1
+        if room < 0:
+            break
+        shown.append(column)
+    return shown
+
+
+def _cells(column: str) -> int:
+    return CELLS.get(column, METRIC)
+
+
+def title_of(column: str) -> str:
+    """A column in words."""
+    if column.startswith("metric:"):
+        return metric_title(column.removeprefix("metric:"))
+    return TITLES.get(column, column)
+
+
+def table_head(sheet: Sheet) -> Text:
+    """The titles; the sorted one shows which way."""
+    text = line(" " * MARK, fit(_title("cell", sheet), sheet.name))
+    for column in sheet.columns:
+        right = column not in LEFT
+        text.append_text(line(" ", fit(_title(column, sheet), _cells(column), right=right)))
+        if column == "loss" and sheet.history:
+            text.append_text(line(" ", fit(line(("history", "faint")), sheet.history)))
+    return text
+
+
+def _title(column: str, sheet: Sheet) -> Text:
+    if sheet.order.column != column:
+        return line((title_of(column), "faint"))
+    arrow = "▼" if sheet.order.falling else "▲"
+    return line((title_of(column)[: _cells(column) - 1], "heading"), (arrow, "accent"))
+
+
+def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:
+    """One cell of one queue."""
+    style = sheet.charted.get(row.key)
+    running = row.cell.state is CellState.RUNNING
+    tone = "stale" if row.trust is not Trust.LIVE and running else "strong" if running else "text"
+    text = line(("■ ", style) if style else "  ", fit(line((row.cell.name, tone)), sheet.name))
+    for column in sheet.columns:
+        right = column not in LEFT
+        text.append_text(line(" ", fit(_value(row, column, sheet), _cells(column), right=right)))
+        if column == "loss" and sheet.history:
+            values = [value for _, value in losses]
+            drawn = spark(_spread(values, sheet.history), sheet.history, "history")
+            text.append_text(line(" ", fit(drawn, sheet.history)))
+    return text
+
+
+def _spread(values: Sequence[float | None], width: int) -> list[float | None]:
+    """The whole history in `width` points: the last one of each stretch; a gap stays one."""
+    if len(values) <= width:
+        return list(values)
+    ends = [round((n + 1) * len(values) / width) for n in range(width)]
+    return [values[end - 1] for end in ends]
+
+
+def _value(row: Row, column: str, sheet: Sheet) -> Text:
+    cell = row.cell
+    stale = row.trust is not Trust.LIVE and cell.state in (CellState.RUNNING, CellState.CANNOT_TELL)
+    match column:
+        case "task":
+            return _word(cell.task)
+        case "box":
+            return line((row.box, box_style(row.box)))
+        case "state":
+            glyph, word, style = STATES[cell.state]
+            return line((f"{glyph} {word}", "stale" if stale else style))
+        case "epochs":
+            if cell.epoch is None:
+                return _nothing(row)
+            return line((f"{cell.epoch}/{cell.epochs or UNKNOWN}", "text"))
+        case "took" | "left":
+            seconds = value_of(row, column)
+            if not isinstance(seconds, float | int) or not math.isfinite(seconds):
+                return _nothing(row)
+            return line((units.span(seconds), "stale" if stale else "muted"))
+        case "cost":
+            known = row.cost is not None
+            return (
+                line((units.money(row.cost or 0.0, row.currency), "money"))
+                if known
+                else _nothing(row)
+            )
+    return _number(row, column, sheet)
+
+
+def _number(row: Row, column: str, sheet: Sheet) -> Text:
+    """A loss or a metric; the best one of all that ended well wears a star."""
+    value = value_of(row, column)
+    if not isinstance(value, float | int):
+        return _nothing(row)
+    if not math.isfinite(value):
+        return line((units.number(value), "level-act"))
+    best = sheet.best.get(column) == value and row.cell.state is CellState.FINISHED
+    return line(
+        ("★", "accent") if best else "", (units.number(value), "strong" if best else "text")
+    )
+
+
+def _word(word: str | None) -> Text:
+    return line((word, "muted")) if word else line((ABSENT, "absent"))
+
+
+def _nothing(row: Row) -> Text:
+    """`?` where it should be known by now, `–` where there is nothing to know yet."""
+    begun = row.cell.state in (CellState.RUNNING, CellState.CANNOT_TELL)
+    return line((UNKNOWN, "unknown")) if begun else line((ABSENT, "absent"))
