@@ -10,9 +10,9 @@ from gpu_tui.core.fleet import Instance
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import FILES
+from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sample import Reading
-from gpu_tui.core.sweep import CellFinished, CellStarted, QueueEvent, QueueOpened
 
 CELL = "{cell}"
 REMEMBERED = 200  # names of one queue's log; ended logs that are read once are fewer still

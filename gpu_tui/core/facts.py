@@ -67,7 +67,7 @@ class Evidence:
     @property
     def started(self) -> bool:
         """Any cell was started."""
-        return any(cell.started_at is not None for cell in self.cells)
+        return any(cell.logged or cell.started_at is not None for cell in self.cells)
 
     @property
     def works(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.sweep import QueueEvent
+from gpu_tui.core.queue_history import QueueEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import Item, LogBlock
 from gpu_tui.core.logs import LogLine, Mark, Progress, Span
-from gpu_tui.core.sweep import QueueEvent
+from gpu_tui.core.queue_history import QueueEvent
 from gpu_tui.parse.lines import PIECE_CAP, End, LineSplitter, Piece, cap, sanitize, unescape
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line

@@ -16,7 +16,18 @@ from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from gpu_tui.core import account, events, findings, fleet, jobs, logs, readings, sample, sweep
+from gpu_tui.core import (
+    account,
+    events,
+    findings,
+    fleet,
+    jobs,
+    logs,
+    queue_history,
+    readings,
+    sample,
+    sweep,
+)
 from gpu_tui.core.alarms import ORDER
 from gpu_tui.recording.shape import fits_metric, misfit
 
@@ -27,7 +38,18 @@ class CodecError(ValueError):
     """A value that no recording of ours holds."""
 
 
-_MODULES = (account, events, findings, fleet, jobs, logs, readings, sample, sweep)
+_MODULES = (
+    account,
+    events,
+    findings,
+    fleet,
+    jobs,
+    logs,
+    queue_history,
+    readings,
+    sample,
+    sweep,
+)
 TYPES: dict[str, type[Any]] = {
     name: kind
     for module in _MODULES

@@ -10,10 +10,11 @@ from gpu_tui.core.levels import share
 from gpu_tui.core.liveness import Run, find_run, find_trainers
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.pulse import stall_after
+from gpu_tui.core.queue_history import CellRun
 from gpu_tui.core.readings import GpuTable, Host, Mount
 from gpu_tui.core.rules import OomKill
 from gpu_tui.core.sample import Track
-from gpu_tui.core.sweep import Cell, CellRun, CellState, Queue
+from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.views import T, utilization
 from gpu_tui.state.witness import box_time

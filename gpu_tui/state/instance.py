@@ -19,15 +19,11 @@ from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.queue_history import CellStarted, QueueHistory, QueueOpened
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import Freshness, Reading, Track
 from gpu_tui.core.series import Series
-from gpu_tui.core.sweep import (
-    CELLS_KEPT,
-    CellStarted,
-    QueueHistory,
-    QueueOpened,
-)
+from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.state.book import Book
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.logbuffer import LogBuffer

@@ -12,18 +12,12 @@ from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.jobs import with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
+from gpu_tui.core.queue_history import CellRun
+from gpu_tui.core.queue_join import join_queue
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.rules import Idle, Now, conditions
 from gpu_tui.core.sample import Failure, FailureKind, Track
-from gpu_tui.core.sweep import (
-    Cell,
-    CellEvidence,
-    CellRun,
-    CellState,
-    Queue,
-    RosterCell,
-    join_queue,
-)
+from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue, RosterCell
 from gpu_tui.core.verdict import Verdict, judge
 from gpu_tui.state.facts import (
     STAMP_SLACK,

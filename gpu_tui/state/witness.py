@@ -14,9 +14,9 @@ from gpu_tui.core.fleet import Instance
 from gpu_tui.core.idle import IdleClock
 from gpu_tui.core.liveness import Run, Session, session_of
 from gpu_tui.core.pulse import Pulse
+from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueEvent
 from gpu_tui.core.readings import FileTable, Host, Memory, Process
 from gpu_tui.core.sample import Reading, Track
-from gpu_tui.core.sweep import CellFinished, CellStarted, QueueDone, QueueEvent
 from gpu_tui.state.history import History
 
 ARTIFACTS = ("best.pth", "latest.pth", "best_metrics.json")
@@ -140,7 +140,7 @@ class Witness:
 
         The zone of our own login there may be another one than that of the shell that runs the queue.
         """
-        if not isinstance(event, CellStarted | CellFinished | QueueDone):
+        if not isinstance(event, CellStarted | CellFinished | QueueDone) or event.stamp is None:
             return
         box_now = box_time(tracks, at)
         if box_now is None:

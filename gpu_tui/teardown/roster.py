@@ -6,7 +6,8 @@ import secrets
 
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import QueueFiles
-from gpu_tui.core.sweep import CellRun, QueueHistory, Roster
+from gpu_tui.core.queue_history import CellRun, QueueHistory
+from gpu_tui.core.sweep import Roster
 from gpu_tui.parse.queue_file import parse_roster
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path

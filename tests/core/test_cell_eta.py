@@ -5,15 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpu_tui.core.eta import Eta
-from gpu_tui.core.sweep import (
-    Cell,
-    CellEvidence,
-    CellFinished,
-    CellStarted,
-    QueueHistory,
-    QueueOpened,
-    join_queue,
-)
+from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueHistory, QueueOpened
+from gpu_tui.core.queue_join import join_queue
+from gpu_tui.core.sweep import Cell, CellEvidence
 
 
 def running(seen: CellEvidence, *, finished: bool = False) -> Cell:

@@ -6,19 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_tui.core.sweep import (
-    CellEvidence,
+from gpu_tui.core.queue_history import (
     CellFinished,
     CellStarted,
-    CellState,
     QueueDone,
     QueueHistory,
     QueueOpened,
-    Roster,
-    RosterCell,
     SyncFailed,
-    join_queue,
 )
+from gpu_tui.core.queue_join import join_queue
+from gpu_tui.core.sweep import CellEvidence, CellState, Roster, RosterCell
 
 NAMES = ("a", "b", "c", "d")
 ROSTER = Roster(tuple(RosterCell(i, n, f"{n}.yaml", "t", 20) for i, n in enumerate(NAMES, 1)))

@@ -14,13 +14,15 @@ from gpu_tui.core.events import Event, Sampled
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.liveness import find_run
 from gpu_tui.core.metrics import CPU, FILES, GPUS, HOST, MEMORY, MOUNTS, PROCESSES, ROSTER
+from gpu_tui.core.queue_history import QueueHistory
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sample import Reading
-from gpu_tui.core.sweep import QueueHistory, Roster
+from gpu_tui.core.sweep import Roster
 from gpu_tui.demo.fleet import Demo, running_fleet, simulated_fleet
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.providers.autodl import AutoDL
 from gpu_tui.providers.base import Means, Provider
+from gpu_tui.providers.rented import Rented
 from gpu_tui.providers.runpod import RunPod
 from gpu_tui.resources import load_profiles
 from gpu_tui.settings import load_fleet
@@ -141,7 +143,9 @@ async def test_the_parked_box_is_known_by_its_provider_only(demo: Demo, fleet: F
     with pytest.raises(ConnectRefused):
         await SshTransport().connect(fleet["mira"])
     clock = ManualClock()
-    parked = await AutoDL(fleet["mira"], Means(demo.environment, clock)).read("pro-5d1f0c88a2")
+    parked = await Rented(AutoDL, fleet["mira"], Means(demo.environment, clock)).read(
+        "pro-5d1f0c88a2"
+    )
     assert (parked.state, parked.error) == ("stopped", None)
     assert parked.stopped_at is not None
 
@@ -152,7 +156,7 @@ async def test_a_terminated_pod_takes_its_box_with_it() -> None:
     async with simulated_fleet(boxes=6, speed=30) as own:
         instance = load_fleet(own.fleet_path, load_profiles())["polaris"]
         id = instance.provider.id or ""
-        api: Provider = RunPod(instance, Means(own.environment, ManualClock()))
+        api: Provider = Rented(RunPod, instance, Means(own.environment, ManualClock()))
         assert (await api.read(id)).state == "running"
         connection = await SshTransport().connect(instance)
         async with httpx.AsyncClient(trust_env=False) as http:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.core.logs import LogLine, Span
-from gpu_tui.core.sweep import CellFinished
+from gpu_tui.core.queue_history import CellFinished
 from gpu_tui.parse.lines import PIECE_CAP, TEXT_CAP
 from gpu_tui.parse.log_reader import LogReader
 

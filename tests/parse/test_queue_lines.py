@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_tui.core.sweep import (
+from gpu_tui.core.queue_done import failed_names
+from gpu_tui.core.queue_history import (
     CellFinished,
     CellStarted,
     CellSynced,
@@ -16,7 +17,7 @@ from gpu_tui.core.sweep import (
     SyncFailed,
     WrapperRefused,
 )
-from gpu_tui.parse.queue_file import DEFAULT_EPOCHS, failed_names, parse_roster
+from gpu_tui.parse.queue_file import DEFAULT_EPOCHS, parse_roster
 from gpu_tui.parse.queue_log import parse_queue_line
 
 STAMP = 1767261600.0  # 2026-01-01 10:00:00 as if UTC
@@ -71,15 +72,23 @@ def test_roster() -> None:
         (5, "base", "configs/base.yaml", "seg", 3),
     ]
     assert roster.duplicates == ("base",)
-    assert roster.rejected == ("lonely", "bad.yaml seg many")
+    assert [(line.line, line.index, line.text, line.why) for line in roster.rejected] == [
+        (6, 4, "lonely", "the task is missing: CONFIG TASK [EPOCHS]"),
+        (8, 6, "bad.yaml seg many", '"many" is no number of epochs'),
+    ]
+    assert [cell.line for cell in roster.cells] == [3, 4, 5, 7]
+    assert str(roster.rejected[0]) == 'line 6 "lonely": the task is missing: CONFIG TASK [EPOCHS]'
 
 
 @given(st.text(max_size=300))
 def test_no_line_of_a_queue_file_is_lost(text: str) -> None:
     roster = parse_roster(text)
-    lines = [raw.strip() for raw in text.removeprefix("\ufeff").split("\n")]
+    lines = [raw.strip(" \t\r") for raw in text.removeprefix("\ufeff").split("\n")]
     counted = [line for line in lines if line and not line.startswith("#")]
-    assert len(roster.cells) + len(roster.rejected) == len(counted)
+    assert roster.total == len(counted)
+    assert sorted(row.index for row in (*roster.cells, *roster.rejected)) == [
+        *range(1, len(counted) + 1)
+    ]
 
 
 @pytest.mark.parametrize(

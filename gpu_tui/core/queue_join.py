@@ -1,0 +1,278 @@
+"""The queue of one instance, joined from its plan, its log and what the box shows of each cell. Pure.
+
+Order and membership come from the queue file; an end is what the cell's own end line and the queue's
+closing line say of it together, and where the two disagree the row says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from gpu_tui.core.queue_done import Claim, claim_of, doubts
+from gpu_tui.core.queue_history import CellRun, QueueHistory
+from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue, Roster, RosterCell
+from gpu_tui.core.usual import Usual
+
+FROM_START = 0.05  # an attempt first seen beyond this share was resumed, or its log was cut
+FAST_END_SHARE = 0.5  # a cell that needs less than this share of the typical time is suspicious
+FAST_AMONG = 3  # cells of a task that ended, before any of them is called fast
+NOTHING = CellEvidence()
+ARTIFACT = {True: "present", False: "missing", None: "unknown"}
+WELL = frozenset({CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS})
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row before it is judged."""
+
+    name: str
+    index: int
+    plan: RosterCell | None
+    run: CellRun | None
+    seen: CellEvidence
+
+    @property
+    def task(self) -> str | None:
+        return self.plan.task if self.plan else (self.run.task if self.run else None)
+
+    @property
+    def epochs(self) -> int | None:
+        return self.plan.epochs if self.plan else (self.run.epochs if self.run else None)
+
+
+def join_queue(
+    roster: Roster | None,
+    history: QueueHistory,
+    evidence: Mapping[str, CellEvidence],
+    *,
+    box_now: float | None,
+    file: str | None = None,
+    log: str | None = None,
+) -> Queue:
+    """Join the plan with the log and with what the box shows.
+
+    Cells that only the log knows follow behind those of the queue file. `box_now` is the box's wall time
+    in the same frame as the stamps.
+    """
+    plan = roster.cells if roster else ()
+    named = {cell.name for cell in plan}
+    tasks = {cell.name: (cell.task, cell.epochs) for cell in plan}
+    usual = Usual(history.runs.values(), tasks)
+    claim = claim_of(history, named | history.runs.keys())
+    rows = _rows(plan, named, roster.duplicates if roster else (), history, evidence)
+    cells = tuple(_judge(row, history, claim, usual, box_now) for row in rows)
+    queue = Queue(
+        cells=cells,
+        file=file,
+        log=log,
+        total=_total(roster, history, rows),
+        claimed_done=history.done is not None,
+        refused=history.refused,
+        start=history.opened.start if history.opened else 1,
+        doubts=tuple(doubts(claim, history)) if claim else (),
+        notes=_notes(roster, history),
+        unplanned=claim.unknown if claim else (),
+    )
+    return replace(queue, eta_seconds=_queue_eta(queue, usual, tasks))
+
+
+def _rows(
+    plan: Collection[RosterCell],
+    named: Collection[str],
+    duplicates: Collection[str],
+    history: QueueHistory,
+    evidence: Mapping[str, CellEvidence],
+) -> list[_Row]:
+    rows, twice = [], frozenset(duplicates)
+    for cell in plan:
+        run, seen = history.runs.get(cell.name), evidence.get(cell.name, NOTHING)
+        if run is not None and cell.name in twice and run.index != cell.index:
+            # What the box shows of a name is of its latest attempt.
+            run, seen = run.at(cell.index), replace(NOTHING, artifact=seen.artifact)
+        rows.append(_Row(cell.name, cell.index, cell, run, seen))
+    extra = [run for name, run in history.runs.items() if name not in named]
+    rows += [
+        _Row(run.name, run.index, None, run, evidence.get(run.name, NOTHING))
+        for run in sorted(extra, key=lambda run: run.index)
+    ]
+    return rows
+
+
+def _total(roster: Roster | None, history: QueueHistory, rows: Collection[_Row]) -> int | None:
+    """Every line that counts as a cell, once, whether or not it has a row."""
+    if roster is None:
+        told = max(history.opened.total if history.opened else 0, history.reached)
+        return max(told, len(rows) + history.dropped) or None
+    by_log = {row.index for row in rows if row.plan is None}
+    unshown = sum(line.index not in by_log for line in roster.rejected)
+    return len(rows) + unshown + roster.dropped
+
+
+def _notes(roster: Roster | None, history: QueueHistory) -> tuple[str, ...]:
+    notes = []
+    if roster is not None and roster.rejected:
+        notes.append(f"{len(roster.rejected)} line(s) of the queue file are no cell and not shown")
+    if roster is not None and roster.dropped:
+        notes.append(f"{roster.dropped} more cells of the queue file are not shown")
+    if history.dropped:
+        notes.append(f"the log names {history.dropped} more cells, which were forgotten")
+    done, opened = history.done, history.opened
+    if done is not None and done.failed is None and opened is not None and opened.start > 1:
+        skipped = opened.start - 1
+        notes.append(f'"all {done.count} cell(s) exited 0" counts {skipped} that were skipped')
+    return tuple(notes)
+
+
+# --- one cell --------------------------------------------------------------------------------------
+
+
+def _judge(
+    row: _Row,
+    history: QueueHistory,
+    claim: Claim | None,
+    usual: Usual,
+    box_now: float | None,
+) -> Cell:
+    run, seen = row.run, row.seen
+    state, why = _state(row, history, claim)
+    duration = None
+    if run and run.started is not None:
+        end = run.finished if run.ended else box_now
+        if end is not None and state is not CellState.CANNOT_TELL:
+            duration = max(0.0, end - run.started)
+    typical = usual.of_task(row.task, row.epochs)
+    if (
+        state is CellState.FINISHED
+        and duration is not None
+        and typical is not None
+        and usual.count(row.task) >= FAST_AMONG
+        and duration < FAST_END_SHARE * typical
+    ):
+        state, why = CellState.SUSPICIOUS, "ended in less than half the typical time"
+    ran = run is not None and not run.past
+    come = history.opened is not None and row.index >= history.opened.start
+    over = history.done is not None or row.index < history.reached
+    cell = Cell(
+        name=row.name,
+        index=row.index,
+        task=row.task,
+        state=state,
+        epoch=seen.epoch,
+        epochs=seen.epochs or row.epochs,
+        step=seen.step,
+        steps=seen.steps,
+        loss=seen.loss,
+        metrics={**seen.metrics, **seen.best} if seen.best and state in WELL else seen.metrics,
+        part=seen.part,
+        exit_code=run.exit_code if run else None,
+        started_at=run.started if run else None,
+        finished_at=run.finished if run else None,
+        duration_seconds=duration,
+        artifact=ARTIFACT[seen.artifact],
+        why=why,
+        logged=run is not None,
+        again=run is not None and not ran and come and not over and row.plan is not None,
+        never_run=run is None and come and over,
+    )
+    if state is CellState.RUNNING:
+        cell = _with_eta(cell, seen, usual.seconds(row.task, row.epochs))
+    return cell
+
+
+def _state(row: _Row, history: QueueHistory, claim: Claim | None) -> tuple[CellState, str | None]:
+    run, seen = row.run, row.seen
+    if run is None:
+        return _unseen(row.index, history)
+    said = claim.says(run) if claim else None
+    if not run.ended:
+        return _open(run, seen, said)
+    if run.exit_code == 2:
+        return CellState.SYNC_FAILED, "exit 2: trained, but the durable copy is missing"
+    if run.exit_code != 0:
+        why = f"exit {run.exit_code}" + (
+            f", the wrapper refused: {run.refused}" if run.refused else ""
+        )
+        return CellState.FAILED, why + (", although QUEUE DONE does not list it" if said else "")
+    if said is False:
+        return CellState.SUSPICIOUS, "its end line says exit 0, but QUEUE DONE lists it as failed"
+    if seen.diverged:
+        return CellState.SUSPICIOUS, "exit 0, but its loss was NaN or Inf at the end"
+    if seen.artifact is False:
+        where = f": {seen.artifact_why}" if seen.artifact_why else ""
+        return CellState.SUSPICIOUS, f"exit 0, but its artifact is missing{where}"
+    return CellState.FINISHED, None
+
+
+def _unseen(index: int, history: QueueHistory) -> tuple[CellState, str | None]:
+    """A cell that the log does not name."""
+    opened = history.opened
+    if opened is None:
+        return CellState.PENDING, None
+    if index < opened.start:
+        return CellState.SKIPPED, f"the queue was started at cell {opened.start}"
+    if history.done is not None:
+        return CellState.SKIPPED, "the queue ended without starting it"
+    if index < history.reached:
+        return CellState.SKIPPED, "the queue went past it, and its log shows no start of it"
+    return CellState.PENDING, None
+
+
+def _open(run: CellRun, seen: CellEvidence, said: bool | None) -> tuple[CellState, str | None]:
+    """A cell without an end line."""
+    if run.interrupted:
+        return CellState.FAILED, "a newer queue start came before its end line"
+    if said is False:
+        return CellState.FAILED, "QUEUE DONE lists it as failed; its own end line is missing"
+    if said:
+        why = "QUEUE DONE says that all exited 0, but its own end line is missing"
+        return CellState.SUSPICIOUS, why
+    if seen.alive is False:
+        return CellState.FAILED, "started, no end line, and no process of it is left"
+    if seen.alive is None:
+        why = "started, no end line, and nothing says whether it still runs"
+        return CellState.CANNOT_TELL, why
+    return CellState.RUNNING, None
+
+
+# --- when it ends ----------------------------------------------------------------------------------
+
+
+def _with_eta(cell: Cell, seen: CellEvidence, typical: float | None) -> Cell:
+    """By its recent speed; else its mean pace; else the typical cell; nothing where it stands still."""
+    if seen.eta is not None:
+        eta = seen.eta
+        return replace(cell, eta_seconds=eta.seconds, eta_range=(eta.low, eta.high))
+    took, done = cell.duration_seconds, cell.share
+    if seen.stalled or not took:
+        return cell
+    from_start = seen.begun is None or seen.begun <= FROM_START
+    if done and done >= 0.02 and from_start:
+        return replace(cell, eta_seconds=took * (1 - done) / done)
+    if typical is not None and typical > took:
+        return replace(cell, eta_seconds=typical - took)
+    return cell
+
+
+def _queue_eta(queue: Queue, usual: Usual, tasks: Mapping[str, tuple[str, int]]) -> float | None:
+    """Seconds until the queue has ended: what runs, and each cell that waits by its task."""
+    waiting = [cell for cell in queue.cells if cell.state is CellState.PENDING or cell.again]
+    running = queue.running
+    if queue.claimed_done or (running is None and not waiting):
+        return 0.0 if queue.cells else None
+    left = running.eta_seconds if running else 0.0
+    if left is None:
+        return None
+    own = running.task if running else None
+    whole = None if running is None else (running.duration_seconds or 0.0) + left
+    for cell in waiting:
+        task, epochs = tasks.get(cell.name, (cell.task, cell.epochs))
+        each = usual.of_task(task, epochs)
+        if each is None and task == own:
+            each = whole  # as long as its sibling that runs now
+        if each is None:
+            each = usual.seconds(task, epochs) or whole
+        if each is None:
+            return None
+        left += each
+    return left
