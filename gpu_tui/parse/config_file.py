@@ -6,10 +6,22 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpu_tui.parse.fields import Fields, text_of
+from gpu_tui.core.remedies import REMEDIES
+from gpu_tui.parse.fields import Fields, choice_of, text_of
 from gpu_tui.parse.yaml_strict import Node, SourceError, load
 
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
+_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+
+ALERT_KEYS = (
+    *("bell", "desktop", "command", "webhook", "severity", "kinds", "instances"),
+    *("quiet", "quiet_lets"),
+)
+NEWS_KINDS = ("cell_finished", "sweep_finished", *REMEDIES)
+DESKTOPS = ("auto", "osc9", "osc777", "both", "off")
+SEVERITIES = ("fatal", "serious", "warn")
+QUIET_LETS = ("fatal", "nothing")
+RECEIVER_NAMES = ("json", "slack", "discord", "feishu", "dingtalk", "wecom", "ntfy")
 
 
 class ConfigError(SourceError):
@@ -17,13 +29,31 @@ class ConfigError(SourceError):
 
 
 @dataclass(frozen=True, slots=True)
+class WebhookAddress:
+    """Where to post: a URL, or the NAME of an environment variable that holds it. A URL is a secret."""
+
+    url: str | None = field(default=None, repr=False)
+    url_env: str | None = None
+    receiver: str | None = None  # a name of RECEIVERS; None = by its host
+
+
+@dataclass(frozen=True, slots=True)
 class Alerts:
-    """How a new finding is told, once each. `quiet` is minutes after local midnight, from and to."""
+    """How news is told, once each. `quiet` is minutes after local midnight, from and to.
+
+    `severity`, `kinds` and `instances` (patterns like autodl-*) say what leaves the screen; kinds and
+    instances that are empty mean all. `quiet_lets` is what still goes out in the quiet hours.
+    """
 
     bell: bool = True
-    desktop: bool = True
+    desktop: str = "auto"  # auto, osc9, osc777, both, off
     command: tuple[str, ...] = ()  # an argument list, never a shell line
+    webhook: WebhookAddress | None = None
+    severity: str = "fatal"
+    kinds: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
     quiet: tuple[int, int] | None = None
+    quiet_lets: str = "fatal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +92,53 @@ def _key(node: Node, name: str) -> str:
 def _alerts(top: Fields) -> Alerts:
     if "alerts" not in top:
         return Alerts()
-    row = Fields(top.values["alerts"], '"alerts"', ("bell", "desktop", "command", "quiet"))
-    bell, desktop = row.maybe_flag("bell"), row.maybe_flag("desktop")
+    row = Fields(top.values["alerts"], '"alerts"', ALERT_KEYS)
     return Alerts(
-        bell=bell is not False,
-        desktop=desktop is not False,
+        bell=row.maybe_flag("bell") is not False,
+        desktop=_desktop(row),
         command=row.texts("command"),
+        webhook=_webhook(row),
+        severity=row.choice("severity", SEVERITIES) if "severity" in row else "fatal",
+        kinds=row.items("kinds", lambda node: choice_of(node, "kinds", NEWS_KINDS)),
+        instances=row.texts("instances"),
         quiet=_quiet(row),
+        quiet_lets=row.choice("quiet_lets", QUIET_LETS) if "quiet_lets" in row else "fatal",
     )
+
+
+def _desktop(row: Fields) -> str:
+    """A word of DESKTOPS; true and false are auto and off."""
+    if "desktop" not in row:
+        return "auto"
+    if isinstance(row.values["desktop"].value, bool):
+        return "auto" if row.flag("desktop") else "off"
+    return row.choice("desktop", DESKTOPS)
+
+
+def _webhook(row: Fields) -> WebhookAddress | None:
+    if "webhook" not in row:
+        return None
+    node = row.values["webhook"]
+    hook = Fields(node, '"webhook"', ("url", "url_env", "receiver"))
+    url, name = hook.maybe_text("url"), hook.maybe_text("url_env")
+    if (url is None) == (name is None):
+        raise node.error(
+            '"webhook" needs either "url" or "url_env"',
+            "Write webhook: {url_env: NAME} with the name of the variable that holds the URL.",
+        )
+    if name is not None and not _ENV_NAME.fullmatch(name):
+        # Not quoted: it may be the URL itself.
+        raise hook.place("url_env").error(
+            '"url_env" is not the name of an environment variable',
+            'Write a name like GPU_TUI_WEBHOOK; a URL belongs under "url".',
+        )
+    if url is not None and not url.startswith(("https://", "http://")):
+        raise hook.place("url").error(
+            '"url" does not begin with https://',
+            "Write https://HOST/PATH as the receiving service shows it.",
+        )
+    receiver = hook.choice("receiver", RECEIVER_NAMES) if "receiver" in hook else None
+    return WebhookAddress(url, name, receiver)
 
 
 def _quiet(row: Fields) -> tuple[int, int] | None:

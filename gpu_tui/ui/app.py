@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
-from typing import Any
+from typing import Any, cast
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -14,14 +14,15 @@ from textual.screen import Screen
 from textual.theme import Theme
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.ports import FleetControl, Playback, TeardownPort
 from gpu_tui.core.profile import Profile
+from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import KEYS
 from gpu_tui.ui.panes.pane import Moment
-from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.ports import FleetStore, NewsPort
 from gpu_tui.ui.prompter import ScreenPrompter
 from gpu_tui.ui.safe import LastFilter, safe
 from gpu_tui.ui.screens.card import Card
@@ -63,6 +64,9 @@ class CockpitApp(App[None]):
         zone: tzinfo | None = None,
         prompter: ScreenPrompter | None = None,
         playback: Playback | None = None,
+        news: NewsPort | None = None,
+        bell: bool = True,
+        desktop: tuple[str, ...] = (),
     ) -> None:
         self._themes = {one.name: one for one in themes}
         self._last_filter = LastFilter()
@@ -72,7 +76,8 @@ class CockpitApp(App[None]):
         self._clock = clock
         self._zone = zone
         self._second = -1
-        self._known: frozenset[str] | None = None
+        self._news = news or ScreenNews()
+        self._bell, self._desktop = bell, desktop
         self._toasted = False
         self._notes: tuple[str, ...] = ()
         self._give_back: Callable[[], None] | None = None
@@ -160,7 +165,7 @@ class CockpitApp(App[None]):
         return Moment(fleet, self._cockpit.choose(fleet), self._zone)
 
     def _announce(self, fleet: FleetView) -> None:
-        """A toast for new alarms and new notes; what was there at the start is no news.
+        """A toast for news and for new notes; what was there at the start is no news.
 
         Over a ladder no word of a box may stand: there the news waits until it is closed.
         """
@@ -169,17 +174,17 @@ class CockpitApp(App[None]):
                 self._toasted = False
                 self.clear_notifications()
             return
-        alarms = {
-            f.id: f for f in fleet.findings if f.severity in (Severity.FATAL, Severity.SERIOUS)
-        }
-        fresh = [alarms[id] for id in alarms if self._known is not None and id not in self._known]
         if fleet.notes != self._notes:
             if fleet.notes:
                 self.notify(safe(fleet.notes[-1][:200]), markup=False)
             self._notes = fleet.notes
-        if fresh:
-            self._toast(min(fresh, key=lambda found: found.severity.rank), len(fresh) - 1)
-        self._known = (self._known or frozenset()) | alarms.keys()
+        bulletins = self._news.take(fleet)
+        if bulletins:
+            news = [one for bulletin in bulletins for one in bulletin.news]
+            worst = min(news, key=lambda one: one.severity.rank)
+            self._toast(worst, len(news) - 1)
+            if any(bulletin.loud for bulletin in bulletins):
+                self._call(worst, len(news) - 1)
 
     def notify(
         self,
@@ -194,20 +199,25 @@ class CockpitApp(App[None]):
         self.clear_notifications()
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
-    def _toast(self, found: Finding, others: int) -> None:
+    def _toast(self, news: News, others: int) -> None:
         """The worst of what is new."""
-        where = f"{found.instance} · {found.cell}" if found.cell else found.instance
         more = f" · {others} more: f" if others else ""
-        fatal = found.severity is Severity.FATAL
+        bad = {Severity.FATAL: "error", Severity.SERIOUS: "warning", Severity.WARN: "warning"}
         self._toasted = True
         self.notify(
-            f"{safe(where)}: {safe(found.evidence)[:100]}",
-            title=found.kind.replace("_", " ") + more,
-            severity="error" if fatal else "warning",
+            f"{safe(news.where)}: {safe(news.text)[:100]}",
+            title=news.title + more,
+            severity=cast("SeverityLevel", bad.get(news.severity, "information")),
             markup=False,
         )
-        if fatal:
+
+    def _call(self, news: News, others: int) -> None:
+        """The bell and the desktop: for whoever looks elsewhere."""
+        if self._bell:
             self.bell()
+        more = f" (and {others} more)" if others else ""
+        text = f"{news.where}: {news.title}: {news.text}{more}"
+        terminal.notify_desktop(self, text, self._desktop)
 
     # --- colours and the last filter ----------------------------------------------------------
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from gpu_tui.core.logs import LogSource
 from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.news import Bulletin
 from gpu_tui.state.views import FleetView
 
 
@@ -26,4 +28,12 @@ class FleetStore(Protocol):
 
     def acknowledge(self, finding_id: str) -> None:
         """Hide one finding until it is another one."""
+        ...
+
+
+class NewsPort(Protocol):
+    """What the screen should say at once. Each bulletin is handed out once."""
+
+    def take(self, view: FleetView) -> Sequence[Bulletin]:
+        """What came since the last call."""
         ...

@@ -4,11 +4,12 @@
 `async with`, and owns every task; the screen and the commands only read and ask.
 """
 
+from gpu_tui.wiring.alerts import tell
 from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.cockpit import NoTerminal, run_cockpit, run_record, run_replay
 from gpu_tui.wiring.exporter import run_exporter
 from gpu_tui.wiring.fleet import Control, Room, Tap, open_fleet
-from gpu_tui.wiring.once import CHECK_LIMIT, Deadline, collect_once, settled, with_connection
+from gpu_tui.wiring.once import CHECK_LIMIT, Deadline, collect_once, with_connection
 from gpu_tui.wiring.process import calm_collector, run
 
 __all__ = [
@@ -27,6 +28,6 @@ __all__ = [
     "run_exporter",
     "run_record",
     "run_replay",
-    "settled",
+    "tell",
     "with_connection",
 ]

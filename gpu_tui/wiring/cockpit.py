@@ -6,17 +6,20 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from gpu_tui import settings
+from gpu_tui.alerts.desk import Desk
 from gpu_tui.core.fleet import Fleet
+from gpu_tui.parse.config_file import Alerts
 from gpu_tui.recording.player import Player
 from gpu_tui.recording.tape import TapeWriter
 from gpu_tui.resources import load_profiles, themes_dir
+from gpu_tui.wiring.alerts import open_desk
 from gpu_tui.wiring.clock import SystemClock
-from gpu_tui.wiring.fleet import open_fleet
+from gpu_tui.wiring.fleet import Room, Tap, open_fleet
 from gpu_tui.wiring.process import run
 
 
@@ -43,6 +46,7 @@ def run_cockpit(
     # Imported here: `check` and `triage` must not pay for the screen.
     from gpu_tui.ui.app import CockpitApp
     from gpu_tui.ui.prompter import ScreenPrompter
+    from gpu_tui.ui.terminal import desktop_forms
     from gpu_tui.ui.theme import load_themes
 
     async def cockpit() -> int:
@@ -51,14 +55,17 @@ def run_cockpit(
 
     async def opened(tape: TapeWriter | None) -> int:
         prompter = ScreenPrompter()
-        async with open_fleet(
-            fleet,
-            read_only=read_only,
-            reload_from=reload_from,
-            state=state,
-            tape=tape,
-            prompter=prompter,
-        ) as (room, _):
+        async with (
+            open_fleet(
+                fleet,
+                read_only=read_only,
+                reload_from=reload_from,
+                state=state,
+                tape=tape,
+                prompter=prompter,
+            ) as (room, tap),
+            _desk(room, tap, config.alerts, badge, state) as desk,
+        ):
             app = CockpitApp(
                 room.store,
                 room.clock,
@@ -72,6 +79,9 @@ def run_cockpit(
                 badge=badge,
                 tour=tour,
                 prompter=prompter,
+                news=desk,
+                bell=config.alerts.bell,
+                desktop=desktop_forms(config.alerts.desktop, os.environ) if desk else (),
             )
             await app.run_async()
             return app.return_code or 0
@@ -140,6 +150,18 @@ def _tape(path: Path | None, fleet: Fleet) -> Iterator[TapeWriter | None]:
     secrets = [value for name in names if name and (value := os.environ.get(name))]
     with TapeWriter(path, fleet, SystemClock(), secrets=secrets) as tape:
         yield tape
+
+
+@asynccontextmanager
+async def _desk(
+    room: Room, tap: Tap, alerts: Alerts, badge: str | None, state: Path | None
+) -> AsyncIterator[Desk | None]:
+    """The news desk; a simulated fleet wakes nobody."""
+    if badge == "demo":
+        yield None
+        return
+    async with open_desk(room, tap, alerts, state=state) as desk:
+        yield desk
 
 
 def _need_terminal() -> None:

@@ -7,40 +7,13 @@ from pathlib import Path
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Fleet
-from gpu_tui.core.metrics import (
-    CPU,
-    FILES,
-    GPUS,
-    HOST,
-    MEMORY,
-    MOUNTS,
-    PROCESSES,
-    ROSTER,
-)
-from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.state.settled import settled
+from gpu_tui.state.views import FleetView
 from gpu_tui.transport.tty import TtyPrompter
 from gpu_tui.wiring.fleet import Room, open_fleet
 
 CHECK_LIMIT = 30.0
 QUIET_SECONDS = 0.6  # no history line for this long: the backfill of the logs is in
-
-
-def settled(view: InstanceView) -> bool:
-    """True once everything that can be known of an instance at first sight is in."""
-    if view.provider.state in ("stopped", "gone"):
-        return True
-    if view.link.state == "connecting":
-        return False
-    if not view.link.live:
-        asked = view.provider.read_at is not None or view.provider.error is not None
-        return asked or not view.instance.provider.id
-    wanted = [GPUS.name, MEMORY.name, CPU.name, MOUNTS.name, HOST.name, PROCESSES.name, FILES.name]
-    queue = view.instance.queue
-    if queue.file:
-        wanted.append(ROSTER.name)
-    answered = all(view.tracks.get(name) is not None for name in wanted)
-    opened = {log.source.path for log in view.logs}
-    return answered and not view.settling and (queue.log is None or queue.log in opened)
 
 
 class Deadline:

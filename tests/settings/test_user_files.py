@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_tui.parse.config_file import Alerts, parse_config
+from gpu_tui.parse.config_file import Alerts, WebhookAddress, parse_config
 from gpu_tui.settings import (
     ConfigError,
     FleetError,
@@ -83,9 +83,56 @@ def test_the_config() -> None:
     assert parse_config(text, "c") == UserConfig(
         "day",
         {"cockpit.findings": "F", "cockpit.zoom": "9"},
-        Alerts(False, True, ("notify-send", "gpu-tui"), (1380, 450)),
+        Alerts(bell=False, command=("notify-send", "gpu-tui"), quiet=(1380, 450)),
     )
     assert parse_config("", "c") == UserConfig()
+
+
+def test_all_of_the_alerts() -> None:
+    text = (
+        "alerts:\n"
+        "  desktop: osc777\n"
+        "  webhook: {url_env: MY_HOOK, receiver: ntfy}\n"
+        "  severity: serious\n"
+        "  kinds: [nan, cell_finished]\n"
+        "  instances: [autodl-*]\n"
+        '  quiet: "22:00-06:00"\n'
+        "  quiet_lets: nothing\n"
+    )
+    assert parse_config(text, "c").alerts == Alerts(
+        desktop="osc777",
+        webhook=WebhookAddress(None, "MY_HOOK", "ntfy"),
+        severity="serious",
+        kinds=("nan", "cell_finished"),
+        instances=("autodl-*",),
+        quiet=(1320, 360),
+        quiet_lets="nothing",
+    )
+    assert parse_config("alerts: {desktop: false}\n", "c").alerts.desktop == "off"
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("webhook: {}", "c:2:12: .webhook. needs either"),
+        ("webhook: {url: https://a/b, url_env: X}", "c:2:12: .webhook. needs either"),
+        ("webhook: {url_env: https://a/secret}", "c:2:22: .url_env. is not the name"),
+        ("webhook: {url: hooks.example.com/secret}", "c:2:18: .url. does not begin with"),
+        ("webhook: {url: https://a/b, receiver: slck}", "c:2:41: .receiver. cannot be 'slck'"),
+        ("kinds: [nann]", "c:2:11: .kinds. cannot be 'nann'"),
+        ("severity: bad", "c:2:13: .severity. cannot be"),
+        ("quiet_lets: all", "c:2:15: .quiet_lets. cannot be"),
+    ],
+)
+def test_broken_alerts_point_at_the_place_and_quote_no_secret(row: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words) as caught:
+        parse_config(f"alerts:\n  {row}\n", "c")
+    assert "secret" not in str(caught.value) + (caught.value.next or "")
+
+
+def test_a_webhooks_url_is_not_in_the_words_of_the_settings() -> None:
+    made = parse_config("alerts: {webhook: {url: https://a.example/secret}}\n", "c")
+    assert "secret" not in repr(made)
 
 
 @pytest.mark.parametrize(

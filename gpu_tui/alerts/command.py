@@ -1,0 +1,106 @@
+"""The user's own command: an argument list, the message as JSON on stdin and in environment variables.
+
+It runs without a shell, in a process group of its own that is killed when its time is over, whatever it
+has started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from gpu_tui.alerts.channel import Undelivered
+from gpu_tui.alerts.message import Message
+from gpu_tui.core.plain import plain
+
+LIMIT = 20.0  # seconds
+ENV_WIDTH = 4_000  # characters of one variable
+SAID = 300  # bytes of its output that an error quotes
+
+
+class CommandChannel:
+    """Runs `argv` once per message."""
+
+    name = "command"
+
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], *, limit: float = LIMIT
+    ) -> None:
+        self._argv = tuple(argv)
+        self._env = dict(env)
+        self._limit = limit
+
+    async def send(self, message: Message) -> None:
+        """Run it; any exit code but 0 means that the message did not arrive."""
+        program = plain(self._argv[0], 80)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._argv,
+                env={**self._env, **variables(message)},
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise Undelivered(f"{program} cannot be run: {why}", retry=False) from None
+        body = json.dumps(message.json(), ensure_ascii=False).encode() + b"\n"
+        try:
+            async with asyncio.timeout(self._limit):
+                said, _ = await asyncio.gather(_heard(process), _told(process, body))
+                code = await process.wait()
+        except TimeoutError:
+            raise Undelivered(f"{program} did not end in {self._limit:g} s") from None
+        finally:
+            await _end(process)
+        if code != 0:
+            words = plain(said.decode("utf-8", "replace").strip(), SAID)
+            how = f"exit {code}" if code > 0 else f"signal {-code}"
+            raise Undelivered(f"{program} failed ({how})" + (f": {words}" if words else ""))
+
+
+def variables(message: Message) -> dict[str, str]:
+    """The message as environment variables; an absent value is an empty one."""
+    worst = message.items[0]
+    values = {
+        "GPU_TUI_EVENT": message.kind,
+        "GPU_TUI_EVENT_ID": message.id,
+        "GPU_TUI_EVENT_SEVERITY": message.severity,
+        "GPU_TUI_EVENT_TITLE": message.title,
+        "GPU_TUI_EVENT_TEXT": message.text,
+        "GPU_TUI_EVENT_INSTANCE": str(worst.get("instance") or ""),
+        "GPU_TUI_EVENT_CELL": str(worst.get("cell") or ""),
+        "GPU_TUI_EVENT_COUNT": str(len(message.items)),
+    }
+    return {name: value[:ENV_WIDTH] for name, value in values.items()}
+
+
+async def _told(process: asyncio.subprocess.Process, body: bytes) -> None:
+    """Write stdin; a command that reads none of it is fine."""
+    assert process.stdin is not None
+    with suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(body)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _heard(process: asyncio.subprocess.Process) -> bytes:
+    """The beginning of its output; the rest is read and dropped."""
+    assert process.stdout is not None
+    kept = b""
+    while chunk := await process.stdout.read(65_536):
+        kept += chunk[: max(0, SAID - len(kept))]
+    return kept
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Nothing of it stays, grandchildren included."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode is None:
+        await process.wait()

@@ -1,0 +1,86 @@
+"""One way out: takes what is due from the outbox, sends it, and tries again for a day where that fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from gpu_tui.alerts.channel import Channel, Undelivered
+from gpu_tui.alerts.keeper import Keeper
+from gpu_tui.alerts.ledger import Batch
+from gpu_tui.alerts.message import compose
+from gpu_tui.core.clock import Clock
+
+PAUSE = 5.0  # seconds between two messages: what comes in between goes together
+DELAYS = (5.0, 15.0, 60.0, 300.0, 900.0)  # seconds before the next attempt; the last one repeats
+GIVE_UP = 86_400.0  # seconds after its oldest item a message is given up
+LOOK_EVERY = 15.0  # seconds: another gpu-tui may have left something
+
+
+class Courier:
+    """Serves one channel. Trouble is said once, when it begins, and once more when it is over."""
+
+    def __init__(
+        self, channel: Channel, keeper: Keeper, clock: Clock, note: Callable[[str], None]
+    ) -> None:
+        self.name = channel.name
+        self._channel = channel
+        self._keeper = keeper
+        self._clock = clock
+        self._note = note
+        self._woken = asyncio.Event()
+        self._failing = False
+
+    def wake(self) -> None:
+        """Something may be due."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Deliver until cancelled."""
+        while True:
+            self._woken.clear()
+            if await self.step() is None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_EVERY):
+                        await self._woken.wait()
+            else:
+                await asyncio.sleep(PAUSE)
+
+    async def empty(self) -> None:
+        """Deliver what is due; what fails is tried once more soon, and then left for another time."""
+        while (delay := await self.step()) is not None:
+            if delay > DELAYS[0]:
+                return
+            await asyncio.sleep(delay)
+
+    async def step(self) -> float | None:
+        """One message: None where none was due, else the seconds until the next attempt (0: it is done)."""
+        now = self._clock.now()
+        batch = await self._keeper.ask(lambda ledger: ledger.take(self.name, now))
+        if batch is None:
+            return None
+        held = any(item.get("held") for item in batch.items)
+        try:
+            await self._channel.send(compose(batch.id, batch.items, at=now, held=held))
+        except Undelivered as error:
+            return await self._failed(batch, error)
+        await self._keeper.ask(lambda ledger: ledger.done(batch))
+        if self._failing:
+            self._failing = False
+            self._note(f"alerts by {self.name} arrive again")
+        return 0.0
+
+    async def _failed(self, batch: Batch, error: Undelivered) -> float:
+        now = self._clock.now()
+        delay = max(DELAYS[min(batch.tries, len(DELAYS) - 1)], error.after or 0.0)
+        lasting = error.retry and now + delay - batch.made < GIVE_UP
+        if lasting:
+            await self._keeper.ask(lambda ledger: ledger.again(batch, now + delay))
+        else:
+            await self._keeper.ask(lambda ledger: ledger.done(batch))
+        if not self._failing or not lasting:
+            end = "it is tried again" if lasting else f"{len(batch.items)} not delivered"
+            self._note(f"an alert did not go out: {error}; {end}")
+        self._failing = True
+        return delay if lasting else 0.0

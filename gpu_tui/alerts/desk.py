@@ -1,0 +1,184 @@
+"""The news desk: from the views of the fleet to what is told, once, on the screen and beyond it.
+
+It looks at the fleet on its own beat, so that it works also while no terminal reads. Every piece of news is
+sifted through the ledger that all gpu-tui of this user share, goes onto the screen, and, where the user's
+settings want it, into the outbox of every way out, from where it is delivered however often that takes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from datetime import tzinfo
+from fnmatch import fnmatchcase
+
+from gpu_tui.alerts.channel import Channel
+from gpu_tui.alerts.courier import Courier
+from gpu_tui.alerts.keeper import Keeper
+from gpu_tui.alerts.ledger import Ledger
+from gpu_tui.alerts.message import Item, first_look, item_of
+from gpu_tui.alerts.quiet import quiet_until
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.findings import Severity
+from gpu_tui.parse.config_file import Alerts
+from gpu_tui.state.news import CLOCK, GOOD, Bulletin, News, news_of, worth_a_toast
+from gpu_tui.state.settled import settled
+from gpu_tui.state.views import FleetView
+
+BEAT = 2.0  # seconds between two looks
+SETTLE_SECONDS = 30.0  # an instance that answers but never settles is news after this
+FIRST_WAIT = 10.0  # seconds: the first words about several boxes go out together
+BULLETINS = 50  # kept for a screen that does not ask
+
+
+class Desk:
+    """`look` sifts one view; `run` does it on a beat and delivers; `deliver` delivers what is due."""
+
+    def __init__(
+        self,
+        alerts: Alerts,
+        ledger: Ledger,
+        clock: Clock,
+        channels: Iterable[Channel] = (),
+        *,
+        note: Callable[[str], None],
+        secrets: Iterable[str] = (),
+        zone: tzinfo | None = None,
+        first_wait: float = FIRST_WAIT,
+    ) -> None:
+        self._alerts = alerts
+        self._clock = clock
+        self._note = note
+        self._secrets = tuple(secrets)
+        self._zone = zone
+        self._since = clock.now()
+        self._first_wait = first_wait
+        self._keeper = Keeper(ledger, note)
+        self._couriers = [Courier(one, self._keeper, clock, note) for one in channels]
+        self._connected: dict[str, float] = {}
+        self._shown: set[str] = set()
+        self._screen: deque[Bulletin] = deque(maxlen=BULLETINS)
+        self._held: list[News] = []
+
+    # --- for the screen -----------------------------------------------------------------------
+
+    def take(self, view: FleetView) -> Sequence[Bulletin]:
+        """What the screen should say now; what is taken is gone."""
+        taken = tuple(self._screen)
+        self._screen.clear()
+        return taken
+
+    # --- the beat -----------------------------------------------------------------------------
+
+    async def run(self, look: Callable[[], FleetView | None]) -> None:
+        """Look and deliver until cancelled; `look` answers None while histories are still coming in."""
+        async with asyncio.TaskGroup() as tasks:
+            for courier in self._couriers:
+                tasks.create_task(courier.run(), name=f"alerts by {courier.name}")
+            while True:
+                view = look()
+                if view is not None:
+                    await self.look(view)
+                await asyncio.sleep(BEAT)
+
+    async def look(self, view: FleetView) -> None:
+        """Sift one view."""
+        now = self._clock.now()
+        members = frozenset(one.name for one in view.instances)
+        ready = self._ready(view, now)
+        if members <= ready:
+            ready |= {""}
+        news, since = news_of(view), self._since
+        found = await self._keeper.ask(
+            lambda ledger: ledger.sift(view.sweep or "", news, ready, members, now=now, since=since)
+        )
+        fresh = [*found.fresh, *(one for one in found.told if one.key not in self._shown)]
+        self._shown |= {one.key for one in (*fresh, *found.first)}
+        until = quiet_until(now, self._alerts.quiet, self._zone)
+        self._tell_screen(fresh, now, until)
+        await self._tell_others(found.fresh, found.first, view.sweep, now, until)
+        for courier in self._couriers:
+            courier.wake()
+
+    async def deliver(self, limit: float) -> None:
+        """Deliver what is due, for at most `limit` seconds; the rest waits for the next gpu-tui."""
+        try:
+            async with asyncio.timeout(limit):
+                await asyncio.gather(*(courier.empty() for courier in self._couriers))
+        except TimeoutError:
+            self._note(f"not every alert went out in {limit:g} s; the next gpu-tui goes on with it")
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _ready(self, view: FleetView, now: float) -> frozenset[str]:
+        """The instances of which enough is known for a word."""
+        ready = set()
+        for one in view.instances:
+            if one.link.state == "connecting":
+                continue
+            since = self._connected.setdefault(one.name, now)
+            if settled(one) or now - since >= SETTLE_SECONDS:
+                ready.add(one.name)
+        return frozenset(ready)
+
+    def wanted(self, news: News) -> bool:
+        """The user's settings let it leave the screen."""
+        alerts = self._alerts
+        if alerts.kinds and news.kind not in alerts.kinds:
+            return False
+        if alerts.instances and not any(
+            fnmatchcase(news.instance, pattern) for pattern in alerts.instances
+        ):
+            return False
+        bad = news.severity.rank <= Severity(alerts.severity).rank
+        return bad or news.kind in GOOD or news.kind == CLOCK
+
+    def _lets(self, news: News) -> bool:
+        """It goes out in the quiet hours, too."""
+        return self._alerts.quiet_lets == "fatal" and news.severity is Severity.FATAL
+
+    def _tell_screen(self, fresh: Sequence[News], now: float, until: float | None) -> None:
+        toasts = [one for one in fresh if worth_a_toast(one) or self.wanted(one)]
+        loud = [one for one in toasts if self.wanted(one)]
+        if until is not None:
+            self._held += [one for one in loud if not self._lets(one)]
+            del self._held[:-BULLETINS]
+            loud = [one for one in loud if self._lets(one)]
+        elif self._held:
+            self._screen.append(Bulletin(_worst_first(self._held), loud=True))
+            self._held = []
+        if toasts:
+            self._screen.append(Bulletin(_worst_first(toasts), loud=bool(loud)))
+
+    async def _tell_others(
+        self,
+        fresh: Sequence[News],
+        first: Sequence[News],
+        sweep: str | None,
+        now: float,
+        until: float | None,
+    ) -> None:
+        wanted = [one for one in fresh if self.wanted(one)]
+        pressing = [one for one in wanted if until is None or self._lets(one)]
+        later = [one for one in wanted if one not in pressing]
+        summary = first_look([one for one in first if self.wanted(one)], sweep, now)
+        for courier in self._couriers:
+            await self._put(courier, [self._item(one, sweep) for one in pressing], now, now)
+            if later and until is not None:
+                held = [{**self._item(one, sweep), "held": True} for one in later]
+                await self._put(courier, held, now, until)
+            if summary is not None:
+                due = now + self._first_wait if until is None else until
+                await self._put(courier, [summary], now, due)
+
+    async def _put(self, courier: Courier, items: Sequence[Item], now: float, due: float) -> None:
+        if items:
+            await self._keeper.ask(lambda ledger: ledger.put(courier.name, items, now=now, due=due))
+
+    def _item(self, news: News, sweep: str | None) -> dict[str, object]:
+        return item_of(news, sweep, self._secrets)
+
+
+def _worst_first(news: Iterable[News]) -> tuple[News, ...]:
+    return tuple(sorted(news, key=lambda one: one.severity.rank))

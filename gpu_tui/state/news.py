@@ -1,0 +1,173 @@
+"""What a view holds that somebody may want to be told: findings, cells that finished, a sweep that ended.
+
+Pure. Whether it was told before is another question (`gpu_tui/alerts/`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpu_tui.core.facts import span
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.views import FleetView, InstanceView
+
+CELL_FINISHED, SWEEP_FINISHED, CLOCK = "cell_finished", "sweep_finished", "clock"
+GOOD = frozenset({CELL_FINISHED, SWEEP_FINISHED})
+ENDED = frozenset(
+    {
+        CellState.FINISHED,
+        CellState.SYNC_FAILED,
+        CellState.FAILED,
+        CellState.SUSPICIOUS,
+        CellState.SKIPPED,
+    }
+)
+SHOWN_METRICS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One thing to tell. Two with one `key` are the same thing seen again; `severity` none = good news.
+
+    `happened` is when the box says that it was, by epoch seconds; None where nothing says so.
+    """
+
+    key: str
+    kind: str
+    severity: Severity
+    instance: str
+    text: str
+    at: float
+    cell: str | None = None
+    remedy: str = ""
+    count: int = 1
+    happened: float | None = None
+
+    @property
+    def where(self) -> str:
+        """Instance, and cell where there is one."""
+        return f"{self.instance} · {self.cell}" if self.cell else self.instance
+
+    @property
+    def title(self) -> str:
+        """Its kind in words."""
+        return self.kind.replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Bulletin:
+    """What the screen should say at once, worst first; `loud` = also by bell and desktop."""
+
+    news: tuple[News, ...]
+    loud: bool = False
+
+
+def news_of(view: FleetView) -> tuple[News, ...]:
+    """Everything in the view that is news to somebody who knows nothing, worst first."""
+    found = [_finding(finding) for finding in view.findings]
+    for instance in view.instances:
+        found += _cells(instance, view.taken_at)
+    found += _sweep(view)
+    return tuple(sorted(found, key=lambda news: news.severity.rank))
+
+
+def _finding(finding: Finding) -> News:
+    return News(
+        key=f"finding:{finding.id}",
+        kind=finding.kind,
+        severity=finding.severity,
+        instance=finding.instance,
+        text=finding.evidence,
+        at=finding.last_seen,
+        cell=finding.cell,
+        remedy=finding.remedy,
+        count=finding.count,
+    )
+
+
+def _cells(view: InstanceView, now: float) -> Iterator[News]:
+    cells = view.queue.cells
+    ended = sum(cell.state in ENDED for cell in cells)
+    for cell in cells:
+        if cell.state is CellState.FINISHED:
+            yield News(
+                key=f"cell:{view.name}:{cell.name}",
+                kind=CELL_FINISHED,
+                severity=Severity.NONE,
+                instance=view.name,
+                text=f"{_result(cell)} ({ended} of {len(cells)} in this queue)",
+                at=now,
+                cell=cell.name,
+                happened=cell.finished_at,
+            )
+
+
+def _result(cell: Cell) -> str:
+    """How one cell ended, as far as its log says it: nothing here was loaded or verified."""
+    parts = ["its log says finished"]
+    if cell.duration_seconds is not None:
+        parts[0] += f" after {span(cell.duration_seconds)}"
+    if cell.loss is not None and math.isfinite(cell.loss):
+        parts.append(f"loss {cell.loss:g}")
+    shown = [(name, value) for name, value in cell.metrics.items() if math.isfinite(value)]
+    parts += [f"{name} {value:g}" for name, value in shown[:SHOWN_METRICS]]
+    return ", ".join(parts)
+
+
+def _sweep(view: FleetView) -> Iterator[News]:
+    """One, when every cell of every queue has ended; never while a queue was not read."""
+    queued = [one for one in view.instances if one.instance.queue.file or one.queue.cells]
+    if not queued or any(not one.queue.cells for one in queued):
+        return
+    cells = [cell for one in queued for cell in one.queue.cells]
+    if any(cell.state not in ENDED for cell in cells):
+        return
+    good = sum(cell.state is CellState.FINISHED for cell in cells)
+    rest = "" if good == len(cells) else f", {len(cells) - good} ended in another way"
+    yield News(
+        key=f"sweep:{len(cells)}",
+        kind=SWEEP_FINISHED,
+        severity=Severity.NONE,
+        instance=view.sweep or "the sweep",
+        text=f"every cell has ended: {good} of {len(cells)} finished{rest}{_meters(view)}",
+        at=view.taken_at,
+        remedy="Pull and verify the results, then stop the meters: gpu-tui pull NAME, then t in the cockpit.",
+        happened=max((cell.finished_at or 0.0 for cell in cells), default=0.0) or None,
+    )
+
+
+def _meters(view: FleetView) -> str:
+    """What still costs money, per currency."""
+    sums: dict[str, float] = {}
+    for one in view.instances:
+        if one.cost.per_hour:
+            currency = one.cost.currency or ""
+            sums[currency] = sums.get(currency, 0.0) + one.cost.per_hour
+    if not sums:
+        return ""
+    return "; still billing " + " and ".join(f"{sums[c]:.2f} {c}/h".strip() for c in sums)
+
+
+class ScreenNews:
+    """News for a screen that nobody else tells: in memory, and what was there at first is none."""
+
+    def __init__(self) -> None:
+        self._known: set[str] | None = None
+
+    def take(self, view: FleetView) -> Sequence[Bulletin]:
+        """At most one bulletin: what appeared since the last call."""
+        seen = [news for news in news_of(view) if worth_a_toast(news)]
+        known, keys = self._known, {news.key for news in seen}
+        self._known = keys | (known or set())
+        fresh = tuple(news for news in seen if known is not None and news.key not in known)
+        if not fresh:
+            return ()
+        return (Bulletin(fresh, loud=any(one.severity is Severity.FATAL for one in fresh)),)
+
+
+def worth_a_toast(news: News) -> bool:
+    """Alarms, deadlines and good news; not what is for later."""
+    return news.kind in GOOD or news.kind == CLOCK or news.severity.rank <= Severity.SERIOUS.rank

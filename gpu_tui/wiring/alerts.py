@@ -1,0 +1,103 @@
+"""The news desk of a running cockpit, and that of one tick of `check`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from gpu_tui import settings
+from gpu_tui.alerts.channel import Channel
+from gpu_tui.alerts.desk import Desk
+from gpu_tui.alerts.ledger import Ledger
+from gpu_tui.alerts.ways import url_of, ways_out
+from gpu_tui.alerts.webhook import WebhookRefused
+from gpu_tui.core.events import Noted
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.parse.config_file import Alerts
+from gpu_tui.state.views import FleetView
+from gpu_tui.wiring.clock import SystemClock
+from gpu_tui.wiring.fleet import Room, Tap
+
+FILE_NAME = "history.sqlite"
+CALM_SECONDS = 1.5  # no history line for this long: what is looked at is now
+LONGEST_CALM = 20.0  # seconds after which a look is taken all the same
+
+
+@asynccontextmanager
+async def open_desk(
+    room: Room, tap: Tap, alerts: Alerts, *, state: Path | None = None
+) -> AsyncIterator[Desk]:
+    """The desk looks and delivers for as long as the block lasts."""
+    ledger = await asyncio.to_thread(_ledger, state)
+    looked = room.clock.boot()
+
+    def note(text: str) -> None:
+        tap(Noted(None, room.clock.now(), text))
+
+    def look() -> FleetView | None:
+        nonlocal looked
+        now = room.clock.boot()
+        if room.clock.now() - tap.backfill_at < CALM_SECONDS and now - looked < LONGEST_CALM:
+            return None
+        looked = now
+        return room.store.view(room.clock.now())
+
+    try:
+        channels: list[Channel] = ways_out(alerts, os.environ)
+    except WebhookRefused as error:
+        channels = ways_out(_without_webhook(alerts), os.environ)
+        note(f"alerts: {error}. {error.next}")
+    desk = Desk(
+        alerts, ledger, room.clock, channels, note=note, secrets=_secrets(room.fleet, alerts)
+    )
+    running = room.tasks.create_task(desk.run(look), name="news desk")
+    try:
+        yield desk
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+        ledger.close()
+
+
+async def tell(
+    fleet: Fleet, view: FleetView, alerts: Alerts, *, limit: float, state: Path | None = None
+) -> list[str]:
+    """Tell what is new in one view, and what earlier ticks could not; the answer is what went wrong.
+
+    Raises WebhookRefused where the webhook's URL cannot be had.
+    """
+    channels = ways_out(alerts, os.environ)
+    ledger = await asyncio.to_thread(_ledger, state)
+    wrong: list[str] = []
+    desk = Desk(
+        alerts, ledger, SystemClock(), channels, note=wrong.append,
+        secrets=_secrets(fleet, alerts), first_wait=0.0,
+    )  # fmt: skip
+    try:
+        await desk.look(view)
+        await desk.deliver(limit)
+    finally:
+        ledger.close()
+    return wrong
+
+
+def _ledger(state: Path | None) -> Ledger:
+    return Ledger((state or settings.state_dir(os.environ)) / FILE_NAME)
+
+
+def _without_webhook(alerts: Alerts) -> Alerts:
+    return replace(alerts, webhook=None)
+
+
+def _secrets(fleet: Fleet, alerts: Alerts) -> Iterable[str]:
+    """What must stand in no message: provider keys, and the webhook's own URL."""
+    names = [instance.provider.key_env for instance in fleet.instances]
+    values = [os.environ.get(name) for name in names if name]
+    if alerts.webhook is not None:
+        with suppress(WebhookRefused):
+            values.append(url_of(alerts, os.environ))
+    return [value for value in values if value]
