@@ -6,39 +6,29 @@ earliest possible firing is what is shown; where nothing is known the clock says
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from gpu_tui.core.anchors import EARLIEST, EXACT, LATEST, RATE, Anchors, Start, bound_of, start_of
 from gpu_tui.core.profile import ClockFact, Profile, fact_is_stale
+from gpu_tui.core.thresholds import THRESHOLDS, UNMEASURED_SPAN, Threshold, crossed
 
 SEVERITY_RANK = {"critical": 0, "high": 1, "medium": 2, "low": 3}
-DUE_SHARE = 0.25  # a clock becomes a finding when this share of its time is left
-
-
-@dataclass(frozen=True, slots=True)
-class Anchors:
-    """What was observed of one instance; epoch seconds, None where nobody knows.
-
-    `power` is running, stopped, gone or unknown. `manual` maps a clock's anchor word to a time that a
-    person typed. `stopped_basis` is api, last-contact or manual.
-    """
-
-    power: str = "unknown"
-    stopped_at: float | None = None
-    stopped_basis: str = "unknown"
-    created_at: float | None = None
-    last_contact: float | None = None
-    manual_deadlines: dict[str, float] | None = None
-    balance_runway: float | None = None
+FIRED = "fired"
+OVERRUN = 60.0  # seconds that a running box may be over its end before the clock is taken for not in force
 
 
 @dataclass(frozen=True, slots=True)
 class DangerClock:
     """One clock of one instance, as contracts name it. Times are epoch seconds.
 
-    `state` is running, armed, unknown-start or fired. `fires_at` is set where the start is known;
-    `earliest_fires_at` also where it is only bounded.
+    `state` is running, armed, unknown-start or fired. `fires_at` is set where the deadline is known (or,
+    with the bound `rate`, reckoned); `earliest_fires_at` also where only its earliest time is;
+    `latest_fires_at` also where only its latest is. `stage` is the threshold that was crossed last,
+    or `fired`; None before the first. `kind` is the finding that a stage makes. `subject` names what of the
+    instance it is about (a mount, a job). `after` is the seconds from start to deadline. `why` says what
+    keeps it from counting.
     """
 
     id: str
@@ -58,52 +48,116 @@ class DangerClock:
     confidence: str
     stale_fact: bool
     after: float | None = None
+    latest_fires_at: float | None = None
+    bound: str = EXACT
+    anchor: str = "reading"
+    effect: str = "stops"
+    kind: str = "clock"
+    subject: str | None = None
+    note: str | None = None
+    why: str | None = None
+    stage: str | None = None
+    early: bool = True  # it is told before it fires
+    only: tuple[str, ...] = ()  # variants that have it, where the instance's own is not known
+
+    @property
+    def deadline(self) -> float | None:
+        """What the countdown counts to: the deadline, else its earliest, else its latest time."""
+        for at in (self.fires_at, self.earliest_fires_at, self.latest_fires_at):
+            if at is not None:
+                return at
+        return None
+
+    @property
+    def key(self) -> str:
+        """What tells the clocks of one instance apart."""
+        return f"{self.id}:{self.subject}" if self.subject else self.id
+
+    @property
+    def ticks(self) -> bool:
+        """Its trigger is so."""
+        return self.state != "armed"
+
+    @property
+    def what(self) -> str:
+        """What it does, in a few words."""
+        if self.loses:
+            return f"loses {self.loses}"
+        if self.bills:
+            return f"bills {self.bills}"
+        return self.note or ("stops the instance" if self.effect == "stops" else self.id)
 
     def due(self, now: float) -> bool:
         """True where the clock should be a finding now."""
-        if self.state == "fired":
-            return True
-        if self.state != "running" or self.earliest_fires_at is None:
-            return False
-        left = self.earliest_fires_at - now
-        return left <= max((self.after or 0.0) * DUE_SHARE, 3600.0)
+        over = self.ticks and self.deadline is not None and self.deadline <= now
+        return over or self.stage is not None
 
 
 def clocks_of(
-    profile: Profile, instance: str, anchors: Anchors, now: float, variant: str | None = None
+    profile: Profile,
+    instance: str,
+    anchors: Anchors,
+    now: float,
+    variant: str | None = None,
+    thresholds: Sequence[Threshold] = THRESHOLDS,
 ) -> tuple[DangerClock, ...]:
-    """All clocks of one instance: those that tick, and those that are armed."""
-    return tuple(
-        _clock(profile, fact, instance, anchors, now)
-        for fact in profile.clocks
-        if _applies(fact, variant)
+    """All clocks of one instance that the profile knows: those that tick, and those that are armed."""
+    return staged(
+        (
+            _clock(profile, fact, instance, anchors, now, variant)
+            for fact in profile.clocks
+            if applies(fact, variant)
+        ),
+        now,
+        thresholds,
     )
 
 
-def _applies(fact: ClockFact, variant: str | None) -> bool:
+def applies(fact: ClockFact, variant: str | None) -> bool:
+    """Whether an instance of this variant has the clock; where the variant is not known it may."""
     return not fact.applies_to or variant is None or variant in fact.applies_to
 
 
-def _clock(
-    profile: Profile, fact: ClockFact, instance: str, anchors: Anchors, now: float
+def staged(
+    clocks: Iterable[DangerClock],
+    now: float,
+    thresholds: Sequence[Threshold] = THRESHOLDS,
+    held: Mapping[str, str] | None = None,
+) -> tuple[DangerClock, ...]:
+    """The clocks with the threshold that each has crossed. `held`: what each had crossed at the last look."""
+    return tuple(_staged(clock, now, thresholds, (held or {}).get(clock.key)) for clock in clocks)
+
+
+def _staged(
+    clock: DangerClock, now: float, thresholds: Sequence[Threshold], held: str | None
 ) -> DangerClock:
-    started, basis, ticking = _start(fact, anchors)
-    fires = earliest = None
-    if ticking and fact.after is not None and started is not None:
-        earliest = started + fact.after
-        fires = None if basis == "last-contact" else earliest
-    if fact.anchor in ("rental_end", "manual") and anchors.manual_deadlines:
-        typed = anchors.manual_deadlines.get(fact.id)
-        if typed is not None:
-            started, basis, ticking, fires, earliest = typed, "manual", True, typed, typed
-    if not ticking:
-        state = "armed"
-    elif started is None:
-        state = "unknown-start"
-    elif earliest is not None and earliest <= now:
-        state = "fired"
-    else:
-        state = "running"
+    deadline = clock.deadline
+    if clock.state == "fired":
+        return replace(clock, stage=FIRED)
+    if clock.state != "running" or deadline is None or not clock.early:
+        return clock
+    wavers = held if clock.bound == RATE else None
+    stage = crossed(deadline - now, clock.after, thresholds, held=wavers)
+    return replace(clock, stage=stage) if stage else clock
+
+
+def _clock(
+    profile: Profile,
+    fact: ClockFact,
+    instance: str,
+    anchors: Anchors,
+    now: float,
+    variant: str | None,
+) -> DangerClock:
+    start = start_of(fact, anchors)
+    deadline = start.until
+    after = anchors.durations.get(fact.id, fact.after)
+    if deadline is None and start.ticks and start.at is not None and after is not None:
+        deadline = start.at + after
+    bound = bound_of(start.basis)
+    state, why = _state(fact, start, deadline, anchors, now)
+    if state == "armed":
+        start, deadline = Start(False), None
     lost = ", ".join(_tier_name(profile, tier) for tier in fact.loses) or None
     today = datetime.fromtimestamp(now, UTC).date()
     return DangerClock(
@@ -111,10 +165,11 @@ def _clock(
         instance=instance,
         state=state,
         starts=fact.when,
-        started_at=started,
-        started_basis=basis,
-        fires_at=fires,
-        earliest_fires_at=earliest,
+        started_at=start.at,
+        started_basis=start.basis,
+        fires_at=deadline if bound in (EXACT, RATE) else None,
+        earliest_fires_at=deadline if bound != LATEST else None,
+        latest_fires_at=deadline if bound != EARLIEST else None,
         loses=lost if fact.effect != "bills" else None,
         bills=(fact.note or lost or "goes on billing") if fact.effect == "bills" else None,
         severity=fact.severity,
@@ -123,27 +178,30 @@ def _clock(
         verified=fact.verified,
         confidence=fact.confidence,
         stale_fact=fact_is_stale(fact.verified, today),
-        after=fact.after,
+        after=after,
+        bound=bound,
+        anchor=fact.anchor,
+        effect=fact.effect,
+        kind="low_balance" if fact.anchor == "balance" else "clock",
+        note=fact.note,
+        why=why,
+        only=fact.applies_to if variant is None else (),
     )
 
 
-def _start(fact: ClockFact, anchors: Anchors) -> tuple[float | None, str, bool]:
-    """Start time, its basis, and whether the clock ticks now."""
-    if fact.when == "stopped":
-        if anchors.power == "running":
-            return None, "unknown", False
-        if anchors.power != "stopped":
-            return None, "unknown", False
-        if anchors.stopped_at is not None:
-            return anchors.stopped_at, anchors.stopped_basis, True
-        if anchors.last_contact is not None:
-            return anchors.last_contact, "last-contact", True
-        return None, "unknown", True
-    if fact.when == "running" and anchors.power == "running":
-        if fact.anchor == "created_at":
-            return anchors.created_at, "api" if anchors.created_at else "unknown", True
-        return None, "unknown", False
-    return None, "unknown", False
+def _state(
+    fact: ClockFact, start: Start, deadline: float | None, anchors: Anchors, now: float
+) -> tuple[str, str | None]:
+    if not start.ticks:
+        return "armed", start.why
+    if deadline is None and start.at is None:
+        return "unknown-start", start.why
+    if deadline is None or deadline > now:
+        return "running", None
+    counted = fact.when == "running" and fact.anchor in ("created_at", "last_contact")
+    if counted and anchors.power == "running" and now - deadline > OVERRUN:
+        return "armed", "its time is over and the box still runs: it is not in force here"
+    return "fired", None
 
 
 def _tier_name(profile: Profile, tier_id: str) -> str:
@@ -152,17 +210,18 @@ def _tier_name(profile: Profile, tier_id: str) -> str:
 
 
 def by_urgency(clocks: Iterable[DangerClock]) -> tuple[DangerClock, ...]:
-    """Clocks that fire soonest first; then unknown starts; then armed ones by severity."""
-    order = {"fired": 0, "running": 1, "unknown-start": 2, "armed": 3}
+    """Clocks that fire soonest first; then running bills and unknown starts; then armed ones by severity."""
+    order = {"fired": 0, "running": 2, "unknown-start": 3, "armed": 4}
 
-    def key(clock: DangerClock) -> tuple[int, float, int, str]:
-        fires = clock.earliest_fires_at
-        timed = 1 if fires is not None else order[clock.state]
+    def key(clock: DangerClock) -> tuple[int, float, int, str, str]:
+        fires = clock.deadline
+        group = order[clock.state]
         return (
-            0 if clock.state == "fired" else timed,
+            1 if clock.state == "running" and fires is not None else group,
             fires if fires is not None else float("inf"),
             SEVERITY_RANK.get(clock.severity, 9),
-            clock.id,
+            clock.key,
+            clock.instance,
         )
 
     return tuple(sorted(clocks, key=key))
@@ -170,5 +229,32 @@ def by_urgency(clocks: Iterable[DangerClock]) -> tuple[DangerClock, ...]:
 
 def earliest(clocks: Iterable[DangerClock]) -> DangerClock | None:
     """The clock that fires next, or None."""
-    timed = [replace(clock) for clock in clocks if clock.earliest_fires_at is not None]
-    return min(timed, key=lambda clock: clock.earliest_fires_at or 0.0, default=None)
+    timed = [clock for clock in clocks if clock.ticks and clock.deadline is not None]
+    return min(timed, key=lambda clock: clock.deadline or 0.0, default=None)
+
+
+BOUND_WORDS = {
+    EARLIEST: "at the earliest",
+    LATEST: "at the latest",
+    RATE: "at the present rate",
+}
+
+
+def clock_words(clock: DangerClock, left: float) -> str:
+    """What a finding says of a clock that is due; the same words until the next threshold is crossed."""
+    bound = f" {BOUND_WORDS[clock.bound]}" if clock.bound in BOUND_WORDS else ""
+    if clock.state == "fired" or left <= 0:
+        word = "fired" if clock.bound == EXACT else "may have fired"
+        return f"{word}: {clock.what}"
+    share = clock.stage or ""
+    if share.endswith("%") and clock.after:
+        share = f"{share} of its {_days(clock.after)}"
+    elif share.endswith("%"):
+        share = _days(UNMEASURED_SPAN * float(share[:-1]) / 100)
+    return f"less than {share} left{bound}: {clock.what}"
+
+
+def _days(seconds: float) -> str:
+    if seconds >= 2 * 86400:
+        return f"{seconds / 86400:.0f} days"
+    return f"{seconds / 3600:.0f} h" if seconds >= 7200 else f"{seconds / 60:.0f} min"

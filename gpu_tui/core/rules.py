@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.clocks import DangerClock, clock_words
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
@@ -32,12 +32,14 @@ GPU_ERRORS: dict[str, tuple[str, Severity]] = {
     "unknown-error": ("cuda_error", Severity.WARN),
 }
 
-CLOCK_SEVERITY = {
-    "critical": Severity.SERIOUS,
-    "high": Severity.SERIOUS,
-    "medium": Severity.WARN,
-    "low": Severity.WARN,
+# A clock's own severity -> that of its finding, and that of its last hour.
+CLOCK_SEVERITY: dict[str, tuple[Severity, Severity]] = {
+    "critical": (Severity.SERIOUS, Severity.FATAL),
+    "high": (Severity.SERIOUS, Severity.SERIOUS),
+    "medium": (Severity.WARN, Severity.SERIOUS),
+    "low": (Severity.WARN, Severity.WARN),
 }
+LAST_HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,14 +294,16 @@ def _run(seen: Now) -> Iterator[Condition]:
 
 
 def _clocks(seen: Now) -> Iterator[Condition]:
+    """One per clock that has crossed a threshold; the next threshold makes another finding of it."""
     for clock in seen.clocks:
-        if clock.due(seen.now):
-            lost = clock.loses or clock.bills or "see the profile"
-            word = "fired" if clock.state == "fired" else "fires soon"
-            yield Condition(
-                "clock",
-                CLOCK_SEVERITY.get(clock.severity, Severity.WARN),
-                f"{clock.id} {word}: {lost}",
-                f"clock:{clock.id}",
-                part=clock.id,
-            )
+        if clock.stage is None or clock.kind == "low_balance":  # that is told once, of the account
+            continue
+        left = (clock.deadline or seen.now) - seen.now
+        usual, last = CLOCK_SEVERITY.get(clock.severity, (Severity.WARN, Severity.WARN))
+        yield Condition(
+            clock.kind,
+            last if 0 < left <= LAST_HOUR else usual,
+            f"{clock.key}: {clock_words(clock, left)}",
+            f"clock:{clock.key}",
+            part=f"{clock.key}@{clock.stage}",
+        )

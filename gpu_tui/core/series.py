@@ -32,9 +32,15 @@ class Series:
         """The newest `count` values, oldest first."""
         return tuple(value for _, value in list(self._points)[-count:])
 
-    def rate(self) -> float | None:
-        """Value per second from the first to the last known point, or None below two points."""
+    def rate(self, share: float = 1.0) -> float | None:
+        """Value per second from the first to the last known point, or None below two points.
+
+        With a `share`, of the newest part of the time alone.
+        """
         known = [(at, value) for at, value in self._points if value is not None]
+        if share < 1.0 and known:
+            begins = known[-1][0] - share * (known[-1][0] - known[0][0])
+            known = [(at, value) for at, value in known if at >= begins]
         if len(known) < 2 or known[-1][0] <= known[0][0]:
             return None
         return (known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0])

@@ -27,6 +27,7 @@ from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.state.book import Book
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, LogView, T, cpu_rates, utilization
 from gpu_tui.state.witness import Witness
@@ -51,6 +52,7 @@ class InstanceState:
         self.series: dict[str, Series] = {}
         self.cpu = CpuUse()
         self.witness = Witness(instance, history)
+        self.timeline = Timeline(instance.name, history)
         self._contact_written = 0.0
 
     # --- events -----------------------------------------------------------------------------
@@ -65,6 +67,7 @@ class InstanceState:
 
     def provider_read(self, event: ProviderRead) -> None:
         """The control API answered; an error keeps the facts that were known."""
+        self.timeline.provider_read(event.state, event.at)
         if event.state.error:
             self.provider = replace(self.provider, error=event.state.error)
         else:
@@ -76,6 +79,7 @@ class InstanceState:
         self.tracks[event.metric] = old.follow(event.sample)
         if isinstance(event.sample, Reading):
             self._contact(event.at)
+            self.timeline.sampled(event.metric, event.sample)
             self._note_value(event.metric, event.sample.value, event.at, old)
             self.witness.sampled(event.metric, self.tracks, event.at)
 
@@ -98,6 +102,8 @@ class InstanceState:
                 if memory is None:
                     return
                 self._point("memory", at, share(memory.used, memory.limit))
+                needed = None if memory.used is None else memory.used - (memory.cache or 0)
+                self._point("memory_needed", at, needed)
             case metrics.CPU.name:
                 new = self.value(metrics.CPU)
                 if old.good and isinstance(old.good.value, CpuCounters) and new:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_tui.core import metrics
-from gpu_tui.core.clocks import Anchors, DangerClock, clocks_of
+from gpu_tui.core.account import Account
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.jobs import with_jobs
@@ -18,7 +18,9 @@ from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.rules import Idle, Now, conditions
 from gpu_tui.core.sample import Failure, FailureKind, Track
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue, RosterCell
+from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
+from gpu_tui.state.deadlines import clocks_at, full_in
 from gpu_tui.state.facts import (
     STAMP_SLACK,
     alive_of,
@@ -35,12 +37,16 @@ from gpu_tui.state.traces import CellTrace
 from gpu_tui.state.views import Cost, InstanceView
 from gpu_tui.state.witness import box_time
 
-FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
 RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
 UNSEEN = frozenset({Verdict.CANNOT_TELL, Verdict.UNREACHABLE})
 
 
-def view_of(kept: InstanceState, now: float) -> InstanceView:
+def view_of(
+    kept: InstanceState,
+    now: float,
+    account: Account | None = None,
+    thresholds: Sequence[Threshold] = THRESHOLDS,
+) -> InstanceView:
     """The frozen view at `now`, with verdict, clocks and findings judged for that moment."""
     instance = kept.instance
     run = run_of(kept, now)
@@ -49,8 +55,11 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
     found = judge(evidence_of(kept, now, queue, run, table))
     verdict, because = found.verdict, found.because
     cost = _cost(kept, now)
-    clocks = _clocks(kept, now)
     idle = _idle(kept, now, verdict, table, cost)
+    alive = alive_of(kept, run, now)
+    clocks = clocks_at(
+        kept, now, account=account, queue=queue, alive=alive, idle=idle, thresholds=thresholds
+    )
     seen = Now(
         now=now,
         link=kept.link,
@@ -67,7 +76,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
         clocks=clocks,
         hung=_hung(kept),
         idle=idle,
-        trainer_alive=alive_of(kept, run, now),
+        trainer_alive=alive,
         losses=_losses(kept, queue),
     )
     kept.book.set_conditions(conditions(seen), now)
@@ -95,7 +104,7 @@ def view_of(kept: InstanceState, now: float) -> InstanceView:
         oom_baseline=kept.witness.oom_base,
         series=_series_view(kept),
         courses={cell: tuple(trace.by_step) for cell, trace in kept.cells.items()},
-        full_in=_full_in(kept),
+        full_in=full_in(kept),
     )
 
 
@@ -239,59 +248,6 @@ def _cost(kept: InstanceState, now: float) -> Cost:
     off = kept.provider.state in ("stopped", "gone")
     spent = None if since is None or off else max(0.0, now - since) / 3600 * price.amount
     return Cost(0.0 if off else price.amount, price.currency, spent, since, basis)
-
-
-def _clocks(kept: InstanceState, now: float) -> tuple[DangerClock, ...]:
-    if kept.profile is None:
-        return ()
-    anchored = kept.history.anchors(kept.instance.name)
-    stopped, basis = kept.provider.stopped_at, "api"
-    if "stopped_at" in anchored:
-        stopped, basis = anchored["stopped_at"]
-    contact = anchored.get("last_contact")
-    power = kept.provider.state
-    if power == "unknown":
-        power = "running" if kept.link.live else ("stopped" if stopped else "unknown")
-    anchors = Anchors(
-        power=power,
-        stopped_at=stopped,
-        stopped_basis=basis if stopped is not None else "unknown",
-        created_at=kept.provider.started_at,
-        last_contact=contact[0] if contact else None,
-        manual_deadlines={
-            kind.removeprefix("deadline:"): at
-            for kind, (at, _) in anchored.items()
-            if kind.startswith("deadline:")
-        },
-    )
-    return clocks_of(kept.profile, kept.instance.name, anchors, now, kept.instance.provider.variant)
-
-
-def _full_in(kept: InstanceState) -> dict[str, float]:
-    left: dict[str, float] = {}
-    for mount in kept.value(metrics.MOUNTS) or ():
-        pairs = (
-            ("bytes", mount.bytes_used, mount.bytes_total),
-            ("inodes", mount.inodes_used, mount.inodes_total),
-        )
-        times = [_time_to_full(kept, f"{axis}:{mount.path}", u, t) for axis, u, t in pairs]
-        known = [seconds for seconds in times if seconds is not None]
-        if known:
-            left[mount.path] = min(known)
-    return left
-
-
-def _time_to_full(
-    kept: InstanceState, name: str, used: int | None, total: int | None
-) -> float | None:
-    series = kept.series.get(name)
-    if series is None or used is None or not total or len(series) < 2:
-        return None
-    points = [at for at, value in series if value is not None]
-    rate = series.rate()
-    if rate is None or rate <= 0 or points[-1] - points[0] < FILL_SPAN:
-        return None
-    return max(0.0, (total - used) / rate)
 
 
 def _to_epoch(cell: Cell, offset: float) -> Cell:

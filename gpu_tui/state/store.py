@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_tui.core.account import Account
@@ -20,11 +20,13 @@ from gpu_tui.core.events import (
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.fleet_outlook import FleetBooks, fleet_view
 from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.outlook import view_of
+from gpu_tui.state.timeline import note_balance
 from gpu_tui.state.views import FleetView
 
 NOTES_KEPT = 20
@@ -34,8 +36,13 @@ class Store:
     """Applies events and answers with frozen views. Never blocks, never raises on bad input."""
 
     def __init__(
-        self, fleet: Fleet, profiles: Mapping[str, Profile], history: History | None = None
+        self,
+        fleet: Fleet,
+        profiles: Mapping[str, Profile],
+        history: History | None = None,
+        thresholds: Sequence[Threshold] = THRESHOLDS,
     ) -> None:
+        self._thresholds = thresholds
         self._profiles = profiles
         self._history = history or NoHistory()
         self._dirty: set[str] = set()
@@ -102,7 +109,10 @@ class Store:
 
     def view(self, now: float) -> FleetView:
         """Everything, at `now`."""
-        views = tuple(view_of(state, now) for state in self._states.values())
+        views = tuple(
+            view_of(state, now, self._account_of(name), self._thresholds)
+            for name, state in self._states.items()
+        )
         return fleet_view(
             self.fleet.sweep,
             views,
@@ -119,6 +129,11 @@ class Store:
         if account.error and old is not None:
             account = replace(old, error=account.error)
         self._accounts[account.key] = account
+        note_balance(account, self._history)
+
+    def _account_of(self, instance: str) -> Account | None:
+        """The account whose key answers for this instance."""
+        return next((one for one in self._accounts.values() if instance in one.serves), None)
 
     def log(self, instance: str, source: LogSource) -> LogBuffer | None:
         """The kept lines of one followed log."""

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from gpu_tui.core.clocks import Anchors, by_urgency, clocks_of
+from gpu_tui.core.anchors import Anchors
+from gpu_tui.core.clocks import by_urgency, clocks_of
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, Money, ProviderState, QueueFiles, SshAccess
 from gpu_tui.core.logs import LogLine, LogSource, Mark

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gpu_tui.core.clocks import Anchors
+from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState, Money
 from gpu_tui.core.gate import GateView, Rung, RungState, RungView

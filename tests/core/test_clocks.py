@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_tui.core.clocks import Anchors, by_urgency, clocks_of, earliest
+from gpu_tui.core.anchors import Anchors
+from gpu_tui.core.clocks import by_urgency, clocks_of, earliest
 from gpu_tui.core.profile import ClockFact, Profile, Tier
 
 DAY = 86400.0

@@ -8,7 +8,8 @@ from datetime import date
 import pytest
 import yaml
 
-from gpu_tui.core.clocks import Anchors, clocks_of
+from gpu_tui.core.anchors import Anchors
+from gpu_tui.core.clocks import clocks_of
 from gpu_tui.core.profile import Profile, fact_is_stale
 from gpu_tui.parse.profile_md import proofs
 from gpu_tui.resources import load_profiles, profile_files

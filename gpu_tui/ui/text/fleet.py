@@ -45,7 +45,7 @@ def need(view: InstanceView) -> tuple[int, int, int, float, str]:
     that escalates counts like a serious finding.
     """
     clock = earliest(view.clocks)
-    fires = clock.earliest_fires_at if clock else None
+    fires = clock.deadline if clock else None
     rank = view.worst.rank
     due = clock is not None and clock.due(view.taken_at)
     if due or view.verdict in ESCALATES:
@@ -157,11 +157,10 @@ def _cell(view: InstanceView, width: int) -> Text:
 
 def _clock(view: InstanceView, width: int) -> Text:
     clock = earliest(view.clocks)
-    if clock is None or clock.earliest_fires_at is None:
+    if clock is None or clock.deadline is None:
         return line((ABSENT, "absent"))
-    left = clock.earliest_fires_at - view.taken_at
-    text = units.countdown(left)
-    bound = "" if clock.fires_at is not None else "≥"
+    text = units.countdown(clock.deadline - view.taken_at)
+    bound = BOUND_SIGN.get(clock.bound, "")
     style = clock_style(clock.severity, due=clock.due(view.taken_at))
     return line((bound + text, style))
 
@@ -318,6 +317,10 @@ def keeps(view: InstanceView, fits: Filter) -> bool:
     words = (view.verdict, VERDICTS[view.verdict][1])
     text = " ".join((view.name, view.instance.platform, *words, *tags))
     return fits.keeps(text, tags)
+
+
+# What stands before a countdown that is not exact.
+BOUND_SIGN = {"earliest": "≥", "latest": "≤", "rate": "~"}
 
 
 def clock_style(severity: str, *, due: bool) -> str:

@@ -1,0 +1,161 @@
+"""What was observed of one instance that a clock may start from, and how far each time may be believed.
+
+Every time is this machine's epoch seconds: what a box says is brought to our clock before it comes here.
+A basis is one word:
+
+api           the provider says so: exact
+manual        a person typed it: exact
+last-contact  it was still so then, so the event came later: a deadline from it is the earliest possible
+reading       the box's own start, as its processes show it: the event came at or before it
+first-seen    we saw it then for the first time: the event came before it, so a deadline is the latest possible
+rate          reckoned from a rate: right only while the rate stays
+unknown       nobody knows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpu_tui.core.profile import ClockFact
+
+EXACT, EARLIEST, LATEST, RATE = "exact", "earliest", "latest", "rate"
+BOUNDS = {"last-contact": EARLIEST, "first-seen": LATEST, "reading": LATEST, "rate": RATE}
+
+
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """Epoch seconds, None where nobody knows.
+
+    `power` is running, stopped, gone or unknown. `created_at` is when the present session, pod or boot
+    began. `manual_deadlines` maps the id of a clock to the time at which a person says it fires.
+    `manual_starts` says when its count began, and `durations` how long it is where only the provider
+    knows (both by clock id). `balance_at` is when the balance is gone (or was first seen gone: basis
+    first-seen). `idle_since` is since when nothing works while the meter runs.
+    """
+
+    power: str = "unknown"
+    stopped_at: float | None = None
+    stopped_basis: str = "unknown"
+    created_at: float | None = None
+    last_contact: float | None = None
+    manual_deadlines: Mapping[str, float] | None = None
+    created_basis: str = "api"
+    rental_end: float | None = None
+    rental_basis: str = "unknown"
+    balance_at: float | None = None
+    balance_basis: str = "unknown"
+    idle_since: float | None = None
+    readings: Mapping[str, float] = field(default_factory=dict)  # bytes, inodes, memory -> full at
+    manual_starts: Mapping[str, float] = field(default_factory=dict)
+    durations: Mapping[str, float] = field(default_factory=dict)
+    stored: tuple[str, ...] = ()  # kinds of what the account pays for beside its instances
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where one clock stands. `ticks`: what triggers it is so. `at` is what it counts from; `until` a
+    deadline that is known without counting. `why` says what is missing.
+    """
+
+    ticks: bool
+    at: float | None = None
+    basis: str = "unknown"
+    until: float | None = None
+    why: str | None = None
+
+
+def start_of(fact: ClockFact, seen: Anchors) -> Start:
+    """What is observed of the trigger of one clock: `when` says in which state it ticks, `anchor` from where."""
+    typed = (seen.manual_deadlines or {}).get(fact.id)
+    if typed is not None:
+        return Start(True, None, "manual", until=typed)
+    if fact.id in seen.manual_starts:
+        return Start(True, seen.manual_starts[fact.id], "manual")
+    if seen.power == "gone" and fact.when not in ("account", "storage"):
+        return Start(False, why="the provider no longer has this instance")
+    if fact.anchor == "balance":
+        return _balance(fact, seen)
+    if fact.anchor == "rental_end":
+        return _rental_end(fact, seen)
+    if fact.anchor == "manual":
+        what = "beginning" if fact.after else "date"
+        return Start(False, why=f"no {what} is known; mark it when you learn one")
+    if fact.anchor == "signal":
+        return Start(False, why="it comes without a date")
+    if fact.anchor == "reading":
+        return _reading(fact, seen)
+    if fact.when in ("stopped", "running") and seen.power != fact.when:
+        # Out of sight the session's idle count may have begun with our last contact.
+        unseen = fact.when == "running" and seen.power == "unknown"
+        if not (unseen and fact.anchor == "last_contact"):
+            return Start(False, why=_not_so(fact.when, seen.power))
+    if fact.anchor == "stopped_at":
+        return _stopped(seen)
+    if fact.anchor == "created_at":
+        return _known(seen.created_at, seen.created_basis, "nobody knows since when it runs")
+    return _known(seen.last_contact, "last-contact", "it was never reached")
+
+
+def bound_of(basis: str) -> str:
+    """What a deadline that was counted from this basis is worth: exact, earliest, latest or rate."""
+    return BOUNDS.get(basis, EXACT)
+
+
+def _known(at: float | None, basis: str, why: str) -> Start:
+    return Start(True, why=why) if at is None else Start(True, at, basis)
+
+
+def _not_so(when: str, power: str) -> str:
+    return (
+        f"it is {power}"
+        if power in ("running", "stopped")
+        else f"nobody knows whether it is {when}"
+    )
+
+
+def _stopped(seen: Anchors) -> Start:
+    if seen.power != "stopped":
+        return Start(False, why=_not_so("stopped", seen.power))
+    if seen.stopped_at is not None:
+        return Start(True, seen.stopped_at, seen.stopped_basis)
+    return _known(seen.last_contact, "last-contact", "stopped, but nobody knows since when")
+
+
+def _balance(fact: ClockFact, seen: Anchors) -> Start:
+    if seen.balance_at is None:
+        return Start(False, why="the balance is not known: no account is asked")
+    if fact.after:
+        return Start(True, seen.balance_at, seen.balance_basis)
+    return Start(True, None, seen.balance_basis, until=seen.balance_at)
+
+
+def _rental_end(fact: ClockFact, seen: Anchors) -> Start:
+    if seen.rental_end is None:
+        return Start(False, why="no end of the rental is known; mark it when you know one")
+    if fact.after:
+        return Start(True, seen.rental_end, seen.rental_basis)
+    return Start(True, None, seen.rental_basis, until=seen.rental_end)
+
+
+# What a clock on a reading reads, by a word of its id: idleness, or the time at which something is full.
+IDLE = "idle"
+READS = (
+    ("inode", "inodes"), ("disk-full", "bytes"), ("quota", "bytes"), ("memory", "memory"),
+    ("idle-bill", IDLE), ("bleed", IDLE), ("forgotten", IDLE),
+)  # fmt: skip
+
+
+def _reading(fact: ClockFact, seen: Anchors) -> Start:
+    reads = next((name for word, name in READS if word in fact.id), None)
+    if fact.effect == "bills" and fact.when == "running":
+        if reads == IDLE and seen.power == "running" and seen.idle_since is not None:
+            return Start(True, seen.idle_since, "reading")
+        return Start(False, why="it counts from when nothing works")
+    if fact.effect == "bills" and fact.when == "storage":
+        if any(kind in (fact.note or "") for kind in seen.stored):
+            return Start(True, None, "api", why="the account holds it; nobody knows since when")
+        return Start(False, why="nothing that is read here shows that there is one")
+    if reads in seen.readings and fact.effect != "bills":
+        return Start(True, None, "rate", until=seen.readings[str(reads)])
+    return Start(False, why="nothing that is read here shows it near")

@@ -1,0 +1,286 @@
+"""From what is kept of one instance to its danger clocks at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpu_tui.core import metrics
+from gpu_tui.core.account import Account
+from gpu_tui.core.anchors import Anchors
+from gpu_tui.core.checkpoint import Checkpoint
+from gpu_tui.core.clocks import DangerClock, clocks_of, staged
+from gpu_tui.core.jobs import Job
+from gpu_tui.core.own_clocks import Fill, Seen, own_clocks
+from gpu_tui.core.profile import Profile
+from gpu_tui.core.rules import Idle
+from gpu_tui.core.series import Series
+from gpu_tui.core.sweep import Queue
+from gpu_tui.core.thresholds import THRESHOLDS, Threshold
+from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.timeline import MARKED, TYPED_SLACK
+
+FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
+READING_KEPT = 600.0  # a rate whose last point is older says nothing of now
+IDLE_AFTER = 600.0
+NEWEST = ("latest.pth", "best.pth", "last.pth", ".pt", ".ckpt", ".safetensors")
+DURATIONS = {"ps-auto-shutdown-machine": ("autoShutdownTimeout", 3600.0)}  # provider fact, its unit
+
+
+def clocks_at(
+    kept: InstanceState,
+    now: float,
+    *,
+    account: Account | None,
+    queue: Queue,
+    alive: bool | None,
+    idle: Idle | None,
+    thresholds: Sequence[Threshold] = THRESHOLDS,
+) -> tuple[DangerClock, ...]:
+    """All clocks of the instance at `now`: the platform's, and those that its readings make."""
+    anchored = kept.history.anchors(kept.instance.name)
+    fills = tuple(_fills(kept, now))
+    profile, name = kept.profile, kept.instance.name
+    found: tuple[DangerClock, ...] = ()
+    if profile is not None:
+        anchors = anchors_of(kept, now, anchored, account=account, idle=idle, fills=fills)
+        found = clocks_of(profile, name, anchors, now, kept.instance.provider.variant, thresholds)
+    seen = _seen(kept, now, anchored, fills, queue, alive=alive)
+    own = staged(own_clocks(profile, name, seen, now), now, thresholds, kept.timeline.held)
+    told = {clock.id for clock in own}
+    clocks = (*(clock for clock in found if clock.id not in told), *own)
+    kept.timeline.held = {clock.key: clock.stage for clock in clocks if clock.stage}
+    return clocks
+
+
+def anchors_of(
+    kept: InstanceState,
+    now: float,
+    anchored: Mapping[str, tuple[float, str]],
+    *,
+    account: Account | None = None,
+    idle: Idle | None = None,
+    fills: Sequence[Fill] = (),
+) -> Anchors:
+    """What was observed of the instance that a clock of its platform may start from."""
+    times = {kind: at for kind, (at, _) in anchored.items()}
+    contacts = [times[kind] for kind in ("last_contact", "last_running") if kind in times]
+    contact = max(contacts, default=None)
+    stopped, stopped_basis = _stopped(kept, times, contact)
+    created, created_basis = _created(kept, times)
+    rental, rental_basis = kept.provider.ends_at, "api"
+    if "rental_end" in times:
+        rental, rental_basis = times["rental_end"], "manual"
+    balance, balance_basis = _balance(kept, account)
+    return Anchors(
+        power=_power(kept, stopped),
+        stopped_at=stopped,
+        stopped_basis=stopped_basis,
+        created_at=created,
+        created_basis=created_basis,
+        last_contact=contact,
+        manual_deadlines=_named(times, "deadline:"),
+        manual_starts=_named(times, "since:"),
+        rental_end=rental,
+        rental_basis=rental_basis if rental is not None else "unknown",
+        balance_at=balance,
+        balance_basis=balance_basis,
+        idle_since=now - idle.seconds if idle is not None and idle.seconds >= IDLE_AFTER else None,
+        readings=_soonest(fills, now),
+        durations=_durations(kept),
+        stored=tuple(sorted({one.kind for one in account.stored})) if account else (),
+    )
+
+
+def _named(times: Mapping[str, float], prefix: str) -> dict[str, float]:
+    return {kind.removeprefix(prefix): at for kind, at in times.items() if kind.startswith(prefix)}
+
+
+def _power(kept: InstanceState, stopped: float | None) -> str:
+    if kept.provider.state != "unknown":
+        return kept.provider.state
+    if kept.link.live:
+        return "running"
+    return "stopped" if stopped is not None else "unknown"
+
+
+def _stopped(
+    kept: InstanceState, times: Mapping[str, float], contact: float | None
+) -> tuple[float | None, str]:
+    """Since when it is off: as the provider says, else as a person typed since we last reached it."""
+    if kept.provider.state == "stopped" and kept.provider.stopped_at is not None:
+        return kept.provider.stopped_at, "api"
+    typed = times.get("stopped_at")
+    if typed is not None and (contact is None or typed >= contact - TYPED_SLACK):
+        return typed, "manual"
+    return None, "unknown"
+
+
+def _created(kept: InstanceState, times: Mapping[str, float]) -> tuple[float | None, str]:
+    """When the present session began: typed, from the provider, from its first process, else first seen."""
+    begun, typed = times.get("begun_at"), times.get("created_at")
+    if typed is not None and (begun is None or begun <= typed + MARKED):
+        return typed, "manual"
+    if kept.provider.started_at is not None:
+        return kept.provider.started_at, "api"
+    if begun is not None:
+        return begun, "reading"
+    return times.get("first_seen"), "first-seen"
+
+
+def _balance(kept: InstanceState, account: Account | None) -> tuple[float | None, str]:
+    """When the account is empty; its own first sight where it is empty already."""
+    if account is None or account.balance is None or account.read_at is None:
+        return None, "unknown"
+    if account.balance.amount <= 0:
+        empty = kept.history.anchor(account.key, "balance_empty")
+        return (empty[0] if empty else account.read_at), "first-seen"
+    runway = account.runway
+    return (None, "unknown") if runway is None else (account.read_at + runway, "rate")
+
+
+def _durations(kept: InstanceState) -> dict[str, float]:
+    """How long a clock is where only the provider's answer tells."""
+    found: dict[str, float] = {}
+    for clock, (fact, unit) in DURATIONS.items():
+        try:
+            found[clock] = float(kept.provider.facts[fact]) * unit
+        except (KeyError, ValueError):
+            continue
+    return {clock: seconds for clock, seconds in found.items() if 0 < seconds < 366 * 86400}
+
+
+# --- readings ----------------------------------------------------------------------------------
+
+
+def full_in(kept: InstanceState) -> dict[str, float]:
+    """Seconds until each mount is full at the present rate, by path: the sooner of bytes and inodes."""
+    left: dict[str, float] = {}
+    for path, _, seconds, _ in _mount_rates(kept):
+        left[path] = min(seconds, left.get(path, seconds))
+    return left
+
+
+def _fills(kept: InstanceState, now: float) -> Iterator[Fill]:
+    track = kept.tracks.get(metrics.MOUNTS.name)
+    if track is not None and track.good is not None:
+        read_at = track.good.taken_at
+        if now - read_at <= READING_KEPT:
+            for path, axis, seconds, watched in _mount_rates(kept):
+                yield Fill(axis, path, read_at + seconds, watched)
+    memory, series = kept.fresh(metrics.MEMORY, now), kept.series.get("memory_needed")
+    if memory is None or memory.source == "host" or not memory.limit or series is None:
+        return
+    # What only rose at the start is no leak: the newest third must rise as well.
+    whole, newest = series.rate(), series.rate(share=1 / 3)
+    points = [(at, value) for at, value in series if value is not None]
+    if whole is None or newest is None or len(points) < 3:
+        return
+    rate = min(whole, newest)
+    if rate > 0:
+        at, used = points[-1]
+        left = max(0.0, (memory.limit - used) / rate)
+        yield Fill("memory", "", at + left, at - points[0][0])
+
+
+def _soonest(fills: Sequence[Fill], now: float) -> dict[str, float]:
+    soonest: dict[str, float] = {}
+    for fill in fills:
+        if fill.believed(now):
+            soonest[fill.axis] = min(fill.at, soonest.get(fill.axis, fill.at))
+    return soonest
+
+
+def _mount_rates(kept: InstanceState) -> Iterator[tuple[str, str, float, float]]:
+    """Path, axis, seconds to full and seconds watched, of everything that grows."""
+    for mount in kept.value(metrics.MOUNTS) or ():
+        if mount.read_only:
+            continue
+        for axis, used, total in (
+            ("bytes", mount.bytes_used, mount.bytes_total),
+            ("inodes", mount.inodes_used, mount.inodes_total),
+        ):
+            series = kept.series.get(f"{axis}:{mount.path}")
+            found = _time_to_full(series, used, total)
+            if found is not None:
+                yield mount.path, axis, *found
+
+
+def _time_to_full(
+    series: Series | None, used: int | None, total: int | None
+) -> tuple[float, float] | None:
+    if series is None or used is None or not total or len(series) < 2:
+        return None
+    points = [at for at, value in series if value is not None]
+    rate = series.rate()
+    if rate is None or rate <= 0 or points[-1] - points[0] < FILL_SPAN:
+        return None
+    return max(0.0, (total - used) / rate), points[-1] - points[0]
+
+
+def _seen(
+    kept: InstanceState,
+    now: float,
+    anchored: Mapping[str, tuple[float, str]],
+    fills: tuple[Fill, ...],
+    queue: Queue,
+    *,
+    alive: bool | None,
+) -> Seen:
+    known = {fact.id for fact in kept.profile.clocks} if kept.profile else set()
+    dates = {
+        kind.removeprefix("deadline:"): at
+        for kind, (at, _) in anchored.items()
+        if kind.startswith("deadline:") and kind.removeprefix("deadline:") not in known
+    }
+    eta = queue.eta_seconds
+    return Seen(
+        fills=fills,
+        jobs=tuple(_jobs(kept)),
+        etas={c.name: c.eta_seconds for c in queue.cells if c.eta_seconds is not None},
+        run_ends=None if eta is None else now + eta,
+        checkpoint=_checkpoint(kept, now) if alive else None,
+        dates=dates,
+    )
+
+
+def _jobs(kept: InstanceState) -> Iterator[Job]:
+    """The jobs of every scheduler, with their times by our clock."""
+    ours = kept.timeline.ours
+    for metric in metrics.JOBS:
+        table = kept.value(metric)
+        for job in table.jobs if table is not None else ():
+            if job.ends_by is not None or job.removed_at is not None:
+                yield replace(
+                    job,
+                    started_at=None if job.started_at is None else ours(job.started_at),
+                    finished_at=None if job.finished_at is None else ours(job.finished_at),
+                    ends_by=None if job.ends_by is None else ours(job.ends_by),
+                    removed_at=None if job.removed_at is None else ours(job.removed_at),
+                )
+
+
+def _checkpoint(kept: InstanceState, now: float) -> Checkpoint | None:
+    """The newest checkpoint among the files that are looked at."""
+    table = kept.fresh(metrics.FILES, now)
+    if table is None:
+        return None
+    saved = [stat for path, stat in table.found.items() if path.endswith(NEWEST) and stat.size]
+    newest = max(saved, key=lambda stat: stat.mtime, default=None)
+    if newest is None:
+        return None
+    at = min(now, kept.timeline.ours(newest.mtime))
+    return Checkpoint(at, newest.size, newest.path, spot=_is_spot(kept))
+
+
+def _is_spot(kept: InstanceState) -> bool:
+    """Whether this instance's variant is one that may be taken away without being asked."""
+    variant, profile = kept.instance.provider.variant, kept.profile
+    if variant is None or profile is None:
+        return False
+    return any(fact.anchor == "signal" and variant in fact.applies_to for fact in profile.clocks)
+
+
+def profile_clock_ids(profile: Profile | None) -> tuple[str, ...]:
+    """The ids of a platform's clocks."""
+    return tuple(fact.id for fact in profile.clocks) if profile else ()
