@@ -22,7 +22,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gpu_tui.collect.probes import Section, Sections
+from gpu_tui.collect.probe import Section, Sections
 
 MAX_LINE = 65_536
 MAX_SECTION = 1_048_576

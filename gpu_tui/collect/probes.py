@@ -8,9 +8,19 @@ driver, a dead mount) has a lane of its own, and the lane "box" starts nothing t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
+from gpu_tui.collect.probe import (
+    MISSING_FILE,
+    NOTHING,
+    TOO_LONG,
+    UNREADABLE_FILE,
+    NoValue,
+    Probe,
+    Sample,
+    Sections,
+    Target,
+)
+from gpu_tui.collect.probe_runners import RUNNERS
+from gpu_tui.collect.probe_slurm import PROBE as SLURM
 from gpu_tui.collect.shell import quote_path, quote_pattern
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
@@ -24,60 +34,7 @@ from gpu_tui.parse.procs import parse_processes
 from gpu_tui.parse.queue_file import parse_roster
 
 ROSTER_BYTES = 262_144
-TOO_LONG = 75  # the exit code that the prelude's `show` gives to a flood
-MISSING_FILE, UNREADABLE_FILE = 66, 77  # exit codes of the prelude's `content`
 SCRIPT_LOGS = "runs/logs/{cell}.log"  # where run_one.sh logs; its checkpoints lie beside
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What one box is asked for. `mounts`: path -> the user named it (else only the profile did)."""
-
-    instance: Instance
-    mounts: Mapping[str, bool]
-    files: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """What one command of a probe printed, and its exit code."""
-
-    body: bytes = b""
-    exit: int = 0
-    truncated: bool = False
-
-
-Sections = Mapping[str, Section]
-Sample = Reading[object] | Absent | Failure
-NOTHING = Section()
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One row. `every` in seconds (0 = at every poll), never below the instance's poll;
-    `limit_seconds` is for one command, of which `hangs` may hang in one round. `soon` = seconds between
-    two looks whether something began or ended on the box, which is asked about before `every`; 0 = never.
-
-    `snippet` is the sh text, empty where this target has nothing to ask; `parse` turns the sections
-    into a value, an absence or a failure.
-    """
-
-    metric: str
-    lane: str
-    every: float
-    limit_seconds: float
-    snippet: Callable[[Target], str]
-    parse: Callable[[Target, Sections], object | NoValue]
-    hangs: Callable[[Target], int] = lambda _: 1
-    soon: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class NoValue:
-    """Instead of a value: why there is none. `kind` None = the box has no such thing."""
-
-    why: str
-    kind: FailureKind | None = None
 
 
 def read(
@@ -350,6 +307,8 @@ PROBES: tuple[Probe, ...] = (
         _mounts,
         lambda target: len(target.mounts),
     ),
+    *RUNNERS,
+    SLURM,
 )
 
 

@@ -25,7 +25,7 @@ import shlex
 from collections.abc import Mapping
 
 from gpu_tui.collect.frames import MAX_SECTION
-from gpu_tui.collect.probes import MISSING_FILE, TOO_LONG, UNREADABLE_FILE, Probe
+from gpu_tui.collect.probe import MISSING_FILE, TOO_LONG, UNREADABLE_FILE, Probe
 from gpu_tui.collect.program_bash import FOR_BASH
 
 MOST_TICK = 2.0  # seconds between two looks at the lanes

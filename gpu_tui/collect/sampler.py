@@ -12,7 +12,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from gpu_tui.collect.frames import Frame, FrameReader
-from gpu_tui.collect.probes import PROBES, Probe, Target, read, silence, target_of
+from gpu_tui.collect.probe import Probe, Target
+from gpu_tui.collect.probes import PROBES, read, silence, target_of
 from gpu_tui.collect.program import stride_of, tick_of, write_program
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock

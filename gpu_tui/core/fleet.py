@@ -15,10 +15,17 @@ class Money:
 
 @dataclass(frozen=True, slots=True)
 class QueueFiles:
-    """Where the queue file and its master log are on the box; `~/` is the box's home."""
+    """What tells what runs on the box; `~/` is the box's home.
+
+    `file` and `log` are of our own queue script. `status` is a file with a runner's own word, and
+    `status_command` prints it (an argument list). `commands` is a plain list, one command a line.
+    """
 
     file: str | None = None
     log: str | None = None
+    status: str | None = None
+    status_command: tuple[str, ...] = ()
+    commands: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,8 @@ class Job:
     `id` is the scheduler's own (`17_5`, `default/train-a`), `name` what the queue pane calls it. `word` is
     the state in the scheduler's own word, `why` its reason. `ends_by` is when the scheduler ends it
     whatever it does (walltime, activeDeadlineSeconds); `removed_at` when its record and log are
-    deleted. `stdout` and `stderr` are paths on the box.
+    deleted. `stdout` and `stderr` are paths on the box. `finding` is the kind of finding that its bad
+    end is, None where it is a plain crash.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Job:
     loss: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     preempted: bool = False
+    finding: str | None = None
 
     @property
     def live(self) -> bool:
@@ -100,7 +102,9 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
     end = job.finished_at if job.state in ENDED else box_now
     took = None if job.started_at is None or end is None else max(0.0, end - job.started_at)
     words = job.word if job.why is None else f"{job.word}: {job.why}"
-    plain = job.word.lower() == job.state.value and job.why is None
+    plain = job.why is None and (
+        job.state is CellState.FINISHED or job.word.lower() == job.state.value
+    )
     row = Cell(
         name=job.name,
         index=index if job.index is None else job.index,
@@ -117,6 +121,8 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         finished_at=job.finished_at,
         duration_seconds=took,
         why=None if plain else words,
+        job=job.id,
+        finding=job.finding,
     )
     if seen is None:
         return row

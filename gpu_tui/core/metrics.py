@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gpu_tui.core.commands import CommandList
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.readings import CpuCounters, FileTable, GpuTable, Host, Memory, Mount, Process
 from gpu_tui.core.sweep import Roster
@@ -34,5 +35,7 @@ KUBERNETES: Metric[JobTable] = Metric("kubernetes")
 SPOOLER: Metric[JobTable] = Metric("task-spooler")
 PUEUE: Metric[JobTable] = Metric("pueue")
 TMUX: Metric[JobTable] = Metric("tmux")
+DETACHED: Metric[JobTable] = Metric("nohup")
 FEED: Metric[JobTable] = Metric("feed")
-JOBS: tuple[Metric[JobTable], ...] = (SLURM, KUBERNETES, FEED, SPOOLER, PUEUE, TMUX)
+JOBS: tuple[Metric[JobTable], ...] = (SLURM, KUBERNETES, FEED, SPOOLER, PUEUE, TMUX, DETACHED)
+COMMANDS: Metric[CommandList] = Metric("commands")  # becomes a table with the process table

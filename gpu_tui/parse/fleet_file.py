@@ -53,6 +53,7 @@ _INSTANCE = (
     "stall_after",
     "roots",
 )
+QUEUE_KEYS = ("file", "log", "status", "status_command", "commands")
 _OWN = ("name", "host")  # keys that cannot be a default
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", re.ASCII)
 _PRICE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([A-Z]{3})", re.ASCII)
@@ -155,7 +156,7 @@ class _Reader:
         profile = self._profile()
         paths = BoxPaths(profile)
         results = self._group("results", ("remote", "local"))
-        queue = self._group("queue", ("file", "log"))
+        queue = self._group("queue", QUEUE_KEYS)
         roots = self._group("roots", ("cgroup", "proc"))
         has_host = "host" in fields
         node = fields.values["scheduler"] if "scheduler" in fields else None
@@ -166,7 +167,7 @@ class _Reader:
             ssh=self._here() if local else self._ssh(),
             platform=profile.id,
             price=self._price(),
-            queue=QueueFiles(_remote(queue, "file"), _remote(queue, "log")),
+            queue=_queue(queue),
             logs=self._logs() or paths.logs,
             results=Results(
                 _remote(results, "remote") or paths.results,
@@ -318,6 +319,29 @@ class _Reader:
         """A path on this machine: `~` is home, a relative path starts at the fleet file."""
         text = row.maybe_text(key) if row else None
         return None if text is None else os.path.normpath(self.base / expand_home(text, self.home))
+
+
+def _queue(row: Fields | None) -> QueueFiles:
+    """Who tells what runs: at most one of a queue file, a feed and a list of commands."""
+    if row is None:
+        return QueueFiles()
+    told = [key for key in ("file", "status", "status_command", "commands") if key in row]
+    if len(told) > 1:
+        raise row.place(told[1]).error(
+            f'"queue" names both {told[0]} and {told[1]}', "Keep the one that tells what runs."
+        )
+    command = row.texts("status_command")
+    if "status_command" in row and not command:
+        raise row.place("status_command").error(
+            "the command is empty", "Write it as a list: [python3, /root/q/status.py]"
+        )
+    return QueueFiles(
+        file=_remote(row, "file"),
+        log=_remote(row, "log"),
+        status=_remote(row, "status"),
+        status_command=command,
+        commands=_remote(row, "commands"),
+    )
 
 
 def variants_of(profile: Profile) -> dict[str, str]:

@@ -1,0 +1,340 @@
+"""Slurm's own lists as jobs: `squeue`, `scontrol -o show job` and, where the site keeps accounts, `sacct`.
+
+All of it is text that other people may shape: a job's name may hold anything, line ends too. So
+squeue's rows begin with a mark that nobody can guess, sacct's fields are parted by it, and of
+scontrol's free-form rows only fields behind the name are taken. Times are epoch seconds
+(SLURM_TIME_FORMAT=%s): no zone is ever guessed. Formats: slurm.schedmd.com, measured on 22.05.8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.plain import plain
+from gpu_tui.core.sweep import CellState
+from gpu_tui.parse import slurm_words as words
+
+SOURCE = "Slurm"
+NAME_MOST, PATH_MOST = 60, 1024
+TASKS_MOST = 200  # rows of one waiting array; a person reads no more, the rest is counted
+# squeue -o, without the mark before it. What a user can shape freely, the name, is the last field.
+QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%j"
+# sacct -o; the last field never holds a line end.
+ACCOUNT_FIELDS = "JobID,JobName,ExitCode,Submit,Start,End,Partition,NodeList,State"
+_ID = re.compile(r"(\d{1,10})(?:_(\d{1,10})|_\[([^\]|]{1,100000})\]|\+\d{1,4})?\Z")
+_STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20})\Z")
+_FIELD = re.compile(r" (JobState|Reason|Restarts|ExitCode|SubmitTime|BatchFlag)=(\S+)")
+_HEAD = re.compile(r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?")
+_NO_DEVICE = ("/dev/", "/proc/", "/sys/")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One row of squeue, or of sacct, as it was printed. Times are epoch seconds."""
+
+    id: str
+    word: str
+    name: str
+    reason: str = ""
+    dependency: str = ""
+    started_at: float | None = None
+    ends_at: float | None = None
+    submitted_at: float | None = None
+    partition: str | None = None
+    node: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    by: str | None = None  # who cancelled it: a numeric user id
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What `scontrol show job` adds to a row."""
+
+    id: str
+    word: str
+    name: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    restarts: int | None = None
+    submitted: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """What sacct knows: jobs that may have left the queue, and their steps that ran out of memory."""
+
+    rows: tuple[Listed, ...] = ()
+    oom_steps: Mapping[str, str] = field(default_factory=dict)  # job id -> step
+
+
+# --- the three lists ---------------------------------------------------------------------------
+
+
+def parse_queue(text: str, mark: str) -> list[Listed]:
+    """The rows of `squeue -h -o MARK|QUEUE_FORMAT`; a row that is not one is passed over."""
+    rows = []
+    for chunk in text.split(f"{mark}|")[1:]:
+        parts = chunk.rstrip("\n").split("|", 9)
+        if len(parts) == 10 and _ID.match(parts[0]):
+            id, word, start, end, submit, why, partition, node, dependency, name = parts
+            rows.append(
+                Listed(
+                    id,
+                    plain(word, 40),
+                    name,
+                    reason=plain(why, 80),
+                    dependency=plain(dependency, 80),
+                    started_at=_time(start),
+                    ends_at=_time(end),
+                    submitted_at=_time(submit),
+                    partition=_word(partition),
+                    node=_word(node),
+                )
+            )
+    return rows
+
+
+def parse_accounts(text: str, mark: str) -> Accounts:
+    """The rows of `sacct -n -P --delimiter=MARK -o ACCOUNT_FIELDS`, steps among them."""
+    count = ACCOUNT_FIELDS.count(",")
+    parts = text.split(mark)
+    rows: list[Listed] = []
+    steps: dict[str, str] = {}
+    first = parts[0]
+    for at in range(1, len(parts) - count + 1, count):
+        state, _, following = parts[at + count - 1].partition("\n")
+        fields = [first, *parts[at : at + count - 1], state]
+        first = following
+        id = fields[0].strip()
+        word, _, tail = state.strip().partition(" by ")
+        if step := _STEP.match(id):
+            if word == "OUT_OF_MEMORY":
+                steps.setdefault(step[1], step[2])
+        elif _ID.match(id):
+            code, signal = _exit(fields[2])
+            rows.append(
+                Listed(
+                    id,
+                    plain(word.strip().rstrip("+"), 40),
+                    fields[1],
+                    submitted_at=_time(fields[3]),
+                    started_at=_time(fields[4]),
+                    ends_at=_time(fields[5]),
+                    partition=_word(fields[6]),
+                    node=_word(fields[7]),
+                    exit_code=code,
+                    signal=signal,
+                    by=plain(tail, 40) or None,
+                )
+            )
+    return Accounts(tuple(rows), steps)
+
+
+def parse_details(text: str) -> list[Detail]:
+    """The records of `scontrol -o show job ID...`, one line each unless a name breaks it."""
+    return [
+        detail
+        for record in re.split(r"^(?=JobId=\d)", text, flags=re.MULTILINE)
+        if (detail := _detail(record)) is not None
+    ]
+
+
+def _detail(record: str) -> Detail | None:
+    head = _HEAD.match(record)
+    # A name may hold anything, `JobState=` too: what Slurm says itself stands behind the last UserId.
+    _, found, told = record.rpartition(" UserId=")
+    if head is None or not found:
+        return None
+    fields: dict[str, str] = {}
+    for name, value in _FIELD.findall(told):
+        fields.setdefault(name, value)
+    code, signal = _exit(fields.get("ExitCode", ""))
+    restarts = fields.get("Restarts", "")
+    return Detail(
+        id=head[1] if head[2] is None else f"{head[2]}_{head[3]}",
+        word=plain(fields.get("JobState", ""), 40),
+        name=record[head.end() :].partition("JobName=")[2].partition(" UserId=")[0],
+        exit_code=code,
+        signal=signal,
+        restarts=int(restarts) if restarts.isdigit() and len(restarts) < 7 else None,
+        submitted=plain(fields["SubmitTime"], 40) if "SubmitTime" in fields else None,
+        stdout=log_path(_path(told, "StdOut", "Power|TresPerNode|MailUser|CpusPerTres|MemPerTres")),
+        stderr=log_path(_path(told, "StdErr", "StdIn")),
+    )
+
+
+def _path(record: str, name: str, next: str) -> str:
+    """A path of a record: behind the last `Name=`, for comments may stand before it."""
+    tail = record.rpartition(f" {name}=")[2]
+    return re.split(rf" (?:{next})=|\n", tail, maxsplit=1)[0].strip()
+
+
+def log_path(path: str) -> str | None:
+    """A path that may be tailed: absolute, whole, of a file like any other; else None."""
+    plainly = path.isprintable() and 1 < len(path) <= PATH_MOST and path.startswith("/")
+    if not plainly or f"{path}/".find("/../") >= 0 or path.startswith(_NO_DEVICE):
+        return None
+    return path
+
+
+# --- jobs --------------------------------------------------------------------------------------
+
+
+def job_table(
+    listed: Iterable[Listed],
+    details: Iterable[Detail] = (),
+    accounts: Accounts | None = None,
+    why: str | None = None,
+) -> JobTable:
+    """One table of all three lists, in the order of their numbers; what is live is never dropped first."""
+    known = {detail.id: detail for detail in details}
+    steps = accounts.oom_steps if accounts else {}
+    rows: dict[str, Job] = {}
+    left_out = 0
+    for row in listed:
+        for one in _tasks(row):
+            if one is None:
+                left_out += 1
+            else:
+                rows[one.id] = job_of(one, known.get(one.id), steps.get(one.id))
+    for row in accounts.rows if accounts else ():
+        old = rows.get(row.id)
+        if old is None and "[" not in row.id:
+            rows[row.id] = _from_accounts(row, steps.get(row.id))
+        elif old is not None and words.meaning(row.word).over and words.meaning(old.word).over:
+            kept = known.get(row.id)
+            told = row if row.exit_code is not None or kept is None else _with_exit(row, kept)
+            newer = job_of(told, None, steps.get(row.id))
+            rows[row.id] = replace(
+                newer, stdout=old.stdout, stderr=old.stderr, restarts=old.restarts
+            )
+    jobs = sorted(rows.values(), key=lambda job: _order(job.id))
+    if len(jobs) > JOBS_KEPT:
+        newest = sorted(jobs, key=lambda job: (job.live, _order(job.id)), reverse=True)
+        kept_ids = {job.id for job in newest[:JOBS_KEPT]}
+        left_out += len(jobs) - JOBS_KEPT
+        jobs = [job for job in jobs if job.id in kept_ids]
+    return JobTable(SOURCE, tuple(jobs), left_out, why)
+
+
+def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = None) -> Job:
+    """One row as a job. `oom_step`: a step of it that ran out of memory."""
+    word = row.word.upper()
+    means = words.meaning(word)
+    state, finding = means.state, means.finding
+    code = row.exit_code if detail is None else detail.exit_code
+    signal = row.signal if detail is None else detail.signal
+    says = [means.says] if means.says else []
+    begun = means.over or state is CellState.RUNNING
+    if state is CellState.PENDING and (waits := words.reason(row.reason)):
+        says = [waits, *says]
+        if row.reason == "Dependency" and row.dependency:
+            says[0] = f"{waits} ({row.dependency})"
+        if row.reason in words.NEVER:
+            state, finding = CellState.SKIPPED, "missing_cell"
+    if row.by is not None and word == "CANCELLED":
+        says.append(f"by user {row.by}")
+    if state is CellState.FAILED and finding is None:
+        says.append(_end(code, signal))
+    if oom_step is not None and state in (CellState.FINISHED, CellState.FAILED):
+        says.append(f"step {oom_step} ran out of memory")
+        finding = "host_oom"
+        if state is CellState.FINISHED:
+            state = CellState.SUSPICIOUS
+            says[-1] += ", and the script went on to exit 0"
+    restarts = detail.restarts if detail else None
+    if restarts:
+        says.append(f"restarted {restarts} time{'s' if restarts > 1 else ''}")
+    return Job(
+        id=row.id,
+        name=f"{plain(row.name.strip(), NAME_MOST) or 'job'}·{row.id}",
+        state=state,
+        word=word,
+        why="; ".join(text for text in says if text) or None,
+        task=row.partition,
+        submitted_at=row.submitted_at,
+        started_at=row.started_at if begun else None,
+        finished_at=row.ends_at if means.over else None,
+        ends_by=row.ends_at if state is CellState.RUNNING else None,
+        exit_code=code if means.over else None,
+        signal=(signal or None) if means.over else None,
+        restarts=restarts,
+        node=row.node,
+        stdout=detail.stdout if detail and begun else None,
+        stderr=detail.stderr if detail and begun else None,
+        finding=finding,
+        preempted=word == "PREEMPTED",
+    )
+
+
+def _from_accounts(row: Listed, oom_step: str | None) -> Job:
+    """A job that the queue no longer has. What the accounts call live without it, nobody can tell of."""
+    job = job_of(row, None, oom_step)
+    if words.meaning(row.word).over:
+        return job
+    why = f"the accounts say {job.word}, but the queue does not have it"
+    return replace(job, state=CellState.CANNOT_TELL, why=why, ends_by=None)
+
+
+def _with_exit(row: Listed, detail: Detail) -> Listed:
+    return replace(row, exit_code=detail.exit_code, signal=detail.signal)
+
+
+def _end(code: int | None, signal: int | None) -> str:
+    if signal:
+        more = " (the memory limit, or scancel -s KILL: its stderr says which)"
+        return f"ended by signal {signal}{more if signal == 9 else ''}"
+    return "" if code is None else f"exit {code}"
+
+
+def _tasks(row: Listed) -> Iterator[Listed | None]:
+    """The row itself; of a waiting array each task as a row, None for each of those beyond TASKS_MOST."""
+    match = _ID.match(row.id)
+    packed = match[3] if match else None
+    if match is None or packed is None:
+        yield row
+        return
+    for count, task in enumerate(task_ids(packed)):
+        yield replace(row, id=f"{match[1]}_{task}") if count < TASKS_MOST else None
+
+
+def task_ids(packed: str) -> Iterator[int]:
+    """The task numbers of `3-9%2` or `1,4-10:3`; what is cut off or not of that shape is passed over."""
+    left = JOBS_KEPT
+    for part in packed.partition("%")[0].split(","):
+        match = re.fullmatch(r"(\d{1,8})(?:-(\d{1,8})(?::(\d{1,8}))?)?", part.strip())
+        if match is None:
+            continue
+        first = int(match[1])
+        for task in range(first, int(match[2] or first) + 1, max(1, int(match[3] or 1))):
+            if left <= 0:
+                return
+            left -= 1
+            yield task
+
+
+def _order(id: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", id))
+
+
+def _exit(text: str) -> tuple[int | None, int | None]:
+    """`3:0` is exit 3, `0:9` is ended by signal 9."""
+    match = re.fullmatch(r"(\d{1,4}):(\d{1,3})", text.strip())
+    return (int(match[1]), int(match[2])) if match else (None, None)
+
+
+def _time(text: str) -> float | None:
+    """Epoch seconds; what is written in any other way has a zone that nobody told."""
+    text = text.strip()
+    return float(text) if text.isascii() and text.isdigit() and 0 < len(text) < 12 else None
+
+
+def _word(text: str) -> str | None:
+    text = plain(text.strip(), 60)
+    return None if text in ("", "N/A", "(null)", "None assigned") else text

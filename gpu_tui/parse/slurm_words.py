@@ -1,0 +1,101 @@
+"""Slurm's words and what they mean: the states of a job, and why one waits.
+
+Source: slurm.schedmd.com/squeue.html ("JOB STATE CODES", "JOB REASON CODES"), releases 20.11 to 24.11,
+and what a 22.05.8 really printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpu_tui.core.sweep import CellState
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What one state word says. `finding`: the kind of its bad end, None where it is none or a plain crash.
+
+    `over`: the job has left, and this word is its last. `says`: what a person should read besides the word.
+    """
+
+    state: CellState
+    finding: str | None = None
+    over: bool = False
+    says: str | None = None
+
+
+_WAITS, _RUNS = Meaning(CellState.PENDING), Meaning(CellState.RUNNING)
+STATES: Mapping[str, Meaning] = {
+    "PENDING": _WAITS,
+    "CONFIGURING": Meaning(CellState.PENDING, says="its nodes are being made ready"),
+    "REQUEUED": Meaning(CellState.PENDING, says="it was put back into the queue"),
+    "REQUEUE_FED": _WAITS,
+    "REQUEUE_HOLD": Meaning(CellState.PENDING, says="put back and held: scontrol release"),
+    "RESV_DEL_HOLD": Meaning(CellState.PENDING, says="held: its reservation was deleted"),
+    "SPECIAL_EXIT": Meaning(
+        CellState.PENDING, says="put back and held after a special exit: scontrol release"
+    ),
+    "POWER_UP_NODE": Meaning(CellState.PENDING, says="its nodes are being switched on"),
+    "SUSPENDED": Meaning(CellState.PENDING, says="it does not run until it is resumed"),
+    "STOPPED": Meaning(CellState.PENDING, says="its processes are stopped (SIGSTOP)"),
+    "RUNNING": _RUNS,
+    "COMPLETING": Meaning(CellState.RUNNING, says="its processes are ending"),
+    "RESIZING": _RUNS,
+    "SIGNALING": Meaning(CellState.RUNNING, says="it is being signalled"),
+    "STAGE_OUT": Meaning(CellState.RUNNING, says="its files are being staged out"),
+    "EXPEDITING": _WAITS,
+    "COMPLETED": Meaning(CellState.FINISHED, over=True),
+    "CANCELLED": Meaning(CellState.SKIPPED, over=True),
+    "REVOKED": Meaning(CellState.SKIPPED, over=True, says="another cluster took it"),
+    "FAILED": Meaning(CellState.FAILED, over=True),
+    "LAUNCH_FAILED": Meaning(CellState.FAILED, over=True, says="it could not be started"),
+    "RECONFIG_FAIL": Meaning(CellState.FAILED, over=True, says="its node could not be set up"),
+    "TIMEOUT": Meaning(
+        CellState.FAILED, "time_limit", over=True, says="its time limit ran out"
+    ),
+    "DEADLINE": Meaning(CellState.FAILED, "time_limit", over=True, says="its deadline passed"),
+    "OUT_OF_MEMORY": Meaning(
+        CellState.FAILED, "host_oom", over=True, says="it used more memory than it had asked for"
+    ),
+    "NODE_FAIL": Meaning(CellState.FAILED, "hardware", over=True, says="its node failed"),
+    "BOOT_FAIL": Meaning(CellState.FAILED, "hardware", over=True, says="its node did not boot"),
+    "PREEMPTED": Meaning(
+        CellState.FAILED, "preempted", over=True, says="a job of higher priority took its place"
+    ),
+}  # fmt: skip
+
+# Why a job waits, where the word alone helps nobody.
+REASONS: Mapping[str, str] = {
+    "JobArrayTaskLimit": "its array may run no more tasks at once",
+    "Dependency": "it waits for another job",
+    "DependencyNeverSatisfied": "will never run: what it waits for did not end as it must",
+    "BadConstraints": "will never run: no node is as it asks for",
+    "JobHeldUser": "held by its user: scontrol release lets it run",
+    "JobHeldAdmin": "held by an administrator",
+    "BeginTime": "its start time is not reached",
+    "Resources": "waits for free nodes",
+    "Priority": "others are before it",
+    "PartitionTimeLimit": "asks for more time than its partition gives",
+    "PartitionNodeLimit": "asks for more nodes than its partition has up",
+    "ReqNodeNotAvail": "a node that it asks for is down or reserved",
+    "JobHoldMaxRequeue": "held: it was put back too often",
+    "launch failed requeued held": "held: it could not be started",
+}
+NEVER = frozenset({"DependencyNeverSatisfied", "BadConstraints"})
+# The beginnings of words for limits that an administrator set.
+QUOTAS = ("QOS", "Assoc", "MaxCpuPerAccount", "MaxMemPerLimit")
+
+
+def meaning(word: str) -> Meaning:
+    """What a state word says; of one that nobody here knows, that it cannot be told."""
+    return STATES.get(word.upper(), Meaning(CellState.CANNOT_TELL, says="a state not known here"))
+
+
+def reason(word: str) -> str:
+    """Why it waits, in a person's words with Slurm's own; "" where there is no reason to tell."""
+    if word in ("", "None", "N/A", "(null)"):
+        return ""
+    if known := REASONS.get(word):
+        return f"{word}: {known}"
+    return f"{word}: a quota" if word.startswith(QUOTAS) else word
