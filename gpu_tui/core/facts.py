@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu_tui.core.alarms import Alarm
+from gpu_tui.core.jobs import Job
 from gpu_tui.core.liveness import Session
 from gpu_tui.core.sweep import Cell, CellState, Queue
 
@@ -25,6 +26,8 @@ class Evidence:
     `oom_counted` = kills since the cgroup was made; `rebooted` = after its last sign of life;
     `session` = what it hung on; `session_gone` = that has ended; `gpu_fault` = a card that is failing;
     `full` = the mount of its log that has no room; `whole` = every cell has its artifact.
+    `scheduler` = who runs the jobs, where it is not this box; `jobs` = what it lists now, None where it
+    did not answer, and then `jobs_why` says why.
     """
 
     link: str
@@ -53,6 +56,9 @@ class Evidence:
     gpu_fault: str | None = None
     full: str | None = None
     whole: bool | None = None
+    scheduler: str | None = None
+    jobs: tuple[Job, ...] | None = None
+    jobs_why: str | None = None
 
     @property
     def cells(self) -> tuple[Cell, ...]:

@@ -253,16 +253,21 @@ def _gpus(seen: Now) -> Iterator[Condition]:
 
 def _cells(seen: Now) -> Iterator[Condition]:
     queue = seen.queue
-    source = f"log:{queue.log}" if queue.log else "queue"
+    log = f"log:{queue.log}" if queue.log else "queue"
     for cell in queue.cells:
+        source = log if cell.job is None else f"job:{cell.job}"
         if cell.state is CellState.SYNC_FAILED:
             yield Condition("sync_failed", Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.state is CellState.SUSPICIOUS and cell.artifact == "missing":
             yield Condition("artifact_missing", Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.state is CellState.SUSPICIOUS:
-            yield Condition("suspicious_end", Severity.SERIOUS, cell.why or "", source, cell.name)
+            kind = cell.finding or "suspicious_end"
+            yield Condition(kind, Severity.SERIOUS, cell.why or "", source, cell.name)
         elif cell.state is CellState.FAILED:
-            yield Condition("crashed", Severity.SERIOUS, cell.why or "failed", source, cell.name)
+            kind = cell.finding or "crashed"
+            yield Condition(kind, Severity.SERIOUS, cell.why or "failed", source, cell.name)
+        elif cell.finding is not None:
+            yield Condition(cell.finding, Severity.WARN, cell.why or "", source, cell.name)
     if seen.roster:
         for name in seen.roster.duplicates:
             yield Condition(

@@ -64,7 +64,10 @@ def judge(seen: Evidence) -> Judgement:
 
 
 def _provider_off(seen: Evidence) -> str | None:
-    return f"the provider says {seen.provider}" if seen.provider in ("stopped", "gone") else None
+    # Of a scheduler the provider's id is a job: its end does not switch this box off.
+    if seen.provider not in ("stopped", "gone") or seen.scheduler is not None:
+        return None
+    return f"the provider says {seen.provider}"
 
 
 def _marked_off(seen: Evidence) -> str | None:
@@ -77,6 +80,59 @@ def _connecting(seen: Evidence) -> str | None:
 
 def _no_link(seen: Evidence) -> str | None:
     return f"no connection ({seen.link})" if seen.link != "live" else None
+
+
+def _elsewhere(seen: Evidence) -> bool:
+    """A scheduler runs the jobs on other machines, and no queue of our own is watched on this one."""
+    return seen.scheduler is not None and not seen.has_queue
+
+
+def _jobs_unread(seen: Evidence) -> str | None:
+    if not _elsewhere(seen) or seen.jobs is not None:
+        return None
+    return f"{seen.scheduler} does not say what runs: {seen.jobs_why or 'not read yet'}"
+
+
+def _jobs_run(seen: Evidence) -> str | None:
+    runs, waits = _in_state(seen, CellState.RUNNING), _in_state(seen, CellState.PENDING)
+    if not _elsewhere(seen) or not runs:
+        return None
+    return f"{_jobs(runs)} run{'s' if runs == 1 else ''} and {waits or 'none'} wait"
+
+
+def _jobs_wait(seen: Evidence) -> str | None:
+    waiting = [job for job in seen.jobs or () if job.state is CellState.PENDING]
+    if not _elsewhere(seen) or not waiting:
+        return None
+    because = f" ({waiting[0].why})" if waiting[0].why else ""
+    return f"no job runs; {_jobs(len(waiting))} in the queue{because}"
+
+
+def _jobs_preempted(seen: Evidence) -> str | None:
+    ended = [job for job in seen.jobs or () if job.finished_at is not None]
+    last = max(ended, key=lambda job: job.finished_at or 0.0, default=None)
+    if not _elsewhere(seen) or last is None or not last.preempted:
+        return None
+    return f"{last.name} was preempted, and no job runs or waits"
+
+
+def _jobs_over(seen: Evidence) -> str | None:
+    if not _elsewhere(seen) or not seen.jobs:
+        return None
+    failed = _in_state(seen, CellState.FAILED, CellState.SYNC_FAILED)
+    return f"no job runs or waits; {failed} of {len(seen.jobs)} failed"
+
+
+def _no_jobs(seen: Evidence) -> str | None:
+    return f"{seen.scheduler} lists no job" if _elsewhere(seen) else None
+
+
+def _in_state(seen: Evidence, *states: CellState) -> int:
+    return sum(job.state in states for job in seen.jobs or ())
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
 
 
 def _ended_but_alive(seen: Evidence) -> str | None:
@@ -220,6 +276,13 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.OFF, _marked_off),
     (Verdict.CANNOT_TELL, _connecting),
     (Verdict.UNREACHABLE, _no_link),
+    # Where a scheduler runs the jobs elsewhere, this box itself says nothing of them.
+    (Verdict.CANNOT_TELL, _jobs_unread),
+    (Verdict.RUNNING, _jobs_run),
+    (Verdict.IDLE, _jobs_wait),
+    (Verdict.PREEMPTED, _jobs_preempted),
+    (Verdict.FINISHED, _jobs_over),
+    (Verdict.IDLE, _no_jobs),
     (Verdict.FINISHED_BUT_HUNG, _ended_but_alive),
     (Verdict.CANNOT_TELL, _ended_but_busy),
     (Verdict.FINISHED, _ended),

@@ -16,6 +16,7 @@ from gpu_tui.core.rules import OomKill
 from gpu_tui.core.sample import Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.job_tables import scheduled
 from gpu_tui.state.views import T, utilization
 from gpu_tui.state.witness import box_time
 
@@ -101,6 +102,7 @@ def evidence_of(
     alive = alive_of(kept, run, now)
     processes = kept.fresh(metrics.PROCESSES, now)
     session = witness.session
+    scheduler, jobs, jobs_why = scheduled(kept, now)
     return Evidence(
         link="off" if stopped and not kept.link.live else kept.link.state,
         provider=kept.provider.state,
@@ -135,6 +137,9 @@ def evidence_of(
         else None,
         full=_full_mount(kept, now),
         whole=_whole(queue),
+        scheduler=scheduler,
+        jobs=jobs,
+        jobs_why=jobs_why,
     )
 
 

@@ -33,6 +33,7 @@ from gpu_tui.state.facts import (
     run_of,
 )
 from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.job_tables import job_tables
 from gpu_tui.state.traces import CellTrace
 from gpu_tui.state.views import Cost, InstanceView
 from gpu_tui.state.witness import box_time
@@ -140,8 +141,7 @@ def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
         log=kept.instance.queue.log,
     )
     queue = replace(queue, cells=tuple(_to_epoch(cell, offset) for cell in queue.cells))
-    tables = [table for metric in metrics.JOBS if (table := kept.value(metric)) is not None]
-    return with_jobs(queue, tables, evidence, box_now=box_now)
+    return with_jobs(queue, job_tables(kept, now), evidence, box_now=box_now)
 
 
 def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[str, CellEvidence]:
@@ -198,6 +198,8 @@ def _idle(
     kept: InstanceState, now: float, verdict: Verdict, table: GpuTable | None, cost: Cost
 ) -> Idle | None:
     """The time without work while the meter runs; None where work goes on or nobody can tell."""
+    if kept.instance.scheduler is not None:
+        return None  # what costs money is a job on another machine, and no job costs nothing
     witness = kept.witness
     resting = verdict in RESTING
     idle = gpus_idle(table) if resting else (None if verdict in UNSEEN else False)

@@ -1,0 +1,185 @@
+"""A real one-node Slurm for tests: slurmctld and slurmd in the foreground, in a directory of their own.
+
+It needs no systemd, no munge daemon, no cgroup and no free port of a fixed number, and it runs as whoever
+runs the tests: auth/none believes every user, which is why it listens on loopback only.
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+DAEMON_PATH = "/usr/sbin:/usr/local/sbin:/usr/bin"
+CONF = """
+ClusterName=lab
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldAddr=127.0.0.1
+AuthType=auth/none
+CredType=cred/none
+SlurmUser={user}
+SlurmdUser={user}
+SlurmctldPort={ctld_port}
+SlurmdPort={slurmd_port}
+SlurmctldPidFile={root}/slurmctld.pid
+SlurmdPidFile={root}/slurmd.pid
+StateSaveLocation={root}/state
+SlurmdSpoolDir={root}/spool
+SlurmctldLogFile={root}/slurmctld.log
+SlurmdLogFile={root}/slurmd.log
+MpiDefault=none
+ReturnToService=2
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/linux
+JobAcctGatherFrequency=task=1
+JobAcctGatherParams=OverMemoryKill
+SchedulerType=sched/backfill
+SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0,sched_min_interval=0,requeue_delay=1
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+JobRequeue=1
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+SlurmdParameters=config_overrides
+KillWait=2
+MinJobAge=300
+InactiveLimit=0
+OverTimeLimit=0
+NodeName={host} NodeAddr=127.0.0.1 CPUs=8 RealMemory=8000 State=UNKNOWN
+PartitionName=gpu Nodes={host} Default=YES MaxTime=1-00:00:00 PriorityTier=10 PreemptMode=off
+PartitionName=spot Nodes={host} MaxTime=1-00:00:00 PriorityTier=1 PreemptMode=requeue GraceTime=1
+"""
+
+
+class NoSlurm(RuntimeError):
+    """This machine cannot run a Slurm; the text says why."""
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name) or shutil.which(name, path=DAEMON_PATH)
+    if found is None:
+        raise NoSlurm(f"no {name} here: apt-get install slurm-wlm")
+    return found
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Slurm:
+    """One cluster of one node. `env` is what a client needs to reach it."""
+
+    def __init__(self, root: Path, conf: str = CONF) -> None:
+        self.root = root
+        self.host = socket.gethostname().split(".")[0]
+        for part in ("state", "spool"):
+            (root / part).mkdir(parents=True, exist_ok=True)
+        self.conf = root / "slurm.conf"
+        self.conf.write_text(
+            conf.format(
+                host=self.host,
+                user=getpass.getuser(),
+                root=root,
+                ctld_port=_free_port(),
+                slurmd_port=_free_port(),
+            )
+        )
+        self.env = {"SLURM_CONF": str(self.conf)}
+        self._daemons: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> Slurm:
+        """Start both daemons and wait until the node takes jobs. NoSlurm where it never does."""
+        self.start_controller()
+        self._spawn("slurmd", "-D", "-N", self.host)
+        self._until("sinfo", "-h", "-o", "%T", says="idle")
+        return self
+
+    def start_controller(self) -> None:
+        """Start the controller alone, and wait for it."""
+        self._spawn("slurmctld", "-D")
+        self._until("scontrol", "ping", says="is UP")
+
+    def stop_controller(self) -> None:
+        """The controller goes; its jobs stay."""
+        self._end(self._daemons.pop(0))
+
+    def run(self, *words: str, check: bool = True, cwd: Path | None = None) -> str:
+        """A client's stdout. AssertionError where it does not end with 0 and `check`."""
+        done = subprocess.run(
+            words,
+            env={**os.environ, **self.env},
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert not check or done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout.strip()
+
+    def submit(self, script: str, *options: str, name: str = "job", cwd: Path | None = None) -> str:
+        """sbatch a sh script; the job's id."""
+        file = self.root / f"{len(list(self.root.glob('*.sh')))}.sh"
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        words = ("sbatch", "--parsable", "-J", name, *options, str(file))
+        return self.run(*words, cwd=cwd or self.root)
+
+    def stop(self) -> None:
+        """End every job, then the daemons."""
+        self.run("scancel", "--user", getpass.getuser(), "--signal=KILL", "--full", check=False)
+        self.run("scancel", "--user", getpass.getuser(), check=False)
+        for daemon in reversed(self._daemons):
+            self._end(daemon)
+        self._daemons.clear()
+
+    def _spawn(self, name: str, *words: str) -> None:
+        with (self.root / f"{name}.out").open("ab") as out:
+            daemon = subprocess.Popen(
+                [_program(name), "-f", str(self.conf), *words],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        if name == "slurmctld":
+            self._daemons.insert(0, daemon)
+        else:
+            self._daemons.append(daemon)
+
+    def _until(self, *words: str, says: str) -> None:
+        """Ask until the answer has it: the daemons' own readiness."""
+        answer = ""
+        for _ in range(200):
+            if any(daemon.poll() is not None for daemon in self._daemons):
+                break
+            answer = self.run(*words, check=False)
+            if says in answer:
+                return
+            _pause()
+        logs = "".join(
+            file.read_text(errors="replace")[-800:] for file in sorted(self.root.glob("*.log"))
+        )
+        raise NoSlurm(f"Slurm did not come up ({answer!r}): {logs}")
+
+    def _end(self, daemon: subprocess.Popen[bytes]) -> None:
+        daemon.terminate()
+        try:
+            daemon.wait(5)
+        except subprocess.TimeoutExpired:
+            daemon.kill()
+            daemon.wait(5)
+
+
+def _pause() -> None:
+    """A tenth of a second between two questions to a daemon that starts; it can announce nothing."""
+    subprocess.run(["sleep", "0.1"], check=True)
