@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,17 +19,40 @@ from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderErro
 
 CONNECT_LIMIT, TOTAL_LIMIT = 5.0, 30.0  # seconds
 BODY_CAP = 1 << 20
+LONGEST_WAIT = 900.0  # seconds that an API may ask to be left alone
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+RESET = re.compile(r"\b(?:reset|t)=(\d{1,6})\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One answer. `after` is how many seconds it asks to be left alone."""
+
+    status: int
+    body: bytes = b""
+    after: float | None = None
+
+    def json(self) -> object:
+        """What the body says; BadAnswer where it is no JSON."""
+        try:
+            value: object = json.loads(self.body) if self.body else None
+        except (ValueError, RecursionError) as error:
+            raise BadAnswer(f"the answer is not JSON ({self.status})") from error
+        return value
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Where an API is and which environment variable holds its key; `scheme` stands before the key."""
+    """Where an API is and which environment variable holds its key.
+
+    `header` carries the key, with `scheme` before it; `total_limit` is seconds for a whole request.
+    """
 
     base: str
     key_env: str
     scheme: str = ""
     total_limit: float = TOTAL_LIMIT
+    header: str = "Authorization"
 
     async def send(
         self,
@@ -38,8 +62,8 @@ class Api:
         *,
         body: Mapping[str, object] | None = None,
         query: Mapping[str, str] | None = None,
-    ) -> tuple[int, bytes]:
-        """One request, sent once: its status and body. NoAnswer where nobody knows what came of it."""
+    ) -> Reply:
+        """One request, sent once. NoAnswer where nobody knows what came of it."""
         key = env.get(self.key_env, "").strip()
         if not key or not key.isascii() or not key.isprintable():
             raise KeyRefused(f"no API key: set ${self.key_env}")
@@ -58,7 +82,7 @@ class Api:
                     params=dict(query) if query else None,
                     json=dict(body) if body is not None else None,
                     headers={
-                        "Authorization": f"{self.scheme} {key}".strip(),
+                        self.header: f"{self.scheme} {key}".strip(),
                         "Accept": "application/json",
                         "Accept-Encoding": "identity",
                     },
@@ -71,11 +95,20 @@ class Api:
                     data += part
                     if len(data) > BODY_CAP:
                         raise NoAnswer("the answer is far too long")
-                return response.status_code, data
+                return Reply(response.status_code, data, _after(response.headers))
         except TimeoutError as error:
             raise NoAnswer(f"no answer within {self.total_limit:.0f} s") from error
         except httpx.HTTPError as error:
             raise NoAnswer(f"no answer ({type(error).__name__})") from error
+
+
+def _after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the API asks to be left alone: Retry-After, or the reset of its rate limit."""
+    limit = RESET.search(headers.get("ratelimit", ""))
+    for said in (headers.get("retry-after"), headers.get("ratelimit-reset"), limit and limit[1]):
+        if said and said.isascii() and said.isdigit():
+            return min(float(said), LONGEST_WAIT)
+    return None
 
 
 def checked_id(id: str, what: str) -> str:

@@ -1,37 +1,37 @@
-"""AutoDL's developer API for Pro instances: read one, power it off, release it.
+"""AutoDL's developer API for Pro instances. An ordinary instance has no API at all.
 
 HTTP 200 is no success here: only `"code": "Success"` is. Times come as {Time, Valid} and count only
-where Valid is true. Prices are thousandths of a CNY. An ordinary instance has no API at all.
+where Valid is true. Money is in thousandths of a CNY. The token goes bare, without a scheme before it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from typing import ClassVar
 
-from gpu_tui.core.fleet import Instance, Money, ProviderState
-from gpu_tui.core.gate import StopPermit
+from gpu_tui.core.account import Listed
+from gpu_tui.core.fleet import Instance, Money, ProviderAccess
 from gpu_tui.core.plain import plain
-from gpu_tui.core.profile import Verb
-from gpu_tui.providers.api import TOTAL_LIMIT, Api, checked_base_url, checked_id
-from gpu_tui.providers.base import (
-    Answer,
-    AnswerKind,
-    BadAnswer,
-    KeyRefused,
-    Means,
-    NoAnswer,
-    ProviderError,
-    TooManyRequests,
+from gpu_tui.providers.api import TOTAL_LIMIT, Reply, checked_id
+from gpu_tui.providers.base import BadAnswer, KeyRefused, Means, ProviderError, Refused
+from gpu_tui.providers.fields import (
+    Row,
+    id_of,
+    iso_time,
+    money,
+    number,
+    row_of,
+    rows_of,
+    text,
+    texts,
 )
+from gpu_tui.providers.platform import Call, Funds, Platform
 
-BASE_URL = "https://api.autodl.com"
-BASE_URL_ENV = "GPU_TUI_AUTODL_BASE_URL"
-KEY_ENV = "AUTODL_TOKEN"
 PRO = ("pro", "container-pro")  # our profile's word, and the platform's own
 PAGE_SIZE, MOST_PAGES = 50, 40
+PRICE_KEPT = 3600.0  # seconds: a price is asked for one by one, and seldom changes
+PATH = "/api/v1/dev/instance/pro/"
 
 # What the API calls an instance's state -> what it means to a meter.
 STATES = {
@@ -41,172 +41,127 @@ STATES = {
     "shutting_down": "running",  # billed until it is down
     "shutdown": "stopped",
 }
-CALLS = {"关机": "power_off", "释放": "release"}
-SHOWN = ("name", "region_name", "charge_type", "gpu_spec_uuid")  # the only texts that are kept
+SHOWN = ("name", "region_name", "charge_type", "gpu_spec_uuid", "status")
 
 
-class AutoDL:
-    """One Pro instance's control plane. The token is read from the environment per call."""
+class AutoDL(Platform):
+    """AutoDL's API, as far as it goes."""
 
-    reads = True
+    id = "autodl"
+    base_url = "https://api.autodl.com"
+    key_env = "AUTODL_TOKEN"
+    scheme = ""
+    calls: ClassVar[Mapping[str, Call]] = {
+        "关机": Call("POST", PATH + "power_off", {"instance_uuid": "{id}"}),
+        "释放": Call("POST", PATH + "release", {"instance_uuid": "{id}"}),
+    }
 
     def __init__(
         self,
-        instance: Instance,
         means: Means,
+        access: ProviderAccess | None = None,
         *,
         total_limit: float = TOTAL_LIMIT,
     ) -> None:
-        """ProviderError for an ordinary instance, and for a base URL that would leak the token."""
-        if instance.provider.variant not in PRO:
-            raise ProviderError("only AutoDL's Pro instances have an API (provider.variant: pro)")
-        self._env = means.env
-        self._clock = means.clock
-        self._id = instance.provider.id
-        base = checked_base_url(
-            instance.provider.base_url or means.env.get(BASE_URL_ENV) or BASE_URL
-        )
-        # AutoDL takes the bare token, without a scheme before it.
-        self._api = Api(base, instance.provider.key_env or KEY_ENV, total_limit=total_limit)
-        self._seen: set[str] = set()
+        super().__init__(means, access, total_limit=total_limit)
+        self._prices: dict[str, tuple[Money | None, float]] = {}  # and when they were asked for
 
-    def offers(self, verb: Verb) -> bool:
-        """Power off and release, where the profile row is the API's and not the console's."""
-        return verb.verb in CALLS and verb.via == "http"
+    @classmethod
+    def refuses(cls, instance: Instance) -> str | None:
+        """Ordinary instances are the console's."""
+        if instance.provider.variant in PRO:
+            return None
+        return "only AutoDL's Pro instances have an API (provider.variant: pro)"
 
-    def remember(self, id: str) -> None:
-        """This instance existed once."""
-        self._seen.add(id)
+    async def show(self, id: str) -> Listed | None:
+        """One instance: the list is the only place where one that is gone is missing."""
+        checked_id(id, "an instance")
+        row = next((row for row in await self._rows() if row.get("uuid") == id), None)
+        return None if row is None else await self._priced(_instance(row))
 
-    async def read(self, id: str) -> ProviderState:
-        """The instance now. Absent from the whole list counts as gone only if it was seen before."""
-        try:
-            row = await self._find(id)
-            if row is None:
-                return self._absent(id)
-            state = self._row(row)
-        except ProviderError as error:
-            return ProviderState(error=str(error))
-        self._seen.add(id)
-        try:
-            return replace(state, price=await self._price(id, state.state))
-        except ProviderError:
-            return state  # a price that cannot be had is not known; the state is, all the same
+    async def listing(self) -> tuple[Listed, ...]:
+        """All Pro instances, to the last page; the price of one that runs is asked for once an hour."""
+        rows = self.each(await self._rows(), _instance, "uuid")
+        return tuple([await self._priced(one) for one in rows])
 
-    async def stop(self, permit: StopPermit) -> Answer:
-        """Send the one call this permit stands for. Never raises ProviderError and never repeats."""
-        permit.redeem(self._id, self._clock.boot())
-        call = CALLS.get(permit.verb)
-        if call is None or self._id is None:
-            return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
-        try:
-            await self._ask("POST", call, {"instance_uuid": self._id})
-        except NoAnswer as error:
-            return Answer(AnswerKind.UNKNOWN, str(error))
-        except ProviderError as error:
-            return Answer(AnswerKind.REFUSED, str(error))
-        return Answer(AnswerKind.ACCEPTED, "accepted", 200)
+    async def funds(self) -> Funds:
+        """What is left of the wallet; what is spent is the sum of the instances."""
+        reply = await self.read("/api/v1/dev/wallet/balance", method="POST", body={})
+        wallet = row_of(self.judged(reply), "wallet")
+        assets = money(wallet, "assets", "CNY", scale=1000, signed=True)
+        if assets is None:
+            return Funds(why={"balance": "the answer holds no assets"})
+        blocked = (number(wallet, "blocked_asset") or 0) / 1000
+        return Funds(Money(assets.amount - blocked, "CNY"))
 
-    async def _find(self, id: str) -> Mapping[str, object] | None:
-        """The instance's row, or None once the last page was read without it."""
+    async def _rows(self) -> list[Row]:
+        found: list[Row] = []
         for page in range(1, MOST_PAGES + 1):
-            data = await self._ask("POST", "list", {"page_index": page, "page_size": PAGE_SIZE})
-            rows = data.get("list") if isinstance(data, dict) else None
-            if not isinstance(data, dict) or not isinstance(rows, list):
-                raise BadAnswer("the answer holds no list of instances")
-            for row in rows:
-                if isinstance(row, dict) and row.get("uuid") == id:
-                    return row
-            pages = data.get("max_page")
+            asked = {"page_index": page, "page_size": PAGE_SIZE}
+            data = self.judged(await self.read(PATH + "list", method="POST", body=asked))
+            found += rows_of(data, "list")
+            pages = row_of(data, "list").get("max_page")
             if not isinstance(pages, int):
                 raise BadAnswer("the list does not say how many pages it has")
             if page >= pages:
-                return None
+                return found
         raise BadAnswer(f"the list has more than {MOST_PAGES} pages")
 
-    def _absent(self, id: str) -> ProviderState:
-        if id in self._seen:
-            return ProviderState("gone", read_at=self._clock.now())
-        return ProviderState(
-            error="no such instance was ever seen with this token: check provider.id and the account"
-        )
+    async def _priced(self, one: Listed) -> Listed:
+        """With its price per hour while it runs; what a stopped one's disk costs is not in the API."""
+        if one.state != "running":
+            return one
+        now = self.means.clock.boot()
+        price, asked = self._prices.get(one.id, (None, 0.0))
+        if price is None or now - asked > PRICE_KEPT:
+            try:
+                price = await self._price(one.id)
+            except ProviderError:
+                return one  # a price that cannot be had is not known; the state is, all the same
+            self._prices[one.id] = (price, now)
+        return replace(one, price=price)
 
-    def _row(self, row: Mapping[str, object]) -> ProviderState:
-        status = row.get("status")
-        if not isinstance(status, str):
-            raise BadAnswer("the answer names no status")
-        if status not in STATES:
-            raise BadAnswer(
-                f"the instance is in state {plain(status, 40)}: look at the provider's console"
-            )
-        stopped = STATES[status] == "stopped"
-        facts = {
-            name: plain(value, 80)
-            for name in SHOWN
-            if isinstance(value := row.get(name), str) and value
-        }
-        return ProviderState(
-            state=STATES[status],
-            read_at=self._clock.now(),
-            started_at=_valid_time(row.get("started_at")),
-            stopped_at=_valid_time(row.get("stopped_at")) if stopped else None,
-            facts={**facts, "status": status},
-        )
+    async def _price(self, id: str) -> Money | None:
+        # Docs show a JSON body even for GET; clients in the field send a query.
+        asked = {"instance_uuid": id}
+        data = self.judged(await self.read(PATH + "snapshot", query=asked, body=asked))
+        return money(data, "payg_price", "CNY", scale=1000) if isinstance(data, dict) else None
 
-    async def _price(self, id: str, state: str) -> Money | None:
-        """CNY per hour while it runs; what a stopped instance's disk costs is not in the API."""
-        if state != "running":
-            return None
-        data = await self._ask("GET", "snapshot", {"instance_uuid": id})
-        amount = data.get("payg_price") if isinstance(data, dict) else None
-        if isinstance(amount, bool) or not isinstance(amount, int | float):
-            return None
-        return Money(amount / 1000, "CNY") if 0 <= amount < 1e9 else None
-
-    async def _ask(self, method: str, call: str, body: dict[str, object]) -> object:
-        """The `data` of one successful answer; a ProviderError for everything else."""
-        uuid = body.get("instance_uuid")
-        if uuid is not None:
-            checked_id(str(uuid), "an instance")
-        status, text = await self._api.send(
-            self._env,
-            method,
-            f"/api/v1/dev/instance/pro/{call}",
-            # Docs show a JSON body even for GET; clients in the field send a query.
-            query={"instance_uuid": str(uuid)} if method == "GET" else None,
-            body=body,
-        )
-        return _data(status, text)
+    def judged(self, reply: Reply) -> object:
+        """What stands in `data` of a success."""
+        if reply.status != 200:
+            return super().judged(reply)
+        value = reply.json()
+        if not isinstance(value, dict) or not isinstance(code := value.get("code"), str):
+            raise BadAnswer("the answer names no code")
+        if code != "Success":
+            said = text(value, "msg", 120)
+            kind = KeyRefused if code.lower().startswith("auth") else Refused
+            raise kind(f"the API refused ({plain(code, 40)}){f': {said}' if said else ''}")
+        return value.get("data")
 
 
-def _data(status: int, text: bytes) -> object:
-    """What stands in `data` of a success."""
-    if status in (401, 403):
-        raise KeyRefused(f"the API does not take the token ({status})")
-    if status == 429:
-        raise TooManyRequests("the API asks to slow down (429): try again in a minute")
-    if status >= 500:
-        raise NoAnswer(f"the API has trouble of its own ({status})")
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadAnswer(f"the answer is not JSON ({status})") from error
-    if not isinstance(value, dict) or not isinstance(code := value.get("code"), str):
-        raise BadAnswer(f"the answer names no code ({status})")
-    if status != 200 or code != "Success":
-        said = value.get("msg")
-        tail = f": {plain(said, 120)}" if isinstance(said, str) and said else ""
-        kind = KeyRefused if code.lower().startswith("auth") else BadAnswer
-        raise kind(f"the API refused ({plain(code, 40)}){tail}")
-    return value.get("data")
+def _instance(row: Row) -> Listed:
+    """The allow-listed fields of one instance."""
+    status = text(row, "status", 40)
+    if status is None:
+        raise BadAnswer("the answer names no status")
+    if status not in STATES:
+        raise BadAnswer(f"the instance is in state {status}: look at the provider's console")
+    stopped = STATES[status] == "stopped"
+    return Listed(
+        platform=AutoDL.id,
+        id=id_of(row, "uuid"),
+        name=text(row, "name"),
+        state=STATES[status],
+        started_at=_valid_time(row.get("started_at")),
+        stopped_at=_valid_time(row.get("stopped_at")) if stopped else None,
+        ends_at=_valid_time(row.get("expired_at")),
+        facts=texts(row, SHOWN),
+    )
 
 
 def _valid_time(value: object) -> float | None:
     """{Time, Valid} as epoch seconds; None where it is not valid or carries no zone."""
-    if not isinstance(value, dict) or value.get("Valid") is not True:
-        return None
-    try:
-        parsed = datetime.fromisoformat(str(value.get("Time")))
-    except ValueError:
-        return None
-    return parsed.timestamp() if parsed.tzinfo else None
+    valid = isinstance(value, dict) and value.get("Valid") is True
+    return iso_time(value.get("Time")) if valid and isinstance(value, dict) else None

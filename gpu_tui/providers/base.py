@@ -5,7 +5,8 @@ An answer is never proof: whether the meter stopped is what the next `read` says
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -31,11 +32,19 @@ class KeyRefused(ProviderError):
 
 
 class TooManyRequests(ProviderError):
-    """The API asks to slow down."""
+    """The API asks to slow down. `after` is how many seconds it named, if it named any."""
+
+    def __init__(self, text: str, *, after: float | None = None) -> None:
+        super().__init__(text)
+        self.after = after
 
 
 class BadAnswer(ProviderError):
     """Not the shape that was agreed: never guessed at."""
+
+
+class Refused(BadAnswer):
+    """The API understood, and says no."""
 
 
 class NoAnswer(ProviderError):
@@ -63,18 +72,23 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What a control plane may use: the environment (for keys), a clock, programs of the box and of here."""
+    """What a control plane may use: the environment (for keys), a clock, programs of the box and of here.
+
+    `sleep` is how it waits between two questions, in seconds.
+    """
 
     env: Mapping[str, str]
     clock: Clock
     on_box: RunCommand | None = None
     here: RunCommand | None = None
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
 
 class AccountReader(Protocol):
-    """Lists one account at a provider. `key` is its platform and the name of its key's variable."""
+    """Lists one account at a provider. `key` tells it from others, `serves` are its instances' names."""
 
     key: str
+    serves: tuple[str, ...]
 
     async def read(self) -> Account:
         """What the account holds now. Never raises: trouble is an Account with its `error`."""

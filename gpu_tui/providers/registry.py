@@ -1,38 +1,83 @@
-"""Which control plane an instance has: the one table from platform to provider."""
+"""Which control plane an instance has, and which accounts are asked: the tables from platform to code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
-from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.fleet import Fleet, Instance, ProviderAccess
 from gpu_tui.core.profile import Profile
 from gpu_tui.providers.autodl import AutoDL
 from gpu_tui.providers.base import AccountReader, Means, Provider, ProviderError
+from gpu_tui.providers.featurize import Featurize
+from gpu_tui.providers.lambda_cloud import Lambda
+from gpu_tui.providers.ledger import Ledger
 from gpu_tui.providers.manual import Manual
+from gpu_tui.providers.matpool import Matpool
+from gpu_tui.providers.paperspace import Paperspace
+from gpu_tui.providers.platform import Platform
+from gpu_tui.providers.rented import Rented
 from gpu_tui.providers.runpod import RunPod
+from gpu_tui.providers.vastai import Vast
 
+# Platforms with an HTTPS API that lists a whole account.
+PLATFORMS: dict[str, type[Platform]] = {
+    platform.id: platform for platform in (AutoDL, Lambda, Paperspace, RunPod, Vast)
+}
 APIS: dict[str, Callable[[Instance, Means], Provider]] = {
-    "autodl": AutoDL,
-    "runpod": RunPod,
+    **{id: partial(Rented, platform) for id, platform in PLATFORMS.items()},
+}
+# Where the box or its scheduler is spoken to: no provider.id is needed.
+BY_BOX: dict[str, Callable[[Instance, Means], Provider]] = {
+    "featurize": Featurize,
+    "matpool": Matpool,
 }
 
 
 def provider_for(instance: Instance, profiles: Mapping[str, Profile], means: Means) -> Provider:
     """The provider of one instance; the console where there is no API or no id for it."""
     profile = profiles.get(instance.platform)
-    make = APIS.get(instance.platform)
+    make = BY_BOX.get(instance.platform)
     if make is None:
-        return Manual(instance, profile, means.clock)
-    if instance.provider.id is None:
-        return Manual(
-            instance, profile, means.clock, "no provider.id in the fleet file: the API is not asked"
-        )
+        make = APIS.get(instance.platform)
+        if make is None:
+            return Manual(instance, profile, means.clock)
+        if instance.provider.id is None:
+            why = "no provider.id in the fleet file: the API is not asked"
+            return Manual(instance, profile, means.clock, why)
     try:
         return make(instance, means)
     except ProviderError as error:
         return Manual(instance, profile, means.clock, str(error))
 
 
-def account_readers(fleet: Fleet, means: Means) -> tuple[AccountReader, ...]:
-    """One reader per account that the fleet's instances belong to and whose key is set."""
-    return ()
+def account_readers(
+    fleet: Fleet, means: Means, also: Iterable[str] = ()
+) -> tuple[AccountReader, ...]:
+    """One reader per account of the fleet: one platform, one key, one address.
+
+    An account is asked where an instance has a provider.id, or where its key is set. `also` names
+    platforms that the fleet file has no instance of; their default key is used, where it is set.
+    """
+    made: dict[str, tuple[Platform, list[str]]] = {}
+    wanted: list[tuple[str, Instance | None]] = [(one.platform, one) for one in fleet.instances]
+    wanted += [(id, None) for id in also if id not in {one.platform for one in fleet.instances}]
+    for id, instance in wanted:
+        kind = PLATFORMS.get(id)
+        if kind is None:
+            continue
+        try:
+            platform = kind(means, instance.provider if instance else ProviderAccess())
+        except ProviderError:
+            continue  # the instance itself says why
+        served = instance is not None and kind.refuses(instance) is None and instance.provider.id
+        if not served and not means.env.get(platform.api.key_env, "").strip():
+            continue
+        other = "" if platform.api.base == kind.base_url else f"@{platform.api.base}"
+        key = f"{id}:{platform.api.key_env}{other}"
+        _, names = made.setdefault(key, (platform, []))
+        if instance is not None:
+            names.append(instance.name)
+    return tuple(
+        Ledger(platform, key, tuple(names), means) for key, (platform, names) in made.items()
+    )

@@ -1,35 +1,33 @@
-"""RunPod's control API, REST v2: read a pod, stop it, terminate it. Nothing of a pod's env is kept.
+"""RunPod, REST v2, and GraphQL for the balance alone. Nothing of a pod's env is kept.
 
-A destructive call is sent once and never repeated. Whatever it answered, only a later read is proof:
-EXITED for a stop, not found (after it was seen) for a terminate.
+A stopped pod says that it costs 0.0, but its volume disk bills at double rate: that price is made from
+its size. A terminate is done when the pod is not found: 204 may be followed by a pod that is EXITED.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from datetime import datetime
-from typing import TypeGuard
+from collections.abc import Collection, Mapping
+from typing import ClassVar
 
-from gpu_tui.core.fleet import Instance, Money, ProviderState
-from gpu_tui.core.gate import StopPermit
+from gpu_tui.core.account import Address, Listed, Stored
+from gpu_tui.core.fleet import Money
 from gpu_tui.core.plain import plain
-from gpu_tui.core.profile import Verb
-from gpu_tui.providers.api import TOTAL_LIMIT, Api, checked_base_url, checked_id
-from gpu_tui.providers.base import (
-    Answer,
-    AnswerKind,
-    BadAnswer,
-    KeyRefused,
-    Means,
-    NoAnswer,
-    ProviderError,
-    TooManyRequests,
+from gpu_tui.providers.api import checked_id
+from gpu_tui.providers.base import BadAnswer
+from gpu_tui.providers.fields import (
+    HOURS_PER_MONTH,
+    Row,
+    address,
+    id_of,
+    iso_time,
+    money,
+    number,
+    row_of,
+    rows_of,
+    text,
+    texts,
 )
-
-BASE_URL = "https://api.runpod.io"
-BASE_URL_ENV = "GPU_TUI_RUNPOD_BASE_URL"
-KEY_ENV = "RUNPOD_API_KEY"
+from gpu_tui.providers.platform import Call, Funds, Platform
 
 # What the API calls a pod's state -> what it means to a meter. ERROR is not known to be either.
 STATES = {
@@ -39,158 +37,132 @@ STATES = {
     "EXITED": "stopped",
     "TERMINATED": "stopped",  # on its way out; only "not found" is gone
 }
-# verb -> (method, path after the pod, body, the status that means "accepted")
-CALLS: Mapping[str, tuple[str, str, dict[str, str] | None, frozenset[int]]] = {
-    "stop": ("POST", "/action", {"action": "stop"}, frozenset({200})),
-    "terminate": ("DELETE", "", None, frozenset({204})),
-}
-SHOWN = ("name", "cloud", "dataCenterId")  # the only texts of a pod that are kept
+SHOWN = ("name", "cloud", "dataCenterId", "status")  # the only texts of a pod that are kept
+# USD per GB and month, docs.runpod.io/pods/pricing, read in 2026-08: the API does not tell them.
+VOLUME_STOPPED = 0.20
+NETWORK, NETWORK_OVER_1TB, NETWORK_FAST = 0.07, 0.05, 0.14
+BALANCE = "query { myself { clientBalance currentSpendPerHr spendLimit notifyLowBalance } }"
 
 
-class RunPod:
-    """One pod's control plane. The key is read from the environment per call and never stored."""
+class RunPod(Platform):
+    """RunPod's API."""
 
-    reads = True
+    id = "runpod"
+    base_url = "https://api.runpod.io"
+    key_env = "RUNPOD_API_KEY"
+    calls: ClassVar[Mapping[str, Call]] = {
+        "stop": Call("POST", "/v2/pods/{id}/action", {"action": "stop"}),
+        "terminate": Call("DELETE", "/v2/pods/{id}", accepted=frozenset({204})),
+    }
 
-    def __init__(
-        self,
-        instance: Instance,
-        means: Means,
-        *,
-        total_limit: float = TOTAL_LIMIT,
-    ) -> None:
-        """ProviderError where the base URL would send the key in clear."""
-        self._env = means.env
-        self._clock = means.clock
-        self._id = instance.provider.id
-        base = checked_base_url(
-            instance.provider.base_url or means.env.get(BASE_URL_ENV) or BASE_URL
-        )
-        self._api = Api(base, instance.provider.key_env or KEY_ENV, "Bearer", total_limit)
-        self._seen: set[str] = set()
+    _mounted: Collection[object] = ()  # ids of the network volumes that the listed pods mount
 
-    def offers(self, verb: Verb) -> bool:
-        """Stop and terminate of the pod itself; nothing else of the account is touched."""
-        return verb.verb in CALLS
-
-    def remember(self, id: str) -> None:
-        """This pod existed once."""
-        self._seen.add(id)
-
-    async def read(self, id: str) -> ProviderState:
-        """The pod now. Not found counts as gone only for a pod that was seen before."""
-        try:
-            status, body = await self._send("GET", id)
-            if status == 404:
-                return self._not_found(id)
-            state = self._pod(id, _checked(status, body))
-        except ProviderError as error:
-            return ProviderState(error=str(error), read_at=None)
-        self._seen.add(id)
-        return state
-
-    async def stop(self, permit: StopPermit) -> Answer:
-        """Send the one call this permit stands for. Never raises ProviderError and never repeats."""
-        permit.redeem(self._id, self._clock.boot())
-        call = CALLS.get(permit.verb)
-        if call is None or self._id is None:
-            return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
-        method, tail, body, accepted = call
-        try:
-            status, text = await self._send(method, self._id, tail, body)
-        except NoAnswer as error:
-            return Answer(AnswerKind.UNKNOWN, str(error))
-        except ProviderError as error:
-            return Answer(AnswerKind.REFUSED, str(error))
-        if status in accepted:
-            return Answer(AnswerKind.ACCEPTED, f"accepted ({status})", status)
-        if status == 404:
-            return Answer(AnswerKind.UNKNOWN, "it says that there is no such pod", status)
-        try:
-            _checked(status, text)
-        except (KeyRefused, TooManyRequests) as error:
-            return Answer(AnswerKind.REFUSED, str(error), status)
-        except ProviderError as error:
-            kind = AnswerKind.REFUSED if 400 <= status < 500 else AnswerKind.UNKNOWN
-            return Answer(kind, str(error), status)
-        return Answer(AnswerKind.UNKNOWN, f"an answer that was not agreed ({status})", status)
-
-    def _not_found(self, id: str) -> ProviderState:
-        if id in self._seen:
-            return ProviderState("gone", read_at=self._clock.now())
-        return ProviderState(
-            error="no such pod was ever seen with this key: check provider.id and the key's account"
-        )
-
-    def _pod(self, id: str, body: object) -> ProviderState:
-        """The allow-listed fields of one pod; BadAnswer for any other shape."""
+    async def show(self, id: str) -> Listed | None:
+        """One pod."""
+        reply = await self.read(f"/v2/pods/{checked_id(id, 'a pod')}")
+        if reply.status == 404:
+            return None
+        body = self.judged(reply)
         if not isinstance(body, dict) or body.get("id") != id:
             raise BadAnswer("the answer is not about this pod")
-        status = body.get("status")
-        if not isinstance(status, str):
-            raise BadAnswer("the answer names no status")
-        if status not in STATES:
-            raise BadAnswer(f"the pod is in state {plain(status, 40)}: look at the console")
-        cost = body.get("cost")
-        price = None
-        if _is_number(cost) and status == "RUNNING":
-            price = Money(cost, "USD")  # a stopped pod says 0.0 although its disk bills
-        facts = {name: plain(body[name], 80) for name in SHOWN if isinstance(body.get(name), str)}
-        facts["status"] = status
-        return ProviderState(
-            state=STATES[status],
-            read_at=self._clock.now(),
-            price=price,
-            started_at=_time(body.get("startedAt")),
-            facts=facts,
-            address=_address(body.get("ssh")),
+        return _pod(body)
+
+    async def listing(self) -> tuple[Listed, ...]:
+        """All pods, members of clusters too; there is one page."""
+        reply = await self.read("/v2/pods", query={"includeClusterPods": "true"})
+        pods = rows_of(self.judged(reply), "pods")
+        self._mounted = {volume.get("volumeId") for pod in pods for volume in _network_mounts(pod)}
+        return self.each(pods, _pod)
+
+    async def funds(self) -> Funds:
+        """Balance and spend; `notifyLowBalance` counts where it is an amount and no switch."""
+        reply = await self.read("/graphql", method="POST", body={"query": BALANCE})
+        data = row_of(row_of(self.judged(reply), "data").get("data"), "data")
+        mine = row_of(data.get("myself"), "account")
+        balance = money(mine, "clientBalance", "USD", signed=True)
+        spend = money(mine, "currentSpendPerHr", "USD")
+        low = money(mine, "notifyLowBalance", "USD")
+        why = {} if balance else {"balance": "the answer holds no balance"}
+        return Funds(balance, spend, low, why=why)
+
+    async def stored(self) -> tuple[Stored, ...]:
+        """Network volumes bill until they are deleted, with or without a pod."""
+        rows = rows_of(self.judged(await self.read("/v2/network-volumes")), "networkVolumes")
+        return tuple(
+            Stored(
+                self.id,
+                f"network volume{_size(row)}",
+                id_of(row),
+                text(row, "name"),
+                _network_price(row),
+                row.get("id") in self._mounted,
+            )
+            for row in rows
         )
 
-    async def _send(
-        self, method: str, id: str, tail: str = "", body: dict[str, str] | None = None
-    ) -> tuple[int, bytes]:
-        path = f"/v2/pods/{checked_id(id, 'a pod')}{tail}"
-        return await self._api.send(self._env, method, path, body=body)
+
+def _pod(row: Row) -> Listed:
+    """The allow-listed fields of one pod."""
+    status = text(row, "status", 40)
+    if status is None:
+        raise BadAnswer("the answer names no status")
+    if status not in STATES:
+        raise BadAnswer(f"the pod is in state {status}: look at the console")
+    cost = number(row, "cost") if status == "RUNNING" else None
+    return Listed(
+        platform=RunPod.id,
+        id=id_of(row),
+        name=text(row, "name"),
+        state=STATES[status],
+        price=Money(cost, "USD") if cost is not None else _price_of_volume(row, status),
+        started_at=iso_time(row.get("startedAt")) or iso_time(row.get("createdAt")),
+        addresses=_addresses(row.get("ssh")),
+        facts=texts(row, SHOWN),
+    )
 
 
-def _checked(status: int, body: bytes) -> object:
-    """The JSON of a 200, or the error that the status means."""
-    if status in (401, 403):
-        raise KeyRefused(f"the API does not take the key ({status})")
-    if status == 429:
-        raise TooManyRequests("the API asks to slow down (429): try again in a minute")
-    try:
-        value: object = json.loads(body) if body else None
-    except (ValueError, RecursionError) as error:
-        raise BadAnswer(f"the answer is not JSON ({status})") from error
-    if status != 200:
-        said = value.get("detail") or value.get("title") if isinstance(value, dict) else None
-        tail = f": {plain(said, 120)}" if isinstance(said, str) else ""
-        raise BadAnswer(f"the API refused ({status}){tail}")
-    return value
+def _price_of_volume(row: Row, status: str) -> Money | None:
+    """What a stopped pod costs: its volume disk, at the double rate; None where its size is not said."""
+    mounts = row.get("mounts")
+    if status != "EXITED" or not isinstance(mounts, dict):
+        return None
+    volume = mounts.get("persistent")
+    if volume is None:
+        return Money(0.0, "USD")
+    size = number(volume, "size") if isinstance(volume, dict) else None
+    return None if size is None else Money(size * VOLUME_STOPPED / HOURS_PER_MONTH, "USD")
 
 
-def _address(ssh: object) -> tuple[str, int] | None:
-    """Where the pod's own sshd is reached; None where the API names no such place (proxy, stopped)."""
+def _network_mounts(pod: Row) -> list[Row]:
+    mounts = pod.get("mounts")
+    volumes = mounts.get("network") if isinstance(mounts, dict) else None
+    return [one for one in volumes if isinstance(one, dict)] if isinstance(volumes, list) else []
+
+
+def _network_price(row: Row) -> Money | None:
+    size, kind = number(row, "size"), text(row, "type")
+    if size is None:
+        return None
+    if kind == "STANDARD":
+        month = min(size, 1000) * NETWORK + max(0.0, size - 1000) * NETWORK_OVER_1TB
+    else:
+        month = size * NETWORK_FAST  # a name that we do not know is not taken for the cheap one
+    return Money(month / HOURS_PER_MONTH, "USD")
+
+
+def _size(row: Row) -> str:
+    size = number(row, "size")
+    return "" if size is None else f" of {size:g} GB"
+
+
+def _addresses(ssh: object) -> tuple[Address, ...]:
+    """Where the pod's own sshd is reached; none where the API names no such place (proxy, stopped)."""
     direct = ssh.get("direct") if isinstance(ssh, dict) else None
     if direct is None:
-        return None
+        return ()
     host = direct.get("host") if isinstance(direct, dict) else None
     port = direct.get("port") if isinstance(direct, dict) else None
-    if not isinstance(host, str) or isinstance(port, bool) or not isinstance(port, int):
-        raise BadAnswer("the pod's ssh address is not one")
-    return plain(host, 253), port
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e6
-
-
-def _time(value: object) -> float | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        parsed = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return parsed.timestamp() if parsed.tzinfo else None
+    found = address(host, port) if isinstance(port, int) else None
+    if found is None:
+        raise BadAnswer(f"the pod's ssh address is not one: {plain(str(host), 40)}")
+    return (found,)

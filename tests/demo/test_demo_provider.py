@@ -14,6 +14,7 @@ from gpu_tui.core.fleet import Instance, Money, ProviderAccess, SshAccess
 from gpu_tui.demo.provider import ProviderServer, Rental
 from gpu_tui.providers.autodl import AutoDL
 from gpu_tui.providers.base import Means, ProviderError
+from gpu_tui.providers.rented import Rented
 
 DAY = 86_400.0
 CLOCK = ManualClock()
@@ -118,10 +119,10 @@ async def test_what_is_no_http_does_not_end_the_server(
     assert (await http.get("/v2/pods", headers=BEARER)).status_code == 200
 
 
-def autodl(server: ProviderServer, id: str = "pro-1", key: str = "t0ken", **access: Any) -> AutoDL:
+def autodl(server: ProviderServer, id: str = "pro-1", key: str = "t0ken", **access: Any) -> Rented:
     given = {"variant": "pro", "key_env": "DEMO", "base_url": server.url, **access}
     instance = Instance("mira", SshAccess("mira"), "autodl", provider=ProviderAccess(id, **given))
-    return AutoDL(instance, Means({"DEMO": key}, CLOCK))
+    return Rented(AutoDL, instance, Means({"DEMO": key}, CLOCK))
 
 
 async def test_a_parked_instance_says_since_when(server: ProviderServer) -> None:

@@ -7,13 +7,13 @@ import gzip
 
 import pytest
 
-from gpu_tui.providers.api import BODY_CAP, Api, checked_base_url
+from gpu_tui.providers.api import BODY_CAP, Api, Reply, checked_base_url
 from gpu_tui.providers.base import NoAnswer, ProviderError
 
 ENV = {"KEY": "k"}
 
 
-async def answer(head: str, body: bytes) -> tuple[int, bytes]:
+async def answer(head: str, body: bytes) -> Reply:
     """What `Api.send` makes of one raw answer of a local server."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -28,7 +28,7 @@ async def answer(head: str, body: bytes) -> tuple[int, bytes]:
 
 
 async def test_a_plain_answer_is_taken() -> None:
-    assert await answer("", b"{}") == (200, b"{}")
+    assert await answer("", b"{}") == Reply(200, b"{}")
 
 
 async def test_a_packed_answer_is_never_unpacked() -> None:

@@ -15,11 +15,10 @@ from gpu_tui.core.events import Event, ProviderRead
 from gpu_tui.core.fleet import Instance, ProviderAccess, ProviderState, SshAccess
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Profile, Verb
-from gpu_tui.providers.autodl import AutoDL
 from gpu_tui.providers.base import AnswerKind, Means
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.registry import provider_for
-from gpu_tui.providers.runpod import RunPod
+from gpu_tui.providers.rented import Rented
 
 RELEASE = Verb(
     "释放", "释放", ("data",), "stops", False, "console", "destroy", steps=("Click 释放.",)
@@ -42,11 +41,11 @@ def _instance(platform: str, **access: object) -> Instance:
 @pytest.mark.parametrize(
     ("platform", "access", "kind"),
     [
-        ("runpod", {"id": "p1"}, RunPod),
+        ("runpod", {"id": "p1"}, Rented),
         ("runpod", {}, Manual),
         ("runpod", {"id": "p1", "base_url": "http://evil.example"}, Manual),
         ("autodl", {"id": "x"}, Manual),
-        ("autodl", {"id": "x", "variant": "pro"}, AutoDL),
+        ("autodl", {"id": "x", "variant": "pro"}, Rented),
         ("nowhere", {}, Manual),
     ],
 )

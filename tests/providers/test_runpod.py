@@ -13,10 +13,16 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess, SshAccess
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Verb
+from gpu_tui.providers.api import checked_base_url
 from gpu_tui.providers.base import AnswerKind, Means, ProviderError
-from gpu_tui.providers.runpod import RunPod, checked_base_url
+from gpu_tui.providers.rented import Rented
+from gpu_tui.providers.runpod import RunPod
 
 ID = POD["id"]
+
+
+async def no_time(seconds: float) -> None:
+    """A pause that takes none."""
 
 
 @pytest.fixture
@@ -25,10 +31,15 @@ async def server() -> AsyncIterator[RunPodServer]:
         yield running
 
 
-def _provider(server: RunPodServer, limit: float = 5.0, **access: object) -> RunPod:
+def _provider(server: RunPodServer, limit: float = 5.0, **access: object) -> Rented:
     fields = {"id": ID, "base_url": server.url, **access}
     instance = Instance("pod", SshAccess("h"), "runpod", provider=ProviderAccess(**fields))  # type: ignore[arg-type]
-    return RunPod(instance, Means({"RUNPOD_API_KEY": "test-key"}, ManualClock()), total_limit=limit)
+    return Rented(
+        RunPod,
+        instance,
+        Means({"RUNPOD_API_KEY": "test-key"}, ManualClock(), sleep=no_time),
+        total_limit=limit,
+    )
 
 
 def _permit(verb: str = "terminate", id: str = ID, expires: float = 2_000.0) -> StopPermit:
@@ -145,7 +156,7 @@ async def test_an_odd_price_is_no_price(server: RunPodServer, cost: object) -> N
 async def test_a_status_that_is_not_200_is_unknown(server: RunPodServer, status: int) -> None:
     provider = _provider(server)
     await provider.read(ID)
-    server.get = [(status, b"")]
+    server.get = [(status, b"")] * 3  # "too many" is asked again
     state = await provider.read(ID)
     assert state.state == "unknown"
     assert state.error
@@ -236,8 +247,10 @@ async def test_an_id_that_is_none_reaches_no_url(server: RunPodServer, id: str) 
 
 @pytest.mark.parametrize("key", ["", "   ", "a\nb", "schlüssel"])
 async def test_a_key_that_is_none_is_not_sent(server: RunPodServer, key: str) -> None:
-    instance = Instance("pod", SshAccess("h"), provider=ProviderAccess(ID, base_url=server.url))
-    provider = RunPod(instance, Means({"RUNPOD_API_KEY": key}, ManualClock()))
+    instance = Instance(
+        "pod", SshAccess("h"), "runpod", provider=ProviderAccess(ID, base_url=server.url)
+    )
+    provider = Rented(RunPod, instance, Means({"RUNPOD_API_KEY": key}, ManualClock()))
     state = await provider.read(ID)
     assert "RUNPOD_API_KEY" in (state.error or "")
     assert (await provider.stop(_permit())).kind is AnswerKind.REFUSED

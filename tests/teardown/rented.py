@@ -29,6 +29,7 @@ from gpu_tui.core.verdict import Verdict
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
 from gpu_tui.providers.base import Means, Provider
 from gpu_tui.providers.registry import provider_for
+from gpu_tui.providers.rented import Rented
 from gpu_tui.providers.runpod import RunPod
 from gpu_tui.state.views import Cost, CpuUse, InstanceView
 from gpu_tui.teardown.runner import Climb, Pace, Runner
@@ -162,7 +163,9 @@ class Scene:
     def impatient(self, seconds: float) -> None:
         """The pod's API is given this long to answer."""
         means = Means({"POD_KEY": self.server.key, **self._address()}, self.clock)
-        self.providers[self.instance.name] = RunPod(self.instance, means, total_limit=seconds)
+        self.providers[self.instance.name] = Rented(
+            RunPod, self.instance, means, total_limit=seconds
+        )
 
     def _address(self) -> dict[str, str]:
         return {"GPU_TUI_RUNPOD_BASE_URL": self.server.url}

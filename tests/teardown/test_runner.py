@@ -227,7 +227,7 @@ async def test_evidence_that_fails_blocks_its_rung(
         (lambda s: s.set(results=Results()), "no results directory"),
         (lambda s: s.set(results=Results("/nowhere", "/tmp/x")), "no results directory"),
         (lambda s: (s.provider(s.instance), _key(s)), "does not take the key"),
-        (lambda s: setattr(s.server, "pod", None), "no such pod"),
+        (lambda s: setattr(s.server, "pod", None), "no such instance"),
         (_moved, "the provider's instance is at 127.0.0.1:"),
         (lambda s: setattr(s, "connection", None), "no connection"),
         (lambda s: s.box.boot("x"), "which machine"),

@@ -1,0 +1,86 @@
+"""Featurize: returned by one HTTP call where a token is set, else by the box's own program. No list, no price.
+
+HTTP 200 is no success here: only `"status": 0` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from gpu_tui.core.account import Listed
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.gate import StopPermit
+from gpu_tui.core.profile import Verb
+from gpu_tui.providers.api import TOTAL_LIMIT, Reply
+from gpu_tui.providers.base import Answer, BadAnswer, Means, Refused
+from gpu_tui.providers.fields import text
+from gpu_tui.providers.inside import Inside
+from gpu_tui.providers.platform import Call, Platform
+
+RETURN = "实例归还"
+
+
+class FeaturizeApi(Platform):
+    """The one call that the official client makes."""
+
+    id = "featurize"
+    base_url = "https://featurize.cn"
+    key_env = "FEATURIZE_API_TOKEN"
+    header = "Token"
+    scheme = ""
+    calls: ClassVar[Mapping[str, Call]] = {
+        RETURN: Call("POST", "/bus/api/v1/virtual_machine/{id}/release", {})
+    }
+
+    async def show(self, id: str) -> Listed | None:
+        """Nobody can be asked."""
+        raise BadAnswer("no API tells the state of an instance")
+
+    async def listing(self) -> tuple[Listed, ...]:
+        """Nobody can be asked."""
+        raise BadAnswer("no API lists the instances")
+
+    def judged(self, reply: Reply) -> object:
+        """The `data` of a success."""
+        value = super().judged(reply)
+        status = value.get("status") if isinstance(value, dict) else None
+        if not isinstance(value, dict) or not isinstance(status, int) or isinstance(status, bool):
+            raise BadAnswer("the answer names no status")
+        if status != 0:
+            raise Refused(
+                f"the API refused ({status}): {text(value, 'message', 120) or 'no reason'}"
+            )
+        return value.get("data")
+
+
+class Featurize(Inside):
+    """Featurize: over HTTP where a token and the instance's id are there, else from inside the box."""
+
+    verb = RETURN
+    look = "Look at 我的实例 (https://featurize.cn/vm): only its list shows that the bill ended."
+    script = """\
+PATH=$PATH:$HOME/.local/bin:/environment/miniconda3/bin:/opt/conda/bin
+command -v featurize >/dev/null || exit 127
+exec featurize instance release
+"""
+
+    def __init__(
+        self, instance: Instance, means: Means, *, total_limit: float = TOTAL_LIMIT
+    ) -> None:
+        """ProviderError where the base URL would send the token in clear."""
+        super().__init__(instance, means)
+        api = FeaturizeApi(means, instance.provider, total_limit=total_limit)
+        usable = self._id is not None and means.env.get(api.api.key_env, "").strip()
+        self._api = api if usable else None
+
+    def offers(self, verb: Verb) -> bool:
+        """One of the two ways, never both: what is asked for is what is done."""
+        return self._api.offers(verb) if self._api else super().offers(verb)
+
+    async def stop(self, permit: StopPermit) -> Answer:
+        """Return the instance, once."""
+        permit.redeem(self._id, self._clock.boot())
+        if self._api is not None and self._id is not None:
+            return await self._api.call(permit.verb, self._id)
+        return await self._carry_out(permit.verb)

@@ -1,0 +1,89 @@
+"""Taking single fields out of an API's answer: each by its name and kind, nothing else is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from gpu_tui.core.account import Address
+from gpu_tui.core.fleet import Money
+from gpu_tui.core.plain import plain
+from gpu_tui.providers.base import BadAnswer
+
+Row = Mapping[str, object]
+HOURS_PER_MONTH = 730.0  # what providers divide a monthly price by
+MOST = 1e9  # no price, size or id that is larger is believed
+
+
+def row_of(value: object, what: str) -> Row:
+    """`value` as an object; BadAnswer that says `what` was expected."""
+    if not isinstance(value, dict):
+        raise BadAnswer(f"the answer holds no {what}")
+    return value
+
+
+def rows_of(value: object, name: str) -> list[Row]:
+    """The list of objects under `name`; BadAnswer where it is none."""
+    rows = value.get(name) if isinstance(value, dict) else None
+    if not isinstance(rows, list):
+        raise BadAnswer(f"the answer holds no list of {name}")
+    return [row_of(row, f"list of {name}") for row in rows]
+
+
+def id_of(row: Row, name: str = "id") -> str:
+    """The id of a row, a text or a whole number; without one no list can be compared with anything."""
+    value = row.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or not value:
+        raise BadAnswer("something in the list has no id")
+    return plain(value, 64)
+
+
+def text(row: Row, name: str, longest: int = 80) -> str | None:
+    """A text that is not empty, made harmless."""
+    value = row.get(name)
+    return plain(value, longest) if isinstance(value, str) and value else None
+
+
+def texts(row: Row, names: Iterable[str]) -> dict[str, str]:
+    """The texts among `names`."""
+    return {name: value for name in names if (value := text(row, name)) is not None}
+
+
+def number(row: Row, name: str, *, signed: bool = False) -> float | None:
+    """A number that could be a price, a size or (`signed`) a balance: finite and not absurd."""
+    value = row.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    least = -MOST if signed else 0
+    return value if math.isfinite(value) and least <= value < MOST else None
+
+
+def money(
+    row: Row, name: str, currency: str, *, scale: float = 1.0, signed: bool = False
+) -> Money | None:
+    """An amount in `currency`; `scale` is how many of the API's units make one."""
+    amount = number(row, name, signed=signed)
+    return None if amount is None else Money(amount / scale, currency)
+
+
+def iso_time(value: object) -> float | None:
+    """A text with date, time and zone as epoch seconds."""
+    if not isinstance(value, str):
+        return None
+    try:
+        parsed = datetime.fromisoformat(value)
+        return parsed.timestamp() if parsed.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def address(host: object, port: object) -> Address | None:
+    """Host and port of an ssh, if they are one."""
+    if isinstance(port, str) and port.isascii() and port.isdigit():
+        port = int(port)
+    if not isinstance(host, str) or not host or isinstance(port, bool) or not isinstance(port, int):
+        return None
+    return (plain(host, 253), port) if 0 < port < 65_536 else None

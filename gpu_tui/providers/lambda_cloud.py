@@ -1,0 +1,129 @@
+"""Lambda Cloud: there is no stop, only terminate, and a shutdown inside the box ends no bill.
+
+An instance does not say when it was made, and the account is invoiced: no start time, no balance.
+A terminate may hang; what came of it only the next read tells. File systems stay behind and bill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from gpu_tui.core.account import Listed, Stored
+from gpu_tui.core.fleet import Money
+from gpu_tui.providers.api import checked_id
+from gpu_tui.providers.base import BadAnswer
+from gpu_tui.providers.fields import (
+    HOURS_PER_MONTH,
+    Row,
+    address,
+    id_of,
+    money,
+    number,
+    row_of,
+    rows_of,
+    text,
+    texts,
+)
+from gpu_tui.providers.platform import Call, Funds, Platform
+
+NOT_THERE = "global/object-does-not-exist"
+SHOWN = ("name", "hostname", "status")
+# What the API calls an instance's state -> what it means to a meter, and what a person must know of it.
+STATES: dict[str, tuple[str, str | None]] = {
+    "booting": ("running", None),
+    "active": ("running", None),
+    "unhealthy": (
+        "running",
+        "unhealthy: it bills on, also where it was shut down from inside; only terminate ends that",
+    ),
+    "terminating": ("running", None),  # nobody says when the bill ends; only the end is the end
+    "terminated": ("gone", None),
+    "preempted": ("stopped", "preempted: taken back; look at the console what is left of it"),
+}
+# USD per GiB and month, read in 2026-06: the API does not tell it.
+FILE_SYSTEM = 0.20
+
+
+class Lambda(Platform):
+    """Lambda's API."""
+
+    id = "lambda"
+    base_url = "https://cloud.lambda.ai"
+    key_env = "LAMBDA_API_KEY"
+    spacing = 1.0  # one request per second
+    calls: ClassVar[Mapping[str, Call]] = {
+        "terminate": Call(
+            "POST", "/api/v1/instance-operations/terminate", {"instance_ids": ["{id}"]}
+        ),
+    }
+
+    async def show(self, id: str) -> Listed | None:
+        """One instance; a 404 counts only where it says that this object does not exist."""
+        reply = await self.read(f"/api/v1/instances/{checked_id(id, 'an instance')}")
+        if reply.status == 404:
+            body = reply.json()
+            error = body.get("error") if isinstance(body, dict) else None
+            if isinstance(error, dict) and error.get("code") == NOT_THERE:
+                return None
+            raise BadAnswer("not found, but not for want of the instance: check the base URL")
+        row = row_of(row_of(self.judged(reply), "instance").get("data"), "instance")
+        if row.get("id") != id:
+            raise BadAnswer("the answer is not about this instance")
+        return _instance(row)
+
+    async def listing(self) -> tuple[Listed, ...]:
+        """All instances; there is one page."""
+        body = self.judged(await self.read("/api/v1/instances"))
+        return self.each(rows_of(body, "data"), _instance)
+
+    async def funds(self) -> Funds:
+        """Nothing is asked: it is invoiced."""
+        return Funds(why={"balance": "there is none: Lambda sends an invoice"})
+
+    async def stored(self) -> tuple[Stored, ...]:
+        """File systems bill by what is in them, mounted or not."""
+        rows = rows_of(self.judged(await self.read("/api/v1/file-systems")), "data")
+        return tuple(
+            Stored(
+                self.id,
+                "file system",
+                id_of(row),
+                text(row, "name"),
+                _price_of_bytes(number(row, "bytes_used")),
+                row.get("is_in_use") if isinstance(row.get("is_in_use"), bool) else None,  # type: ignore[arg-type]
+            )
+            for row in rows
+        )
+
+
+def _instance(row: Row) -> Listed:
+    """The allow-listed fields of one instance."""
+    status = text(row, "status", 40)
+    if status is None:
+        raise BadAnswer("the answer names no status")
+    if status not in STATES:
+        raise BadAnswer(f"the instance is in state {status}: look at the console")
+    state, remark = STATES[status]
+    kind = row.get("instance_type")
+    type_row: Row = kind if isinstance(kind, dict) else {}
+    facts = texts(row, SHOWN) | texts(type_row, ("gpu_description",))
+    if row.get("is_reserved") is True:
+        facts["rental"] = "reserved: terminating does not end the commitment"
+    reached = address(row.get("ip"), 22)
+    return Listed(
+        platform=Lambda.id,
+        id=id_of(row),
+        name=text(row, "name"),
+        state=state,
+        price=money(type_row, "price_cents_per_hour", "USD", scale=100)
+        if state == "running"
+        else None,
+        addresses=(reached,) if reached else (),
+        facts=facts,
+        remark=remark,
+    )
+
+
+def _price_of_bytes(used: float | None) -> Money | None:
+    return None if used is None else Money(used / 2**30 * FILE_SYSTEM / HOURS_PER_MONTH, "USD")

@@ -1,0 +1,231 @@
+"""What the file of a platform with an HTTPS API says of it, and what all of them share.
+
+A platform says how one instance is shown, how the whole account is listed, what the balance is, and
+which call carries out which verb. The rest (keys, waiting, what an answer proves) is the same for all
+and stands here, in `rented` (one instance) and in `ledger` (one account).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from gpu_tui.core.account import Listed, Stored
+from gpu_tui.core.fleet import Instance, Money, ProviderAccess
+from gpu_tui.core.plain import plain
+from gpu_tui.core.profile import Verb
+from gpu_tui.providers.api import TOTAL_LIMIT, Api, Reply, checked_base_url, checked_id
+from gpu_tui.providers.base import (
+    Answer,
+    AnswerKind,
+    BadAnswer,
+    KeyRefused,
+    Means,
+    NoAnswer,
+    ProviderError,
+    Refused,
+    TooManyRequests,
+)
+from gpu_tui.providers.fields import Row, id_of
+
+READ_TRIES = 3  # of one question that changes nothing and is answered "too many"
+FIRST_WAIT, MOST_WAIT = 2.0, 10.0  # seconds between them; a longer wait is the watcher's
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The one call that carries out a verb. `{id}` in path and body is the instance.
+
+    `accepted` are the statuses of a success; what it is worth only a later read tells.
+    """
+
+    method: str
+    path: str
+    body: Mapping[str, object] | None = None
+    accepted: frozenset[int] = frozenset({200})
+
+
+@dataclass(frozen=True, slots=True)
+class Funds:
+    """The balance, what the provider says is spent per hour, the balance at which it warns."""
+
+    balance: Money | None = None
+    spend: Money | None = None
+    low: Money | None = None
+    remark: str | None = None
+    why: Mapping[str, str] = field(default_factory=dict)
+
+
+class Platform(ABC):
+    """One platform's API, as one key sees it. The key is read from the environment for each request."""
+
+    id: ClassVar[str]
+    base_url: ClassVar[str]
+    key_env: ClassVar[str]
+    header: ClassVar[str] = "Authorization"
+    scheme: ClassVar[str] = "Bearer"
+    calls: ClassVar[Mapping[str, Call]]
+    spacing: ClassVar[float] = 0.0  # seconds between two requests that the platform asks for
+
+    def __init__(
+        self,
+        means: Means,
+        access: ProviderAccess | None = None,
+        *,
+        total_limit: float = TOTAL_LIMIT,
+    ) -> None:
+        """ProviderError where the base URL would send the key in clear."""
+        access = access or ProviderAccess()
+        override = means.env.get(f"GPU_TUI_{self.id.upper()}_BASE_URL")
+        base = checked_base_url(access.base_url or override or self.base_url)
+        self.means = means
+        self.api = Api(base, access.key_env or self.key_env, self.scheme, total_limit, self.header)
+        self._asked: float | None = None
+
+    # --- what each platform says -------------------------------------------------------------
+
+    @classmethod
+    def refuses(cls, instance: Instance) -> str | None:
+        """Why the API does not know this instance, if it is of a kind that it does not know."""
+        return None
+
+    def offers(self, verb: Verb) -> bool:
+        """True where a call carries out this row of the profile."""
+        return verb.verb in self.calls and verb.via == "http"
+
+    @abstractmethod
+    async def show(self, id: str) -> Listed | None:
+        """One instance; None where the API says that there is none. Raises ProviderError."""
+
+    @abstractmethod
+    async def listing(self) -> tuple[Listed, ...]:
+        """All instances, to the last page. Raises ProviderError where any page is missing."""
+
+    async def funds(self) -> Funds:
+        """The account's money. Raises ProviderError."""
+        return Funds(why={"balance": "the API does not tell a balance"})
+
+    async def stored(self) -> tuple[Stored, ...]:
+        """What bills beside the instances. Raises ProviderError."""
+        return ()
+
+    # --- what they share ---------------------------------------------------------------------
+
+    async def read(
+        self,
+        path: str,
+        *,
+        method: str = "GET",
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, object] | None = None,
+    ) -> Reply:
+        """The answer to a question, asked again (a few times) only where it was answered "too many"."""
+        wait = FIRST_WAIT
+        for left in reversed(range(READ_TRIES)):
+            reply = await self._send(method, path, query, body)
+            wait = reply.after or wait
+            if reply.status != 429 or not left or wait > MOST_WAIT:
+                break
+            await self.means.sleep(wait)
+            wait *= 2
+        return reply
+
+    async def call(self, verb: str, id: str) -> Answer:
+        """Send the one call of `verb`, once, and say what was answered; that proves nothing yet."""
+        call = self.calls.get(verb)
+        if call is None:
+            return Answer(AnswerKind.REFUSED, f"nothing here carries out {verb}")
+        try:
+            path = call.path.format(id=checked_id(id, "one of the provider's"))
+            reply = await self._send(call.method, path, None, _filled(call.body, id))
+        except NoAnswer as error:
+            return Answer(AnswerKind.UNKNOWN, str(error))
+        except ProviderError as error:
+            return Answer(AnswerKind.REFUSED, str(error))
+        return self._answer(call, reply)
+
+    def _answer(self, call: Call, reply: Reply) -> Answer:
+        status = reply.status
+        if status == 404:
+            return Answer(AnswerKind.UNKNOWN, "it says that there is no such instance", status)
+        try:
+            if status not in call.accepted:
+                self.judged(reply)
+                text = f"an answer that was not agreed ({status})"
+                return Answer(AnswerKind.UNKNOWN, text, status)
+            if status != 204:
+                self.judged(reply)
+        except (KeyRefused, TooManyRequests, Refused) as error:
+            return Answer(AnswerKind.REFUSED, str(error), status)
+        except ProviderError as error:
+            return Answer(AnswerKind.UNKNOWN, str(error), status)
+        return Answer(AnswerKind.ACCEPTED, f"accepted ({status})", status)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        body: Mapping[str, object] | None,
+    ) -> Reply:
+        clock = self.means.clock
+        if self._asked is not None and (left := self._asked + self.spacing - clock.boot()) > 0:
+            await self.means.sleep(left)
+        self._asked = clock.boot()
+        return await self.api.send(self.means.env, method, path, query=query, body=body)
+
+    def judged(self, reply: Reply) -> object:
+        """The JSON of a 200, or the error that the answer means."""
+        if reply.status in (401, 403):
+            raise KeyRefused(
+                f"the API does not take the key in ${self.api.key_env} ({reply.status})"
+            )
+        if reply.status == 429:
+            text = "the API asks to slow down (429): try again in a minute"
+            raise TooManyRequests(text, after=reply.after)
+        if reply.status >= 500:
+            raise NoAnswer(f"the API has trouble of its own ({reply.status})")
+        if reply.status == 410:
+            raise Refused("the API is retired there (410): a newer gpu-tui may know where it went")
+        value = reply.json()
+        if reply.status == 200:
+            return value
+        tail = f": {plain(said, 120)}" if (said := self.complaint(value)) else ""
+        kind = Refused if 400 <= reply.status < 500 else BadAnswer
+        raise kind(f"the API refused ({reply.status}){tail}")
+
+    def complaint(self, value: object) -> str | None:
+        """What an error's body says in words; the usual places."""
+        if not isinstance(value, dict):
+            return None
+        inner = value.get("error")
+        places = (value, inner) if isinstance(inner, dict) else (value,)
+        found = (
+            place.get(name) for place in places for name in ("detail", "msg", "message", "title")
+        )
+        return next((said for said in found if isinstance(said, str) and said), None)
+
+    def each(
+        self, rows: Iterable[Row], read: Callable[[Row], Listed], id: str = "id"
+    ) -> tuple[Listed, ...]:
+        """Every row read; one that cannot be is there all the same, in a state that is not known."""
+        found = []
+        for row in rows:
+            known = id_of(row, id)
+            try:
+                found.append(read(row))
+            except BadAnswer as error:
+                found.append(Listed(self.id, known, remark=str(error)))
+        return tuple(found)
+
+
+def _filled(body: Mapping[str, object] | None, id: str) -> Mapping[str, object] | None:
+    """`body` with the id wherever `{id}` stands, also in a list."""
+    if body is None:
+        return None
+    return {
+        name: id if value == "{id}" else [id] if value == ["{id}"] else value
+        for name, value in body.items()
+    }

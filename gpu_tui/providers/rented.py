@@ -1,0 +1,67 @@
+"""One rented instance over its platform's API: read it, and carry out what the gate permits.
+
+An answer is never proof. "Not found" means gone only for an instance that was seen before; a call is
+sent once, and one that timed out may have had its effect: only a later read tells.
+"""
+
+from __future__ import annotations
+
+from gpu_tui.core.fleet import Instance, ProviderState
+from gpu_tui.core.gate import StopPermit
+from gpu_tui.core.profile import Verb
+from gpu_tui.providers.api import TOTAL_LIMIT
+from gpu_tui.providers.base import Answer, AnswerKind, Means, ProviderError
+from gpu_tui.providers.platform import Platform
+
+
+class Rented:
+    """The control plane of one instance."""
+
+    reads = True
+
+    def __init__(
+        self,
+        platform: type[Platform],
+        instance: Instance,
+        means: Means,
+        *,
+        total_limit: float = TOTAL_LIMIT,
+    ) -> None:
+        """ProviderError for an instance that the API does not know, and for a base URL that leaks the key."""
+        if why := platform.refuses(instance):
+            raise ProviderError(why)
+        self._clock = means.clock
+        self._id = instance.provider.id
+        self._platform = platform(means, instance.provider, total_limit=total_limit)
+        self._seen: set[str] = set()
+
+    def offers(self, verb: Verb) -> bool:
+        """What the platform has a call for; nothing else of the account is touched."""
+        return self._platform.offers(verb)
+
+    def remember(self, id: str) -> None:
+        """This instance existed once."""
+        self._seen.add(id)
+
+    async def read(self, id: str) -> ProviderState:
+        """The instance now. Not found counts as gone only for one that was seen before."""
+        try:
+            found = await self._platform.show(id)
+        except ProviderError as error:
+            return ProviderState(error=str(error))
+        now = self._clock.now()
+        if found is not None:
+            self._seen.add(id)
+            return found.seen(now)
+        if id in self._seen:
+            return ProviderState("gone", read_at=now)
+        return ProviderState(
+            error="no such instance was ever seen with this key: check provider.id and the key's account"
+        )
+
+    async def stop(self, permit: StopPermit) -> Answer:
+        """Send the one call this permit stands for. Never raises ProviderError and never repeats."""
+        permit.redeem(self._id, self._clock.boot())
+        if self._id is None:
+            return Answer(AnswerKind.REFUSED, "no provider.id in the fleet file: nothing was sent")
+        return await self._platform.call(permit.verb, self._id)
