@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.remedies import REMEDIES
+from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.parse.fields import Fields, choice_of, text_of
+from gpu_tui.parse.threshold import parse_thresholds
 from gpu_tui.parse.yaml_strict import Node, SourceError, load
 
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
@@ -63,6 +65,7 @@ class UserConfig:
     theme: str | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     alerts: Alerts = Alerts()
+    thresholds: tuple[Threshold, ...] = THRESHOLDS  # of danger clocks
 
 
 def parse_config(text: str, path: str) -> UserConfig:
@@ -70,8 +73,8 @@ def parse_config(text: str, path: str) -> UserConfig:
     root = load(text, path, raises=ConfigError)
     if root.value is None:
         return UserConfig()
-    top = Fields(root, "the config file", ("theme", "keys", "alerts"))
-    return UserConfig(top.maybe_text("theme"), _keys(top), _alerts(top))
+    top = Fields(root, "the config file", ("theme", "keys", "alerts", "clocks"))
+    return UserConfig(top.maybe_text("theme"), _keys(top), _alerts(top), parse_thresholds(top))
 
 
 def _keys(top: Fields) -> Mapping[str, str]:

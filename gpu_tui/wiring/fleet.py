@@ -111,7 +111,7 @@ async def open_fleet(
     directory = state or settings.state_dir(os.environ)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     with SqliteHistory(directory / "history.sqlite") as history:
-        store = Store(fleet, profiles, history)
+        store = Store(fleet, profiles, history, settings.load_config(os.environ).thresholds)
         tap = Tap(store, tape)
         transport = SshTransport(prompter)
         taped = RecordingTransport(transport, tape) if tape is not None else transport
