@@ -16,6 +16,7 @@ from gpu_tui.core.sweep import Cell, CellState
 
 WORTH_SECONDS = 60.0  # less than this is not worth a person's time
 WORTH_SHARE = 0.05  # nor is less than this share of what is left
+MOST_OF_IT = 0.8  # of the gain: the moves that bring the rest are not worth reading
 MOVES = 500
 
 
@@ -65,8 +66,8 @@ def suggest(outlook: Outlook) -> Plan | None:
     last, before = sides[-1], sides[-1].end
     behind = before - sides[-2].end
     moves: list[Move] = []
-    best, kept = before, 0
-    rough = False
+    ends: list[float] = []  # of the whole sweep, after each move
+    rough: list[bool] = []
     while len(moves) < MOVES:
         origin = max(sides, key=lambda side: side.end)
         move = _next_move(outlook, origin, sides)
@@ -79,12 +80,12 @@ def suggest(outlook: Outlook) -> Plan | None:
         target.names.add(cell.name)
         target.received = True
         moves.append(Move(cell.name, origin.outlook.lane.name, target.outlook.lane.name, seconds))
-        rough = rough or not outlook.typical.same_task(cell)
-        end = max(side.end for side in sides)
-        if end < best:
-            best, kept = end, len(moves)
-    if before - best < max(WORTH_SECONDS, WORTH_SHARE * before):
+        rough.append(not outlook.typical.same_task(cell))
+        ends.append(max(side.end for side in sides))
+    gain = before - min(ends, default=before)
+    if gain < max(WORTH_SECONDS, WORTH_SHARE * before):
         return None
+    kept = next(n for n, end in enumerate(ends, 1) if before - end >= MOST_OF_IT * gain)
     chosen = tuple(moves[:kept])
     targets = {move.target for move in chosen}
     restart = tuple(
@@ -92,7 +93,9 @@ def suggest(outlook: Outlook) -> Plan | None:
         for side in sides
         if side.outlook.lane.name in targets and side.outlook.lane.queue.running is None
     )
-    return Plan(last.outlook.lane.name, behind, chosen, before, best, restart, rough)
+    return Plan(
+        last.outlook.lane.name, behind, chosen, before, ends[kept - 1], restart, any(rough[:kept])
+    )
 
 
 def _takes_part(one: LaneOutlook) -> bool:

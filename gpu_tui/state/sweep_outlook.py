@@ -39,13 +39,13 @@ def _lane(view: InstanceView) -> Lane:
 
 def _trust(view: InstanceView) -> Trust:
     """What its queue is worth: read at all, still read, or only remembered."""
+    queue, roster = view.queue, view.freshness(metrics.ROSTER)
+    if not queue.cells and not queue.total and roster is Freshness.UNKNOWN:
+        return Trust.UNREAD
     if view.verdict is Verdict.OFF:
         return Trust.OFF
-    queue = view.queue
-    if not queue.cells and not queue.total and view.freshness(metrics.ROSTER) is Freshness.UNKNOWN:
-        return Trust.UNREAD
     if not view.link.live:
         return Trust.UNREACHABLE
-    if view.freshness(metrics.ROSTER) is Freshness.STALE:
+    if roster is Freshness.STALE:
         return Trust.STALE
     return Trust.LIVE

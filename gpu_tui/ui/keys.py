@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from textual.binding import Binding
 
@@ -48,6 +49,7 @@ CONTEXTS = {
     "log": "in Log",
     "findings": "in Findings",
     "chart": "in the chart",
+    "sweep": "in the sweep",
     "overlay": "in a card",
 }
 
@@ -69,6 +71,7 @@ KEYS: tuple[Key, ...] = (
     Key("f", "findings", "findings", "All findings with evidence and remedy", footer=2),
     Key("p", "profile", "profile", "The platform's whole profile", footer=6),
     Key("c", "chart", "chart", "Histories of this instance as charts", footer=7),
+    Key("S", "sweep", "sweep", "The whole sweep: end, cost, every cell, what to move", footer=8),
     Key("r", "reconnect", "reconnect", "Try this box again now", footer=10),
     Key("t", "teardown", "teardown", "Verify, then stop the meter: opens the ladder", dangerous=True, footer=3),
     Key("T", "theme", "theme", "Change the colours"),
@@ -118,6 +121,17 @@ KEYS: tuple[Key, ...] = (
     Key("left,h", "span", "shorter", "A shorter span of time", context="chart", show="← h", footer=2, argument="-1"),
     Key("down,j", "series", "next", "The next history", context="chart", show="↓ j", footer=3, argument="1"),
     Key("up,k", "series", "previous", "The history before", context="chart", show="↑ k", footer=4, argument="-1"),
+    Key("right,l", "sort", "sort by", "Sort by the next column", context="sweep", show="→ l", footer=2, argument="1"),
+    Key("left,h", "sort", "column before", "Sort by the column before", context="sweep", show="← h", argument="-1"),
+    Key("o", "flip", "order", "Largest first, or smallest first", context="sweep", footer=3),
+    Key("space", "mark", "mark", "Take this cell into the chart, or out of it", context="sweep", footer=4),
+    Key("c", "curves", "chart", "Losses of the marked cells in one chart, or back", context="sweep", footer=5),
+    Key("x", "axis", "axis", "The chart by time, or by epochs and steps", context="sweep", footer=9),
+    Key("v", "queues", "queues", "Show or hide the queues", context="sweep", footer=6),
+    Key("slash", "filter", "filter", "Filter the cells", context="sweep", show="/", footer=7),
+    Key("s", "save", "csv", "Save these cells as CSV to a new file here", context="sweep", footer=8, argument="csv"),
+    Key("m", "save", "markdown", "Save these cells as Markdown to a new file here", context="sweep", footer=10, argument="md"),
+    Key("enter", "choose", "its log", "Show this cell's log", context="sweep", footer=1),
     Key("escape", "close", "close", "Close this card", context="overlay", footer=1),
     Key("q", "close", "close", "Close this card", context="overlay"),
 )  # fmt: skip
@@ -182,9 +196,12 @@ def unsafe_keys(table: Iterable[Key] = KEYS) -> list[str]:
 
 
 def keys_markdown() -> str:
-    """The table for the README."""
+    """The table for the README; keys that do one thing in several ways share a row."""
     rows = ["| key | where | does |", "|---|---|---|"]
-    for key in KEYS:
-        mark = " **(acts)**" if key.dangerous else ""
-        rows.append(f"| `{shown(key)}` | {CONTEXTS[key.context]} | {key.help}{mark} |")
+    for (context, _), group in groupby(KEYS, lambda key: (key.context, key.action)):
+        keys = list(group)
+        mark = " **(acts)**" if keys[0].dangerous else ""
+        names = " ".join(f"`{shown(key)}`" for key in keys)
+        does = "; ".join(key.help for key in keys)
+        rows.append(f"| {names} | {CONTEXTS[context]} | {does}{mark} |")
     return "\n".join(rows) + "\n"

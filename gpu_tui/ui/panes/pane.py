@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import tzinfo
+from functools import cached_property
 from typing import ClassVar
 
 from rich.text import Text
@@ -14,6 +15,8 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input
 
+from gpu_tui.core.campaign import Outlook
+from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.filters import Filter, FilterError
@@ -21,13 +24,18 @@ from gpu_tui.ui.text.marks import wrap
 from gpu_tui.ui.widgets.paint import Block
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Moment:
     """What all panes are painted from: the fleet, the selected instance, and the zone of wall times."""
 
     fleet: FleetView
     selected: InstanceView | None
     zone: tzinfo | None = None
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """The whole sweep as of this moment, reckoned when it is first asked for."""
+        return sweep_outlook(self.fleet)
 
 
 class FilterBar(Input):

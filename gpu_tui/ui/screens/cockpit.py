@@ -29,6 +29,7 @@ from gpu_tui.ui.screens.chart import ChartScreen
 from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
 from gpu_tui.ui.screens.help import HelpScreen
 from gpu_tui.ui.screens.profile import ProfileScreen
+from gpu_tui.ui.screens.sweep import SweepScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.verbs import VerbScreen
 from gpu_tui.ui.text.header import header
@@ -263,6 +264,11 @@ class Cockpit(Screen[None]):
         if self.moment is not None:
             self.app.push_screen(ChartScreen(self.moment))
 
+    def action_sweep(self) -> None:
+        """The whole sweep."""
+        if self.moment is not None:
+            self.app.push_screen(SweepScreen(self.moment), self._go_to_cell)
+
     def action_reconnect(self) -> None:
         """Try this box again now."""
         if self.selected is not None and self._control is not None:
@@ -311,6 +317,19 @@ class Cockpit(Screen[None]):
                     pane.choose(view, log.source.cell)
                     if number.isdigit() and log.first < int(number) <= log.end:
                         pane.view.go_to(int(number) - 1)
+
+    def _go_to_cell(self, key: str | None) -> None:
+        """Show the instance and the log of a cell of the sweep."""
+        fleet = self.moment.fleet if self.moment else None
+        name, _, rest = (key or "").partition("\n")
+        view = next((v for v in fleet.instances if v.name == name), None) if fleet else None
+        if view is None or fleet is None:
+            return
+        if name not in [one.name for one in self._list.kept(fleet)]:
+            self._list.close_filter()
+        self.select(name)
+        self._tail.choose(view, rest.partition("\n")[2])
+        self.bring("log")
 
     def select(self, name: str) -> None:
         """Show another instance in every pane."""

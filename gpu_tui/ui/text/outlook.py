@@ -127,14 +127,18 @@ def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) ->
     before, after = (bounds.wall(now + at, now, zone) for at in (plan.before, plan.after))
     done = "all done" if not outlook.silent else "those that can tell done"
     rough = ", roughly" if plan.rough else ""
+    late = f"{units.span(plan.behind)} after the others" if plan.behind >= units.MINUTE else "last"
     what = (
-        f"{plan.last} ends {units.span(plan.behind)} after the others: move {', '.join(parts)} "
+        f"{plan.last} ends {late}: move {', '.join(parts)} "
         f"→ {done} {after} instead of {before}{rough}"
     )
     files = {one.lane.name: one.lane.queue.file for one in outlook.lanes}
     origins = dict.fromkeys(move.origin for move in plan.moves)
     out = ", ".join(f"the end of {files[name]} on {name}" for name in origins)
-    how = f"append their lines there, and take them out of {out} before its queue reaches them: a cell in both runs twice"
+    how = (
+        f"append their lines to the queue file there, and take them out of {out} before its queue "
+        "reaches them: a cell in both runs twice"
+    )
     if plan.restart:
         how += f"; start the queue of {', '.join(plan.restart)} again, it has ended"
     return what, how
@@ -230,6 +234,8 @@ def _lane_cell(title: str, one: LaneOutlook, now: float, zone: tzinfo | None) ->
                 lane.spent is not None, bounds.amount(spent_so_far(lane), lane.currency)
             )
         case _:
+            if one.over:
+                return line((ABSENT, "absent"))
             known = one.to_come is not None
             return _lane_money(
                 known, bounds.amount(one.to_come, lane.currency) if one.to_come else ""

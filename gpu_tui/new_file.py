@@ -1,0 +1,44 @@
+"""Write a file whole or not at all, and never over one that is there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+
+NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EXDEV, errno.EMLINK)
+
+
+def write_new(path: Path, text: str, *, replace: bool = False) -> None:
+    """Write `text` to `path` in one step; FileExistsError where something is there, unless `replace`.
+
+    Line ends are written as they stand. On a file system without hard links the name is taken first.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    scratch = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.chmod(0o666 & ~_umask())
+        if replace:
+            scratch.replace(path)
+            return
+        try:
+            os.link(scratch, path)
+        except OSError as wrong:
+            if wrong.errno not in NO_LINKS:
+                raise
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
+            scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """The process's umask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

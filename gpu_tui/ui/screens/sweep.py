@@ -1,0 +1,300 @@
+"""The whole sweep: its end, its money, what to move, and every cell in one table that can be sorted."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.binding import BindingType
+from textual.widget import Widget
+from textual.widgets import Input
+
+from gpu_tui.core.cell_export import to_csv, to_markdown
+from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
+from gpu_tui.core.rebalance import suggest
+from gpu_tui.new_file import write_new
+from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.pane import FilterBar, Moment, more_below
+from gpu_tui.ui.plot import Curve, render_curves
+from gpu_tui.ui.safe import safe
+from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.filters import Filter, FilterError
+from gpu_tui.ui.text.marks import fit, line, wrap
+from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
+from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row, title_of
+from gpu_tui.ui.widgets.paint import Block
+from gpu_tui.ui.widgets.rows import Rows
+
+CURVES = 6  # more lines in one chart nobody can tell apart
+BOTH = 26  # lines of a card in which the table and a chart stand together
+ROOMY = 32  # lines in which the queues are shown unasked
+CHART_SHARE = 0.45
+ROWS_LEFT = 5  # of the table under everything else
+
+
+class SweepScreen(Card):
+    """Dismissed with the key of the cell to go to. Reads only."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("sweep")]
+    CONTEXTS = ("sweep", "overlay")
+    AUTO_FOCUS = "#sweep-rows"
+
+    def __init__(self, moment: Moment) -> None:
+        super().__init__(moment)
+        self._head = Block(id="sweep-head")
+        self._table = Rows(id="sweep-rows")
+        self._chart = Block(id="sweep-chart")
+        self._bar = FilterBar(placeholder="words, !without, /regex/", select_on_focus=False)
+        self._bar.cursor_blink = False
+        self._wrong = Block(classes="wrong")
+        self._wrong.display = False
+        self._fits = Filter()
+        self._order = Order()
+        self._marked: list[str] = []  # keys of rows, in the order they were marked
+        self._charting = False
+        self._by_time = False
+        self._queues: bool | None = None  # None: where there is room
+        self._painted: dict[str, tuple[object, Text]] = {}
+
+    def content(self) -> Iterable[Widget]:
+        """Sums, cells, chart, filter."""
+        yield self._head
+        yield self._table
+        yield self._chart
+        yield self._bar
+        yield self._wrong
+
+    def title_words(self) -> str:
+        """Which sweep."""
+        return f"Sweep · {self.moment.fleet.sweep or 'without a name'}"
+
+    # --- painting -----------------------------------------------------------------------------
+
+    def paint(self, moment: Moment) -> None:
+        """Everything as it is now."""
+        width, height = self._frame.content_size
+        if width < 1 or height < 1:
+            return
+        top = self._summary(moment, width, height)
+        self._head.put(top)
+        rows = self._rows()
+        keys = {row.key for row in rows}
+        self._marked = [key for key in self._marked if key in keys]
+        below = max(0, height - len(top) - int(self._bar.has_class("-open")))
+        tall = self._chart_height(below, height)
+        self._table.display = tall < below
+        self._paint_table(rows, width)
+        self._chart.put(self._chart_lines(rows, width, tall) if tall else [])
+
+    def _summary(self, moment: Moment, width: int, height: int) -> list[Text]:
+        """The outlook; with a row for each queue where it was asked for, or where there is room."""
+        outlook, now = moment.outlook, moment.fleet.taken_at
+        plan = suggest(outlook)
+        rows = outlook_lines(outlook, plan, now, moment.zone, width)
+        roomy = height >= ROOMY if self._queues is None else self._queues
+        if roomy and outlook.lanes:
+            lanes = [lane_row(one, outlook, now, moment.zone, width) for one in outlook.lanes]
+            rows += [line(), lane_head(width), *lanes]
+            if width < 100:
+                rows += lane_why(outlook, width)
+        return [*rows[: max(1, height - ROWS_LEFT)], line()]
+
+    def _chart_height(self, below: int, height: int) -> int:
+        """Lines of the chart; all there are where it cannot stand under the table."""
+        if not self._charting:
+            return 0
+        return int(height * CHART_SHARE) if height >= BOTH else below
+
+    def _rows(self) -> list[Row]:
+        """The rows that the filter keeps, in order."""
+        every = rows_of(one.lane for one in self.moment.outlook.lanes)
+        kept = [row for row in every if self._fits.keeps(_words(row))]
+        return in_order(kept, self._order)
+
+    def _paint_table(self, rows: list[Row], width: int) -> None:
+        charted = {key: f"box-{n % CURVES + 1}" for n, key in enumerate(self._marked)}
+        sheet = sheet_of(rows, self._order, width, charted)
+        painted: dict[str, tuple[object, Text]] = {}
+        lines: list[Text] = []
+        look = (sheet.columns, sheet.best, sheet.order.column, width, sheet.name, sheet.history)
+        for row in rows:
+            losses = self._losses(row)
+            seen = (row, look, charted.get(row.key), len(losses), losses[-1:])
+            old = self._painted.get(row.key)
+            text = old[1] if old is not None and old[0] == seen else table_row(row, sheet, losses)
+            painted[row.key] = (seen, text)
+            lines.append(text)
+        self._painted = painted
+        self._table.put(lines, [row.key for row in rows], table_head(sheet))
+        if not rows:
+            words = "no cell is like that" if self._fits else "no cell is known yet"
+            self._table.put([line((words, "muted"))])
+        more = more_below(self._table.hidden)
+        self._frame.border_subtitle = Text(safe(f"{units.counted(len(rows), 'cell')}  {more}"))
+
+    # --- chart --------------------------------------------------------------------------------
+
+    def _chart_lines(self, rows: list[Row], width: int, tall: int) -> list[Text]:
+        """The marked cells, else the one under the cursor."""
+        marked = self._marked or ([self._table.key] if self._table.key else [])
+        by_key = {row.key: row for row in rows}
+        shown = [by_key[key] for key in marked if key in by_key][:CURVES]
+        curves = [Curve(self._course(row), f"box-{n + 1}") for n, row in enumerate(shown)]
+        axis = (
+            "time since the first loss"
+            if self._by_time
+            else "epochs, or steps where a run has none"
+        )
+        legend = line(("loss by ", "faint"), (axis, "muted"))
+        for row, curve in zip(shown, curves, strict=True):
+            last = next((v for _, v in reversed(curve.points) if v is not None), None)
+            value = units.number(last) if last is not None else "no losses seen"
+            legend.append_text(
+                line("   ", ("━ ", curve.style), (row.cell.name, "text"), (f" {value}", "muted"))
+            )
+        across = units.span if self._by_time else units.count
+        chart = render_curves(curves, width, max(1, tall - 1), across=across)
+        drawn = chart.split("\n")[: max(0, tall - 1)]
+        blank = [line()] * max(0, tall - 1 - len(drawn))
+        return [fit(legend, width), *(line(row) for row in drawn), *blank]
+
+    def _losses(self, row: Row) -> Points:
+        view = self.moment.fleet[row.box]
+        return view.courses.get(row.cell.name) or view.series.get(f"loss:{row.cell.name}", ())
+
+    def _course(self, row: Row) -> Points:
+        """Losses by how far the run had come, or by seconds since the first one."""
+        view = self.moment.fleet[row.box]
+        if not self._by_time:
+            return view.courses.get(row.cell.name, ())
+        timed = view.series.get(f"loss:{row.cell.name}", ())
+        return [(at - timed[0][0], value) for at, value in timed]
+
+    # --- keys ---------------------------------------------------------------------------------
+
+    def action_sort(self, way: str) -> None:
+        """By the column to the right or to the left; before the first one, as the queues stand."""
+        every = ("", *columns_of(rows_of(one.lane for one in self.moment.outlook.lanes)))
+        here = every.index(self._order.column) if self._order.column in every else 0
+        column = every[(here + int(way)) % len(every)]
+        self._order = Order(column, self._order.falling)
+        words = f"sorted by {title_of(column)}" if column else "in the order of the queues"
+        self.app.notify(words, timeout=2)
+        self.show(self.moment)
+
+    def action_flip(self) -> None:
+        """Largest first, or smallest first."""
+        self._order = Order(self._order.column or "cell", not self._order.falling)
+        self.show(self.moment)
+
+    def action_mark(self) -> None:
+        """Take the cell under the cursor into the chart, or out of it."""
+        key = self._table.key
+        if key is None:
+            return
+        if key in self._marked:
+            self._marked.remove(key)
+        elif len(self._marked) >= CURVES:
+            self.app.notify(f"{CURVES} cells at most: unmark one with space", timeout=3)
+        else:
+            self._marked.append(key)
+        self.show(self.moment)
+
+    def action_curves(self) -> None:
+        """Show or hide the chart."""
+        self._charting = not self._charting
+        self.show(self.moment)
+
+    def action_axis(self) -> None:
+        """By time, or by how far the run had come."""
+        self._by_time = not self._by_time
+        self._charting = True
+        self.show(self.moment)
+
+    def action_queues(self) -> None:
+        """Show or hide the queues."""
+        shown = self._frame.content_size.height >= ROOMY if self._queues is None else self._queues
+        self._queues = not shown
+        self.show(self.moment)
+
+    async def action_save(self, form: str) -> None:
+        """The rows as they are shown, to a new file in the working directory."""
+        rows = self._rows()
+        stem = re.sub(r"[^\w.-]+", "_", self.moment.fleet.sweep or "sweep", flags=re.ASCII).lstrip(
+            "."
+        )
+        stamp = datetime.fromtimestamp(self.moment.fleet.taken_at, UTC).strftime("%Y%m%dT%H%M%SZ")
+        path = Path.cwd() / f"{stem[:80] or 'sweep'}-cells-{stamp}.{form}"
+        try:
+            text = to_csv(rows) if form == "csv" else to_markdown(rows)
+            await asyncio.to_thread(write_new, path, text)
+        except OSError as wrong:
+            self.app.notify(f"not saved: {wrong.strerror} ({path})", severity="error")
+            return
+        self.app.notify(f"{units.counted(len(rows), 'cell')} saved to {path}")
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        self._bar.add_class("-open")
+        self.set_focus(self._bar)
+
+    def action_close(self) -> None:
+        """Leave the filter, then the chart where it covers the table, then the card."""
+        if self._bar.has_class("-open"):
+            self._close_filter()
+        elif self._charting and not self._table.display:
+            self.action_curves()
+            self.call_after_refresh(self._table.focus)
+        else:
+            self.dismiss(None)
+
+    def _close_filter(self) -> None:
+        self._bar.value = ""
+        self._bar.remove_class("-open")
+        self._filter("")
+        self.set_focus(self._table)
+
+    def _filter(self, wanted: str) -> None:
+        fits, wrong = Filter(), ""
+        try:
+            fits = Filter(wanted)
+        except FilterError as error:
+            wrong = str(error)
+        self._wrong.put(wrap(wrong, self.size.width - 4, "level-watch") if wrong else [])
+        self._fits = fits
+        self.show(self.moment)
+
+    @on(Input.Changed)
+    def _filter_typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._filter(event.value)
+
+    @on(Input.Submitted)
+    def _filter_kept(self, event: Input.Submitted) -> None:
+        event.stop()
+        if not event.value:
+            self._close_filter()
+        self.set_focus(self._table)
+
+    @on(Rows.Moved, "#sweep-rows")
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        if self._charting and not self._marked:
+            self.show(self.moment)
+
+    @on(Rows.Chosen, "#sweep-rows")
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.dismiss(event.key)
+
+
+def _words(row: Row) -> str:
+    """What the filter looks at."""
+    return f"{row.cell.name} {row.cell.task or ''} {row.box} {row.cell.state}"
