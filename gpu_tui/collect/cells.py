@@ -1,14 +1,18 @@
-"""Which cells' logs are worth a channel: told by the queue's log, else by which log moved last. Pure."""
+"""Which cells' logs are worth a channel: told by the queue's log, by whoever runs the jobs, else by which
+log moved last. Pure.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_block import telling
-from gpu_tui.core.logs import LogSource
+from gpu_tui.core.logs import LogSource, may_follow
 from gpu_tui.core.metrics import FILES
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
 from gpu_tui.core.readings import FileTable
@@ -17,6 +21,7 @@ from gpu_tui.core.sample import Reading
 CELL = "{cell}"
 REMEMBERED = 200  # names of one queue's log; ended logs that are read once are fewer still
 READ_ONCE = 64
+JOBS_READ_ONCE = 16  # of jobs that ended, the newest; their logs lie on a disk that many share
 # The box is not trusted: a name becomes part of a path only if it can be nothing but one name.
 _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._ +=@,-]{1,200}\Z")
 
@@ -35,25 +40,41 @@ class Cells:
         self._finished: list[str] = []
         self._moved: list[str] = []
         self._queue_silent = instance.queue.log is None
+        self._jobs: dict[str, _Jobs] = {}  # by metric
         self.selected: str | None = None
 
-    def source(self, cell: str) -> LogSource:
-        """The log of one cell."""
-        return LogSource((self._instance.logs or "").replace(CELL, cell), cell)
+    def sources(self, cell: str) -> tuple[LogSource, ...]:
+        """The logs of one cell: of a job its stdout and stderr, else the one that the pattern names."""
+        for jobs in self._jobs.values():
+            if cell in jobs.logs:
+                return jobs.logs[cell]
+        if self._instance.logs and is_name(cell):
+            return (LogSource(self._instance.logs.replace(CELL, cell), cell),)
+        return ()
 
     def wanted(self, most: int) -> list[str]:
         """At most `most` cells to tail: the selected one, then those that run or ran last."""
-        first = [self.selected] if self.selected and is_name(self.selected) else []
+        first = [self.selected] if self.selected and self.sources(self.selected) else []
         newest = self._started[::-1]
         live = [cell for cell in newest if cell not in self._finished or cell == newest[0]]
         if not self._started and self._queue_silent:
             live = self._moved
-        return list(dict.fromkeys([*first, *live]))[:most]
+        jobs = [name for table in self._jobs.values() for name in table.running]
+        return list(dict.fromkeys([*first, *live, *jobs]))[:most]
+
+    def tails(self, most: int) -> list[LogSource]:
+        """At most `most` logs to tail. A file that several share is tailed once, for the first of them."""
+        found: dict[str, LogSource] = {}
+        for cell in self.wanted(most):
+            for source in self.sources(cell):
+                found.setdefault(source.path, source)
+        return list(found.values())[:most]
 
     @property
     def ended(self) -> list[str]:
-        """The newest cells that the queue's log has seen ending, oldest first."""
-        return self._finished[-READ_ONCE:]
+        """The newest cells that were seen ending, oldest first."""
+        jobs = [name for table in self._jobs.values() for name in table.ended]
+        return [*self._finished[-READ_ONCE:], *jobs]
 
     def select(self, cell: str | None) -> None:
         """A person looks at this cell."""
@@ -83,7 +104,11 @@ class Cells:
                     continue
 
     def sampled(self, event: Sampled) -> bool:
-        """The file table tells which logs move, where no queue log does."""
+        """Jobs tell their logs; the file table tells which logs move, where no queue log does."""
+        if isinstance(event.sample, Reading) and isinstance(event.sample.value, JobTable):
+            known = self._jobs.get(event.metric)
+            self._jobs[event.metric] = _jobs_of(event.sample.value)
+            return known != self._jobs[event.metric]
         if event.metric != FILES.name or not isinstance(event.sample, Reading):
             return False
         table = event.sample.value
@@ -102,6 +127,35 @@ class Cells:
         before = self.wanted(8)
         self._moved = [cell for _, cell in sorted(logs, reverse=True)]
         return before != self.wanted(8)
+
+
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """One table's jobs that have logs. `running` newest first, `ended` oldest first."""
+
+    logs: Mapping[str, tuple[LogSource, ...]]
+    running: tuple[str, ...]
+    ended: tuple[str, ...]
+
+
+def _jobs_of(table: JobTable) -> _Jobs:
+    logs: dict[str, tuple[LogSource, ...]] = {}
+    for job in table.jobs:
+        paths = [path for path in (job.stdout, job.stderr) if path is not None and may_follow(path)]
+        if paths:
+            logs[job.name] = tuple(LogSource(path, job.name) for path in dict.fromkeys(paths))
+    live = [job for job in table.jobs if job.live and job.name in logs]
+    live.sort(key=lambda job: job.started_at or 0.0, reverse=True)
+    over = [job for job in table.jobs if job.finished_at is not None and job.name in logs]
+    over.sort(key=lambda job: job.finished_at or 0.0)
+    taken = {source.path for job in live for source in logs[job.name]}
+    # What a running job still writes into is not the log of one that ended.
+    ended = [
+        job.name
+        for job in over[-JOBS_READ_ONCE:]
+        if not any(source.path in taken for source in logs[job.name])
+    ]
+    return _Jobs(logs, tuple(job.name for job in live), tuple(ended))
 
 
 def _newest(names: list[str], name: str) -> list[str]:

@@ -19,6 +19,7 @@ from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError, Transport
 
 CELL_TAILS = 6  # with the sampler and the queue's log: the places that streams may take
+MEMORIES = 300  # logs that are not followed now and could be taken up where they were left
 RETRY_SECONDS = 2.0
 REFUSED_SECONDS = 15.0
 LOOK_SECONDS = 1.0  # between looks at the clocks
@@ -139,10 +140,10 @@ class Watched:
         self._clock = clock
         self._memories: dict[LogSource, TailMemory] = {}
         self._cells = Cells(instance)
-        self._read: set[str] = set()
+        self._read: set[LogSource] = set()
         self._changed = asyncio.Event()
         self._room = CELL_TAILS
-        self._tailed: dict[str, asyncio.Task[None]] = {}
+        self._tailed: dict[LogSource, asyncio.Task[None]] = {}
 
     def select(self, cell: str | None) -> None:
         """A person looks at this cell."""
@@ -160,8 +161,7 @@ class Watched:
                 if log := self._instance.queue.log:
                     source = LogSource(log)
                     tasks.create_task(self._follow(connection, source, QUEUE_HISTORY))
-                if self._instance.logs:
-                    tasks.create_task(self._follow_cells(connection))
+                tasks.create_task(self._follow_cells(connection))
         except ExceptionGroup as group:
             losses, bugs = group.split(LinkError)
             if losses is None or bugs is not None:
@@ -221,38 +221,44 @@ class Watched:
 
     async def _follow_cells(self, connection: Connection) -> None:
         """Tail the cells that are wanted; read the ended ones once."""
-        tails: dict[str, asyncio.Task[None]] = {}
+        tails: dict[LogSource, asyncio.Task[None]] = {}
         self._tailed = tails
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
-                wanted = self._cells.wanted(self._room)
-                dropped = [tails.pop(cell) for cell in list(tails) if cell not in wanted]
+                wanted = self._cells.tails(self._room)
+                dropped = [tails.pop(source) for source in list(tails) if source not in wanted]
                 for tail in dropped:
                     tail.cancel()
                 # Two tails of one log at once would count the same bytes twice.
                 await asyncio.gather(*dropped, return_exceptions=True)
-                for cell in wanted:
-                    if cell not in tails:
-                        follow_cell = self._follow(
-                            connection, self._cells.source(cell), CELL_HISTORY
-                        )
-                        tails[cell] = tasks.create_task(follow_cell)
-                for cell in self._cells.wanted(CELL_TAILS)[self._room :]:
-                    self._untailed(self._cells.source(cell), TOO_FEW)
+                for source in wanted:
+                    if source not in tails:
+                        follow_cell = self._follow(connection, source, CELL_HISTORY)
+                        tails[source] = tasks.create_task(follow_cell)
+                self._forget(set(wanted))
+                for source in self._cells.tails(CELL_TAILS)[self._room :]:
+                    self._untailed(source, TOO_FEW)
                 await self._read_ended(connection, wanted)
                 await self._changed.wait()
 
-    async def _read_ended(self, connection: Connection, followed: list[str]) -> None:
-        for cell in self._cells.ended:
-            source = self._cells.source(cell)
-            if cell in followed or cell in self._read or source in self._memories:
+    def _forget(self, kept: set[LogSource]) -> None:
+        """A sweep of jobs names ever new logs: where the oldest of those not followed stood is dropped."""
+        idle = [source for source in self._memories if source.cell and source not in kept]
+        for source in idle[:-MEMORIES]:
+            del self._memories[source]
+
+    async def _read_ended(self, connection: Connection, followed: list[LogSource]) -> None:
+        ended = [source for cell in self._cells.ended for source in self._cells.sources(cell)]
+        self._read.intersection_update(ended)
+        for source in ended:
+            if source in followed or source in self._read or source in self._memories:
                 continue
-            self._read.add(cell)
+            self._read.add(source)
             try:
                 await read_once(connection, self._instance, source, self._sink, self._clock)
             except (TimeoutError, ChannelRefused):
-                self._read.discard(cell)
+                self._read.discard(source)
 
     def _peek(self, event: Event) -> None:
         """Pass the event on, and learn from it which cells run."""

@@ -70,3 +70,14 @@ class LogSource:
 
     path: str
     cell: str | None = None
+
+
+PATH_MOST = 1024
+NO_FILES = ("/dev/", "/proc/", "/sys/")  # what lies there is read for ever, or does something
+
+
+def may_follow(path: str | None) -> bool:
+    """True for a path that a box named and that may be tailed: absolute, plain, of a file like any other."""
+    if path is None or not path.isprintable() or not 1 < len(path) <= PATH_MOST:
+        return False
+    return path.startswith("/") and "/../" not in f"{path}/" and not path.startswith(NO_FILES)

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.logs import may_follow
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
 
 SOURCE = "Slurm"
-NAME_MOST, PATH_MOST = 60, 1024
+NAME_MOST = 60
 TASKS_MOST = 200  # rows of one waiting array; a person reads no more, the rest is counted
 # squeue -o, without the mark before it. What a user can shape freely, the name, is the last field.
 QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%j"
@@ -28,7 +29,6 @@ _ID = re.compile(r"(\d{1,10})(?:_(\d{1,10})|_\[([^\]|]{1,100000})\]|\+\d{1,4})?\
 _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20})\Z")
 _FIELD = re.compile(r" (JobState|Reason|Restarts|ExitCode|SubmitTime|BatchFlag)=(\S+)")
 _HEAD = re.compile(r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?")
-_NO_DEVICE = ("/dev/", "/proc/", "/sys/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,23 +164,16 @@ def _detail(record: str) -> Detail | None:
         signal=signal,
         restarts=int(restarts) if restarts.isdigit() and len(restarts) < 7 else None,
         submitted=plain(fields["SubmitTime"], 40) if "SubmitTime" in fields else None,
-        stdout=log_path(_path(told, "StdOut", "Power|TresPerNode|MailUser|CpusPerTres|MemPerTres")),
-        stderr=log_path(_path(told, "StdErr", "StdIn")),
+        stdout=_path(told, "StdOut", "Power|TresPerNode|MailUser|CpusPerTres|MemPerTres"),
+        stderr=_path(told, "StdErr", "StdIn"),
     )
 
 
-def _path(record: str, name: str, next: str) -> str:
-    """A path of a record: behind the last `Name=`, for comments may stand before it."""
+def _path(record: str, name: str, next: str) -> str | None:
+    """A path of a record: behind the last `Name=`, for comments may stand before it; None for no file."""
     tail = record.rpartition(f" {name}=")[2]
-    return re.split(rf" (?:{next})=|\n", tail, maxsplit=1)[0].strip()
-
-
-def log_path(path: str) -> str | None:
-    """A path that may be tailed: absolute, whole, of a file like any other; else None."""
-    plainly = path.isprintable() and 1 < len(path) <= PATH_MOST and path.startswith("/")
-    if not plainly or f"{path}/".find("/../") >= 0 or path.startswith(_NO_DEVICE):
-        return None
-    return path
+    path = re.split(rf" (?:{next})=|\n", tail, maxsplit=1)[0].strip()
+    return path if may_follow(path) else None
 
 
 # --- jobs --------------------------------------------------------------------------------------
