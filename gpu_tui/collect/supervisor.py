@@ -7,6 +7,7 @@ from random import Random
 
 from gpu_tui.collect.cells import Cells
 from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, TailMemory, follow, read_once
+from gpu_tui.collect.kubernetes import ClusterWatch
 from gpu_tui.collect.link import LONGEST_WAIT, Link
 from gpu_tui.collect.sampler import Group, plan, sample_group
 from gpu_tui.collect.way import Ways
@@ -16,6 +17,7 @@ from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.sample import Failure, FailureKind
+from gpu_tui.transport.argv import Here, OnBox, Programs
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError, Transport
 
 CELL_TAILS = 6  # with the sampler and the queue's log: the places that streams may take
@@ -144,29 +146,42 @@ class Watched:
         self._changed = asyncio.Event()
         self._room = CELL_TAILS
         self._tailed: dict[LogSource, asyncio.Task[None]] = {}
+        clustered = instance.scheduler == "kubernetes"
+        self._cluster = ClusterWatch(instance, sink, clock) if clustered else None
 
     def select(self, cell: str | None) -> None:
         """A person looks at this cell."""
         self._cells.select(cell)
         self._changed.set()
+        if self._cluster is not None:
+            self._cluster.select(cell)
 
     async def serve(self, connection: Connection) -> None:
         """Sample and follow until the connection goes. Raises LinkError then."""
         self._room, self._tailed = CELL_TAILS, {}
         try:
             async with asyncio.TaskGroup() as tasks:
-                # What matters most comes first: where a box allows few sessions, the rest must yield.
-                for group in plan(self._instance):
-                    tasks.create_task(self._sample(connection, group))
-                if log := self._instance.queue.log:
-                    source = LogSource(log)
-                    tasks.create_task(self._follow(connection, source, QUEUE_HISTORY))
-                tasks.create_task(self._follow_cells(connection))
+                if not self._instance.here:
+                    self._watch_box(connection, tasks)
+                if self._cluster is not None:
+                    tasks.create_task(self._cluster.serve(self._kubectl_by(connection)))
         except ExceptionGroup as group:
             losses, bugs = group.split(LinkError)
             if losses is None or bugs is not None:
                 raise
             raise _first(losses) from None
+
+    def _watch_box(self, connection: Connection, tasks: asyncio.TaskGroup) -> None:
+        """What matters most comes first: where a box allows few sessions, the rest must yield."""
+        for group in plan(self._instance):
+            tasks.create_task(self._sample(connection, group))
+        if log := self._instance.queue.log:
+            tasks.create_task(self._follow(connection, LogSource(log), QUEUE_HISTORY))
+        tasks.create_task(self._follow_cells(connection))
+
+    def _kubectl_by(self, connection: Connection) -> Programs:
+        local = self._instance.scheduler_scope.kubectl == "local"
+        return Here() if local else OnBox(connection)
 
     async def _sample(self, connection: Connection, first: Group) -> None:
         """One group's program for ever; each start has a plan, and so a nonce, of its own."""

@@ -31,6 +31,7 @@ from gpu_tui.parse.scheduler import parse_scheduler
 from gpu_tui.parse.yaml_strict import Node, SourceError, did_you_mean, load
 
 FALLBACK_PLATFORM = "generic-ssh"
+CLUSTER_PLATFORM = "kubernetes"  # of an instance that has no box
 FASTEST_POLL, SLOWEST_POLL = 0.2, 3_600.0
 SHORTEST_STALL = 10.0
 
@@ -153,15 +154,15 @@ class _Reader:
         if not _NAME.fullmatch(name):
             hint = 'Use letters, digits, ".", "_" and "-"; the first is a letter, a digit or "_".'
             raise fields.place("name").error(f"{fields.place('name').shown} cannot be a name", hint)
-        profile = self._profile()
-        paths = BoxPaths(profile)
-        results = self._group("results", ("remote", "local"))
-        queue = self._group("queue", QUEUE_KEYS)
-        roots = self._group("roots", ("cgroup", "proc"))
         has_host = "host" in fields
         node = fields.values["scheduler"] if "scheduler" in fields else None
         scheduler, scope = parse_scheduler(node, has_host=has_host)
         local = scope.kubectl == "local" and not has_host
+        profile = self._profile(CLUSTER_PLATFORM if local else FALLBACK_PLATFORM)
+        paths = BoxPaths(profile)
+        results = self._group("results", ("remote", "local"))
+        queue = self._group("queue", QUEUE_KEYS)
+        roots = self._group("roots", ("cgroup", "proc"))
         return Instance(
             name=name,
             ssh=self._here() if local else self._ssh(),
@@ -192,9 +193,9 @@ class _Reader:
         """The mapping under `key`, or None where there is none."""
         return Fields(self.fields.values[key], f'"{key}"', known) if key in self.fields else None
 
-    def _profile(self) -> Profile:
+    def _profile(self, usual: str) -> Profile:
         if "platform" not in self.fields:
-            return self.profiles[FALLBACK_PLATFORM]
+            return self.profiles.get(usual) or self.profiles[FALLBACK_PLATFORM]
         word = self.fields.text("platform")
         if word not in self.profiles:
             aliases = {
@@ -282,7 +283,7 @@ class _Reader:
         status = profile.facts.get("status")
         usual = status.get("key_env") if isinstance(status, Mapping) else None
         return ProviderAccess(
-            id=_identifier(row.values["id"]) if "id" in row else None,
+            id=_identifier(row.values["id"], profile) if "id" in row else None,
             variant=self._variant(row, profile),
             key_env=_env_name(row.values["key_env"])
             if "key_env" in row
@@ -367,13 +368,14 @@ def _remote_path(node: Node, key: str) -> str:
     return path
 
 
-def _identifier(node: Node) -> str:
-    """An id as the provider shows it; an all-digit id may stand without quotes."""
+def _identifier(node: Node, profile: Profile) -> str:
+    """An id as the provider shows it (`job/train-a` in a cluster); digits may stand without quotes."""
     text = (
         node.written if isinstance(node.value, int) and not isinstance(node.value, bool) else None
     )
     word = text if text is not None else text_of(node, "id")
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}", word, re.ASCII):
+    kind = r"((job|pod)/)?" if profile.kind == "kubernetes" else ""
+    if not re.fullmatch(kind + r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}", word, re.ASCII):
         hint = "Copy the id from the provider's page."
         raise node.error(f"{node.shown} does not look like an instance id", hint)
     return word

@@ -65,8 +65,9 @@ def raw(value: Object, key: str, most: int = 253) -> str | None:
 def number(value: Object, key: str) -> int | None:
     """A whole number."""
     found = value.get(key)
-    known = isinstance(found, int) and not isinstance(found, bool)
-    return found if known and abs(found) <= LARGEST else None  # type: ignore[operator,return-value]
+    if not isinstance(found, int) or isinstance(found, bool) or abs(found) > LARGEST:
+        return None
+    return found
 
 
 def flag(value: Object, key: str) -> bool:

@@ -224,7 +224,8 @@ def _speaker(pods: Iterable[Pod]) -> Pod | None:
     """The pod that says most of a job: one that runs, else the newest."""
     ordered = sorted(pods, key=lambda pod: (pod.created_at or 0.0, pod.name))
     live = [pod for pod in ordered if pod.live]
-    return (live or ordered or [None])[-1]
+    best = live or ordered
+    return best[-1] if best else None
 
 
 def _of(pod: Pod | None) -> str | None:

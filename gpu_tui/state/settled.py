@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from gpu_tui.core.metrics import CPU, FILES, GPUS, HOST, MEMORY, MOUNTS, PROCESSES, ROSTER
+from gpu_tui.core.metrics import (
+    CPU,
+    FILES,
+    GPUS,
+    HOST,
+    KUBERNETES,
+    MEMORY,
+    MOUNTS,
+    PROCESSES,
+    ROSTER,
+)
 from gpu_tui.state.views import InstanceView
 
 _WANTED = (GPUS, MEMORY, CPU, MOUNTS, HOST, PROCESSES, FILES)
@@ -18,6 +28,10 @@ def settled(view: InstanceView) -> bool:
         asked = view.provider.read_at is not None or view.provider.error is not None
         return asked or not view.instance.provider.id
     wanted = [metric.name for metric in _WANTED]
+    if view.instance.here:  # no box: nothing else is sampled
+        wanted = [HOST.name]
+    if view.instance.scheduler == "kubernetes":
+        wanted.append(KUBERNETES.name)
     queue = view.instance.queue
     if queue.file:
         wanted.append(ROSTER.name)

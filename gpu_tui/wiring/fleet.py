@@ -26,6 +26,7 @@ from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.runner import Runner
+from gpu_tui.transport.local import HereOrThere
 from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
 from gpu_tui.wiring.clock import SystemClock
@@ -114,7 +115,8 @@ async def open_fleet(
         store = Store(fleet, profiles, history, settings.load_config(os.environ).thresholds)
         tap = Tap(store, tape)
         transport = SshTransport(prompter)
-        taped = RecordingTransport(transport, tape) if tape is not None else transport
+        ways = HereOrThere(transport)
+        taped = RecordingTransport(ways, tape) if tape is not None else ways
         supervisor = Supervisor(fleet, taped, tap, clock)
 
         def provider_of(instance: Instance) -> Provider:
@@ -147,7 +149,9 @@ async def open_fleet(
                 for old in [old for old in watched if old not in fleet.instances]:
                     watched.pop(old).cancel()
                 for instance in fleet.instances:
-                    if instance.provider.id and instance not in watched:
+                    # What a cluster runs is told by its table; a finished job is no box that is off.
+                    told = instance.scheduler == "kubernetes"
+                    if instance.provider.id and not told and instance not in watched:
                         watch = watch_provider(instance, provider_of(instance), tap, clock)
                         watched[instance] = tasks.create_task(watch)
                 readers = {
