@@ -55,7 +55,8 @@ class Anchors:
 @dataclass(frozen=True, slots=True)
 class Start:
     """Where one clock stands. `ticks`: what triggers it is so. `at` is what it counts from; `until` a
-    deadline that is known without counting. `why` says what is missing.
+    deadline that is known without counting. `why` says what is missing. `off`: it is known not to tick,
+    which is more than not known to tick.
     """
 
     ticks: bool
@@ -63,6 +64,7 @@ class Start:
     basis: str = "unknown"
     until: float | None = None
     why: str | None = None
+    off: bool = False
 
 
 def start_of(fact: ClockFact, seen: Anchors) -> Start:
@@ -73,14 +75,14 @@ def start_of(fact: ClockFact, seen: Anchors) -> Start:
     if fact.id in seen.manual_starts:
         return Start(True, seen.manual_starts[fact.id], "manual")
     if seen.power == "gone" and fact.when not in ("account", "storage"):
-        return Start(False, why="the provider no longer has this instance")
+        return Start(False, why="the provider no longer has this instance", off=True)
     if fact.anchor == "balance":
         return _balance(fact, seen)
     if fact.anchor == "rental_end":
         return _rental_end(fact, seen)
     if fact.anchor == "manual":
         what = "beginning" if fact.after else "date"
-        return Start(False, why=f"no {what} is known; mark it when you learn one")
+        return Start(False, why=f"no {what} is known; mark it when you learn one", off=True)
     if fact.anchor == "signal":
         return Start(False, why="it comes without a date")
     if fact.anchor == "reading":
@@ -89,7 +91,7 @@ def start_of(fact: ClockFact, seen: Anchors) -> Start:
         # Out of sight the session's idle count may have begun with our last contact.
         unseen = fact.when == "running" and seen.power == "unknown"
         if not (unseen and fact.anchor == "last_contact"):
-            return Start(False, why=_not_so(fact.when, seen.power))
+            return _not_so(fact.when, seen.power)
     if fact.anchor == "stopped_at":
         return _stopped(seen)
     if fact.anchor == "created_at":
@@ -106,17 +108,15 @@ def _known(at: float | None, basis: str, why: str) -> Start:
     return Start(True, why=why) if at is None else Start(True, at, basis)
 
 
-def _not_so(when: str, power: str) -> str:
-    return (
-        f"it is {power}"
-        if power in ("running", "stopped")
-        else f"nobody knows whether it is {when}"
-    )
+def _not_so(when: str, power: str) -> Start:
+    if power in ("running", "stopped"):
+        return Start(False, why=f"it is {power}", off=True)
+    return Start(False, why=f"nobody knows whether it is {when}")
 
 
 def _stopped(seen: Anchors) -> Start:
     if seen.power != "stopped":
-        return Start(False, why=_not_so("stopped", seen.power))
+        return _not_so("stopped", seen.power)
     if seen.stopped_at is not None:
         return Start(True, seen.stopped_at, seen.stopped_basis)
     return _known(seen.last_contact, "last-contact", "stopped, but nobody knows since when")

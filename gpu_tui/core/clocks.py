@@ -58,6 +58,7 @@ class DangerClock:
     why: str | None = None
     stage: str | None = None
     early: bool = True  # it is told before it fires
+    off: bool = False  # armed because it is known not to tick, not for want of knowing
     only: tuple[str, ...] = ()  # variants that have it, where the instance's own is not known
 
     @property
@@ -156,6 +157,7 @@ def _clock(
         deadline = start.at + after
     bound = bound_of(start.basis)
     state, why = _state(fact, start, deadline, anchors, now)
+    off = state == "armed" and (start.off or start.ticks)
     if state == "armed":
         start, deadline = Start(False), None
     lost = ", ".join(_tier_name(profile, tier) for tier in fact.loses) or None
@@ -185,6 +187,7 @@ def _clock(
         kind="low_balance" if fact.anchor == "balance" else "clock",
         note=fact.note,
         why=why,
+        off=off,
         only=fact.applies_to if variant is None else (),
     )
 

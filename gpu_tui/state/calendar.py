@@ -1,0 +1,254 @@
+"""All deadlines as a calendar (RFC 5545), so that the phone rings while the laptop is shut. Pure but for `save`.
+
+The UID of an event is made of the instance and the clock, so that a later file moves the event it made
+before; SEQUENCE is the minute of the export and so never falls, on whatever machine the file was made. An
+event of an older file whose clock is known to tick no more is called off (STATUS:CANCELLED), because a
+calendar that reads a file in again keeps what the file does not name. One that merely cannot be seen now
+(another fleet's, a box or an API that does not answer) stays as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
+from gpu_tui.core.thresholds import THRESHOLDS, Threshold
+from gpu_tui.state.views import FleetView
+
+LINE = 75  # octets, the line break not counted
+EPOCH_MINUTES = (
+    28_000_000  # of SEQUENCE: the minute of 2023-03-28 is 0; it fits 32 bits for 4,000 years
+)
+INSTANCE = "X-GPU-TUI-INSTANCE"
+MOST_LINES = 120  # of one older event
+LARGEST = 1_000_000  # bytes of an older file that is read for what it held
+_CONTROL = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_STAMP = re.compile(r"[0-9]{8}T[0-9]{6}Z", re.ASCII)
+_OURS = re.compile(r"[0-9a-f]{32}@gpu-tui")
+
+
+def deadlines(clocks: Iterable[DangerClock], now: float) -> list[DangerClock]:
+    """The clocks that a calendar can show: those with a deadline to come. The age of a checkpoint is none."""
+    return [
+        clock
+        for clock in clocks
+        if clock.state == "running"
+        and clock.deadline is not None
+        and clock.deadline > now
+        and clock.id != "checkpoint-age"
+    ]
+
+
+def calendar(view: FleetView, older: str = "", thresholds: Sequence[Threshold] = THRESHOLDS) -> str:
+    """The file's whole text; `older` is the text of the file that it takes the place of."""
+    now = view.taken_at
+    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gpu-tui//danger clocks//EN"]
+    lines += ["CALSCALE:GREGORIAN", "METHOD:PUBLISH", f"X-WR-CALNAME:{_text(_name(view))}"]
+    there: set[str] = set()
+    for clock in deadlines(view.clocks, now):
+        there.add(uid(clock))
+        lines += _event(clock, now, thresholds)
+    for event in _events_of(older):
+        if event.uid not in there and event.start > _stamp(now):
+            lines += _called_off(event, now) if _is_over(event, view) else event.lines
+    lines.append("END:VCALENDAR")
+    return "".join(f"{folded}\r\n" for line in lines for folded in fold(line))
+
+
+def save(path: Path, view: FleetView, thresholds: Sequence[Threshold] = THRESHOLDS) -> int:
+    """Write the calendar in one step, readable by its owner; the number of deadlines. Raises OSError."""
+    text = calendar(view, _read(path), thresholds)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+    return len(deadlines(view.clocks, view.taken_at))
+
+
+def uid(clock: DangerClock) -> str:
+    """The same for one clock of one instance for ever, whatever its deadline is."""
+    text = "\x1f".join((clock.instance, clock.id, clock.subject or ""))
+    return f"{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}@gpu-tui"
+
+
+def fold(line: str) -> Iterator[str]:
+    """Physical lines of at most 75 octets, never cut inside a character; the rest begins with a space."""
+    room, row, size = LINE, "", 0
+    for char in line:
+        octets = len(char.encode("utf-8"))
+        if size + octets > room:
+            yield row
+            row, size = " ", 1
+        row += char
+        size += octets
+    yield row
+
+
+def _name(view: FleetView) -> str:
+    return f"GPU deadlines: {view.sweep}" if view.sweep else "GPU deadlines"
+
+
+def _event(clock: DangerClock, now: float, thresholds: Sequence[Threshold]) -> Iterator[str]:
+    deadline = clock.deadline or now
+    yield "BEGIN:VEVENT"
+    yield f"UID:{uid(clock)}"
+    yield f"DTSTAMP:{_stamp(now)}"
+    yield f"SEQUENCE:{_sequence(now)}"
+    yield f"DTSTART:{_stamp(deadline)}"
+    yield "DURATION:PT15M"
+    yield f"SUMMARY:{_text(_summary(clock))}"
+    yield f"DESCRIPTION:{_text(_description(clock))}"
+    yield f"{INSTANCE}:{_text(clock.instance)}"
+    yield "CATEGORIES:gpu-tui"
+    yield f"STATUS:{'CONFIRMED' if clock.bound == 'exact' else 'TENTATIVE'}"
+    yield "TRANSP:TRANSPARENT"
+    for before in _alarms(clock, deadline - now, thresholds):
+        yield "BEGIN:VALARM"
+        yield "ACTION:DISPLAY"
+        yield f"TRIGGER:-{_duration(before)}"
+        yield f"DESCRIPTION:{_text(_summary(clock))}"
+        yield "END:VALARM"
+    yield "END:VEVENT"
+
+
+def _is_over(event: Kept, view: FleetView) -> bool:
+    """Whether the clock of an older event is known to tick no more."""
+    clock = next((clock for clock in view.clocks if uid(clock) == event.uid), None)
+    if clock is not None:
+        return clock.off or clock.state == "fired"
+    # What a reading made is gone when the box that was read answers and does not say it any more.
+    box = next((one for one in view.instances if _text(one.name) == event.instance), None)
+    return box is not None and box.link.live
+
+
+def _called_off(event: Kept, now: float) -> Iterator[str]:
+    yield "BEGIN:VEVENT"
+    yield f"UID:{event.uid}"
+    yield f"DTSTAMP:{_stamp(now)}"
+    yield f"SEQUENCE:{_sequence(now)}"
+    yield f"DTSTART:{event.start}"
+    yield f"SUMMARY:{event.summary}"
+    yield f"{INSTANCE}:{event.instance}"
+    yield "STATUS:CANCELLED"
+    yield "TRANSP:TRANSPARENT"
+    yield "END:VEVENT"
+
+
+def _alarms(clock: DangerClock, left: float, thresholds: Sequence[Threshold]) -> list[int]:
+    """Whole minutes, as seconds, before the deadline; only those to come, at least one."""
+    found = {int(at // 60) * 60 for one in thresholds if (at := one.left(clock.after))}
+    ahead = sorted((at for at in found if 0 < at < left), reverse=True)
+    return ahead or [min(300, int(left) // 2)]
+
+
+def _summary(clock: DangerClock) -> str:
+    bound = f" ({BOUND_WORDS[clock.bound]})" if clock.bound in BOUND_WORDS else ""
+    subject = f" {clock.subject}" if clock.subject and clock.subject not in clock.what else ""
+    return f"{clock.instance}{subject}: {clock.what}{bound}"
+
+
+def _description(clock: DangerClock) -> str:
+    began = (
+        f" counted from the {_BASES[clock.started_basis]}" if clock.started_basis in _BASES else ""
+    )
+    bound = BOUND_WORDS.get(clock.bound)
+    rows = [
+        f"What happens: {clock.what}.",
+        f"What to do: {clock.avoid}",
+        f"This is the time {bound},{began}." if bound else "",
+        clock.note if clock.note and clock.note != clock.what else "",
+        f"Clock {clock.id}; {clock.confidence} confidence, verified {clock.verified}: {clock.source}",
+        "The fact is over 6 months old: check it again." if clock.stale_fact else "",
+    ]
+    return "\n".join(row for row in rows if row)
+
+
+_BASES = {
+    "last-contact": "last contact",
+    "first-seen": "first time it was seen",
+    "reading": "box's own start",
+    "rate": "rate of now",
+}
+
+
+def _sequence(now: float) -> int:
+    return max(0, int(now // 60) - EPOCH_MINUTES)
+
+
+def _stamp(at: float) -> str:
+    return datetime.fromtimestamp(int(at), UTC).strftime("%Y%m%dT%H%M%SZ")
+
+
+def _duration(seconds: int) -> str:
+    days, rest = divmod(seconds, 86400)
+    hours, minutes, left = rest // 3600, rest % 3600 // 60, rest % 60
+    time = "".join(f"{n}{unit}" for n, unit in ((hours, "H"), (minutes, "M"), (left, "S")) if n)
+    day = f"{days}D" if days else ""
+    return f"P{day}{'T' + time if time else ''}" if day or time else "PT0S"
+
+
+def _text(text: str) -> str:
+    """A TEXT value: what has a meaning is escaped, what has none on a phone is left out."""
+    clean = _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n"))
+    escaped = clean.replace("\\", "\\\\").replace(";", "\\;").replace(",", "\\,")
+    return escaped.replace("\n", "\\n")
+
+
+def _read(path: Path) -> str:
+    """The text of an older file of ours; nothing where there is none, or none that can be read."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(LARGEST + 1)
+    except OSError:
+        return ""
+    return "" if len(raw) > LARGEST else raw.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One event of an older file, its values as they stand there, and all its lines, unfolded."""
+
+    uid: str
+    start: str
+    summary: str
+    instance: str
+    lines: tuple[str, ...]
+
+
+def _events_of(older: str) -> Iterator[Kept]:
+    """The events of ours that are not called off."""
+    lines = re.sub(r"\r?\n[ \t]", "", older).split("\n")
+    event: dict[str, str] = {}
+    body: list[str] = []
+    depth = 0
+    for line in (_CONTROL.sub(" ", line.rstrip("\r")) for line in lines):
+        name, _, value = line.partition(":")
+        if line == "BEGIN:VEVENT":
+            event, body, depth = {}, [], 0
+        body.append(line)
+        depth += (name == "BEGIN") - (name == "END")
+        if depth == 1:
+            event.setdefault(name, value)
+        whole = line == "END:VEVENT" and len(body) <= MOST_LINES and depth == 0
+        known, start = event.get("UID", ""), event.get("DTSTART", "")
+        named = _OURS.fullmatch(known) and _STAMP.fullmatch(start)
+        if whole and named and event.get("STATUS") != "CANCELLED":
+            summary, instance = event.get("SUMMARY", ""), event.get(INSTANCE, "")
+            yield Kept(known, start, summary, instance, tuple(body))
