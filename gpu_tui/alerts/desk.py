@@ -46,6 +46,7 @@ class Desk:
         secrets: Iterable[str] = (),
         zone: tzinfo | None = None,
         first_wait: float = FIRST_WAIT,
+        beat: float = BEAT,
     ) -> None:
         self._alerts = alerts
         self._clock = clock
@@ -53,7 +54,7 @@ class Desk:
         self._secrets = tuple(secrets)
         self._zone = zone
         self._since = clock.now()
-        self._first_wait = first_wait
+        self._first_wait, self._beat = first_wait, beat
         self._keeper = Keeper(ledger, note)
         self._couriers = [Courier(one, self._keeper, clock, note) for one in channels]
         self._connected: dict[str, float] = {}
@@ -80,7 +81,7 @@ class Desk:
                 view = look()
                 if view is not None:
                     await self.look(view)
-                await asyncio.sleep(BEAT)
+                await asyncio.sleep(self._beat)
 
     async def look(self, view: FleetView) -> None:
         """Sift one view."""

@@ -1,0 +1,223 @@
+"""What counts as new, and that two programs never tell the same thing."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from newsroom import T0, cell, finding, view
+
+from gpu_tui.alerts.ledger import WAITING, Ledger
+from gpu_tui.alerts.once import GONE, HAPPENED, Sifted
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.sweep import CellState
+from gpu_tui.state.news import CELL_FINISHED, SWEEP_FINISHED, News, news_of
+from gpu_tui.state.views import FleetView
+
+READY = frozenset({"a", ""})
+
+
+def sift(
+    ledger: Ledger, seen: FleetView, now: float, ready: frozenset[str] = READY, since: float = T0
+) -> Sifted:
+    members = frozenset(one.name for one in seen.instances)
+    return ledger.sift("s", news_of(seen), ready, members, now=now, since=since)
+
+
+def kinds(news: tuple[News, ...]) -> list[str]:
+    return [one.kind for one in news]
+
+
+def test_the_first_look_tells_nothing_and_what_comes_later_is_told_once(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l")
+    first = sift(ledger, view(findings=(finding("nan"),)), T0)
+    assert (kinds(first.first), first.fresh) == (["nan"], ())
+    both = view(findings=(finding("nan"), finding("xid")))
+    assert kinds(sift(ledger, both, T0 + 2).fresh) == ["xid"]
+    assert sift(ledger, both, T0 + 4).fresh == ()
+    ledger.close()
+    again = Ledger(tmp_path / "l")  # the next start of gpu-tui
+    assert sift(again, both, T0 + 9, since=T0 + 8).fresh == ()
+    more = view(findings=(finding("nan"), finding("xid"), finding("crashed")))
+    assert kinds(sift(again, more, T0 + 10).fresh) == ["crashed"]
+
+
+def test_gone_for_a_moment_is_not_gone(tmp_path: Path) -> None:
+    ledger, there, away = Ledger(tmp_path / "l"), view(findings=(finding("nan"),)), view()
+    sift(ledger, away, T0)
+    assert kinds(sift(ledger, there, T0 + 1).fresh) == ["nan"]
+    sift(ledger, away, T0 + 2)
+    assert sift(ledger, there, T0 + 1 + GONE).fresh == ()
+    sift(ledger, away, T0 + 10_000)
+    assert kinds(sift(ledger, there, T0 + 10_000 + GONE).fresh) == ["nan"]
+
+
+def test_an_instance_that_is_not_known_now_changes_nothing(tmp_path: Path) -> None:
+    ledger, there = Ledger(tmp_path / "l"), view(findings=(finding("nan"),))
+    sift(ledger, view(), T0)
+    sift(ledger, there, T0 + 1)
+    sift(ledger, view(), T0 + 2, ready=frozenset())  # the link is away: nothing has gone
+    assert sift(ledger, there, T0 + 2 + 2 * GONE).fresh == ()
+
+
+def test_what_gets_worse_is_told_again_and_what_gets_better_is_not(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l")
+    sift(ledger, view(), T0)
+    for at, severity, told in (
+        (1, Severity.WARN, ["clock"]),
+        (2, Severity.SERIOUS, ["clock"]),
+        (3, Severity.WARN, []),
+        (4, Severity.SERIOUS, []),
+        (5, Severity.FATAL, ["clock"]),
+    ):
+        seen = view(findings=(finding("clock", severity),))
+        assert kinds(sift(ledger, seen, T0 + at).fresh) == told
+
+
+def test_a_cell_that_ran_again_is_news_and_a_box_that_changes_its_zone_is_not(
+    tmp_path: Path,
+) -> None:
+    ledger, left = Ledger(tmp_path / "l"), cell("z", CellState.RUNNING)
+    sift(ledger, view(cells=(cell("x", CellState.RUNNING), left)), T0)
+    for finished_at, told in (
+        (T0, [CELL_FINISHED]),
+        (T0 + 3_600, []),
+        (T0 + HAPPENED + 1, [CELL_FINISHED]),
+    ):
+        seen = view(cells=(cell("x", finished_at=finished_at), left))
+        assert kinds(sift(ledger, seen, T0 + 1).fresh) == told
+
+
+def test_a_sweep_has_finished_when_every_cell_of_every_queue_has_ended(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l")
+    running = view(cells=(cell("x"), cell("y", CellState.RUNNING)))
+    sift(ledger, running, T0)
+    ended = view(cells=(cell("x"), cell("y", CellState.FAILED)))
+    (told,) = sift(ledger, ended, T0 + 1).fresh
+    assert (told.kind, told.text) == (
+        SWEEP_FINISHED,
+        "every cell has ended: 1 of 2 finished, 1 ended in another way",
+    )
+
+
+def test_a_sweep_of_which_a_queue_was_never_read_has_not_finished() -> None:
+    seen = view(cells=(cell("x"),), names=("a", "b"))
+    unread = seen.instances[1]
+    queue = replace(unread.instance.queue, file="/q.txt")
+    unread = replace(unread, instance=replace(unread.instance, queue=queue))
+    assert SWEEP_FINISHED not in kinds(
+        news_of(replace(seen, instances=(seen.instances[0], unread)))
+    )
+
+
+def test_what_is_about_no_instance_of_the_file_is_told_by_name(tmp_path: Path) -> None:
+    """A stranger on the bill appears long after the first look: it is news, not part of a first look."""
+    ledger = Ledger(tmp_path / "l")
+    sift(ledger, view(), T0)
+    bill = view(findings=(finding("unlisted_instance", instance="runpod:x1"),))
+    assert kinds(sift(ledger, bill, T0 + 1).fresh) == ["unlisted_instance"]
+
+
+def test_another_sweep_with_the_same_cells_is_another_story(tmp_path: Path) -> None:
+    ledger, seen = Ledger(tmp_path / "l"), view(cells=(cell("x"),))
+    members = frozenset({"a"})
+    ledger.sift("one", (), READY, members, now=T0, since=T0)
+    ledger.sift("two", (), READY, members, now=T0, since=T0)
+    for sweep in ("one", "two"):
+        told = ledger.sift(sweep, news_of(seen), READY, members, now=T0 + 1, since=T0)
+        assert CELL_FINISHED in kinds(told.fresh)
+
+
+def test_of_many_programs_exactly_one_tells_and_the_others_know(tmp_path: Path) -> None:
+    ledgers = [Ledger(tmp_path / "l") for _ in range(8)]
+    sift(ledgers[0], view(), T0)
+    seen = view(findings=tuple(finding("nan", cell=str(n)) for n in range(50)))
+    found: list[Sifted] = []
+    start = threading.Barrier(8)
+
+    def act(ledger: Ledger) -> None:
+        start.wait()
+        found.append(sift(ledger, seen, T0 + 5))
+
+    threads = [threading.Thread(target=act, args=(one,)) for one in ledgers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(len(one.fresh) for one in found) == [0] * 7 + [50]
+    assert sorted(len(one.told) for one in found) == [0] + [50] * 7
+
+
+def test_a_file_that_cannot_be_written_any_more_loses_nothing_and_repeats_nothing(
+    tmp_path: Path,
+) -> None:
+    ledger = Ledger(tmp_path / "l")
+    sift(ledger, view(), T0)
+    sift(ledger, view(findings=(finding("nan"),)), T0 + 1)
+    other = sqlite3.connect(tmp_path / "l", isolation_level=None)
+    other.execute("begin exclusive")  # a neighbour that never lets go
+    seen = view(findings=(finding("nan"), finding("xid")))
+    ledger._db.execute("pragma busy_timeout=10")
+    assert kinds(sift(ledger, seen, T0 + 2).fresh) == ["xid"]
+    assert ledger.trouble
+    ledger.put("c", [{"kind": "xid"}], now=T0, due=T0)
+    batch = ledger.take("c", T0)
+    assert batch is not None
+    assert batch.items == ({"kind": "xid"},)
+
+
+def test_a_state_directory_that_is_no_place_for_a_file(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "no" / "such" / "directory")
+    assert ledger.trouble
+    sift(ledger, view(), T0)
+    assert kinds(sift(ledger, view(findings=(finding("xid"),)), T0 + 1).fresh) == ["xid"]
+
+
+def test_a_message_stays_the_same_until_it_arrived_and_is_with_one_program_at_a_time(
+    tmp_path: Path,
+) -> None:
+    one, other = Ledger(tmp_path / "l"), Ledger(tmp_path / "l")
+    one.put("c", [{"n": 1}, {"n": 2}], now=T0, due=T0)
+    one.put("c", [{"n": 9}], now=T0, due=T0 + 500)
+    first = one.take("c", T0)
+    assert first is not None
+    assert first.items == ({"n": 1}, {"n": 2})
+    assert other.take("c", T0) is None
+    one.again(first, T0 + 5)
+    other.put("c", [{"n": 3}], now=T0 + 1, due=T0 + 1)
+    fresh = other.take("c", T0 + 1)
+    assert fresh is not None
+    assert fresh.items == ({"n": 3},)
+    retried = other.take("c", T0 + 5)
+    assert retried is not None
+    assert (retried.id, retried.items, retried.tries) == (first.id, first.items, 1)
+    # Whoever died while sending: its lease runs out.
+    assert one.take("c", T0 + 6) is None
+    taken_over = one.take("c", T0 + 400)
+    assert taken_over is not None
+    assert taken_over.id in (first.id, fresh.id)
+    for batch in (retried, fresh):
+        one.done(batch)
+    assert one.waiting("c") == 1
+    held = one.take("c", T0 + 500)
+    assert held is not None
+    assert held.items == ({"n": 9},)
+
+
+def test_what_waits_is_bounded_and_the_dropped_are_counted(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l")
+    for block in range(4):
+        ledger.put("c", [{"kind": "k", "n": block * 200 + n} for n in range(200)], now=T0, due=T0)
+    assert ledger.waiting("c") == WAITING
+    numbers, dropped = [], 0
+    while (batch := ledger.take("c", T0)) is not None:
+        for item in batch.items:
+            if item["kind"] == "overflow":
+                dropped += int(str(item["count"]))
+            else:
+                numbers.append(item["n"])
+        ledger.done(batch)
+    assert numbers == list(range(dropped, 800))
+    assert dropped == 800 - WAITING + 1
