@@ -26,6 +26,7 @@ from gpu_tui.parse.slurm import (
     parse_details,
     parse_queue,
 )
+from gpu_tui.parse.slurm_words import PLACES
 
 EVERY = 20.0  # seconds between two questions to the controller
 ACCOUNT_BEATS = 8  # and this many of them from one question to the accounts to the next
@@ -33,8 +34,6 @@ LIMIT = 15.0  # squeue itself gives up on a dead controller after 9 s, and says 
 DETAILS_LIMIT = 5
 DETAILS_ROUND = 12  # jobs asked about one by one in one round
 DETAILS_KEPT = 48  # jobs whose details are sent: those that run first, then the newest that ended
-# Where sites put Slurm when a login without a terminal loads no module.
-PLACES = "/opt/slurm/bin:/usr/local/slurm/bin:/cm/shared/apps/slurm/current/bin:/usr/local/bin"
 
 _SNIPPET = r"""
     PATH=$PATH:{places} SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0

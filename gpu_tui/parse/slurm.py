@@ -27,7 +27,7 @@ QUEUE_FORMAT = "%i|%T|%S|%e|%V|%r|%P|%N|%E|%j"
 ACCOUNT_FIELDS = "JobID,JobName,ExitCode,Submit,Start,End,Partition,NodeList,State"
 _ID = re.compile(r"(\d{1,10})(?:_(\d{1,10})|_\[([^\]|]{1,100000})\]|\+\d{1,4})?\Z")
 _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20})\Z")
-_FIELD = re.compile(r" (JobState|Reason|Restarts|ExitCode|SubmitTime|BatchFlag)=(\S+)")
+_FIELD = re.compile(r" (JobState|Restarts|ExitCode|SubmitTime|EndTime)=(\S+)")
 _HEAD = re.compile(r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?")
 
 
@@ -61,6 +61,8 @@ class Detail:
     signal: int | None = None
     restarts: int | None = None
     submitted: str | None = None
+    ends_at: float | None = None
+    user: str | None = None
     stdout: str | None = None
     stderr: str | None = None
 
@@ -155,6 +157,7 @@ def _detail(record: str) -> Detail | None:
     for name, value in _FIELD.findall(told):
         fields.setdefault(name, value)
     code, signal = _exit(fields.get("ExitCode", ""))
+    user = re.match(r"([^\s()]{1,128})\(\d+\) ", told)
     restarts = fields.get("Restarts", "")
     return Detail(
         id=head[1] if head[2] is None else f"{head[2]}_{head[3]}",
@@ -164,6 +167,8 @@ def _detail(record: str) -> Detail | None:
         signal=signal,
         restarts=int(restarts) if restarts.isdigit() and len(restarts) < 7 else None,
         submitted=plain(fields["SubmitTime"], 40) if "SubmitTime" in fields else None,
+        ends_at=_time(fields.get("EndTime", "")),
+        user=plain(user[1], 128) if user else None,
         stdout=_path(told, "StdOut", "Power|TresPerNode|MailUser|CpusPerTres|MemPerTres"),
         stderr=_path(told, "StdErr", "StdIn"),
     )

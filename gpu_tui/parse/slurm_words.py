@@ -11,6 +11,9 @@ from dataclasses import dataclass
 
 from gpu_tui.core.sweep import CellState
 
+# Where sites put Slurm's programs when a login without a terminal loads no module.
+PLACES = "/opt/slurm/bin:/usr/local/slurm/bin:/cm/shared/apps/slurm/current/bin:/usr/local/bin"
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -23,6 +26,7 @@ class Meaning:
     finding: str | None = None
     over: bool = False
     says: str | None = None
+    known: bool = True
 
 
 _WAITS, _RUNS = Meaning(CellState.PENDING), Meaning(CellState.RUNNING)
@@ -89,7 +93,9 @@ QUOTAS = ("QOS", "Assoc", "MaxCpuPerAccount", "MaxMemPerLimit")
 
 def meaning(word: str) -> Meaning:
     """What a state word says; of one that nobody here knows, that it cannot be told."""
-    return STATES.get(word.upper(), Meaning(CellState.CANNOT_TELL, says="a state not known here"))
+    return STATES.get(
+        word.upper(), Meaning(CellState.CANNOT_TELL, says="a state not known here", known=False)
+    )
 
 
 def reason(word: str) -> str:

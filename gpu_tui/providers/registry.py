@@ -18,6 +18,7 @@ from gpu_tui.providers.paperspace import Paperspace
 from gpu_tui.providers.platform import Platform
 from gpu_tui.providers.rented import Rented
 from gpu_tui.providers.runpod import RunPod
+from gpu_tui.providers.slurm import Slurm
 from gpu_tui.providers.vastai import Vast
 
 # Platforms with an HTTPS API that lists a whole account.
@@ -26,6 +27,7 @@ PLATFORMS: dict[str, type[Platform]] = {
 }
 APIS: dict[str, Callable[[Instance, Means], Provider]] = {
     **{id: partial(Rented, platform) for id, platform in PLATFORMS.items()},
+    "slurm": Slurm,
 }
 # Where the box or its scheduler is spoken to: no provider.id is needed.
 BY_BOX: dict[str, Callable[[Instance, Means], Provider]] = {
