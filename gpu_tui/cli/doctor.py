@@ -14,7 +14,7 @@ from pathlib import Path
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import Level, level, share
-from gpu_tui.core.metrics import GPUS, HOST, MEMORY, MOUNTS, ROSTER
+from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
@@ -98,6 +98,9 @@ def machine_items(fleet: Fleet) -> Iterator[Item]:
 def box_items(box: InstanceView) -> Iterator[Item]:
     """What is about one box, in the order in which things can fail."""
     name, link = box.name, box.link
+    if box.instance.here:
+        yield _cluster_item(box)
+        return
     if not link.live:
         where = f" at {link.hop}" if link.hop else ""
         check = "host key" if link.state == "host-key" else "ssh"
@@ -116,6 +119,23 @@ def box_items(box: InstanceView) -> Iterator[Item]:
     yield _skew_item(box)
     if box.instance.queue.file:
         yield _roster_item(box)
+    if box.instance.scheduler == "kubernetes":
+        yield _cluster_item(box)
+
+
+def _cluster_item(box: InstanceView) -> Item:
+    """What kubectl says of the namespace."""
+    track, link, scope = box.track(KUBERNETES), box.link, box.instance.scheduler_scope
+    where = f"{scope.context or 'current context'}, namespace {scope.namespace or 'of the context'}"
+    if box.instance.here and not link.live:
+        hint = link.next or "Try the same kubectl by hand."
+        return Item(box.name, "kubectl", "fail", link.error or link.state, hint)
+    if track.value is None:
+        return Item(box.name, "kubectl", "unknown", track.why or "not read")
+    if track.value.why:
+        hint = "Ask for a role with get, list and watch on jobs, pods and pods/log."
+        return Item(box.name, "kubectl", "warn", track.value.why, hint)
+    return Item(box.name, "kubectl", "ok", f"{len(track.value.jobs)} jobs and pods in {where}")
 
 
 def _shell_item(box: InstanceView) -> Item:

@@ -17,10 +17,10 @@ from gpu_tui.core.command import CommandFailed, Completed
 from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.logs import LogLine, LogSource
-from gpu_tui.core.metrics import HOST, KUBERNETES
+from gpu_tui.core.metrics import CPU, GPUS, HOST, KUBERNETES, MEMORY, MOUNTS
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.readings import Host
-from gpu_tui.core.sample import Failure, FailureKind, Reading
+from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.parse import kubectl
 from gpu_tui.parse.kube_log import StampedLog
 from gpu_tui.parse.kube_object import NotKubernetes
@@ -43,6 +43,7 @@ LOG_LIMIT, LOG_CAP = 30.0, 8 << 20
 AGAIN_SECONDS, LONGEST_WAIT = 1.0, 30.0
 SETTLED = 5.0  # seconds of a stream after which its end is no trouble
 REFUSED_SECONDS = 15.0
+NO_BOX = "no box to look into: kubectl tells of jobs and pods only"
 FIRST_SECONDS = 4.0  # that the first table waits for the first logs
 
 
@@ -130,14 +131,20 @@ class ClusterWatch:
             self._first.set()
         self._changed.set()
         now = self._clock.now()
-        if self._instance.here:  # whose clock counts: this machine's
-            box = Reading(Host(now, None, None), now, self._period)
-            self._sink(Sampled(self._instance.name, now, HOST.name, box))
+        if self._instance.here:
+            self._tell_no_box(now)
         self._sink(
             Sampled(
                 self._instance.name, now, KUBERNETES.name, Reading(look.table, now, self._period)
             )
         )
+
+    def _tell_no_box(self, now: float) -> None:
+        """The clock that counts is this machine's; of what a box has there is none."""
+        name, box = self._instance.name, Reading(Host(now, None, None), now, self._period)
+        self._sink(Sampled(name, now, HOST.name, box))
+        for metric in (GPUS, MEMORY, CPU, MOUNTS):
+            self._sink(Sampled(name, now, metric.name, Absent(NO_BOX, now)))
 
     def _refused(self, refusal: Refusal) -> None:
         """Nothing was read: a lost link where kubectl is all there is, else one thing less to know."""

@@ -29,6 +29,7 @@ OVERDUE = 60.0  # seconds after a pod should have been gone: its node does not a
 DISPLACED = frozenset(
     {"PreemptionByScheduler", "DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC"}
 )
+BEGUN = frozenset({CellState.RUNNING, CellState.FINISHED, CellState.FAILED, CellState.CANNOT_TELL})
 LOST_NODE = frozenset({"NodeLost", "NodeAffinity"})
 
 
@@ -100,7 +101,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
     exit_code = number(said, "exitCode")
     begun, limit = time(status, "startTime"), number(spec, "activeDeadlineSeconds")
     restarts = max(0, number(shown, "restartCount") or 0)
-    over = seen.state in (CellState.FINISHED, CellState.FAILED)
+    over = seen.state in (CellState.FINISHED, CellState.FAILED)  # for now: it may be tried again
     return Pod(
         name=name,
         uid=raw(meta, "uid", 64) or "",
@@ -113,7 +114,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
         container=container,
         node=text(spec, "nodeName"),
         created_at=time(meta, "creationTimestamp"),
-        started_at=time(running or said, "startedAt") or begun,
+        started_at=time(running or said, "startedAt") if seen.state in BEGUN else None,
         finished_at=time(said, "finishedAt") if over else None,
         ends_by=begun + limit if begun is not None and limit is not None and not over else None,
         exit_code=exit_code if over else None,

@@ -175,7 +175,7 @@ def _going(
         counts.append(f"{tries} of {limit} retries used")
     if speaker is None:
         counts.insert(0, "waits for its next pod" if tries else "no pod yet")
-        return replace(job, why="; ".join(counts))
+        return replace(job, why="; ".join(counts), started_at=job.started_at if tries else None)
     words = [*filter(None, [speaker.why]), *counts]
     state, word = speaker.state, speaker.word
     if speaker.preempted and state is CellState.FAILED:
@@ -188,7 +188,7 @@ def _going(
         word=word,
         why="; ".join(words) or None,
         ends_by=min(filter(None, (job.ends_by, speaker.ends_by)), default=None),
-        started_at=speaker.started_at if speaker.live or job.started_at is None else job.started_at,
+        started_at=speaker.started_at,
         finished_at=speaker.finished_at,
     )
 
@@ -197,8 +197,8 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
     """One index of a job, with what is the whole job's: its clocks, and its end where it has one."""
     row = replace(
         whole,
+        id=f"{whole.id}-{index}",
         name=f"{whole.name}-{index}",
-        index=index,
         exit_code=pod.exit_code if pod else None,
         signal=pod.signal if pod else None,
         restarts=pod.restarts if pod else None,
@@ -272,7 +272,7 @@ def _named_once(rows: list[tuple[Job, Pod | None]]) -> list[tuple[Job, Pod | Non
     named = []
     for job, pod in rows:
         if job.name in taken:
-            job = replace(job, name=job.id if job.index is None else f"{job.id}-{job.index}")
+            job = replace(job, name=job.id)
         if job.name not in taken:
             taken.add(job.name)
             named.append((job, pod))
@@ -286,7 +286,7 @@ def _logs(rows: Iterable[tuple[Job, Pod | None]]) -> list[PodLog]:
     return [
         PodLog(
             cell=job.name,
-            path=job.id if job.index is None else f"{job.id}-{job.index}",
+            path=job.id,
             pod=pod.name,
             container=pod.container,
             attempt=f"{pod.uid}.{pod.restarts}",

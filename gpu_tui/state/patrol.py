@@ -24,7 +24,7 @@ def patrol_lines(view: InstanceView, now: float) -> list[str]:
             f"  link: {view.link.error}" + (f" -> {view.link.next}" if view.link.next else "")
         )
     lines.append("  " + _queue_line(view))
-    if view.link.live:
+    if view.link.live and not view.instance.here:
         lines.append("  " + _vitals_line(view))
     shown = [f for f in view.findings if f.severity.rank <= 1][:FINDINGS_SHOWN]
     if shown:
