@@ -1,13 +1,19 @@
-"""Where the bundled profiles and themes are: inside the installed package, else in the checkout."""
+"""The files that belong to gpu-tui itself: inside the installed package, else in the checkout. And the
+platforms' profiles, where a file of the user's own stands before the bundled one of the same name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from gpu_tui.core.profile import Profile
 from gpu_tui.parse.profile_md import ProfileError, parse_profile
+from gpu_tui.parse.yaml_strict import LARGEST_BYTES
+from gpu_tui.places import config_dir
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -21,6 +27,45 @@ class ResourceError(Exception):
         self.next = next
 
 
+class Shelf(Mapping[str, Profile]):
+    """Profiles by id, each read from its file when it is first asked for: a fleet needs one or two."""
+
+    def __init__(self, files: Mapping[str, Path], read: Mapping[str, Profile]) -> None:
+        self._files = files
+        self._read = dict(read)
+
+    def __getitem__(self, name: str) -> Profile:
+        if name not in self._read:
+            self._read[name] = read_profile(self._files[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """All profiles by id, each with the file that it was read from in `path`.
+
+    `refused` are the user's own files that are not what the schema says: where there is a bundled profile of
+    that name it stays, else the platform is not known.
+    """
+
+    profiles: Mapping[str, Profile]
+    refused: tuple[ProfileError, ...] = ()
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """One sentence for each refused file: where, what, and what is used instead."""
+        return tuple(
+            f"{error} ({'the bundled profile is used' if _id(error) in self.profiles else 'not used'})"
+            for error in self.refused
+        )
+
+
 def profiles_dir() -> Path:
     """The directory with one `<platform>.md` per platform."""
     return _bundled("profiles")
@@ -31,27 +76,64 @@ def themes_dir() -> Path:
     return _bundled("themes")
 
 
+def user_profiles_dir(env: Mapping[str, str]) -> Path:
+    """Where the user's own profiles stand; it need not be there."""
+    return config_dir(env) / "profiles"
+
+
 def profile_files(directory: Path | None = None) -> Mapping[str, Path]:
-    """Profile id -> file, sorted; names that begin with `_` are documentation."""
+    """Profile id -> file, sorted; names that begin with `_` or `.` are no profiles."""
     found = sorted((directory or profiles_dir()).glob("*.md"))
-    return {file.stem: file for file in found if not file.name.startswith("_")}
+    return {file.stem: file for file in found if not file.name.startswith(("_", "."))}
 
 
 def read_profile(file: Path) -> Profile:
     """One profile; ProfileError also where the file cannot be read."""
     try:
-        text = file.read_text(encoding="utf-8")
+        with file.open("rb") as opened:
+            raw = opened.read(LARGEST_BYTES + 1)  # what is longer is refused by its length
+        text = raw.decode("utf-8-sig")
     except OSError as error:
-        raise ProfileError(f"cannot be read: {error.strerror}", str(file)) from None
+        hint = "Check the file and its permissions."
+        raise ProfileError(f"cannot be read: {error.strerror}", str(file), next=hint) from None
     except UnicodeDecodeError as error:
-        raise ProfileError(f"not UTF-8 at byte {error.start}", str(file)) from None
+        line = raw[: error.start].count(b"\n") + 1
+        hint = "Save the file as UTF-8."
+        raise ProfileError("not UTF-8 text", str(file), line, next=hint) from None
     return parse_profile(text, str(file))
 
 
-@cache
 def load_profiles() -> Mapping[str, Profile]:
-    """All bundled profiles by id. Read once: they do not change while the program runs."""
-    return {name: read_profile(file) for name, file in profile_files().items()}
+    """All profiles by id: the bundled ones, and the user's own before them."""
+    return library().profiles
+
+
+def library(env: Mapping[str, str] | None = None) -> Library:
+    """The profiles of this user. Read once: they do not change while the program runs.
+
+    A broken file of the user's is told in `refused`; a broken bundled one raises ProfileError when it is
+    asked for.
+    """
+    return _library(profiles_dir(), user_profiles_dir(os.environ if env is None else env))
+
+
+@cache
+def _library(bundled: Path, own: Path) -> Library:
+    files = dict(profile_files(bundled))
+    read: dict[str, Profile] = {}
+    refused: list[ProfileError] = []
+    for name, file in profile_files(own).items():
+        try:
+            read[name] = read_profile(file)
+        except ProfileError as error:
+            refused.append(error)
+        else:
+            files[name] = file
+    return Library(Shelf(dict(sorted(files.items())), read), tuple(refused))
+
+
+def _id(error: ProfileError) -> str:
+    return Path(error.file or "").stem
 
 
 def _bundled(name: str) -> Path:

@@ -15,6 +15,7 @@ from gpu_tui.parse.config_file import ConfigError, UserConfig, parse_config
 from gpu_tui.parse.fleet_file import FleetError, expand_home, parse_fleet
 from gpu_tui.parse.host import AddressError, HostAddress, parse_host
 from gpu_tui.parse.yaml_strict import LARGEST_BYTES, SourceError, did_you_mean
+from gpu_tui.places import config_dir, user_home, xdg
 from gpu_tui.resources import load_profiles
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "load_config",
     "load_fleet",
     "state_dir",
+    "user_home",
 ]
 
 
@@ -113,14 +115,9 @@ def read_text(path: Path, raises: type[SourceError]) -> str:
         raise raises("not UTF-8 text", str(path), line, next="Save the file as UTF-8.") from None
 
 
-def config_dir(env: Mapping[str, str]) -> Path:
-    """$XDG_CONFIG_HOME/gpu-tui, with the standard fallback."""
-    return _xdg(env, "XDG_CONFIG_HOME", ".config") / "gpu-tui"
-
-
 def state_dir(env: Mapping[str, str]) -> Path:
     """$XDG_STATE_HOME/gpu-tui, made if missing, readable by its owner only."""
-    place = _xdg(env, "XDG_STATE_HOME", ".local/state") / "gpu-tui"
+    place = xdg(env, "XDG_STATE_HOME", ".local/state") / "gpu-tui"
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if stat.S_IMODE(place.stat().st_mode) & 0o077:
@@ -144,15 +141,3 @@ def _free_name(address: HostAddress, taken: set[str]) -> str:
         numbered = f"{base}-{number}"
         number += 1
     return numbered
-
-
-def user_home(env: Mapping[str, str]) -> Path:
-    """$HOME, else what the password database says."""
-    home = env.get("HOME")
-    return Path(home) if home else Path.home()
-
-
-def _xdg(env: Mapping[str, str], name: str, fallback: str) -> Path:
-    """An XDG base directory; a relative value counts as not set, as the standard says."""
-    value = env.get(name, "")
-    return Path(value) if value.startswith("/") else user_home(env) / fallback

@@ -96,6 +96,25 @@ class Gotcha:
 
 
 @dataclass(frozen=True, slots=True)
+class Proof:
+    """What one fact rests on. `part` is the frontmatter's key, `name` the row's id, verb or number;
+    `line` (from 1) is where the month stands.
+    """
+
+    part: str
+    name: str
+    source: str
+    verified: str  # YYYY-MM
+    confidence: str  # high | medium | low
+    line: int
+
+    @property
+    def where(self) -> str:
+        """The fact, as `clocks autodl-release-15d`."""
+        return f"{self.part} {self.name}".strip()
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The whole profile: machine-readable facts, and the prose in eight sections."""
 
@@ -112,6 +131,7 @@ class Profile:
     facts: Mapping[str, object] = field(default_factory=dict)  # the whole frontmatter
     body: str = ""
     path: str | None = None
+    proofs: tuple[Proof, ...] = ()
 
     def tier(self, id: str) -> Tier | None:
         """The tier called `id`."""

@@ -1,6 +1,7 @@
 """`profiles/<id>.md` to a Profile: strict frontmatter, then eight prose sections in a fixed order.
 
-The frontmatter's shape is the tables below; profiles/_schema.md says the same to people.
+The keys and words are in `profile_words`, the rows in `profile_rows`; what stands here is the file as a
+whole, and the rules that hold between its parts.
 """
 
 from __future__ import annotations
@@ -9,73 +10,14 @@ import re
 from pathlib import PurePath
 from typing import TypeVar
 
-from gpu_tui.core.profile import ClockFact, Gotcha, Profile, Tier, Verb
-from gpu_tui.parse.fields import Fields, choice_of, text_of
+from gpu_tui.core.profile import ClockFact, Gotcha, Profile, Tier, Verb, meet
+from gpu_tui.parse import profile_words as words
+from gpu_tui.parse.fields import Fields
+from gpu_tui.parse.profile_rows import Rows, id_of
+from gpu_tui.parse.profile_words import PARTS, SECTIONS, SUMMARY
 from gpu_tui.parse.yaml_strict import LARGEST_BYTES, Node, SourceError, did_you_mean, load
 
-SECTIONS = (
-    "LAUNCH",
-    "STORAGE MODEL",
-    "NETWORK",
-    "SPOT / INTERRUPTION + RESUME",
-    "TEARDOWN / BILLING",
-    "DAEMON TOOL",
-    "TOP GOTCHAS",
-    "SCRIPT OVERRIDES",
-)
-KINDS = ("ssh-rental", "cloud-api", "kubernetes", "slurm", "ssh", "notebook")
-DETACH = ("tmux", "nohup", "sbatch", "k8s-job", "kaggle-commit")
-CLOCK_WHEN = ("running", "stopped", "account", "storage", "reading")
-CLOCK_ANCHOR = (
-    "stopped_at",
-    "created_at",
-    "last_contact",
-    "balance",
-    "rental_end",
-    "reading",
-    "signal",
-    "manual",
-)
-CLOCK_EFFECT = ("destroys", "stops", "bills")
-SEVERITY = ("critical", "high", "medium", "low")
-CONFIDENCE = ("high", "medium", "low")
-METER = ("stops", "partly", "continues")
-VIA = ("http", "ssh", "cli", "console")
-UNSURE = "host-dependent"
-
-SUMMARY = (
-    "platform",
-    "kind",
-    "meter_stop_verb",
-    "meter_stop_irreversible",
-    "detach_primitive",
-    "spot_available",
-    "spot_grace",
-    "shared_fs",
-    "inode_cap",
-    "free_egress",
-    "china_mirror_needed",
-    "host_driver_cuda_max",
-    "local_nvme",
-)
-PARTS = (
-    "display",
-    "storage",
-    "clocks",
-    "conveniences",
-    "ssh",
-    "spot",
-    "overrides",
-    "teardown",
-    "status",
-    "price",
-    "gotchas",
-)
-PROOF = ("source", "verified", "confidence")  # every fact has the three
-
 T = TypeVar("T", Tier, ClockFact, Gotcha)
-_MONTH = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])", re.ASCII)
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}", re.ASCII)
 _ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 _GRACE = re.compile(r"n/a|~?[0-9]+(?:ms|s|m|h)", re.ASCII)
 _FRONTMATTER = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
@@ -96,48 +38,36 @@ def parse_profile(text: str, path: str) -> Profile:
         raise ProfileError("no frontmatter", path, 1, 1, hint)
     root = load(match.group(1), path, raises=ProfileError, first_line=2)
     facts = Fields(root, "the frontmatter", ("schema", *SUMMARY, *PARTS))
-    _check_sections(text[match.end() :], path, text[: match.end()].count("\n") + 1)
-    return _Reader(facts, path).profile(text[match.end() :].strip() + "\n")
-
-
-def proofs(profile: Profile) -> tuple[tuple[str, str], ...]:
-    """Where each fact stands in the frontmatter, as `clocks autodl-release-15d`, and its month."""
-    found: list[tuple[str, str]] = []
-    for part in PARTS:
-        value = profile.facts.get(part)
-        rows = value if isinstance(value, list) else [value]
-        for number, row in enumerate(rows, 1):
-            if isinstance(row, dict) and "verified" in row:
-                name = row.get("id") or row.get("verb") or (number if len(rows) > 1 else "")
-                found.append((f"{part} {name}".strip(), str(row["verified"])))
-    return tuple(found)
+    body = text[match.end() :]
+    _check_sections(body, path, text[: match.end()].count("\n") + 1)
+    return _Reader(facts, path).profile(body.strip() + "\n")
 
 
 def _check_sections(body: str, path: str, first_line: int) -> None:
-    found = [
-        (int(match.group(1)), match.group(2), body[: match.start()].count("\n") + first_line)
-        for match in _HEADING.finditer(body)
-    ]
+    found = list(_HEADING.finditer(body))
+    lines = [body[: match.start()].count("\n") + first_line for match in found]
     for number, title in enumerate(SECTIONS, 1):
         if len(found) < number:
             hint = "A profile has eight sections in a fixed order."
-            raise ProfileError(f'no section "## {number}. {title}"', path, None, None, hint)
-        seen_number, seen_title, line = found[number - 1]
-        if (seen_number, seen_title) != (number, title):
+            last = first_line + body.rstrip().count("\n")
+            raise ProfileError(f'no section "## {number}. {title}"', path, last, 1, hint)
+        match, line = found[number - 1], lines[number - 1]
+        if (int(match.group(1)), match.group(2)) != (number, title):
             hint = f'Write "## {number}. {title}".'
             raise ProfileError(f"section {number} is out of place or misnamed", path, line, 1, hint)
+        end = found[number].start() if number < len(found) else len(body)
+        if not body[match.end() : end].strip():
+            raise ProfileError(f"section {number} is empty", path, line, 1, "Say what is known.")
     if len(found) > len(SECTIONS):
-        raise ProfileError("a ninth section", path, found[len(SECTIONS)][2], 1, "Remove it.")
+        raise ProfileError("a ninth section", path, lines[len(SECTIONS)], 1, "Remove it.")
 
 
 class _Reader:
-    """Reads one frontmatter; knows the tiers and variants that rows may name."""
+    """Reads one frontmatter, part by part, in the order in which they need one another."""
 
     def __init__(self, facts: Fields, path: str) -> None:
         self.facts = facts
         self.path = path
-        self.variants: tuple[str, ...] = ()
-        self.tiers: dict[str, Tier] = {}
 
     def profile(self, body: str) -> Profile:
         facts = self.facts
@@ -146,37 +76,32 @@ class _Reader:
         for part in PARTS:
             facts.node_of(part)
         self._summary()
-        title = self._display()
-        storage = facts.items("storage", self._tier)
-        self.tiers = self._unique(storage, "storage")
-        clocks = facts.items("clocks", self._clock)
-        self._unique(clocks, "clocks")
-        gotchas = facts.items("gotchas", self._gotcha)
-        self._unique(gotchas, "gotchas")
+        title, variants = self._display()
+        rows = Rows(variants)
+        storage = self._unique("storage", facts.items("storage", rows.tier))
+        clocks = self._unique("clocks", facts.items("clocks", rows.clock))
+        teardown = facts.items("teardown", rows.verb)
+        self._teardown(storage, teardown)
+        groups = {part: self._group(part, rows) for part in words.GROUPS}
+        self._spot(groups["spot"])
+        self._key_env(groups["status"], teardown)
         plain = facts.node.plain()
         assert isinstance(plain, dict)
-        self._group(
-            "ssh", ("flavour", "user", "host", "port", "moves", "copies", "forwards", "note")
-        )
-        self._group("spot", ("available", "grace", "signal", "detect", "resume", "note"))
-        self._group(
-            "status", ("via", "base_url", "key_env", "query", "states", "gone", "balance", "note")
-        )
-        self._group("price", ("currency", "unit", "fields", "note"))
         return Profile(
             id=facts.text("platform"),
             title=title,
             kind=facts.text("kind"),
             storage=storage,
             clocks=clocks,
-            conveniences=facts.items("conveniences", self._convenience),
-            teardown=facts.items("teardown", self._verb),
-            gotchas=gotchas,
+            conveniences=facts.items("conveniences", rows.convenience),
+            teardown=teardown,
+            gotchas=self._unique("gotchas", facts.items("gotchas", rows.gotcha)),
             overrides=self._overrides(),
-            currency=self._price_currency(),
+            currency=groups["price"].maybe_text("currency"),
             facts=plain,
             body=body,
             path=self.path,
+            proofs=tuple(rows.proofs),
         )
 
     def _summary(self) -> None:
@@ -185,211 +110,84 @@ class _Reader:
         if facts.text("platform") != stem:
             hint = f'Write platform: {stem}, or name the file "{facts.text("platform")}.md".'
             raise facts.node_of("platform").error("the platform is not the file's name", hint)
-        facts.choice("kind", KINDS)
-        facts.choice("detach_primitive", DETACH)
+        facts.choice("kind", words.KINDS)
+        facts.choice("detach_primitive", words.DETACH)
         for key in ("meter_stop_verb", "inode_cap", "host_driver_cuda_max"):
             facts.text(key)
         _flag_or(facts, "meter_stop_irreversible", "mixed")
-        for key in (
-            "spot_available",
-            "shared_fs",
-            "free_egress",
-            "china_mirror_needed",
-            "local_nvme",
-        ):
-            _flag_or(facts, key, UNSURE)
+        flags = ("spot_available", "shared_fs", "free_egress", "china_mirror_needed", "local_nvme")
+        for key in flags:
+            _flag_or(facts, key, words.UNSURE)
         if not _GRACE.fullmatch(facts.text("spot_grace")):
             raise facts.node_of("spot_grace").error(
                 f'"spot_grace" cannot be {facts.node_of("spot_grace").shown}',
                 'Write a duration like "5s" or "~5s", or "n/a".',
             )
 
-    def _display(self) -> str:
-        known = ("en", "zh", "short", "console", "docs", "aliases", "variants", "note")
-        display = Fields(self.facts.node_of("display"), "display", known)
+    def _display(self) -> tuple[str, tuple[str, ...]]:
+        """The title, and the ids of the variants."""
+        display = Fields(self.facts.node_of("display"), "display", words.DISPLAY)
         for key in ("zh", "console", "docs", "note"):
             display.maybe_text(key)
         display.text("short")
         display.texts("aliases")
-        self.variants = display.items("variants", self._variant)
-        return display.text("en")
+        return display.text("en"), display.items("variants", _variant)
 
-    def _variant(self, node: Node) -> str:
-        row = Fields(node, "a variant", ("id", "aliases", "note"))
-        row.maybe_text("note")
-        row.texts("aliases")
-        return _id(row)
-
-    def _tier(self, node: Node) -> Tier:
-        row = Fields(
-            node,
-            "a storage tier",
-            (
-                "id",
-                "label",
-                "path",
-                "watch",
-                "survives_stop",
-                "survives_destroy",
-                "size",
-                "speed",
-                "inode_cap",
-                "bills_when_stopped",
-                "region_locked",
-                "applies_to",
-                "note",
-                *PROOF,
-            ),
-        )
-        _proof(row)
-        row.maybe_flag("watch")
-        row.node_of("survives_stop")
-        row.node_of("survives_destroy")
-        return Tier(
-            id=_id(row),
-            label=row.maybe_text("label"),
-            path=row.text("path"),
-            survives_stop=row.maybe_flag("survives_stop"),
-            survives_destroy=row.maybe_flag("survives_destroy"),
-            size=row.maybe_text("size"),
-            speed=row.maybe_text("speed"),
-            inode_cap=row.maybe_text("inode_cap"),
-            bills_when_stopped=row.maybe_text("bills_when_stopped"),
-            region_locked=row.maybe_flag("region_locked") or False,
-            note=row.maybe_text("note"),
-            applies_to=row.items("applies_to", self._variant_id),
-        )
-
-    def _clock(self, node: Node) -> ClockFact:
-        row = Fields(
-            node,
-            "a clock",
-            (
-                "id",
-                "when",
-                "anchor",
-                "after",
-                "effect",
-                "loses",
-                "severity",
-                "avoid",
-                "applies_to",
-                "note",
-                *PROOF,
-            ),
-        )
-        row.node_of("after")
-        row.node_of("loses")
-        source, verified, confidence = _proof(row)
-        effect = row.choice("effect", CLOCK_EFFECT)
-        loses = row.items("loses", self._tier_id)
-        if effect == "destroys" and not loses:
-            raise row.place("loses").error("a clock that destroys must say what it loses")
-        return ClockFact(
-            id=_id(row),
-            when=row.choice("when", CLOCK_WHEN),
-            anchor=row.choice("anchor", CLOCK_ANCHOR),
-            after=row.maybe_duration("after"),
-            effect=effect,
-            loses=loses,
-            severity=row.choice("severity", SEVERITY),
-            avoid=row.text("avoid"),
-            source=source,
-            verified=verified,
-            confidence=confidence,
-            applies_to=row.items("applies_to", self._variant_id),
-            note=row.maybe_text("note"),
-        )
-
-    def _verb(self, node: Node) -> Verb:
-        row = Fields(
-            node,
-            "a teardown verb",
-            (
-                "verb",
-                "label",
-                "effect",
-                "deletes",
-                "meter",
-                "reversible",
-                "via",
-                "applies_to",
-                "call",
-                "proof",
-                "steps",
-                "note",
-                *PROOF,
-            ),
-        )
-        row.node_of("deletes")
-        source, verified, confidence = _proof(row)
-        verb = Verb(
-            verb=row.text("verb"),
-            label=row.text("label"),
-            deletes=row.items("deletes", self._tier_id),
-            meter=row.choice("meter", METER),
-            reversible=row.flag("reversible"),
-            via=row.choice("via", VIA),
-            effect=row.choice("effect", ("stop", "destroy")),
-            applies_to=row.items("applies_to", self._variant_id),
-            steps=row.texts("steps"),
-            note=row.maybe_text("note"),
-            source=source,
-            verified=verified,
-            confidence=confidence,
-        )
-        self._check_verb(row, verb)
-        return verb
-
-    def _check_verb(self, row: Fields, verb: Verb) -> None:
-        """A verb's row may not promise more than the survival matrix does."""
-        row.maybe_text("call")
-        row.maybe_text("proof")
-        if verb.via == "console" and not verb.steps:
-            raise row.place("steps").error(
-                "a console verb must say what to click", "Add steps: [...]."
-            )
-        if verb.via != "console" and "call" not in row:
-            raise row.node.error(f"a verb via {verb.via} must name its call", 'Add "call: ...".')
-        if verb.effect == "destroy" and (verb.reversible or not verb.deletes):
-            raise row.place("deletes").error(
-                "a verb that destroys deletes something and has no way back"
-            )
-        if verb.effect == "stop":
-            for tier in filter(verb.concerns, self.tiers.values()):
-                if tier.survives_stop is not True and tier.id not in verb.deletes:
-                    raise row.place("deletes").error(
-                        f'the tier "{tier.id}" is not known to survive a stop, but "{verb.verb}" '
-                        "does not delete it",
-                        f"Add {tier.id} to deletes, or correct survives_stop.",
+    def _teardown(self, storage: tuple[Tier, ...], teardown: tuple[Verb, ...]) -> None:
+        """No two rows answer to one verb, way and variant; what dies has a row that says so."""
+        nodes = self.facts.node_of("teardown").value
+        assert isinstance(nodes, tuple) or not teardown
+        for number, verb in enumerate(teardown):
+            for other in teardown[:number]:
+                if verb.key == other.key and meet(verb.applies_to, other.applies_to):
+                    assert isinstance(nodes, tuple)
+                    raise nodes[number].error(
+                        f'"{verb.verb}" via {verb.via} stands twice for one variant',
+                        "Give it another word, or other variants in applies_to.",
                     )
+        gone = {name for verb in teardown if verb.effect == "destroy" for name in verb.deletes}
+        tiers = self.facts.node_of("storage").value
+        for number, tier in enumerate(storage):
+            if tier.survives_destroy is not True and tier.id not in gone:
+                assert isinstance(tiers, tuple)
+                raise tiers[number].error(
+                    f'the tier "{tier.id}" is not known to survive, and no verb that destroys '
+                    "deletes it",
+                    f"Add {tier.id} to deletes of that verb, or correct survives_destroy.",
+                )
 
-    def _gotcha(self, node: Node) -> Gotcha:
-        row = Fields(node, "a gotcha", ("id", "symptom", "cause", "fix", *PROOF))
-        _proof(row)
-        return Gotcha(_id(row), row.text("symptom"), row.text("cause"), row.text("fix"))
-
-    def _convenience(self, node: Node) -> str:
-        row = Fields(node, "a convenience", ("text", *PROOF))
-        _proof(row)
-        return row.text("text")
-
-    def _group(self, key: str, known: tuple[str, ...]) -> None:
+    def _group(self, key: str, rows: Rows) -> Fields:
         """One mapping of plain facts with one proof for all of them."""
-        row = Fields(self.facts.node_of(key), key, (*known, *PROOF))
-        _proof(row)
+        known = words.GROUPS[key]
+        row = Fields(self.facts.node_of(key), key, (*known, *words.PROOF))
+        rows.prove(row, key)
         for name in known:
             if name in row and not isinstance(row.values[name].value, (bool, tuple)):
                 row.text(name)
             elif name in row and isinstance(row.values[name].value, tuple):
                 row.texts(name)
-        if "key_env" in row and not _ENV_NAME.fullmatch(row.text("key_env")):
-            raise row.place("key_env").error("key_env must be the name of an environment variable")
+        return row
 
-    def _price_currency(self) -> str | None:
-        return Fields(
-            self.facts.node_of("price"), "price", ("currency", "unit", "fields", "note", *PROOF)
-        ).maybe_text("currency")
+    def _spot(self, spot: Fields) -> None:
+        for key, here in (("spot_available", "available"), ("spot_grace", "grace")):
+            if spot.node_of(here).value != self.facts.node_of(key).value:
+                raise spot.place(here).error(
+                    f'"{here}" is not what "{key}" says', f"Write {self.facts.place(key).written}."
+                )
+
+    def _key_env(self, status: Fields, teardown: tuple[Verb, ...]) -> None:
+        if "key_env" in status:
+            if not _ENV_NAME.fullmatch(status.text("key_env")):
+                raise status.place("key_env").error(
+                    "key_env must be the name of an environment variable"
+                )
+        elif any(verb.via == "http" for verb in teardown) or (
+            "via" in status and status.text("via") == "http"
+        ):
+            raise status.node.error(
+                "a platform with an API must say which variable holds its key",
+                'Add "key_env: NAME_OF_A_VARIABLE".',
+            )
 
     def _overrides(self) -> dict[str, str | None]:
         node = self.facts.node_of("overrides")
@@ -400,21 +198,22 @@ class _Reader:
         # An exported empty value falls back to the script's default, so it never means "none".
         return {key: row.maybe_text(key) for key in node.keys}
 
-    def _tier_id(self, node: Node) -> str:
-        return choice_of(node, "tier", self.tiers)
-
-    def _variant_id(self, node: Node) -> str:
-        return choice_of(node, "variant", self.variants)
-
-    def _unique(self, rows: tuple[T, ...], part: str) -> dict[str, T]:
-        found: dict[str, T] = {}
+    def _unique(self, part: str, rows: tuple[T, ...]) -> tuple[T, ...]:
+        seen: set[str] = set()
         for number, row in enumerate(rows):
-            if row.id in found:
+            if row.id in seen:
                 value = self.facts.node_of(part).value
                 assert isinstance(value, tuple)
                 raise value[number].error(f'the id "{row.id}" stands twice in {part}')
-            found[row.id] = row
-        return found
+            seen.add(row.id)
+        return rows
+
+
+def _variant(node: Node) -> str:
+    row = Fields(node, "a variant", ("id", "aliases", "note"))
+    row.maybe_text("note")
+    row.texts("aliases")
+    return id_of(row)
 
 
 def _flag_or(facts: Fields, key: str, word: str) -> None:
@@ -422,25 +221,3 @@ def _flag_or(facts: Fields, key: str, word: str) -> None:
     if not isinstance(node.value, bool) and node.value != word:
         hint = did_you_mean(node.written, ("true", "false", word))
         raise node.error(f'"{key}" must be true, false or {word}, not {node.shown}', hint)
-
-
-def _id(row: Fields) -> str:
-    name = row.text("id")
-    if not _ID.fullmatch(name):
-        raise row.place("id").error(
-            f"{row.place('id').shown} is not an id", "Use letters, digits, -."
-        )
-    return name
-
-
-def _proof(row: Fields) -> tuple[str, str, str]:
-    """Source, month and confidence: no fact stands without the three."""
-    verified = row.node_of("verified")
-    if not isinstance(verified.value, str) or not _MONTH.fullmatch(verified.value):
-        hint = 'Write the month in quotes, like "2026-06".'
-        raise verified.error(f'"verified" must be a month, not {verified.shown}', hint)
-    return (
-        text_of(row.node_of("source"), "source"),
-        verified.value,
-        row.choice("confidence", CONFIDENCE),
-    )

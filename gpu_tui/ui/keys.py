@@ -49,6 +49,7 @@ CONTEXTS = {
     "log": "in Log",
     "findings": "in Findings",
     "chart": "in the chart",
+    "profile": "in a platform's profile",
     "sweep": "in the sweep",
     "overlay": "in a card",
 }
@@ -121,6 +122,8 @@ KEYS: tuple[Key, ...] = (
     Key("left,h", "span", "shorter", "A shorter span of time", context="chart", show="← h", footer=2, argument="-1"),
     Key("down,j", "series", "next", "The next history", context="chart", show="↓ j", footer=3, argument="1"),
     Key("up,k", "series", "previous", "The history before", context="chart", show="↑ k", footer=4, argument="-1"),
+    Key("right,l", "verb", "next verb", "What survives the next way to end it; a digit names one", context="profile", show="→ l", footer=1, argument="1"),
+    Key("left,h", "verb", "verb before", "What survives the way before", context="profile", show="← h", footer=2, argument="-1"),
     Key("right,l", "sort", "sort by", "Sort by the next column", context="sweep", show="→ l", footer=2, argument="1"),
     Key("left,h", "sort", "column before", "Sort by the column before", context="sweep", show="← h", argument="-1"),
     Key("o", "flip", "order", "Largest first, or smallest first", context="sweep", footer=3),

@@ -11,7 +11,6 @@ import yaml
 from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.clocks import clocks_of
 from gpu_tui.core.profile import Profile, fact_is_stale
-from gpu_tui.parse.profile_md import proofs
 from gpu_tui.resources import load_profiles, profile_files
 
 PROFILES = load_profiles()

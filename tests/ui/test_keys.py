@@ -14,6 +14,7 @@ from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.screens.chart import ChartScreen
 from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
 from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
+from gpu_tui.ui.screens.profile import ProfileScreen
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.sweep import SweepScreen
 from gpu_tui.ui.text.help import footer, help_lines
@@ -23,7 +24,7 @@ from gpu_tui.ui.widgets.rows import Rows
 OWNERS = {
     "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
     "replay": ReplayCockpit, "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "sweep": SweepScreen,
-    "overlay": FindingsScreen,
+    "overlay": FindingsScreen, "profile": ProfileScreen,
 }  # fmt: skip
 
 

@@ -66,7 +66,7 @@ async def test_the_cursor_starts_on_keeping_everything(app: CockpitApp, text_of:
         text = text_of(app)
         assert "/root/autodl-tmp" in text
         assert "deleted" in text
-        assert "left alone" in text
+        assert "kept" in text
 
 
 async def test_a_typed_phrase_after_the_wait_confirms(

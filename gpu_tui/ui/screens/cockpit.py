@@ -257,7 +257,7 @@ class Cockpit(Screen[None]):
         if profile is None:
             self.app.notify(f"no profile is known for {view.instance.platform}", markup=False)
             return
-        self.app.push_screen(ProfileScreen(self.moment, profile))
+        self.app.push_screen(ProfileScreen(self.moment, profile, view.instance.provider.variant))
 
     def action_chart(self) -> None:
         """The selected instance's histories."""

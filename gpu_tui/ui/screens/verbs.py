@@ -11,8 +11,9 @@ from gpu_tui.core.profile import Verb
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.text.card import survival, verb_rows
+from gpu_tui.ui.text.card import verb_rows
 from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.text.survival import survival
 from gpu_tui.ui.widgets.rows import Rows
 
 KEEP = "."
@@ -65,7 +66,10 @@ class VerbScreen(Card):
                     "level-watch",
                 )
         if self._view.profile and self._view.profile.storage:
-            lines += [line(), *survival(self._view.profile, width, verb)]
+            lines += [
+                line(),
+                *survival(self._view.profile, width, verb, self._view.instance.provider.variant),
+            ]
         detail.put(lines)
 
     @on(Rows.Chosen, "#verb-rows")

@@ -1,54 +1,46 @@
-"""A platform's profile as lines: the survival matrix, the clocks, the verbs, and the prose."""
+"""A platform's profile as lines: what survives the chosen verb, the clocks, the traps, and the prose."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 
 from rich.cells import cell_len
-from rich.console import Console
-from rich.markdown import Markdown
 from rich.text import Text
 
-from gpu_tui.core.profile import Profile, Verb
-from gpu_tui.ui.safe import safe
-from gpu_tui.ui.text import units
+from gpu_tui.core.profile import ClockFact, Profile, Verb, fact_is_stale, meet
 from gpu_tui.ui.text.marks import fit, line, wrap
+from gpu_tui.ui.text.prose import markdown
+from gpu_tui.ui.text.survival import WAYS, choices, chooser, consequences, duration, matrix
 
-ANSWERS = {
-    True: ("kept", "level-ok"),
-    False: ("gone", "level-act"),
-    None: ("? (count as gone)", "unknown"),
-}
 METERS = {"stops": ("meter stops", "level-ok"), "partly": ("meter stops partly", "level-watch"), "continues": ("meter goes on", "level-act")}  # fmt: skip
+SEVERITIES = {"critical": "severity-fatal", "high": "severity-serious", "medium": "severity-warn", "low": "muted"}  # fmt: skip
+STATES = {
+    "running": "while it runs", "stopped": "while it is stopped", "account": "on the account",
+    "storage": "on storage", "reading": "on a reading",
+}  # fmt: skip
+EFFECTS = {"destroys": "destroys", "stops": "stops the run", "bills": "bills"}
+BESIDE = 70  # cells that a verb's row needs beside its label
 
-WAYS = {"ssh": "via SSH", "http": "via API", "cli": "via CLI", "console": "in console"}
-BESIDE = 68  # cells that a verb's row needs beside its label
 
-
-def survival(profile: Profile, width: int, verb: Verb | None = None) -> list[Text]:
-    """What survives a stop and a destroy, tier by tier; with `verb`, also what that verb deletes."""
-    name = max(14, min(30, width - 46))
-    rows = [
-        line(
-            (fit(line("storage"), name).plain, "faint"),
-            (" after stop         after destroy      ", "faint"),
-            ("this verb" if verb else "size", "faint"),
-        )
+def card(
+    profile: Profile,
+    width: int,
+    chosen: int = 0,
+    *,
+    variant: str | None = None,
+    today: date | None = None,
+) -> list[Text]:
+    """The whole profile; `chosen` is the number (from 0) of the verb whose matrix is shown."""
+    return [
+        *_head(profile, width, variant, today),
+        *_matrix(profile, width, chosen, variant),
+        *_clocks(profile, width, variant, today),
+        *_gotchas(profile, width),
+        *_conveniences(profile, width),
+        *_access(profile, width),
+        *markdown(profile.body, width),
     ]
-    for tier in profile.storage:
-        stop, destroy = ANSWERS[tier.survives_stop], ANSWERS[tier.survives_destroy]
-        last = line((tier.size or "", "muted"))
-        if verb is not None:
-            deleted = tier.id in verb.deletes
-            last = line(("deleted", "level-act") if deleted else ("left alone", "level-ok"))
-        rows.append(
-            line(
-                fit(line((tier.path, "strong")), name), " ",
-                fit(line(stop), 18), " ", fit(line(destroy), 18), " ", last,
-            )
-        )  # fmt: skip
-    return rows
 
 
 def verb_rows(verbs: Sequence[Verb], width: int) -> list[list[Text]]:
@@ -63,7 +55,7 @@ def _verb_lines(verb: Verb, label: int, width: int) -> list[Text]:
     deletes = f"deletes {', '.join(verb.deletes)}" if verb.deletes else "deletes nothing"
     first = line(
         fit(line((verb.label, "strong")), label), "  ",
-        fit(line((WAYS.get(verb.via, verb.via), "accent")), 11), "  ",
+        fit(line((WAYS.get(verb.via, verb.via), "accent")), 14), "  ",
         meter, "  ",
         (deletes, "level-act" if verb.deletes else "level-ok"), "  ",
         ("can be undone" if verb.reversible else "cannot be undone", "muted" if verb.reversible else "level-act"),
@@ -71,50 +63,134 @@ def _verb_lines(verb: Verb, label: int, width: int) -> list[Text]:
     return [first, *(wrap(verb.note, width, "muted", indent=2) if verb.note else [])]
 
 
-def card(profile: Profile, width: int) -> list[Text]:
-    """The whole profile."""
-    rows = [line((profile.title, "strong"), (f"  {profile.kind}", "muted")), line()]
-    if profile.storage:
-        rows += [line(("What survives", "heading")), *survival(profile, width), line()]
-    if profile.clocks:
-        rows.append(line(("Danger clocks", "heading")))
-        for clock in profile.clocks:
-            after = units.span(clock.after) if clock.after else "no fixed time"
-            rows.append(
-                line(
-                    (f"{clock.id}", "strong"),
-                    (f"  {clock.when}: {after}, {clock.effect}", "text"),
-                    (
-                        f"  {clock.severity}, {clock.confidence} confidence, {clock.verified}",
-                        "muted",
-                    ),
-                )
-            )
-            rows += wrap(f"→ {clock.avoid}", width, "accent", indent=2)
-            rows += wrap(clock.source, width, "faint", indent=2)
-        rows.append(line())
-    if profile.teardown:
-        rows.append(line(("Ways to stop the meter", "heading")))
-        for lines in verb_rows(profile.teardown, width):
-            rows += lines
-        rows.append(line())
-    return rows + markdown(profile.body, width)
+def _head(profile: Profile, width: int, variant: str | None, today: date | None) -> list[Text]:
+    display = _group(profile, "display")
+    zh = display.get("zh")
+    title = profile.title + (f" · {zh}" if zh and zh != profile.title else "")
+    words = [profile.kind, *([profile.currency] if profile.currency else [])]
+    if variant:
+        words.append(f"variant {variant}")
+    rows = [line((title, "strong"), (f"   {' · '.join(words)}", "muted"))]
+    proofs = profile.proofs
+    if proofs:
+        unsure = sum(proof.confidence == "low" for proof in proofs)
+        stale = sum(fact_is_stale(proof.verified, today) for proof in proofs) if today else 0
+        known = line(
+            (f"{len(proofs)} facts, the oldest of {min(p.verified for p in proofs)}", "faint")
+        )
+        if unsure:
+            known.append_text(line((f" · {unsure} unconfirmed", "level-watch")))
+        if stale:
+            known.append_text(line((f" · {stale} older than six months", "level-act")))
+        rows.append(known)
+    if display.get("console"):
+        rows += wrap(str(display["console"]), width, "accent")
+    return [*rows, line()]
 
 
-def markdown(body: str, width: int) -> list[Text]:
-    """Prose as lines; links stay text and nothing in it can act."""
-    clean = "\n".join(safe(row.expandtabs(4)) for row in body.splitlines())
-    console = Console(width=max(20, width), file=io.StringIO(), color_system=None)
-    made = Markdown(clean, hyperlinks=False, code_theme="bw")
+def _matrix(profile: Profile, width: int, chosen: int, variant: str | None) -> list[Text]:
+    found = choices(profile, variant)
+    if not found:
+        return [
+            line(("No way to end it is known from here.", "level-watch")),
+            line(),
+        ]
+    choice = found[max(0, min(chosen, len(found) - 1))]
     return [
-        line(*(Text(segment.text, _prose_style(segment.style)) for segment in row))
-        for row in console.render_lines(made, pad=False)
+        line(("What survives", "heading")),
+        *chooser(found, found.index(choice), width),
+        line(),
+        *matrix(profile, choice, width, variant),
+        line(),
+        *consequences(choice, width),
+        line(),
     ]
 
 
-def _prose_style(style: object) -> str:
-    bold = getattr(style, "bold", False)
-    colour = getattr(style, "color", None)
-    if bold:
-        return "heading"
-    return "accent" if colour is not None else "text"
+def _clocks(profile: Profile, width: int, variant: str | None, today: date | None) -> list[Text]:
+    having = (variant,) if variant else ()
+    clocks = [clock for clock in profile.clocks if meet(clock.applies_to, having)]
+    if not clocks:
+        return []
+    rows = [line(("Danger clocks", "heading"))]
+    for clock in clocks:
+        rows += _clock(profile, clock, width, variant, today)
+    return [*rows, line()]
+
+
+def _clock(
+    profile: Profile, clock: ClockFact, width: int, variant: str | None, today: date | None
+) -> list[Text]:
+    after = duration(clock.after) if clock.after else "no fixed time"
+    names = [tier.label or tier.id for tier in map(profile.tier, clock.loses) if tier is not None]
+    what = EFFECTS.get(clock.effect, clock.effect) + (f" {', '.join(names)}" if names else "")
+    severity = SEVERITIES.get(clock.severity, "muted")
+    rows = [
+        line(
+            ("● ", severity), fit(line((after, "strong")), 14),
+            (f"{STATES.get(clock.when, clock.when)}: {what}", "text"),
+        )
+    ]  # fmt: skip
+    if rows[0].cell_len > width:
+        rows = [
+            line(("● ", severity), (after, "strong"), (f"  {STATES.get(clock.when, clock.when)}", "text")),
+            *wrap(what, width, "text", indent=2),
+        ]  # fmt: skip
+    if clock.note:
+        rows += wrap(clock.note, width, "muted", indent=2)
+    rows += wrap(f"→ {clock.avoid}", width, "accent", indent=2)
+    proof = [clock.id, clock.severity, f"{clock.confidence} confidence", clock.verified]
+    if clock.applies_to and variant is None:
+        proof.insert(1, f"only {', '.join(clock.applies_to)}")
+    if today is not None and fact_is_stale(clock.verified, today):
+        proof.append("needs a fresh look")
+    return rows + wrap(" · ".join([*proof, clock.source]), width, "faint", indent=2)
+
+
+def _gotchas(profile: Profile, width: int) -> list[Text]:
+    if not profile.gotchas:
+        return []
+    rows = [line(("Traps", "heading"))]
+    for trap in profile.gotchas:
+        rows += wrap(f"{trap.id}  {trap.symptom}", width, "strong")
+        rows += wrap(trap.cause, width, "muted", indent=2)
+        rows += wrap(f"→ {trap.fix}", width, "accent", indent=2)
+    return [*rows, line()]
+
+
+def _conveniences(profile: Profile, width: int) -> list[Text]:
+    if not profile.conveniences:
+        return []
+    rows = [line(("What the platform offers", "heading"))]
+    for text in profile.conveniences:
+        first, *more = wrap(text, width - 2, "text")
+        rows += [line(("+ ", "level-ok"), first), *(line("  ", row) for row in more)]
+    return [*rows, line()]
+
+
+def _access(profile: Profile, width: int) -> list[Text]:
+    """SSH, interruption and the API, a line or two each."""
+    parts = (
+        ("SSH", "ssh", ("flavour", "user", "host", "port", "moves", "note")),
+        ("Interruption", "spot", ("signal", "grace", "detect", "resume", "note")),
+        ("State", "status", ("via", "query", "key_env", "gone", "balance", "note")),
+        ("Price", "price", ("currency", "unit", "note")),
+    )
+    rows: list[Text] = []
+    for title, part, keys in parts:
+        group = _group(profile, part)
+        said = [(key, str(group[key])) for key in keys if group.get(key) not in (None, "n/a", [])]
+        if said:
+            rows.append(line((title, "heading")))
+            for key, text in said:
+                first, *more = wrap(text, width - 12, "text") or [line()]
+                rows += [
+                    line((f"  {key.replace('_', ' '):9} ", "faint"), first),
+                    *(line(" " * 12, row) for row in more),
+                ]
+    return [*rows, line()] if rows else []
+
+
+def _group(profile: Profile, part: str) -> Mapping[str, object]:
+    value = profile.facts.get(part)
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,23 @@
+"""Where the user's own directories are, by the XDG standard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def config_dir(env: Mapping[str, str]) -> Path:
+    """$XDG_CONFIG_HOME/gpu-tui, with the standard fallback."""
+    return xdg(env, "XDG_CONFIG_HOME", ".config") / "gpu-tui"
+
+
+def user_home(env: Mapping[str, str]) -> Path:
+    """$HOME, else what the password database says."""
+    home = env.get("HOME")
+    return Path(home) if home else Path.home()
+
+
+def xdg(env: Mapping[str, str], name: str, fallback: str) -> Path:
+    """An XDG base directory; a relative value counts as not set, as the standard says."""
+    value = env.get(name, "")
+    return Path(value) if value.startswith("/") else user_home(env) / fallback

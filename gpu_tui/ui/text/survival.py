@@ -1,0 +1,196 @@
+"""The survival matrix: what one teardown verb does to each storage tier, to the meter, and what comes later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, meet
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.text.table import Cell, table
+
+METERS = {
+    "stops": ("the meter stops", "level-ok"),
+    "partly": ("the meter stops partly", "level-watch"),
+    "continues": ("the meter goes on", "level-act"),
+}
+WAYS = {"ssh": "via SSH", "http": "via API", "cli": "via CLI", "console": "in the console"}
+DELETED = ("✗ deleted", "level-act")
+KEPT = ("✓ kept", "level-ok")
+LEFT = ("left alone", "muted")
+UNKNOWN = ("? unknown", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One verb as a person sees it: rows that do the same thing by different ways are one."""
+
+    rows: tuple[Verb, ...]
+
+    @property
+    def verb(self) -> Verb:
+        """The first row; what it deletes and bills is the same in all."""
+        return self.rows[0]
+
+    @property
+    def ways(self) -> str:
+        """How it can be done."""
+        return ", ".join(dict.fromkeys(WAYS.get(row.via, row.via) for row in self.rows))
+
+
+def choices(profile: Profile, variant: str | None = None) -> tuple[Choice, ...]:
+    """The verbs that an instance of `variant` (None: any) can be ended with, in the profile's order."""
+    groups: dict[tuple[object, ...], list[Verb]] = {}
+    for row in profile.teardown:
+        if variant is None or not row.applies_to or variant in row.applies_to:
+            same = (row.verb, row.effect, row.deletes, row.reversible)
+            groups.setdefault(same, []).append(row)
+    return tuple(Choice(tuple(rows)) for rows in groups.values())
+
+
+def find_choice(profile: Profile, word: str) -> int | None:
+    """The number (from 0) of the choice that `word` names: a verb, verb:way, or a number from 1."""
+    found = choices(profile)
+    for number, choice in enumerate(found):
+        if any(word in (row.verb, row.key, row.label) for row in choice.rows):
+            return number
+    return int(word) - 1 if word.isdecimal() and 1 <= int(word) <= len(found) else None
+
+
+def chooser(found: Sequence[Choice], chosen: int, width: int) -> list[Text]:
+    """The verbs side by side with their numbers, the chosen one marked."""
+    rows, row = [], line()
+    for number, choice in enumerate(found):
+        name = choice.verb.verb
+        mark = "▸" if number == chosen else " "
+        style = "strong" if number == chosen else "muted"
+        piece = line((mark, "accent"), (f"{number + 1} ", "key"), (name, style), "   ")
+        if row.cell_len + piece.cell_len > width and row.plain:
+            rows.append(row)
+            row = line()
+        row.append_text(piece)
+    return [*rows, row]
+
+
+def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = None) -> list[Text]:
+    """Each tier after the verb: deleted or kept, and what happens to it later."""
+    verb = choice.verb
+    tiers = profile.tiers_under(verb, variant)
+    rows = [
+        (
+            (tier.label or tier.id, "strong"),
+            (tier.path, "text"),
+            after(tier, verb),
+            _later(profile, tier, verb, variant),
+        )
+        for tier in tiers
+    ]
+    name = _column([row[0][0] for row in rows], 8, width // 4)
+    path = _column([row[1][0] for row in rows], 4, width // 4)
+    fate = max(10, cell_len(f"after {verb.verb}"))
+    rest = max(12, width - name - path - fate - 6)
+    head = ("tier", "path", f"after {verb.verb}", "and then")
+    return table(head, rows, (name, path, fate, rest))
+
+
+def survival(
+    profile: Profile, width: int, verb: Verb | None = None, variant: str | None = None
+) -> list[Text]:
+    """The matrix of one verb; without one, what survives any stop and any end."""
+    if verb is not None:
+        return matrix(profile, Choice((verb,)), width, variant)
+    words: dict[bool | None, Cell] = {True: KEPT, False: DELETED, None: UNKNOWN}
+    rows = [
+        (
+            (tier.label or tier.id, "strong"),
+            (tier.path, "text"),
+            words[tier.survives_stop],
+            words[tier.survives_destroy],
+        )
+        for tier in profile.storage
+    ]
+    name = _column([row[0][0] for row in rows], 8, width // 3)
+    path = _column([row[1][0] for row in rows], 4, width // 3)
+    return table(("tier", "path", "after stop", "after destroy"), rows, (name, path, 10, 13))
+
+
+def after(tier: Tier, verb: Verb) -> Cell:
+    """What the verb does to one tier; what is not known is said, and counts as lost."""
+    if tier.id in verb.deletes:
+        return DELETED
+    if verb.effect == "destroy" and tier.survives_destroy is False:
+        return LEFT  # it goes with the instance, and this verb is about something else
+    survives = tier.survives_stop if verb.effect == "stop" else tier.survives_destroy
+    return UNKNOWN if survives is None else KEPT
+
+
+def consequences(choice: Choice, width: int) -> list[Text]:
+    """Below the matrix: the meter, the way back, the ways to do it, and what the profile remarks."""
+    verb = choice.verb
+    back = ("can be undone", "muted") if verb.reversible else ("cannot be undone", "level-act")
+    meter = METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
+    pieces = [(verb.label, "strong"), meter, back, (choice.ways, "accent")]
+    if verb.confidence == "low":
+        pieces.append(("unconfirmed", "level-watch"))
+    rows, row = [], line()
+    for text, style in pieces:
+        piece = line(("  ·  ", "faint"), (text, style)) if row.plain else line((text, style))
+        if row.cell_len + piece.cell_len > width:
+            rows.append(row)
+            piece = line((text, style))
+            row = line()
+        row.append_text(piece)
+    rows.append(row)
+    seen: set[str] = set()
+    for one in choice.rows:
+        if one.note and one.note not in seen:
+            seen.add(one.note)
+            way = f"{WAYS.get(one.via, one.via)}: " if len(choice.rows) > 1 else ""
+            rows += wrap(f"{way}{one.note}", width, "muted")
+    return rows
+
+
+def _later(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> Cell:
+    """What comes after the verb for one tier that it keeps."""
+    if tier.id in verb.deletes:
+        return "", "muted"
+    doomed = _losses(profile, tier, verb, variant) if verb.effect == "stop" else ()
+    words = []
+    for clock in doomed:
+        only = f" ({', '.join(clock.applies_to)})" if clock.applies_to and not variant else ""
+        words.append(f"deleted {duration(clock.after or 0.0)} later{only}")
+    if tier.bills_when_stopped and not tier.bills_when_stopped.startswith("no"):
+        words.append(f"bills: {tier.bills_when_stopped}")
+    return "; ".join(words), "level-watch" if doomed else "muted"
+
+
+def _losses(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> tuple[ClockFact, ...]:
+    """The clocks that take a tier of a stopped instance away: the first one of each set of variants."""
+    having = (variant,) if variant else verb.applies_to
+    first: dict[tuple[str, ...], ClockFact] = {}
+    for clock in sorted(profile.clocks, key=lambda clock: clock.after or 0.0):
+        if (
+            (clock.when, clock.effect) == ("stopped", "destroys")
+            and clock.after
+            and tier.id in clock.loses
+            and meet(clock.applies_to, having)
+        ):
+            first.setdefault(clock.applies_to, clock)
+    return tuple(first.values())
+
+
+def duration(seconds: float) -> str:
+    """A round length of time as people say it: 15 days, 24 h, 90 min."""
+    for unit, name in ((86_400, "days"), (3600, "h"), (60, "min")):
+        if seconds > unit and seconds % unit == 0:
+            return f"{seconds / unit:g} {name}"
+    return units.span(seconds)
+
+
+def _column(words: Sequence[str], least: int, most: int) -> int:
+    """A column as wide as its longest word, within bounds."""
+    return max(least, min(most, max((cell_len(word) for word in words), default=least)))
