@@ -39,7 +39,7 @@ class _Seen:
 
 
 class Slurm:
-    """One job's control plane."""
+    """One job's control plane. `running`: it is in the queue, waiting too; `gone`: it has ended."""
 
     reads = True
 
@@ -84,7 +84,9 @@ class Slurm:
         first = records[0]
         ends = first.ends_at if len(records) == 1 and first.word == "RUNNING" else None
         return ProviderState(
-            state="stopped" if over else "running",
+            state="gone"
+            if over
+            else "running",  # what ended does not go on; a requeue runs it anew
             read_at=self._clock.now(),
             facts={
                 "job": plain(first.name, 60),
@@ -162,7 +164,7 @@ class Slurm:
         words = [line.split(" ")[0].rstrip("+") for line in lines if line.strip()]
         if words and all(meaning(word).over for word in words):
             facts = {"status": plain(words[0], 40)}
-            return ProviderState("stopped", read_at=self._clock.now(), facts=facts)
+            return ProviderState("gone", read_at=self._clock.now(), facts=facts)
         if id in self._known:
             return ProviderState("gone", read_at=self._clock.now())
         return ProviderState(error="no such job was ever seen here: check provider.id")
