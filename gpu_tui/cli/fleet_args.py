@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
 from gpu_tui.core.fleet import Fleet
-from gpu_tui.resources import load_profiles
+from gpu_tui.core.plain import plain
+from gpu_tui.resources import library
 from gpu_tui.settings import FleetError, find_fleet, fleet_of_hosts, load_fleet
 
 
@@ -26,7 +28,10 @@ def fleet_path(args: argparse.Namespace) -> Path | None:
 
 def fleet_of(args: argparse.Namespace) -> Fleet:
     """The fleet that the flags name; FleetError with file, line and next step if it cannot be had."""
-    profiles = load_profiles()
+    shelf = library()
+    for complaint in shelf.complaints:
+        print(f"gpu-tui: {plain(complaint, 400)}", file=sys.stderr)
+    profiles = shelf.profiles
     hosts = getattr(args, "hosts", None)
     if hosts:
         return fleet_of_hosts(hosts, args.platform)

@@ -185,15 +185,16 @@ def _check_months(profile: Profile, today: date) -> None:
 
 def _list(looks: list[Look], *, full: bool, all_of_it: bool) -> None:
     width = max(len(look.name) for look in looks)
+    longest = max((len(look.detail) for look in looks if look.error is None), default=0)
     for look in looks:
-        print(f"{look.name:{width}}  {look.status:7}  {look.detail}")
+        # An error begins with its file; in `check` every remark does.
+        file = "" if full or look.error is not None else f"  {look.file}"
+        print(f"{look.name:{width}}  {look.status:7}  {look.detail:{longest if file else 0}}{file}")
         if look.error is not None and look.error.next:
             print(f"{'':{width}}  {'':7}  {look.error.next}")
         if full:
             for word, proofs in (("stale", look.stale), ("unconfirmed", look.unsure)):
                 _remarks(look, word, proofs if all_of_it else proofs[:SHOWN], len(proofs))
-        else:
-            print(f"{'':{width}}  {'':7}  {look.file}")
 
 
 def _remarks(look: Look, word: str, proofs: list[Proof], total: int) -> None:

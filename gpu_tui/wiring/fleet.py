@@ -21,7 +21,7 @@ from gpu_tui.parse.log_reader import warm_up
 from gpu_tui.providers.base import Means, Provider
 from gpu_tui.providers.registry import account_readers, provider_for
 from gpu_tui.recording.tape import TapeWriter
-from gpu_tui.resources import load_profiles
+from gpu_tui.resources import library
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
@@ -108,7 +108,8 @@ async def open_fleet(
 ) -> AsyncIterator[tuple[Room, Tap]]:
     """Watch a fleet for as long as the block lasts; a tape takes every byte and event of it."""
     clock = SystemClock()
-    profiles = load_profiles()
+    shelf = library()
+    profiles = shelf.profiles
     directory = state or settings.state_dir(os.environ)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     with SqliteHistory(directory / "history.sqlite") as history:
@@ -116,6 +117,8 @@ async def open_fleet(
         tap = Tap(store, tape)
         transport = SshTransport(prompter)
         ways = HereOrThere(transport)
+        for complaint in shelf.complaints:
+            tap(Noted(None, clock.now(), complaint))
         taped = RecordingTransport(ways, tape) if tape is not None else ways
         supervisor = Supervisor(fleet, taped, tap, clock)
 
