@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -193,20 +193,27 @@ def direction(metric: str) -> int:
     return -1 if bare in LOWER else 0
 
 
-def best_of(rows: Sequence[Row], columns: Iterable[str]) -> Mapping[str, float]:
-    """The best value of each column that has a known direction, among the cells that ended well.
+Best = Mapping[tuple[str | None, str], float]  # by task and column
 
-    One cell alone is not the best of anything.
+
+def best_of(rows: Sequence[Row], columns: Iterable[str]) -> Best:
+    """The best value of each task in each column that has a known direction, of the cells that ended well.
+
+    Tasks are not compared with each other, and one cell alone is not the best of anything.
     """
-    best: dict[str, float] = {}
-    ended = [row for row in rows if row.cell.state is CellState.FINISHED]
+    tasks: defaultdict[str | None, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row.cell.state is CellState.FINISHED:
+            tasks[row.cell.task].append(row)
+    best: dict[tuple[str | None, str], float] = {}
     for column in columns:
         way = direction(column.removeprefix("metric:")) if column not in (*FIXED, *AFTER) else 0
-        values = [
-            value
-            for row in ended
-            if isinstance(value := value_of(row, column), float | int) and math.isfinite(value)
-        ]
-        if way and len(values) > 1:
-            best[column] = max(values) if way > 0 else min(values)
+        for task, ended in tasks.items() if way else ():
+            values = [
+                value
+                for row in ended
+                if isinstance(value := value_of(row, column), float | int) and math.isfinite(value)
+            ]
+            if len(values) > 1:
+                best[task, column] = max(values) if way > 0 else min(values)
     return best

@@ -16,7 +16,7 @@ from gpu_tui.core.sweep import Cell, CellState
 
 WORTH_SECONDS = 60.0  # less than this is not worth a person's time
 WORTH_SHARE = 0.05  # nor is less than this share of what is left
-MOST_OF_IT = 0.8  # of the gain: the moves that bring the rest are not worth reading
+MOST_OF_IT = 0.9  # of the gain: the moves that bring the rest are not worth reading
 MOVES = 500
 
 

@@ -15,6 +15,7 @@ from gpu_tui.core.readings import CpuCounters, GpuError, GpuTable, Host, Memory
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import Cost, CpuUse
+from gpu_tui.ui.scene_ablation import ablation
 from gpu_tui.ui.scene_parts import (
     DAY,
     GIB,
@@ -160,6 +161,7 @@ SCENES: Mapping[str, Callable[[], SceneStore]] = {
     "sweep": sweep,
     "healthy": healthy,
     "empty": empty,
+    "ablation": ablation,
 }
 
 

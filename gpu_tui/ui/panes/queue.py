@@ -66,10 +66,10 @@ class QueuePane(Pane):
             self._instance = view.name
             if view.queue.running is not None:
                 rows.point(key_of(view.queue.running))
-        self._notes(view, width)
+        self._notes(moment, view, width)
         self.entitle(view.name, more_below(rows.hidden))
 
-    def _notes(self, view: InstanceView, width: int) -> None:
+    def _notes(self, moment: Moment, view: InstanceView, width: int) -> None:
         """Why the cell under the cursor is as it is, and the sums."""
         key = self.rows.key
         cell = next((cell for cell in view.queue.cells if key_of(cell) == key), None)
@@ -80,7 +80,8 @@ class QueuePane(Pane):
             shown = "  ".join(f"{name} {value:g}" for name, value in list(cell.metrics.items())[:4])
             why = line((f"{cell.name}: {shown}", "muted"))
         notes = [why] if why.plain else []
-        self._block.put([*notes, *totals(view, width)])
+        sums = totals(view, moment.outlook.of(view.name), moment.zone, width)
+        self._block.put([*notes, *sums])
 
     def keep_only(self, fits: Filter) -> None:
         """By a cell's name and state."""
@@ -97,4 +98,4 @@ class QueuePane(Pane):
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
         if self.moment is not None and self.moment.selected is not None:
-            self._notes(self.moment.selected, self.rows.size.width)
+            self._notes(self.moment, self.moment.selected, self.rows.size.width)

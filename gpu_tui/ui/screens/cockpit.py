@@ -103,7 +103,7 @@ class Cockpit(Screen[None]):
         if not self.is_mounted or not self.size.width:
             return
         width = self.size.width
-        self._header.put(header(moment.fleet, width, self.badges(), moment.zone))
+        self._header.put(header(moment.fleet, width, self.badges(), moment.zone, moment.outlook))
         for pane in self._panes.values():
             if pane.display:
                 pane.show(moment)

@@ -28,7 +28,7 @@ from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
-from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row, title_of
+from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -82,9 +82,18 @@ class SweepScreen(Card):
         width, height = self._frame.content_size
         if width < 1 or height < 1:
             return
-        top = self._summary(moment, width, height)
-        self._head.put(top)
+        whole = height >= ROOMY if self._queues is None else self._queues
+        top = self._summary(moment, width, whole=whole)
         rows = self._rows()
+        if whole and height < ROOMY:  # a page of its own, in place of the cells
+            self._head.put([])
+            self._chart.put([])
+            self._table.display = True
+            self._table.put(top)
+            self._frame.border_subtitle = Text(more_below(self._table.hidden))
+            return
+        top = [*top[: max(1, height - ROWS_LEFT)], line()]
+        self._head.put(top)
         keys = {row.key for row in rows}
         self._marked = [key for key in self._marked if key in keys]
         below = max(0, height - len(top) - int(self._bar.has_class("-open")))
@@ -93,18 +102,17 @@ class SweepScreen(Card):
         self._paint_table(rows, width)
         self._chart.put(self._chart_lines(rows, width, tall) if tall else [])
 
-    def _summary(self, moment: Moment, width: int, height: int) -> list[Text]:
-        """The outlook; with a row for each queue where it was asked for, or where there is room."""
+    def _summary(self, moment: Moment, width: int, *, whole: bool) -> list[Text]:
+        """The outlook; the whole of it has a row for each queue."""
         outlook, now = moment.outlook, moment.fleet.taken_at
         plan = suggest(outlook)
-        rows = outlook_lines(outlook, plan, now, moment.zone, width)
-        roomy = height >= ROOMY if self._queues is None else self._queues
-        if roomy and outlook.lanes:
+        rows = outlook_lines(outlook, plan, now, moment.zone, width, brief=not whole)
+        if whole and outlook.lanes:
             lanes = [lane_row(one, outlook, now, moment.zone, width) for one in outlook.lanes]
             rows += [line(), lane_head(width), *lanes]
             if width < 100:
                 rows += lane_why(outlook, width)
-        return [*rows[: max(1, height - ROWS_LEFT)], line()]
+        return rows
 
     def _chart_height(self, below: int, height: int) -> int:
         """Lines of the chart; all there are where it cannot stand under the table."""
@@ -185,8 +193,6 @@ class SweepScreen(Card):
         here = every.index(self._order.column) if self._order.column in every else 0
         column = every[(here + int(way)) % len(every)]
         self._order = Order(column, self._order.falling)
-        words = f"sorted by {title_of(column)}" if column else "in the order of the queues"
-        self.app.notify(words, timeout=2)
         self.show(self.moment)
 
     def action_flip(self) -> None:

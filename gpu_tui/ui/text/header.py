@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from rich.text import Text
 
 from gpu_tui.core import metrics
+from gpu_tui.core.campaign import Outlook
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.verdict import Verdict
@@ -15,6 +16,7 @@ from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
 from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.outlook import short
 
 
 def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
@@ -46,17 +48,29 @@ def burn(fleet: FleetView) -> tuple[str, str]:
         rates[unit] = rates.get(unit, 0.0) + cost.per_hour
         if cost.spent is not None:
             spent[unit] = spent.get(unit, 0.0) + cost.spent
+    for listed in fleet.unlisted:  # it is in no fleet file, and it costs all the same
+        if listed.price is None:
+            unpriced += 1
+        else:
+            unit = listed.price.currency
+            rates[unit] = rates.get(unit, 0.0) + listed.price.amount
     per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
     so_far = " + ".join(units.money(amount, unit) for unit, amount in spent.items())
     more = f" +{unpriced}?" if unpriced else ""
     return (f"{per_hour}/h{more}" if per_hour else ""), so_far
 
 
-def header(fleet: FleetView, width: int, badges: Sequence[str], zone: tzinfo | None) -> Text:
-    """The one line on top. Where it is narrow, first the least important pieces go, then the words."""
-    for words in (True, False):
-        for keep in (4, 3, 2, 1):
-            body, tail = _header_parts(fleet, badges, zone, words=words, keep=keep)
+def header(
+    fleet: FleetView,
+    width: int,
+    badges: Sequence[str],
+    zone: tzinfo | None,
+    outlook: Outlook | None = None,
+) -> Text:
+    """The one line on top. Where it is narrow, words go first, then the least important pieces."""
+    for words in (2, 0):
+        for keep, fewer in ((5, 0), (5, 1), (4, 0), (4, 1), (3, 0), (2, 0), (1, 0)):
+            body, tail = _header_parts(fleet, badges, zone, outlook, words=words - fewer, keep=keep)
             room = width - body.cell_len - tail.cell_len
             if room >= 0:
                 return line(body, " " * room, tail)
@@ -64,14 +78,28 @@ def header(fleet: FleetView, width: int, badges: Sequence[str], zone: tzinfo | N
 
 
 def _header_parts(
-    fleet: FleetView, badges: Sequence[str], zone: tzinfo | None, *, words: bool, keep: int
+    fleet: FleetView,
+    badges: Sequence[str],
+    zone: tzinfo | None,
+    outlook: Outlook | None,
+    *,
+    words: int,
+    keep: int,
 ) -> tuple[Text, Text]:
-    """Left and right half. `keep` 4 keeps everything: sweep 3, money 2 and 4, time 1."""
+    """Left and right half. `words` 2 writes all words, 1 only those of the boxes, less none.
+
+    `keep` 5 keeps everything: spent 5, cells and end 4, sweep 3, rate 2, time 1.
+    """
     left = line((" gpu-tui ", "brand"), " ")
     for badge in badges:
         left.append_text(line((f" {badge} ", "badge"), " "))
+    cells, ends = ("", "") if outlook is None else short(outlook, fleet.taken_at, zone)
     if keep >= 3:
         left.append_text(line((fleet.sweep or "no sweep", "strong"), "  "))
+    if cells and keep >= 4:
+        left.append_text(line((cells, "accent"), "  "))
+    if ends and keep >= 4:
+        left.append_text(line((ends, "text"), "  "))
     live, stale, lost, off = pulse(fleet)
     for number, glyph, word, style in (
         (live, "●", "live", "level-ok"),
@@ -80,22 +108,22 @@ def _header_parts(
         (off, "◌", "off", "muted"),
     ):
         if number:
-            left.append_text(line((_counted(glyph, number, word, words), style), "  "))
+            left.append_text(line((_counted(glyph, number, word, words > 0), style), "  "))
     left.append(" ")
     found = False
     for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
         number = sum(finding.severity is severity for finding in fleet.findings)
         if number:
             found = True
-            text = _counted(SEVERITY_GLYPH[severity], number, str(severity), words)
+            text = _counted(SEVERITY_GLYPH[severity], number, str(severity), words > 1)
             left.append_text(line((text, f"severity-{severity}"), "  "))
     if not found:
-        left.append_text(line(("✓ no findings" if words else "✓", "level-ok"), "  "))
+        left.append_text(line(("✓ no findings" if words > 1 else "✓", "level-ok"), "  "))
     rate, spent = burn(fleet)
     right = line()
     if rate and keep >= 2:
         right.append_text(line((rate, "money"), "  "))
-    if spent and keep >= 4:
+    if spent and keep >= 5:
         right.append_text(line((f"{spent} spent", "money"), "  "))
     moment = datetime.fromtimestamp(fleet.taken_at, UTC).astimezone(zone).strftime("%H:%M:%S")
     right.append_text(line((moment, "muted"), " "))

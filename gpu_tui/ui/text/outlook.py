@@ -28,15 +28,24 @@ BAR = 16
 
 
 def outlook_lines(
-    outlook: Outlook, plan: Plan | None, now: float, zone: tzinfo | None, width: int
+    outlook: Outlook,
+    plan: Plan | None,
+    now: float,
+    zone: tzinfo | None,
+    width: int,
+    *,
+    brief: bool = False,
 ) -> list[Text]:
-    """Cells, end, money, and what to move; a few lines, none longer than `width`."""
+    """Cells, end, money, and what to move; a few lines, none longer than `width`.
+
+    `brief` leaves out what the prices are by, and how cells are moved.
+    """
     if not outlook.lanes:
         return [line(("no box has a queue: name `queue:` in the fleet file", "muted"))]
     rows = bounds.flow(_counts(outlook, width), width)
     rows += bounds.flow(_end(outlook, now, zone), width, lead=_lead("ends"))
-    rows += bounds.flow(_money(outlook), width, lead=_lead("money"))
-    return [*rows, *plan_lines(outlook, plan, now, zone, width)]
+    rows += bounds.flow(_money(outlook, brief=brief), width, lead=_lead("money"))
+    return [*rows, *plan_lines(outlook, plan, now, zone, width, brief=brief)]
 
 
 def _lead(word: str) -> Text:
@@ -85,7 +94,7 @@ def _end(outlook: Outlook, now: float, zone: tzinfo | None) -> list[Text]:
     return pieces
 
 
-def _money(outlook: Outlook) -> list[Text]:
+def _money(outlook: Outlook, *, brief: bool) -> list[Text]:
     if not outlook.bills:
         return [line((f"{UNKNOWN} no box has a known price", "unknown"))]
     pieces = [
@@ -95,24 +104,40 @@ def _money(outlook: Outlook) -> list[Text]:
     bases = {one.lane.basis for one in outlook.lanes if one.lane.per_hour is not None}
     words = {"api": "the provider's API", "fleet-file": "the fleet file"}
     said = " and ".join(words.get(basis, basis) for basis in sorted(bases))
-    pieces.append(line((f"prices of {said}", "faint")))
+    if not brief:
+        pieces.append(line((f"prices of {said}", "faint")))
     if outlook.unpriced:
         pieces.append(line((f"no price: {_some(outlook.unpriced)}", "unknown")))
     return pieces
 
 
 def plan_lines(
-    outlook: Outlook, plan: Plan | None, now: float, zone: tzinfo | None, width: int
+    outlook: Outlook,
+    plan: Plan | None,
+    now: float,
+    zone: tzinfo | None,
+    width: int,
+    *,
+    brief: bool,
 ) -> list[Text]:
     """What to move, what comes of it, and what must be done for it; nothing where there is no plan."""
     if plan is None:
         return []
     rows: list[Text] = []
-    for number, sentence in enumerate(plan_words(outlook, plan, now, zone)):
+    said = [plan_brief(plan, now, zone)] if brief else plan_words(outlook, plan, now, zone)
+    for number, sentence in enumerate(said):
         style = "text" if number == 0 else "muted"
         rows += wrap(sentence, width, style, indent=LEAD)
     rows[0] = line(fit(line(("move", "key")), LEAD), rows[0][LEAD:])
     return rows
+
+
+def plan_brief(plan: Plan, now: float, zone: tzinfo | None) -> str:
+    """How much sooner, by how many cells."""
+    before, after = (bounds.wall(now + at, now, zone) for at in (plan.before, plan.after))
+    cells = units.counted(len(plan.moves), "cell")
+    targets = tuple(dict.fromkeys(move.target for move in plan.moves))
+    return f"{cells} to {_some(targets)} → {after} instead of {before}   v: how"
 
 
 def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) -> tuple[str, str]:

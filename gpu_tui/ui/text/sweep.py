@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from datetime import tzinfo
 
 from rich.text import Text
 
+from gpu_tui.core.campaign import LaneOutlook, spent_so_far
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.bounds import amount, between, ends, flow, left, tone
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, spark
 
 STATES: dict[CellState, tuple[str, str, str]] = {
@@ -121,40 +124,55 @@ def _exit(cell: Cell) -> Text:
     return line((str(cell.exit_code), "muted" if cell.exit_code == 0 else "level-act"))
 
 
-def totals(view: InstanceView, width: int) -> list[Text]:
-    """The sums under the cells: done and failed, time and money so far and to the end."""
+def totals(
+    view: InstanceView, one: LaneOutlook | None, zone: tzinfo | None, width: int
+) -> list[Text]:
+    """The sums under the cells: done and failed, when it ends, money so far and to the end."""
     queue = view.queue
-    if not queue.cells:
+    if not queue.cells or one is None:
         return []
     total = queue.total or len(queue.cells)
     done = queue.count(CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
     failed = queue.count(CellState.FAILED, CellState.SYNC_FAILED)
-    text = line(
-        bar(done / total if total else 0.0, 12, "accent"),
-        (f"  {done}/{total} ended", "strong"),
+    first = line(
+        bar(done / total if total else 0.0, 12, "accent"), (f"  {done}/{total} ended", "strong")
     )
+    pieces = [first]
     if failed:
-        text.append_text(line((f"  {failed} failed", "level-act")))
+        pieces.append(line((f"{failed} failed", "level-act")))
     if odd := queue.count(CellState.SUSPICIOUS):
-        text.append_text(line((f"  {odd} suspicious", "level-watch")))
+        pieces.append(line((f"{odd} suspicious", "level-watch")))
     if queue.claimed_done:
-        text.append_text(line(("  the log says: done", "muted")))
-    elif queue.eta_seconds is not None:
-        text.append_text(line(("  left ", "muted"), (units.span(queue.eta_seconds), "text")))
-    else:
-        text.append_text(line(("  left ", "muted"), (UNKNOWN, "unknown")))
-    cost = view.cost
-    money = line()
-    if cost.spent is not None:
-        money.append_text(
-            line(("  spent ", "muted"), (units.money(cost.spent, cost.currency), "money"))
-        )
-    if cost.per_hour and queue.eta_seconds:
-        rest = cost.per_hour * queue.eta_seconds / 3600
-        money.append_text(
-            line(("  to the end ", "muted"), (f"~{units.money(rest, cost.currency)}", "money"))
-        )
-    return [line(text, money)] if text.cell_len + money.cell_len <= width else [text, money]
+        pieces.append(line(("the log says: done", "muted")))
+    if not one.over:
+        pieces += _end(one, view.taken_at, zone)
+    money = _money(one)
+    return flow([*pieces, *money], width)
+
+
+def _end(one: LaneOutlook, now: float, zone: tzinfo | None) -> list[Text]:
+    """How long the queue still takes and when it ends, with its range; or why nobody can tell."""
+    span = one.left
+    pieces = [line(("left ", "muted"), (left(span), tone(span)))]
+    if span.best is not None:
+        pieces.append(line(("ends ", "muted"), (ends(span, now, zone), "text")))
+        if words := between(span, now, zone):
+            pieces.append(line((words, "muted")))
+    elif one.why is not None:
+        pieces.append(line((one.why, "unknown")))
+    return pieces
+
+
+def _money(one: LaneOutlook) -> list[Text]:
+    lane = one.lane
+    pieces = []
+    if lane.spent is not None:
+        words = amount(spent_so_far(lane), lane.currency)
+        pieces.append(line(("spent ", "muted"), (words, "money")))
+    if lane.per_hour and one.to_come is not None and not one.over:
+        words = amount(one.to_come, lane.currency)
+        pieces.append(line(("to the end ", "muted"), (words, "money")))
+    return pieces
 
 
 def queue_note(view: InstanceView) -> Text:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rich.text import Text
 
 from gpu_tui.core.campaign import Trust
-from gpu_tui.core.cell_table import Order, Row, best_of, columns_of, metric_title, value_of
+from gpu_tui.core.cell_table import Best, Order, Row, best_of, columns_of, metric_title, value_of
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
@@ -19,11 +19,13 @@ from gpu_tui.ui.text.sweep import STATES
 Points = Sequence[tuple[float, float | None]]
 TITLES = {"box": "queue"}
 CELLS = {
-    "task": 14, "box": 13, "state": 13, "loss": 8, "epochs": 7, "took": 7, "left": 7, "cost": 9,
+    "task": 14, "box": 13, "state": 1, "loss": 8, "epochs": 7, "took": 7, "left": 7, "cost": 9,
 }  # fmt: skip
 METRIC = 8
 HISTORY = 12
 MARK, NAME = 2, 18
+WORDS = 100  # from this width on the state is written beside its sign
+STATE = 13
 LEFT = ("cell", "task", "box", "state")  # words, the others are numbers
 
 
@@ -32,7 +34,7 @@ class Sheet:
     """How one table is painted: what is known of all its rows. `charted` are marked rows with their style."""
 
     columns: tuple[str, ...]
-    best: Mapping[str, float]
+    best: Best
     order: Order
     width: int
     name: int = NAME
@@ -46,11 +48,11 @@ def sheet_of(rows: Sequence[Row], order: Order, width: int, charted: Mapping[str
     name = NAME if width >= 70 else max(8, min(NAME, width // 4))
     others = [column for column in every if column != "cell" and _told(rows, column)]
     room = width - MARK - name
-    shown = _fitting(others, room)
+    shown = _fitting(others, room, width)
     while order.column in others and order.column not in shown and others:
         others = others[1:]
-        shown = _fitting(others, room)
-    spare = room - sum(_cells(column) + 1 for column in shown)
+        shown = _fitting(others, room, width)
+    spare = room - sum(_cells(column, width) + 1 for column in shown)
     history = HISTORY if "loss" in shown and spare > HISTORY else 0
     name = min(name + max(0, spare - (history + 1 if history else 0)), 32)
     return Sheet(tuple(shown), best_of(rows, every), order, width, name, history, charted)
@@ -63,17 +65,19 @@ def _told(rows: Sequence[Row], column: str) -> bool:
     )
 
 
-def _fitting(columns: Sequence[str], room: int) -> list[str]:
+def _fitting(columns: Sequence[str], room: int, width: int) -> list[str]:
     shown: list[str] = []
     for column in columns:
-        room -= _cells(column) + 1
+        room -= _cells(column, width) + 1
         if room < 0:
             break
         shown.append(column)
     return shown
 
 
-def _cells(column: str) -> int:
+def _cells(column: str, width: int) -> int:
+    if column == "state" and width >= WORDS:
+        return STATE
     return CELLS.get(column, METRIC)
 
 
@@ -89,7 +93,9 @@ def table_head(sheet: Sheet) -> Text:
     text = line(" " * MARK, fit(_title("cell", sheet), sheet.name))
     for column in sheet.columns:
         right = column not in LEFT
-        text.append_text(line(" ", fit(_title(column, sheet), _cells(column), right=right)))
+        text.append_text(
+            line(" ", fit(_title(column, sheet), _cells(column, sheet.width), right=right))
+        )
         if column == "loss" and sheet.history:
             text.append_text(line(" ", fit(line(("history", "faint")), sheet.history)))
     return text
@@ -97,9 +103,12 @@ def table_head(sheet: Sheet) -> Text:
 
 def _title(column: str, sheet: Sheet) -> Text:
     if sheet.order.column != column:
-        return line((title_of(column), "faint"))
+        narrow = column == "state" and sheet.width < WORDS
+        return line(("" if narrow else title_of(column), "faint"))
     arrow = "▼" if sheet.order.falling else "▲"
-    return line((title_of(column)[: _cells(column) - 1], "heading"), (arrow, "accent"))
+    return line(
+        (title_of(column)[: max(0, _cells(column, sheet.width) - 1)], "heading"), (arrow, "accent")
+    )
 
 
 def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:
@@ -110,7 +119,9 @@ def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:
     text = line(("■ ", style) if style else "  ", fit(line((row.cell.name, tone)), sheet.name))
     for column in sheet.columns:
         right = column not in LEFT
-        text.append_text(line(" ", fit(_value(row, column, sheet), _cells(column), right=right)))
+        text.append_text(
+            line(" ", fit(_value(row, column, sheet), _cells(column, sheet.width), right=right))
+        )
         if column == "loss" and sheet.history:
             values = [value for _, value in losses]
             drawn = spark(_spread(values, sheet.history), sheet.history, "history")
@@ -136,7 +147,9 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
             return line((row.box, box_style(row.box)))
         case "state":
             glyph, word, style = STATES[cell.state]
-            return line((f"{glyph} {word}", "stale" if stale else style))
+            return line(
+                (glyph if sheet.width < WORDS else f"{glyph} {word}", "stale" if stale else style)
+            )
         case "epochs":
             if cell.epoch is None:
                 return _nothing(row)
@@ -157,13 +170,13 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
 
 
 def _number(row: Row, column: str, sheet: Sheet) -> Text:
-    """A loss or a metric; the best one of all that ended well wears a star."""
+    """A loss or a metric; the best one of its task wears a star."""
     value = value_of(row, column)
     if not isinstance(value, float | int):
         return _nothing(row)
     if not math.isfinite(value):
         return line((units.number(value), "level-act"))
-    best = sheet.best.get(column) == value and row.cell.state is CellState.FINISHED
+    best = sheet.best.get((row.cell.task, column)) == value and row.cell.state is CellState.FINISHED
     return line(
         ("★", "accent") if best else "", (units.number(value), "strong" if best else "text")
     )
