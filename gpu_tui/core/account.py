@@ -56,7 +56,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What bills beside the instances: a volume, a file system, an address, a snapshot.
+    """What bills beside the instances: a volume, a file system, a static address, a snapshot.
 
     `used` is whether an instance has it; None where the API does not say. `price` is per hour.
     """
@@ -67,6 +67,7 @@ class Stored:
     name: str | None = None
     price: Money | None = None
     used: bool | None = None
+    size: str | None = None
 
     @property
     def label(self) -> str:

@@ -23,6 +23,7 @@ NEWS_KINDS = ("cell_finished", "sweep_finished", *REMEDIES)
 DESKTOPS = ("auto", "osc9", "osc777", "both", "off")
 SEVERITIES = ("fatal", "serious", "warn")
 QUIET_LETS = ("fatal", "nothing")
+ACCOUNTS = ("autodl", "lambda", "paperspace", "runpod", "vastai")  # whose API lists a whole account
 RECEIVER_NAMES = ("json", "slack", "discord", "feishu", "dingtalk", "wecom", "ntfy")
 
 
@@ -60,12 +61,16 @@ class Alerts:
 
 @dataclass(frozen=True, slots=True)
 class UserConfig:
-    """`keys` maps a key's id of the key table to the key that replaces it; None = the default theme."""
+    """`keys` maps a key's id of the key table to the key that replaces it; None = the default theme.
+
+    `accounts` are platforms that are asked what they bill although the fleet file has no instance there.
+    """
 
     theme: str | None = None
     keys: Mapping[str, str] = field(default_factory=dict)
     alerts: Alerts = Alerts()
     thresholds: tuple[Threshold, ...] = THRESHOLDS  # of danger clocks
+    accounts: tuple[str, ...] = ()
 
 
 def parse_config(text: str, path: str) -> UserConfig:
@@ -73,8 +78,21 @@ def parse_config(text: str, path: str) -> UserConfig:
     root = load(text, path, raises=ConfigError)
     if root.value is None:
         return UserConfig()
-    top = Fields(root, "the config file", ("theme", "keys", "alerts", "clocks"))
-    return UserConfig(top.maybe_text("theme"), _keys(top), _alerts(top), parse_thresholds(top))
+    top = Fields(root, "the config file", ("theme", "keys", "alerts", "clocks", "accounts"))
+    return UserConfig(
+        top.maybe_text("theme"), _keys(top), _alerts(top), parse_thresholds(top), _accounts(top)
+    )
+
+
+def _accounts(top: Fields) -> tuple[str, ...]:
+    named = top.texts("accounts")
+    for name in named:
+        if name not in ACCOUNTS:
+            raise top.place("accounts").error(
+                f'"accounts" names {name!r}, whose account nobody can list',
+                f"There are: {', '.join(ACCOUNTS)}.",
+            )
+    return named
 
 
 def _keys(top: Fields) -> Mapping[str, str]:

@@ -125,6 +125,9 @@ def _machine(row: Row) -> Listed:
         meter = STATES[state]
     reached = address(row.get("publicIp"), 22)
     facts = texts(row, SHOWN)
+    if row.get("autoShutdownEnabled") is True:
+        hours = number(row, "autoShutdownTimeout")
+        facts |= {"autoShutdownTimeout": f"{hours:g}"} if hours is not None else {}
     for name in ("usageRate", "storageRate"):
         if (rate := number(row, name)) is not None:
             facts[name] = f"{rate:g} (the API names no unit)"

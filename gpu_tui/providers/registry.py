@@ -58,9 +58,11 @@ def account_readers(
 ) -> tuple[AccountReader, ...]:
     """One reader per account of the fleet: one platform, one key, one address.
 
-    An account is asked where an instance has a provider.id, or where its key is set. `also` names
-    platforms that the fleet file has no instance of; their default key is used, where it is set.
+    An account is asked where its key is set. `also` names platforms that the fleet file has no instance
+    of; their default key is used. Hosts that no fleet file describes are no list to compare with.
     """
+    if fleet.source is None:
+        return ()
     made: dict[str, tuple[Platform, list[str]]] = {}
     wanted: list[tuple[str, Instance | None]] = [(one.platform, one) for one in fleet.instances]
     wanted += [(id, None) for id in also if id not in {one.platform for one in fleet.instances}]
@@ -72,13 +74,12 @@ def account_readers(
             platform = kind(means, instance.provider if instance else ProviderAccess())
         except ProviderError:
             continue  # the instance itself says why
-        served = instance is not None and kind.refuses(instance) is None and instance.provider.id
-        if not served and not means.env.get(platform.api.key_env, "").strip():
+        if not means.env.get(platform.api.key_env, "").strip():
             continue
         other = "" if platform.api.base == kind.base_url else f"@{platform.api.base}"
         key = f"{id}:{platform.api.key_env}{other}"
         _, names = made.setdefault(key, (platform, []))
-        if instance is not None:
+        if instance is not None and kind.refuses(instance) is None:
             names.append(instance.name)
     return tuple(
         Ledger(platform, key, tuple(names), means) for key, (platform, names) in made.items()

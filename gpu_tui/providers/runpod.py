@@ -91,11 +91,12 @@ class RunPod(Platform):
         return tuple(
             Stored(
                 self.id,
-                f"network volume{_size(row)}",
+                "network volume",
                 id_of(row),
                 text(row, "name"),
                 _network_price(row),
                 row.get("id") in self._mounted,
+                _size(row),
             )
             for row in rows
         )
@@ -150,9 +151,9 @@ def _network_price(row: Row) -> Money | None:
     return Money(month / HOURS_PER_MONTH, "USD")
 
 
-def _size(row: Row) -> str:
+def _size(row: Row) -> str | None:
     size = number(row, "size")
-    return "" if size is None else f" of {size:g} GB"
+    return None if size is None else f"{size:g} GB"
 
 
 def _addresses(ssh: object) -> tuple[Address, ...]:

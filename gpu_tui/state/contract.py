@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from gpu_tui.core import metrics
+from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import DangerClock
 from gpu_tui.core.findings import Finding, Severity
@@ -44,8 +45,8 @@ def check_json(view: FleetView) -> Json:
         "verdict": fleet_verdict(view),
         "instances": [instance_json(instance) for instance in view.instances],
         "clocks": [clock_json(clock) for clock in view.clocks],
-        "unlisted": [],
-        "balance": None,
+        "unlisted": [unlisted_json(listed) for listed in view.unlisted],
+        "balance": [balance_json(account) for account in view.accounts] or None,
     }
 
 
@@ -90,6 +91,7 @@ def instance_json(view: InstanceView) -> Json:
             "spent": _rounded(view.cost.spent, 4),
             "since": rfc3339(view.cost.since),
             "basis": view.cost.basis,
+            "why": dict(view.cost.why),
         },
         "taken_at": rfc3339(view.last_contact),
         "why": _why(view),
@@ -109,6 +111,38 @@ def finding_json(finding: Finding) -> Json:
         "evidence": finding.evidence,
         "source": finding.source,
         "remedy": finding.remedy,
+    }
+
+
+def unlisted_json(listed: Listed) -> Json:
+    """One instance that a provider bills and no fleet file names."""
+    return {
+        "platform": listed.platform,
+        "id": listed.id,
+        "name": listed.name,
+        "state": listed.state,
+        "price_per_hour": listed.price.amount if listed.price else None,
+        "currency": listed.price.currency if listed.price else None,
+        "started_at": rfc3339(listed.started_at),
+        "ends_at": rfc3339(listed.ends_at),
+    }
+
+
+def balance_json(account: Account) -> Json:
+    """One account that was asked. With `spend_at_least` the runway is the longest that it can be."""
+    spend = account.spend_per_hour
+    return {
+        "account": account.key,
+        "platform": account.platform,
+        "amount": account.balance.amount if account.balance else None,
+        "currency": account.balance.currency if account.balance else None,
+        "spend_per_hour": _rounded(spend.amount, 4) if spend else None,
+        "spend_currency": spend.currency if spend else None,
+        "spend_at_least": account.spend_at_least,
+        "runway_seconds": _rounded(account.runway, 0),
+        "read_at": rfc3339(account.read_at),
+        "error": account.error,
+        "why": dict(account.why),
     }
 
 

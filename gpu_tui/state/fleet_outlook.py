@@ -44,7 +44,7 @@ def fleet_view(
     now: float,
 ) -> FleetView:
     """The whole fleet at `now`."""
-    strangers = unlisted(accounts, (view.instance for view in views))
+    strangers = unlisted(accounts, (view.instance for view in views), now)
     platforms = {view.instance.platform: view.profile.title for view in views if view.profile}
     members = tuple(_member(view) for view in views)
     more = books.take(FleetNow(now, members, accounts, strangers, platforms))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_tui.core import metrics
+from gpu_tui.core.account import Account
+from gpu_tui.core.account_rules import provider_state
 from gpu_tui.core.events import (
     LinkChanged,
     LogArrived,
@@ -25,6 +27,7 @@ from gpu_tui.core.sample import Freshness, Reading, Track
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.state.book import Book
+from gpu_tui.state.cost import Meter
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.timeline import Timeline
@@ -53,6 +56,7 @@ class InstanceState:
         self.cpu = CpuUse()
         self.witness = Witness(instance, history)
         self.timeline = Timeline(instance.name, history)
+        self.meter = Meter()
         self._contact_written = 0.0
 
     # --- events -----------------------------------------------------------------------------
@@ -65,6 +69,17 @@ class InstanceState:
             for name in list(self.series):
                 self.series[name].add(event.at, None)
 
+    def account_read(self, account: Account, at: float) -> None:
+        """The account was listed: one list speaks for all its instances."""
+        name, id = self.instance.name, self.instance.provider.id
+        known = self.history.anchor(name, f"listed:{id}") is not None
+        state = provider_state(account, self.instance, known=known)
+        if state is None:
+            return
+        if not known and account.find(id) is not None:
+            self.history.set_anchor(name, f"listed:{id}", at, "api")
+        self.provider_read(ProviderRead(name, at, state))
+
     def provider_read(self, event: ProviderRead) -> None:
         """The control API answered; an error keeps the facts that were known."""
         self.timeline.provider_read(event.state, event.at)
@@ -72,6 +87,7 @@ class InstanceState:
             self.provider = replace(self.provider, error=event.state.error)
         else:
             self.provider = event.state
+        self.meter.take(event.state, event.at)
 
     def sampled(self, event: Sampled) -> None:
         """One probe answered."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
-from gpu_tui.core.fleet import Money
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.jobs import with_jobs
 from gpu_tui.core.liveness import Run
@@ -20,6 +19,7 @@ from gpu_tui.core.sample import Failure, FailureKind, Track
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue, RosterCell
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
+from gpu_tui.state.cost import cost_of, price_of
 from gpu_tui.state.deadlines import clocks_at, full_in
 from gpu_tui.state.facts import (
     STAMP_SLACK,
@@ -55,7 +55,7 @@ def view_of(
     table = kept.fresh(metrics.GPUS, now)
     found = judge(evidence_of(kept, now, queue, run, table))
     verdict, because = found.verdict, found.because
-    cost = _cost(kept, now)
+    cost = cost_of(kept, now)
     idle = _idle(kept, now, verdict, table, cost)
     alive = alive_of(kept, run, now)
     clocks = clocks_at(
@@ -213,7 +213,7 @@ def _idle(
         rested = witness.life.quiet(files_at)
         if rested is not None and rested > seconds:
             seen, at_most = rested, True
-    return Idle(seen, _idle_cost(cost, seen), at_most)
+    return Idle(seen, price_of(cost, seen), at_most)
 
 
 def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | None, Plateau | None]]:
@@ -238,20 +238,6 @@ def _blamed(kept: InstanceState, queue: Queue) -> str | None:
     return last.name if last and last.state is CellState.FAILED else None
 
 
-def _cost(kept: InstanceState, now: float) -> Cost:
-    price: Money | None = kept.provider.price or kept.instance.price
-    if price is None:
-        return Cost()
-    basis = "api" if kept.provider.price else "fleet-file"
-    since = kept.provider.started_at
-    if since is None:
-        seen = kept.history.anchor(kept.instance.name, "first_seen")
-        since = seen[0] if seen else None
-    off = kept.provider.state in ("stopped", "gone")
-    spent = None if since is None or off else max(0.0, now - since) / 3600 * price.amount
-    return Cost(0.0 if off else price.amount, price.currency, spent, since, basis)
-
-
 def _to_epoch(cell: Cell, offset: float) -> Cell:
     """Stamps are box wall time; epoch seconds are what the outside reads."""
     return replace(
@@ -259,9 +245,3 @@ def _to_epoch(cell: Cell, offset: float) -> Cell:
         started_at=None if cell.started_at is None else cell.started_at - offset,
         finished_at=None if cell.finished_at is None else cell.finished_at - offset,
     )
-
-
-def _idle_cost(cost: Cost, idle: float) -> str | None:
-    if cost.per_hour is None:
-        return None
-    return f"{cost.per_hour * idle / 3600:.2f} {cost.currency}"

@@ -79,7 +79,7 @@ class Store:
             self._dirty.add("")
             return
         if isinstance(event, AccountRead):
-            self._take_account(event.account)
+            self._take_account(event)
             self._dirty.add("")
             return
         state = self._states.get(event.instance)
@@ -123,11 +123,16 @@ class Store:
             now,
         )
 
-    def _take_account(self, account: Account) -> None:
-        """The newest listing of one account; an error keeps the last good one."""
+    def _take_account(self, event: AccountRead) -> None:
+        """The newest listing of one account, and what it says of each instance; an error keeps the last good one."""
+        account = event.account
+        for name in account.serves:
+            if (state := self._states.get(name)) is not None:
+                state.account_read(account, event.at)
+                self._dirty.add(name)
         old = self._accounts.get(account.key)
         if account.error and old is not None:
-            account = replace(old, error=account.error)
+            account = replace(old, error=account.error, serves=account.serves)
         self._accounts[account.key] = account
         note_balance(account, self._history)
 

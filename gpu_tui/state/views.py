@@ -25,13 +25,14 @@ NO_TRACK: Track[object] = Track()
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Money per hour and so far; `basis` is api, fleet-file or unknown; None = not known."""
+    """Money per hour and so far; `basis` is api, fleet-file or unknown; None = not known, and `why`."""
 
     per_hour: float | None = None
     currency: str | None = None
     spent: float | None = None
     since: float | None = None
     basis: str = "unknown"
+    why: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

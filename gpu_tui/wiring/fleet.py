@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_tui import settings
-from gpu_tui.collect.provider_watch import watch_account, watch_provider
+from gpu_tui.collect.provider_watch import ProviderWatch
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Event, LogArrived, LogOpened, Noted
@@ -18,7 +18,7 @@ from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.ports import FleetControl, Prompter
 from gpu_tui.core.profile import Profile
 from gpu_tui.parse.log_reader import warm_up
-from gpu_tui.providers.base import Means, Provider
+from gpu_tui.providers.base import AccountReader, Means, Provider
 from gpu_tui.providers.registry import account_readers, provider_for
 from gpu_tui.recording.tape import TapeWriter
 from gpu_tui.resources import library
@@ -47,6 +47,7 @@ class Room:
     supervisor: Supervisor
     control: FleetControl
     runner: Runner
+    watch: ProviderWatch
     tasks: asyncio.TaskGroup
 
 
@@ -113,7 +114,8 @@ async def open_fleet(
     directory = state or settings.state_dir(os.environ)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     with SqliteHistory(directory / "history.sqlite") as history:
-        store = Store(fleet, profiles, history, settings.load_config(os.environ).thresholds)
+        config = settings.load_config(os.environ)
+        store = Store(fleet, profiles, history, config.thresholds)
         tap = Tap(store, tape)
         transport = SshTransport(prompter)
         ways = HereOrThere(transport)
@@ -126,6 +128,9 @@ async def open_fleet(
             name = instance.name
             box = on_box(lambda: supervisor.connection(name), name)
             return provider_for(instance, profiles, Means(os.environ, clock, box, here))
+
+        def readers_of(fleet: Fleet) -> tuple[AccountReader, ...]:
+            return account_readers(fleet, Means(os.environ, clock), config.accounts)
 
         def view_of(name: str) -> InstanceView:
             return store.view(clock.now())[name]
@@ -144,30 +149,8 @@ async def open_fleet(
                 tasks.create_task(supervisor.run(), name="supervisor"),
                 tasks.create_task(asyncio.to_thread(warm_up), name="warm-up"),
             ]
-            watched: dict[Instance, asyncio.Task[None]] = {}
-            listed: dict[str, asyncio.Task[None]] = {}
-
-            def watch_providers(fleet: Fleet) -> None:
-                """One watcher per instance that an API knows, and one per account; an edited row gets a new one."""
-                for old in [old for old in watched if old not in fleet.instances]:
-                    watched.pop(old).cancel()
-                for instance in fleet.instances:
-                    # What a cluster runs is told by its table; a finished job is no box that is off.
-                    told = instance.scheduler == "kubernetes"
-                    if instance.provider.id and not told and instance not in watched:
-                        watch = watch_provider(instance, provider_of(instance), tap, clock)
-                        watched[instance] = tasks.create_task(watch)
-                readers = {
-                    reader.key: reader
-                    for reader in account_readers(fleet, Means(os.environ, clock, here=here))
-                }
-                for key in [key for key in listed if key not in readers]:
-                    listed.pop(key).cancel()
-                for key, reader in readers.items():
-                    if key not in listed:
-                        listed[key] = tasks.create_task(watch_account(reader, tap, clock))
-
-            watch_providers(fleet)
+            watch = ProviderWatch(tasks, provider_of, readers_of, tap, clock)
+            watch.follow(fleet)
             if reload_from is not None:
 
                 async def take(edited: Fleet) -> None:
@@ -175,14 +158,18 @@ async def open_fleet(
                     if tape is not None:
                         tape.fleet(edited)
                     await supervisor.replace_fleet(edited)
-                    watch_providers(edited)
+                    watch.follow(edited)
 
                 running.append(tasks.create_task(_reload(reload_from, profiles, take, tap, clock)))
             try:
                 control = Control(supervisor, transport)
-                yield Room(fleet, profiles, clock, store, supervisor, control, runner, tasks), tap
+                yield (
+                    Room(fleet, profiles, clock, store, supervisor, control, runner, watch, tasks),
+                    tap,
+                )
             finally:
-                for task in (*running, *watched.values(), *listed.values()):
+                watch.close()
+                for task in running:
                     task.cancel()
                 await transport.close()
 

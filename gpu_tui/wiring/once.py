@@ -43,7 +43,8 @@ async def collect_once(
         while (left := deadline.left()) > 0:
             view = room.store.view(room.clock.now())
             quiet = room.clock.now() - tap.backfill_at >= QUIET_SECONDS
-            if quiet and all(settled(instance) for instance in view.instances):
+            told = room.watch.accounts <= {account.key for account in view.accounts}
+            if quiet and told and all(settled(instance) for instance in view.instances):
                 return view
             await tap.next(min(left, QUIET_SECONDS))
         return room.store.view(room.clock.now())

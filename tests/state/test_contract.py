@@ -35,6 +35,7 @@ def test_a_box_never_read_is_all_null() -> None:
         "spent": None,
         "since": None,
         "basis": "unknown",
+        "why": {"per_hour": "no price in the fleet file, and none from an API"},
     }
 
 

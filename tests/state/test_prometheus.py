@@ -107,7 +107,14 @@ def test_a_queue_counts_its_cells_by_state() -> None:
 
 def test_accounts_tell_their_money_and_their_strangers() -> None:
     stranger = Listed("runpod", "7h9k", "forgotten", "running", Money(2.0, "USD"))
-    account = Account("runpod:RUNPOD_API_KEY", "runpod", NOW, (stranger,), True, Money(-3.5, "USD"))
+    account = Account(
+        "runpod:RUNPOD_API_KEY",
+        "runpod",
+        read_at=NOW,
+        listed=(stranger,),
+        complete=True,
+        balance=Money(-3.5, "USD"),
+    )
     view = replace(scene(), accounts=(account,), unlisted=(stranger,))
     found = parsed(view)
     assert found["account_balance"] == [({"account": account.key, "currency": "USD"}, -3.5)]

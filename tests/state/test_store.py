@@ -24,6 +24,7 @@ from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, Que
 from gpu_tui.core.readings import FileStat, FileTable, Gpu, GpuTable, Host, Memory, Mount, Process
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import CELLS_KEPT, Roster, RosterCell
+from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.history import NoHistory, SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
@@ -255,16 +256,21 @@ def test_a_finished_queue_idles_and_after_ten_minutes_says_what_it_cost() -> Non
     assert "USD" in findings["idle_billing"].evidence
 
 
-def test_a_stopped_box_is_off_and_costs_nothing_per_hour() -> None:
+def test_a_stopped_box_is_off_and_costs_what_its_storage_costs() -> None:
     bench = Bench()
     bench.link("refused", "port closed")
-    state = ProviderState("stopped", T0, Money(3.0, "CNY"), stopped_at=T0 - 86400)
+    state = ProviderState("stopped", T0, Money(0.1, "CNY"), stopped_at=T0 - 86400)
     bench.store.apply(ProviderRead("box", T0, state))
     bench.at += 60
     view = bench.view()
     assert view.verdict == "off"
-    assert view.cost.per_hour == 0.0
+    assert (view.cost.per_hour, view.cost.spent) == (0.1, None)
     assert view.findings == ()
+    bench.store.apply(ProviderRead("box", T0, replace(state, price=None)))
+    cost = bench.view().cost
+    assert (cost.per_hour, cost.why["per_hour"]) == (None, STORAGE)
+    bench.store.apply(ProviderRead("box", T0, replace(state, state="gone", price=None)))
+    assert bench.view().cost.per_hour == 0.0
 
 
 def test_a_log_that_began_anew_forgets_the_old_one() -> None:
