@@ -5,81 +5,156 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from datetime import UTC, datetime
+import sys
+from collections.abc import Iterable
+from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.core.clock import rfc3339
-from gpu_tui.core.clocks import DangerClock
-from gpu_tui.settings import FleetError, state_dir
+from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
+from gpu_tui.core.facts import span
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.marks import WORDS, anchor_of, refuse
+from gpu_tui.core.plain import plain
+from gpu_tui.parse.moment import FORMS, parse_moment
+from gpu_tui.resources import load_profiles
+from gpu_tui.settings import FleetError, load_config, state_dir
+from gpu_tui.state.calendar import deadlines, save
 from gpu_tui.state.contract import clock_json
 from gpu_tui.state.history import SqliteHistory
+from gpu_tui.state.views import FleetView
+from gpu_tui.wiring.clock import SystemClock
 
 NAME = "clocks"
 HELP = "all danger clocks; `clocks mark NAME stopped TIME` sets one by hand"
-EXAMPLE = "gpu-tui clocks mark autodl-2 stopped 2026-11-08T21:30:00+08:00"
+EXAMPLE = "gpu-tui clocks --ics deadlines.ics; gpu-tui clocks mark autodl-2 stopped 3h ago"
+WIDTH = 300
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's flags."""
     add_fleet_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--ics",
+        metavar="FILE",
+        help="write all deadlines as a calendar; again to bring it up to date",
+    )
     parser.add_argument("--limit", type=float, default=30.0, metavar="SECONDS")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    mark = actions.add_parser("mark", help="set when an instance was stopped, or a deadline")
-    # Flags may also stand behind the action, where a person types them.
-    mark.add_argument("--fleet", metavar="FILE", default=argparse.SUPPRESS)
+    mark = actions.add_parser(
+        "mark",
+        help="say when an instance was stopped or created, when something fires, or since when it counts",
+        epilog=f"TIME is {FORMS}; a time without a zone is this machine's own",
+    )
     mark.add_argument("name", metavar="NAME")
-    mark.add_argument("what", choices=["stopped", "started", "deadline"])
-    mark.add_argument("time", nargs="?", metavar="TIME", help="ISO time with a zone")
-    mark.add_argument("--clock", metavar="ID", help="which clock a deadline belongs to")
+    mark.add_argument("what", choices=WORDS)
+    mark.add_argument("time", nargs="+", metavar="TIME")
+    unmark = actions.add_parser("unmark", help="forget what was marked")
+    unmark.add_argument("name", metavar="NAME")
+    unmark.add_argument("what", nargs="?", choices=WORDS)
+    for action in (mark, unmark):
+        # Flags may also stand behind the action, where a person types them.
+        action.add_argument("--fleet", metavar="FILE", default=argparse.SUPPRESS)
+        action.add_argument("--clock", metavar="ID", help="the clock that a deadline belongs to")
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the clocks, or keep a mark."""
+    """List the clocks, write the calendar, or keep a mark."""
     fleet = fleet_of(args)
-    if args.action == "mark":
+    if args.action is not None:
         if args.name not in fleet.names:
             known = ", ".join(fleet.names)
             raise FleetError(f"no instance is called {args.name!r}", next=f"the fleet has {known}")
-        return _mark(args)
+        instance = fleet[args.name]
+        return _mark(args, instance) if args.action == "mark" else _unmark(args, instance)
     from gpu_tui import wiring
 
     view = wiring.run(wiring.collect_once(fleet, args.limit))
+    if args.ics:
+        _calendar(Path(args.ics), view)
     if args.json:
         clocks = [clock_json(clock) for clock in view.clocks]
         print(json.dumps({"version": 1, "clocks": clocks}, ensure_ascii=False))
-        return 0
-    for clock in view.clocks:
-        print(_line(clock))
+    elif not args.ics:
+        for line in listed(view.clocks, view.taken_at):
+            print(line)
     return 0
 
 
-def _line(clock: DangerClock) -> str:
-    when = rfc3339(clock.earliest_fires_at) or clock.state
-    bound = "" if clock.fires_at or clock.earliest_fires_at is None else " at the earliest"
-    what = clock.loses or clock.bills or clock.avoid
-    return f"{when}{bound}  {clock.instance}  {clock.id}: {what} ({clock.confidence}, {clock.verified})"
+def listed(clocks: Iterable[DangerClock], now: float) -> Iterable[str]:
+    """One line per clock: what ticks by its time, then what is armed."""
+    for clock in clocks:
+        where = f"{clock.instance}  {clock.key}"
+        only = f" (only if it is {' or '.join(clock.only)})" if clock.only else ""
+        text = f"{_when(clock, now)}  {where}: {clock.what.rstrip('.')}{only}; {clock.avoid}"
+        stale = ", re-check it" if clock.stale_fact else ""
+        yield plain(f"{text} ({clock.confidence}, {clock.verified}{stale})", WIDTH)
 
 
-def _mark(args: argparse.Namespace) -> int:
-    kind = "stopped_at" if args.what != "deadline" else f"deadline:{args.clock or 'manual'}"
+def _when(clock: DangerClock, now: float) -> str:
+    if clock.deadline is None:
+        words = {"running": "ticking" if not clock.bills else "billing", "unknown-start": "unknown"}
+        return words.get(clock.state, clock.state)
+    bound = f" {BOUND_WORDS[clock.bound]}" if clock.bound in BOUND_WORDS else ""
+    left = clock.deadline - now
+    how = f"in {_span(left)}" if left > 0 else f"{_span(-left)} ago"
+    return f"{rfc3339(clock.deadline)} ({how}{bound})"
+
+
+def _span(seconds: float) -> str:
+    days = seconds / 86400
+    return f"{days:.1f} days" if days >= 2 else span(seconds)
+
+
+def _calendar(path: Path, view: FleetView) -> None:
+    """Write it; what could not be asked is said, for its deadlines are not in there."""
+    count = save(path, view, load_config(os.environ).thresholds)
+    print(f"{count} deadline{'' if count == 1 else 's'} in {path}", file=sys.stderr)
+    timed = {clock.instance for clock in deadlines(view.clocks, view.taken_at)}
+    blind = [
+        one.name
+        for one in view.instances
+        if one.name not in timed and not one.link.live and one.provider.read_at is None
+    ]
+    if blind:
+        print(f"nothing is known now of {', '.join(blind)}", file=sys.stderr)
+
+
+def _mark(args: argparse.Namespace, instance: Instance) -> int:
+    now = SystemClock().now()
+    profile = load_profiles().get(instance.platform)
+    kind = anchor_of(profile, instance.provider.variant, args.what, args.clock)
+    at = parse_moment(" ".join(args.time), now)
     with SqliteHistory(state_dir(os.environ) / "history.sqlite") as history:
-        if args.what == "started":
-            history.forget_anchor(args.name, "stopped_at")
-            return 0
-        at = _parse_time(args.time)
+        contact = history.anchor(args.name, "last_contact")
+        refuse(args.what, at, now, contact[0] if contact else None)
         history.set_anchor(args.name, kind, at, "manual")
-    print(f"{args.name}: {args.what} {rfc3339(at)}")
+        if history.anchor(args.name, kind) != (at, "manual"):
+            raise FleetError("the mark could not be kept", next="Is the disk full? Try it again.")
+    print(f"{args.name}: {kind.replace('_', ' ').replace(':', ' ')} {rfc3339(at)}")
     return 0
 
 
-def _parse_time(text: str | None) -> float:
-    try:
-        at = datetime.fromisoformat(text or "")
-    except ValueError:
-        raise FleetError(
-            f"{text!r} is no time", next="write it as 2026-11-08T21:30:00+08:00"
-        ) from None
-    if at.tzinfo is None:
-        raise FleetError(f"{text!r} has no zone", next="add one: Z, or +08:00")
-    return at.astimezone(UTC).timestamp()
+def _unmark(args: argparse.Namespace, instance: Instance) -> int:
+    profile = load_profiles().get(instance.platform)
+    with SqliteHistory(state_dir(os.environ) / "history.sqlite") as history:
+        marked = [
+            kind for kind, (_, basis) in history.anchors(args.name).items() if basis == "manual"
+        ]
+        wanted = marked
+        if args.clock is not None:
+            wanted = [kind for kind in marked if kind.endswith(f":{args.clock}")]
+        elif args.what is not None:
+            kind = anchor_of(profile, instance.provider.variant, args.what, None)
+            wanted = [one for one in marked if one == kind]
+        if not wanted:
+            names = ", ".join(kind.replace("_", " ").replace(":", " ") for kind in marked)
+            raise FleetError(
+                f"nothing like that is marked on {args.name}",
+                next=f"Marked: {names}." if names else "There is no mark at all.",
+            )
+        for kind in wanted:
+            history.forget_anchor(args.name, kind)
+    print(f"{args.name}: {len(wanted)} mark{'' if len(wanted) == 1 else 's'} forgotten")
+    return 0

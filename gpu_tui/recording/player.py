@@ -95,6 +95,9 @@ class Player:
         self._acknowledged.add(finding_id)
         self._store.acknowledge(finding_id)
 
+    def meet(self, platform: str) -> None:
+        """A recording introduces nobody."""
+
     # --- what a person may do -------------------------------------------------------------------
 
     def play(self) -> None:

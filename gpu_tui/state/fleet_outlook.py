@@ -42,6 +42,7 @@ def fleet_view(
     acknowledged: frozenset[str],
     notes: tuple[str, ...],
     now: float,
+    unmet: frozenset[str] = frozenset(),
 ) -> FleetView:
     """The whole fleet at `now`."""
     strangers = unlisted(accounts, (view.instance for view in views), now)
@@ -70,6 +71,7 @@ def fleet_view(
         notes=notes,
         accounts=accounts,
         unlisted=strangers,
+        unmet=unmet,
     )
 
 

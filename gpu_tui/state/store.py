@@ -21,6 +21,7 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
+from gpu_tui.state.acquaintance import Acquaintance
 from gpu_tui.state.fleet_outlook import FleetBooks, fleet_view
 from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.instance import InstanceState
@@ -49,6 +50,7 @@ class Store:
         self._notes: list[str] = []
         self._acknowledged: set[str] = set()
         self._accounts: dict[str, Account] = {}
+        self._acquaintance = Acquaintance(history)
         self._books = FleetBooks()
         self.fleet = fleet
         self._states = {instance.name: self._new(instance.name) for instance in fleet.instances}
@@ -121,7 +123,13 @@ class Store:
             frozenset(self._acknowledged),
             tuple(self._notes),
             now,
+            self._acquaintance.unmet(views),
         )
+
+    def meet(self, platform: str) -> None:
+        """What is good to know on this platform was read: never show it unasked again."""
+        self._acquaintance.meet(platform)
+        self._dirty.add("")
 
     def _take_account(self, event: AccountRead) -> None:
         """The newest listing of one account, and what it says of each instance; an error keeps the last good one."""

@@ -128,6 +128,7 @@ class FleetView:
     notes: tuple[str, ...] = ()
     accounts: tuple[Account, ...] = ()
     unlisted: tuple[Listed, ...] = ()  # the accounts hold them, the fleet file does not
+    unmet: frozenset[str] = frozenset()  # platforms whose good-to-knows nobody has read yet
 
     def __getitem__(self, name: str) -> InstanceView:
         """The view of one instance; KeyError if there is none."""

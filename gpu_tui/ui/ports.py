@@ -30,6 +30,10 @@ class FleetStore(Protocol):
         """Hide one finding until it is another one."""
         ...
 
+    def meet(self, platform: str) -> None:
+        """What is good to know on this platform was read: never show it unasked again."""
+        ...
+
 
 class NewsPort(Protocol):
     """What the screen should say at once. Each bulletin is handed out once."""

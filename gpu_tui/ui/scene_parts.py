@@ -62,6 +62,11 @@ class SceneStore:
         self.acknowledged.append(finding_id)
         self._dirty.add("")
 
+    def meet(self, platform: str) -> None:
+        """What is good to know was read."""
+        self.fleet = replace(self.fleet, unmet=self.fleet.unmet - {platform})
+        self._dirty.add("")
+
     def become(self, fleet: FleetView) -> None:
         """Another scene."""
         self.fleet = fleet

@@ -9,6 +9,7 @@ import pytest
 
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, footer_keys, keys_markdown, shown, unsafe_keys
+from gpu_tui.ui.panes.clocks import ClocksPane
 from gpu_tui.ui.panes.instances import InstancesPane
 from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.screens.chart import ChartScreen
@@ -23,6 +24,7 @@ from gpu_tui.ui.widgets.rows import Rows
 
 OWNERS = {
     "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
+    "clocks": ClocksPane,
     "replay": ReplayCockpit, "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "sweep": SweepScreen,
     "overlay": FindingsScreen, "profile": ProfileScreen,
 }  # fmt: skip

@@ -80,7 +80,7 @@ class Cockpit(Screen[None]):
         self._tail = LogPane(store, control)
         self._panes: dict[str, Pane] = {
             pane.NAME: pane
-            for pane in (self._list, ClocksPane(), VitalsPane(), QueuePane(), self._tail)
+            for pane in (self._list, ClocksPane(store), VitalsPane(), QueuePane(), self._tail)
         }
 
     def compose(self) -> ComposeResult:

@@ -2,74 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from rich.text import Text
 
-from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import box_style, clock_style
+from gpu_tui.ui.text.fleet import BOUND_SIGN, box_style, clock_style
 from gpu_tui.ui.text.marks import UNKNOWN, fit, line, wrap
 
 COUNT = 11
+NAMES_SHOWN = 3
+BASES = {
+    "last-contact": "counted from the last contact",
+    "first-seen": "counted from when it was first seen",
+    "reading": "counted from the box's own start",
+    "rate": "it changes with the rate",
+}
+STARTS = {"api": "the provider", "manual": "your mark"}
 
 
-def clock_lines(clock: DangerClock, now: float, width: int) -> list[Text]:
-    """One clock. A ticking one shows its countdown, what dies, what to do and how sure we are."""
-    due = clock.due(now)
-    style = clock_style(clock.severity, due=due)
-    left, bound = _left(clock, now)
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One clock, or the same clock of several instances at the same moment (an account's, a platform's)."""
+
+    clock: DangerClock
+    instances: tuple[str, ...]
+
+
+def rows_of(clocks: Iterable[DangerClock]) -> list[Row]:
+    """The clocks in their order; those that differ by their instance alone share a row."""
+    rows: dict[object, Row] = {}
+    for clock in clocks:
+        alone = clock.instance if clock.subject else None
+        moment = clock.deadline if clock.deadline is not None else clock.started_at
+        second = None if moment is None else int(moment)
+        key = (clock.id, clock.subject, alone, clock.state, clock.bound, second)
+        old = rows.get(key)
+        rows[key] = (
+            Row(old.clock, (*old.instances, clock.instance))
+            if old
+            else Row(clock, (clock.instance,))
+        )
+    return list(rows.values())
+
+
+def clock_lines(row: Row, now: float, width: int) -> list[Text]:
+    """One row. A ticking clock shows its countdown, what dies, what to do and how sure we are."""
+    clock = row.clock
+    style = clock_style(clock.severity, due=clock.due(now))
+    left = _left(clock, now)
     what = _what(clock)
     first = line(
         fit(
             line((left, style if clock.state != "unknown-start" else "unknown")), COUNT, right=True
         ),
         "  ",
-        ("▌", box_style(clock.instance)),
-        (clock.instance, "strong"),
+        *_boxes(row.instances),
         "  ",
-        (what, style),
     )
-    if first.cell_len <= width:
-        rows = [first]
+    if first.cell_len + line(what).cell_len <= width:
+        rows = [line(first, (what, style))]
     else:
-        head = first[: len(first) - len(what)]
-        head.rstrip()
-        rows = [head, *wrap(what, width, style, indent=COUNT + 2)]
-    if clock.state == "armed":
-        return rows
-    if bound:
-        rows += wrap(bound, width, "muted", indent=COUNT + 2)
+        first.rstrip()
+        rows = [first, *wrap(what, width, style, indent=COUNT + 2)]
+    for text in _worth(clock):
+        rows += wrap(text, width, "muted", indent=COUNT + 2)
     rows += wrap(f"→ {clock.avoid}", width, "accent", indent=COUNT + 2)
     return rows + _trust(clock, width)
 
 
-def _left(clock: DangerClock, now: float) -> tuple[str, str]:
-    """The countdown, and what it is worth where the start is only bounded."""
-    fires = clock.earliest_fires_at
+def _boxes(names: Sequence[str]) -> list[Text]:
+    shown = [line(("▌", box_style(name)), (name, "strong"), " ") for name in names[:NAMES_SHOWN]]
+    if len(names) > NAMES_SHOWN:
+        shown.append(line((f"+{len(names) - NAMES_SHOWN}", "muted")))
+    shown[-1].rstrip()
+    return shown
+
+
+def _left(clock: DangerClock, now: float) -> str:
+    """The countdown, or the word that stands for it."""
+    deadline = clock.deadline
     if clock.state == "unknown-start":
-        return UNKNOWN, f"{clock.starts}, but nobody knows since when"
+        return UNKNOWN
     if clock.state == "armed":
-        return "armed", ""
-    if fires is None:
-        return ("billing" if clock.bills else "ticking"), ""
-    if clock.state == "fired" or fires <= now:
-        return f"fired {units.age(now - fires)}", "fired" if clock.fires_at else "may have fired"
-    if clock.fires_at is None:
-        return f"≥ {units.countdown(fires - now)}", "at the earliest: counted from the last contact"
-    return units.countdown(fires - now), ""
+        return "armed"
+    if deadline is None:
+        return "billing" if clock.bills else "ticking"
+    if clock.state == FIRED or deadline <= now:
+        return f"fired {units.age(now - deadline)}"
+    return f"{BOUND_SIGN.get(clock.bound, '')} {units.countdown(deadline - now)}".strip()
 
 
 def _what(clock: DangerClock) -> str:
-    if clock.loses:
-        return f"loses {clock.loses}"
-    if clock.bills:
-        return f"bills {clock.bills}"
-    return clock.id
+    subject = f"{clock.subject}: " if clock.subject and clock.subject not in clock.what else ""
+    return f"{subject}{clock.what}"
+
+
+def _worth(clock: DangerClock) -> Iterable[str]:
+    """What the countdown is worth, and for whom the clock ticks at all."""
+    if clock.bound in BOUND_WORDS and clock.deadline is not None:
+        may = "may have fired: " if clock.state == FIRED else ""
+        base = BASES.get(clock.started_basis, "")
+        yield f"{may}{BOUND_WORDS[clock.bound]}{f', {base}' if base else ''}"
+    if clock.only:
+        yield f"only if it is {' or '.join(clock.only)}: provider.variant in the fleet file says so"
+    if clock.why:
+        yield clock.why
+    if clock.note and clock.note not in clock.what and clock.id == "checkpoint-age":
+        yield clock.note
 
 
 def _trust(clock: DangerClock, width: int) -> list[Text]:
     """How far the clock may be believed."""
-    start = f" · start: {clock.started_basis}" if clock.started_basis != "unknown" else ""
+    basis = STARTS.get(clock.started_basis)
+    start = f" · start: {basis}" if basis and clock.state != "unknown-start" else ""
     text = f"{clock.confidence} confidence · verified {clock.verified}{start}"
     rows = wrap(text, width, "faint", indent=COUNT + 2)
     if clock.stale_fact:
@@ -79,34 +128,63 @@ def _trust(clock: DangerClock, width: int) -> list[Text]:
     return rows
 
 
-def clocks(fleet: FleetView, selected: InstanceView | None, width: int) -> list[Text]:
-    """All clocks of the fleet, most urgent first; armed ones in short; then the platform's own words."""
+def clocks(
+    fleet: FleetView, selected: InstanceView | None, width: int, *, first: bool = False
+) -> list[Text]:
+    """All clocks of the fleet, most urgent first; armed ones in short; then the platform's own words.
+
+    With `first` those words stand on top: at the first contact with a platform, and on demand.
+    """
     now = fleet.taken_at
-    ticking = [clock for clock in fleet.clocks if clock.state != "armed"]
+    ticking = [clock for clock in fleet.clocks if clock.ticks]
     rows: list[Text] = []
-    for clock in ticking:
-        rows += clock_lines(clock, now, width)
+    for row in rows_of(ticking):
+        rows += clock_lines(row, now, width)
     if not ticking:
         rows.append(line(("no clock is ticking", "level-ok")))
-    armed = [
+    rows += armed(fleet, selected, width)
+    words = surfaced(selected, width, new=first and _is_new(fleet, selected))
+    if first and words:
+        return [*words, line(), *rows]
+    return [*rows, line(), *words] if words else rows
+
+
+def _is_new(fleet: FleetView, selected: InstanceView | None) -> bool:
+    return selected is not None and selected.instance.platform in fleet.unmet
+
+
+def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[Text]:
+    """What does not tick on the selected instance, and what would start it."""
+    found = [
         clock
         for clock in fleet.clocks
-        if clock.state == "armed" and selected is not None and clock.instance == selected.name
+        if not clock.ticks and selected is not None and clock.instance == selected.name
     ]
-    if armed and selected is not None:
-        rows += [line(), line((f"armed on {selected.name}: starts when …", "heading"))]
-        for clock in armed:
-            after = units.span(clock.after) if clock.after else "no fixed time"
-            rows += wrap(f"{clock.starts}: {after}, then {_what(clock)}", width, "muted", indent=2)
-    return rows + surfaced(selected, width)
+    if not found or selected is None:
+        return []
+    rows = [line(), line((f"armed on {selected.name}: starts when …", "heading"))]
+    for clock in found:
+        after = units.span(clock.after) if clock.after else "no fixed time"
+        lead = (
+            clock.starts
+            if clock.starts in ("stopped", "running")
+            else clock.anchor.replace("_", " ")
+        )
+        text = f"{lead}: {after}, then {clock.what}" if clock.after else f"{lead}: {clock.what}"
+        why = f" ({clock.why})" if clock.why and not clock.off else ""
+        rows += wrap(f"{text}{why}", width, "muted", indent=2)
+    return rows
 
 
-def surfaced(selected: InstanceView | None, width: int) -> list[Text]:
+def surfaced(selected: InstanceView | None, width: int, *, new: bool = False) -> list[Text]:
     """The conveniences and traps of the selected instance's platform."""
     profile = selected.profile if selected else None
     if profile is None or not (profile.conveniences or profile.gotchas):
         return []
-    rows = [line(), line((f"good to know on {profile.title}", "heading"))]
+    head = f"good to know on {profile.title}"
+    rows = [line((f"first time here: {head}", "heading")) if new else line((head, "heading"))]
+    if new:
+        rows += wrap("press i when you have read it; i shows it again", width, "muted", indent=2)
     for text in profile.conveniences:
         rows += _bullet("+", "level-ok", text, width)
     for gotcha in profile.gotchas:
