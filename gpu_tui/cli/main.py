@@ -26,6 +26,7 @@ COMMANDS = (
     "init",
     "doctor",
     "check",
+    "sweep",
     "triage",
     "verify",
     "pull",

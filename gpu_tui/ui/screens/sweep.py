@@ -35,6 +35,7 @@ from gpu_tui.ui.widgets.rows import Rows
 CURVES = 6  # more lines in one chart nobody can tell apart
 BOTH = 26  # lines of a card in which the table and a chart stand together
 ROOMY = 32  # lines in which the queues are shown unasked
+ROOMY_CHART = 44  # and a chart beside them
 CHART_SHARE = 0.45
 ROWS_LEFT = 5  # of the table under everything else
 
@@ -82,7 +83,7 @@ class SweepScreen(Card):
         width, height = self._frame.content_size
         if width < 1 or height < 1:
             return
-        whole = height >= ROOMY if self._queues is None else self._queues
+        whole = height >= self._roomy if self._queues is None else self._queues
         top = self._summary(moment, width, whole=whole)
         rows = self._rows()
         if whole and height < ROOMY:  # a page of its own, in place of the cells
@@ -113,6 +114,11 @@ class SweepScreen(Card):
             if width < 100:
                 rows += lane_why(outlook, width)
         return rows
+
+    @property
+    def _roomy(self) -> int:
+        """Lines in which the queues are shown unasked."""
+        return ROOMY_CHART if self._charting else ROOMY
 
     def _chart_height(self, below: int, height: int) -> int:
         """Lines of the chart; all there are where it cannot stand under the table."""
@@ -226,7 +232,8 @@ class SweepScreen(Card):
 
     def action_queues(self) -> None:
         """Show or hide the queues."""
-        shown = self._frame.content_size.height >= ROOMY if self._queues is None else self._queues
+        roomy = self._frame.content_size.height >= self._roomy
+        shown = roomy if self._queues is None else self._queues
         self._queues = not shown
         self.show(self.moment)
 
