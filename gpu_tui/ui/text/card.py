@@ -123,6 +123,8 @@ def _clock(
 ) -> list[Text]:
     after = duration(clock.after) if clock.after else "no fixed time"
     names = [tier.label or tier.id for tier in map(profile.tier, clock.loses) if tier is not None]
+    if clock.effect == "bills" and clock.note:
+        names = [clock.note]
     what = EFFECTS.get(clock.effect, clock.effect) + (f" {', '.join(names)}" if names else "")
     severity = SEVERITIES.get(clock.severity, "muted")
     rows = [
@@ -136,7 +138,7 @@ def _clock(
             line(("● ", severity), (after, "strong"), (f"  {STATES.get(clock.when, clock.when)}", "text")),
             *wrap(what, width, "text", indent=2),
         ]  # fmt: skip
-    if clock.note:
+    if clock.note and clock.effect != "bills":
         rows += wrap(clock.note, width, "muted", indent=2)
     rows += wrap(f"→ {clock.avoid}", width, "accent", indent=2)
     proof = [clock.id, clock.severity, f"{clock.confidence} confidence", clock.verified]

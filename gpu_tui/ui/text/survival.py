@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ DELETED = ("✗ deleted", "level-act")
 KEPT = ("✓ kept", "level-ok")
 LEFT = ("left alone", "muted")
 UNKNOWN = ("? unknown", "unknown")
+DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
         for tier in tiers
     ]
     name = _column([row[0][0] for row in rows], 8, width // 4)
-    path = _column([row[1][0] for row in rows], 4, width // 4)
+    path = _column([row[1][0] for row in rows], 4, width * 3 // 10)
     fate = max(10, cell_len(f"after {verb.verb}"))
     rest = max(12, width - name - path - fate - 6)
     head = ("tier", "path", f"after {verb.verb}", "and then")
@@ -163,8 +165,9 @@ def _later(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> Cel
     for clock in doomed:
         only = f" ({', '.join(clock.applies_to)})" if clock.applies_to and not variant else ""
         words.append(f"deleted {duration(clock.after or 0.0)} later{only}")
-    if tier.bills_when_stopped and not tier.bills_when_stopped.startswith("no"):
-        words.append(f"bills: {tier.bills_when_stopped}")
+    if tier.bills_when_stopped and not re.match(r"no\b", tier.bills_when_stopped):
+        said = re.sub(r"(?i)^yes\b[,:]? *", "", tier.bills_when_stopped)
+        words.append("bills" if not said else f"bills: {said}")
     return "; ".join(words), "level-watch" if doomed else "muted"
 
 
@@ -185,8 +188,8 @@ def _losses(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> tu
 
 def duration(seconds: float) -> str:
     """A round length of time as people say it: 15 days, 24 h, 90 min."""
-    for unit, name in ((86_400, "days"), (3600, "h"), (60, "min")):
-        if seconds > unit and seconds % unit == 0:
+    for unit, name, least in ((DAY, "days", 3 * DAY), (3600, "h", 3600), (60, "min", 60)):
+        if seconds >= least and seconds % unit == 0:
             return f"{seconds / unit:g} {name}"
     return units.span(seconds)
 
