@@ -6,16 +6,19 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_tui import __version__
 from gpu_tui.cli.files import replace_text
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.core.clock import rfc3339
-from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.plain import plain
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.parse.config_file import Alerts
 from gpu_tui.settings import ConfigError, load_config
-from gpu_tui.state.contract import check_json, fleet_verdict
-from gpu_tui.state.patrol import patrol_lines
+from gpu_tui.state.contract import check_json, fleet_verdict, instance_json
+from gpu_tui.state.patrol import Tick, patrol_report, since_json
 from gpu_tui.state.prometheus import exposition
 from gpu_tui.state.views import FleetView
 
@@ -23,7 +26,6 @@ NAME = "check"
 HELP = "one patrol tick over the whole fleet, for cron"
 EXAMPLE = "gpu-tui check --json --fleet fleet.yaml"
 ALERT_SECONDS = 30.0
-EXITS = {"healthy": 0, "escalate": 1, "cannot-tell": 2}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,44 +55,59 @@ def run(args: argparse.Namespace) -> int:
     from gpu_tui import wiring
 
     fleet = fleet_of(args)
+    alerts = _alerts() if args.alert else None
     view = wiring.run(wiring.collect_once(fleet, args.limit))
-    text = FORMATS[args.format or ("json" if args.json else "text")](view)
+    last = wiring.turn_over(view)
+    text = FORMATS[args.format or ("json" if args.json else "text")](view, last)
     if args.out is None:
         print(text)
     else:
         replace_text(args.out, text + "\n")
-    if args.alert:
-        _alert(fleet, view)
-    return EXITS[fleet_verdict(view)]
+    if alerts is not None:
+        # What could not be told stands on stderr, which cron mails.
+        for trouble in wiring.run(wiring.tell(fleet, view, alerts, limit=ALERT_SECONDS)):
+            print(f"gpu-tui check: {plain(trouble, 1_000)}", file=sys.stderr)
+    return _exit_code(view)
 
 
-def _alert(fleet: Fleet, view: FleetView) -> None:
-    """Tell what is new; what could not be told stands on stderr, which cron mails."""
-    from gpu_tui import wiring
+def _exit_code(view: FleetView) -> int:
+    """0 healthy, 1 somebody must look, 2 nothing could be read. Where only a part cannot be told, 1."""
+    verdict = fleet_verdict(view)
+    if verdict != "cannot-tell":
+        return 0 if verdict == "healthy" else 1
+    told = any(one.last_contact is not None or one.verdict is Verdict.OFF for one in view.instances)
+    return 1 if told else 2
+
+
+def _alerts() -> Alerts:
+    """The user's settings for alerts, if they can be followed; asked before the fleet is looked at."""
+    from gpu_tui.alerts.ways import ways_out
 
     alerts = load_config(os.environ).alerts
-    if not alerts.command and alerts.webhook is None:
+    if not ways_out(alerts, os.environ):
         raise ConfigError(
             "--alert needs a way out, and your settings name none",
             next="add alerts: {command: [...]} or alerts: {webhook: {url_env: NAME}} to config.yaml",
         )
-    for trouble in wiring.run(wiring.tell(fleet, view, alerts, limit=ALERT_SECONDS)):
-        print(f"gpu-tui check: {trouble}", file=sys.stderr)
+    return alerts
 
 
-def _json(view: FleetView) -> str:
-    return json.dumps(check_json(view), ensure_ascii=False, allow_nan=False)
+def _json(view: FleetView, last: Mapping[str, Tick]) -> str:
+    made = check_json(view)
+    rows = [
+        {**instance_json(one), "since_last": since_json(one, last.get(one.name))}
+        for one in view.instances
+    ]
+    return json.dumps({**made, "instances": rows}, ensure_ascii=False, allow_nan=False)
 
 
-def _prometheus(view: FleetView) -> str:
+def _prometheus(view: FleetView, last: Mapping[str, Tick]) -> str:
     return exposition(view, __version__).rstrip("\n")
 
 
-def _text(view: FleetView) -> str:
-    lines = [f"gpu-tui check {rfc3339(view.taken_at)}: {fleet_verdict(view)}"]
-    for instance in view.instances:
-        lines += patrol_lines(instance, view.taken_at)
-    return "\n".join(lines)
+def _text(view: FleetView, last: Mapping[str, Tick]) -> str:
+    first, *rest = patrol_report(view, last)
+    return "\n".join([f"gpu-tui check {rfc3339(view.taken_at)}: {first}", *rest])
 
 
 FORMATS = {"text": _text, "json": _json, "prometheus": _prometheus}

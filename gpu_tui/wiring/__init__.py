@@ -10,6 +10,7 @@ from gpu_tui.wiring.cockpit import NoTerminal, run_cockpit, run_record, run_repl
 from gpu_tui.wiring.exporter import run_exporter
 from gpu_tui.wiring.fleet import Control, Room, Tap, open_fleet
 from gpu_tui.wiring.once import CHECK_LIMIT, Deadline, collect_once, with_connection
+from gpu_tui.wiring.patrol import turn_over
 from gpu_tui.wiring.process import calm_collector, run
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "run_record",
     "run_replay",
     "tell",
+    "turn_over",
     "with_connection",
 ]

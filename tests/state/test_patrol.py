@@ -1,0 +1,115 @@
+"""The patrol's lines: three to five per instance whatever is known, and the first one says why."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from gpu_tui.core.account import Account, Listed
+from gpu_tui.core.events import LinkChanged
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, SshAccess
+from gpu_tui.core.sample import Reading, Track
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.patrol import Tick, changes, patrol_lines, patrol_report, since_json
+from gpu_tui.state.store import Store
+from gpu_tui.state.views import Cost, FleetView, InstanceView
+from gpu_tui.ui.scene_parts import NOW
+from gpu_tui.ui.scenes import sweep
+
+T0 = 1_795_000_000.0
+
+
+def empty(*names: str) -> FleetView:
+    fleet = Fleet("s", tuple(Instance(name, SshAccess(name)) for name in names or ("a",)))
+    return Store(fleet, {}).view(T0)
+
+
+def finding(severity: Severity, evidence: str = "x" * 5_000) -> Finding:
+    return Finding("gpu_oom", severity, "a", evidence, "log:x:1", "less", T0, T0, cell="c")
+
+
+def worlds(view: InstanceView) -> list[InstanceView]:
+    """Every combination of what may be known of one instance."""
+    answered = {"gpus": Track(good=Reading(object(), T0 - 5))}
+    cells = tuple(
+        Cell(f"cell-{n}" * 30, n, "t", CellState.RUNNING, epoch=1, loss=1.0) for n in range(3)
+    )
+    return [
+        replace(view, link=link, queue=queue, findings=found, cost=cost, tracks=tracks)
+        for link, queue, found, cost, tracks in itertools.product(
+            [
+                LinkState("live"),
+                LinkState("connecting"),
+                LinkState("off"),
+                LinkState("refused", 0.0, "no\x1b[2Jport", "look\nthere"),
+            ],
+            [Queue(), Queue(cells, total=3)],
+            [(), (finding(Severity.WARN),), (finding(Severity.FATAL),) * 9],
+            [Cost(), Cost(2.5, "USD", 3.0)],
+            [{}, answered],
+        )
+        if not (link.live and tracks)  # a live box's vitals are other tables
+    ]
+
+
+def test_three_to_five_lines_of_plain_text_whatever_is_known() -> None:
+    counts = set()
+    for view in [*worlds(empty()["a"]), *sweep().view(NOW).instances]:
+        lines = patrol_lines(view, NOW)
+        counts.add(len(lines))
+        assert all(line.isprintable() and len(line) <= 241 for line in lines)
+        assert lines[0].startswith(f"{view.name}: {view.verdict} (")
+        assert all(line.startswith("  ") for line in lines[1:])
+    assert counts == {3, 4, 5}
+
+
+def test_the_first_line_names_who_escalates_and_why() -> None:
+    first = patrol_report(sweep().view(NOW), {})[0]
+    assert first.startswith("escalate: ")
+    seen = empty("a", "b")
+    well = tuple(replace(one, verdict=Verdict.RUNNING) for one in seen.instances)
+    assert patrol_report(replace(seen, instances=well), {})[0] == "healthy: 2 running"
+    kept = Store(Fleet("s", (Instance("a", SshAccess("a")),)), {})
+    kept.apply(LinkChanged("a", T0, LinkState("refused", T0, "port closed")))
+    assert patrol_report(kept.view(T0), {})[0] == "escalate: a unreachable"
+
+
+def test_the_first_check_is_a_baseline_and_the_next_says_what_changed() -> None:
+    queue = Queue(
+        (Cell("a1", 1, "t", CellState.FINISHED), Cell("a2", 2, "t", CellState.RUNNING, epoch=7)),
+        total=2,
+    )
+    tracks = {"gpus": Track(good=Reading(object(), T0 - 1))}
+    view = replace(empty()["a"], tracks=tracks, queue=queue)
+    assert patrol_lines(view, T0)[1].endswith("; first check: a baseline")
+    assert since_json(view, None) is None
+    last = Tick(T0 - 600, 0, 0, "a2", 4)
+    assert patrol_lines(view, T0, last)[1].endswith("; since 10 min ago: +1 done, +3 epochs")
+    told = since_json(view, last)
+    assert told is not None
+    assert (told["done"], told["epoch"], told["oom_kill"]) == (1, 4, None)
+    away = replace(view, tracks={})
+    assert "since" not in patrol_lines(away, T0, last)[1]
+
+
+def test_changes_in_words() -> None:
+    last = Tick(T0, 1, 0, "a", 3, 2)
+    assert changes(last, replace(last, at=T0 + 9)) == "nothing changed"
+    assert changes(last, Tick(T0, 2, 1, "b", 1, 3)) == "+1 done, +1 failed, now at b, +1 OOM kills"
+    assert changes(last, Tick(T0, 1, 0, None, None, None)) == "nothing runs any more"
+
+
+def test_accounts_and_strangers_have_a_line_each() -> None:
+    money = Account(
+        "runpod:KEY", "runpod", T0, balance=Money(4.0, "USD"), spend_per_hour=Money(2.0, "USD")
+    )
+    silent = Account("autodl:KEY", "autodl", error="no API key: set $KEY")
+    stranger = Listed("runpod", "x1", "old\x1bbox", "running", Money(0.69, "USD"))
+    seen = replace(empty(), accounts=(money, silent), unlisted=(stranger,))
+    assert patrol_report(seen, {})[-3:] == [
+        "account runpod:KEY: balance 4.00 USD, lasts 2.0 h",
+        "account autodl:KEY: balance not known (no API key: set $KEY)",
+        "! runpod:old\ufffdbox bills at 0.69 USD/h and stands in no fleet file (running)",
+    ]
