@@ -78,7 +78,7 @@ PUEUE = f"""
 
 TMUX = f"""
     if command -v tmux >/dev/null; then
-        ask panes {LIMIT:.0f} tmux list-panes -a -F '{PANES}'
+        ask panes {LIMIT:.0f} tmux -u list-panes -a -F '{PANES}'
     fi
 """
 

@@ -1,6 +1,7 @@
 """Panes of tmux -> jobs: a pane in which something other than a shell or a tool for looking runs.
 
-One line a pane, fields apart by a tab, as FORMAT asks. A pane that `remain-on-exit` kept tells how its
+One line a pane, fields apart by a colon, which a session's name cannot hold: FORMAT. (A tab would come out
+as `_` where the locale is C.) A pane that `remain-on-exit` kept tells how its
 command ended; without it a session goes with its command, and nobody tells.
 """
 
@@ -11,8 +12,11 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.job_names import name_of_command, unique
 
-FORMAT = "#{pane_id}\t#{session_name}\t#{window_name}\t#{pane_dead}\t#{pane_dead_status}\t#{pane_current_command}\t#{session_created}\t#{pane_start_command}"
-FIELDS = FORMAT.count("\t") + 1
+FORMAT = (
+    "#{pane_id}:#{pane_dead}:#{pane_dead_status}:#{session_created}:#{session_name}"
+    ":#{pane_current_command}:#{pane_start_command}"
+)
+FIELDS = FORMAT.count("}:") + 1
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "csh", "tcsh", "ksh", "login"})
 LOOKERS = frozenset(
     {
@@ -27,21 +31,14 @@ def parse_tmux(text: bytes) -> JobTable:
     """The panes that run or ran something, by their order in the list."""
     jobs = []
     for line in text.decode("utf-8", "replace").split("\n"):
-        parts = line.split("\t", FIELDS - 1)
+        parts = line.split(":", FIELDS - 1)
         if len(parts) == FIELDS and (job := _job(*parts)) is not None:
             jobs.append(job)
     return JobTable("tmux", unique(jobs[:JOBS_KEPT]), max(0, len(jobs) - JOBS_KEPT))
 
 
 def _job(
-    pane: str,
-    session: str,
-    window: str,
-    dead: str,
-    status: str,
-    current: str,
-    created: str,
-    start: str,
+    pane: str, dead: str, status: str, created: str, session: str, current: str, start: str
 ) -> Job | None:
     ended = dead == "1"
     program = current.strip().lstrip("-")
@@ -64,7 +61,6 @@ def _job(
         state=state,
         word="ended" if ended else "running",
         why=None if ended else f"{plain(program, 30)} in tmux",
-        task=plain(window, 30) if window not in (session, program, "") else None,
         submitted_at=float(created) if created.isascii() and created.isdigit() else None,
         exit_code=code,
     )

@@ -1,0 +1,239 @@
+"""Who else runs jobs on a box, asked under three shells: real task-spooler, tmux and detached programs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from shell_box import SHELLS, Inbox, ShellBox, ShellConnection
+
+from gpu_tui.collect.sampler import sample_group
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import Sampled
+from gpu_tui.core.fleet import QueueFiles, Roots
+from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.sample import Absent, Failure, Reading
+from gpu_tui.core.sweep import CellState
+
+TRAINER = "import sys, time\nprint('epoch 1', flush=True)\ntime.sleep(600)\n"
+
+
+class RunnerBox(ShellBox):
+    """A box with the machine's own /proc, and sockets of its own."""
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Where its sockets and outputs are."""
+        return {"TMPDIR": str(self.root), "TMUX_TMPDIR": str(self.root), "HOME": str(self.home)}
+
+    def environment(self, shell: str) -> dict[str, str]:
+        """As a login there."""
+        return super().environment(shell) | self.places
+
+    def run(self, *argv: str) -> None:
+        """A person's command on the box."""
+        env = os.environ | self.places
+        subprocess.run(argv, env=env, cwd=self.home, check=True, stdin=subprocess.DEVNULL)
+
+    def end(self) -> None:
+        """Whatever a test left running is ended."""
+        env = os.environ | self.places
+        if next(self.root.glob("socket-ts.*"), None):
+            listed = subprocess.run(["tsp"], env=env, capture_output=True, text=True, check=True)
+            for row in listed.stdout.splitlines():
+                if " running " in row:
+                    subprocess.run(["tsp", "-k", row.split()[0]], env=env, check=True)
+            self.run("tsp", "-K")
+        if next(self.root.glob("tmux-*/default"), None):
+            self.run("tmux", "kill-server")
+
+
+@pytest.fixture(params=sorted(SHELLS))
+def shell(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[RunnerBox]:
+    made = RunnerBox(tmp_path)
+    yield made
+    made.end()
+
+
+@asynccontextmanager
+async def asked(box: ShellBox, shell: str, **changes: object) -> AsyncIterator[Inbox]:
+    """What the sampler says of the box for as long as the block lasts."""
+    row = {"queue": QueueFiles(), "roots": Roots(str(box.cgroup), "/proc"), **changes}
+    inbox = Inbox()
+    connection = ShellConnection(box, shell)
+    sampler = sample_group(
+        connection,  # type: ignore[arg-type]
+        box.instance(**row),
+        box.group(**row),
+        inbox,
+        ManualClock(),
+    )
+    task = asyncio.create_task(sampler)
+    try:
+        yield inbox
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def table(event: Sampled) -> JobTable:
+    assert isinstance(event.sample, Reading), event.sample
+    assert isinstance(event.sample.value, JobTable)
+    return event.sample.value
+
+
+def needs(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"{program} is not installed")
+    return found
+
+
+async def test_a_spooler_tells_its_jobs_and_where_they_write(box: RunnerBox, shell: str) -> None:
+    needs("tsp")
+    box.run("tsp", "-L", "no_aug", "sh", "-c", "exit 3")
+    box.run("tsp", "true")
+    box.run("tsp", "-w", "1")
+    box.run("tsp", "sleep", "600")
+    box.run("tsp", "python3", "train.py", "--config", "configs/later.yaml")
+    async with asked(box, shell) as inbox:
+        jobs = table(await inbox.metric("task-spooler")).jobs
+    assert [(job.name, job.state, job.exit_code) for job in jobs] == [
+        ("sleep", CellState.RUNNING, None),
+        ("later", CellState.PENDING, None),
+        ("no_aug", CellState.FAILED, 3),
+        ("true", CellState.FINISHED, 0),
+    ]
+    assert os.path.dirname(jobs[0].stdout or "") == str(box.root)
+
+
+async def test_no_spooler_is_started_by_asking(box: RunnerBox, shell: str) -> None:
+    needs("tsp")
+    async with asked(box, shell) as inbox:
+        event = await inbox.metric("task-spooler")
+    assert isinstance(event.sample, Absent)
+    assert list(box.root.glob("socket-ts.*")) == []
+
+
+async def test_panes_of_tmux_and_how_they_ended(box: RunnerBox, shell: str) -> None:
+    needs("tmux")
+    script = box.file("home/train.py", TRAINER)
+    box.run(
+        "tmux", "-f", "/dev/null", "new-session", "-d", "-s", "大 lr", sys.executable, str(script)
+    )
+    box.run("tmux", "set-option", "-g", "remain-on-exit", "on")
+    box.run("tmux", "new-session", "-d", "-s", "broken", "sh -c 'exit 7'")
+    box.run("tmux", "new-session", "-d", "-s", "idle")
+    async with asked(box, shell) as inbox:
+        while len(jobs := table(await inbox.metric("tmux")).jobs) < 2:
+            pass
+    by_name = {job.name: job for job in jobs}
+    assert set(by_name) == {"大 lr", "broken"}
+    assert by_name["大 lr"].state is CellState.RUNNING
+    assert (by_name["broken"].state, by_name["broken"].exit_code) == (CellState.FAILED, 7)
+
+
+async def test_no_tmux_server_is_started_by_asking(box: RunnerBox, shell: str) -> None:
+    needs("tmux")
+    async with asked(box, shell) as inbox:
+        event = await inbox.metric("tmux")
+    assert isinstance(event.sample, Absent)
+    assert list(box.root.glob("tmux-*/default")) == []
+
+
+async def test_a_detached_program_is_named_and_its_log_is_known(box: RunnerBox, shell: str) -> None:
+    script = box.file("home/train_vit.py", TRAINER)
+    log = box.root / "home" / "nohup.out"
+    with log.open("wb") as out:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(script), "--exp_name", "vit_b16"),
+            stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+    try:
+        async with asked(box, shell) as inbox:
+            jobs = table(await inbox.metric("nohup")).jobs
+    finally:
+        process.kill()
+        await process.wait()
+    (job,) = [job for job in jobs if job.id == str(process.pid)]
+    assert (job.name, job.state, job.stdout) == ("vit_b16", CellState.RUNNING, str(log))
+    assert job.started_at is not None
+
+
+PUEUE = {
+    "tasks": {
+        "0": {"id": 0, "command": "python t.py --name a", "envs": {"KEY": 'se"cr{et}', "B": "x\\y"}, "group": "default",
+              "label": None, "status": {"Done": {"enqueued_at": "2026-03-04T10:00:00+01:00", "start": "2026-03-04T10:00:00.123456789+01:00", "end": "2026-03-04T11:00:00+01:00", "result": {"Failed": 2}}}},
+        "1": {"id": 1, "command": "python t.py --name b", "envs": {}, "group": "gpu", "label": "second", "status": {"Running": {"enqueued_at": "2026-03-04T10:00:00+01:00", "start": "2026-03-04T11:00:00+01:00"}}},
+        "10": {"id": 10, "command": "x", "envs": {"TOKEN": "hush"}, "group": "default", "label": None, "status": "Queued"},
+    }
+}  # fmt: skip
+
+
+async def test_the_environment_of_a_pueue_task_never_leaves_the_box(
+    box: RunnerBox, shell: str
+) -> None:
+    text = json.dumps(PUEUE, separators=(",", ":"))
+    box.program("pueue", f"#!/bin/sh\ncat <<'EOF'\n{text}\nEOF\n")
+    connection = ShellConnection(box, shell)
+    seen = bytearray()
+    program = box.group(queue=QueueFiles()).program
+    async with connection.stream(program) as chunks:
+        async for chunk in chunks:
+            seen += chunk
+            if b"second" in seen and b'"Queued"' in seen:
+                break
+    assert b"hush" not in seen
+    assert b"cr{et}" not in seen
+    async with asked(box, shell) as inbox:
+        jobs = table(await inbox.metric("pueue")).jobs
+    assert [(job.name, job.state, job.exit_code, job.task) for job in jobs] == [
+        ("a", CellState.FAILED, 2, None),
+        ("second", CellState.RUNNING, None, "gpu"),
+        ("x", CellState.PENDING, None, None),
+    ]
+    assert jobs[0].finished_at == 1_772_618_400.0
+
+
+async def test_a_feed_is_a_file_or_a_command(box: RunnerBox, shell: str) -> None:
+    rows: list[dict[str, object]] = [
+        {"name": "no_aug", "state": "running", "epoch": 3, "epochs": 20, "loss": 0.41},
+        {"name": "base line", "state": "done", "exit_code": 0},
+    ]
+    file = box.file("home/status.json", json.dumps({"jobs": rows}))
+    box.file("home/tell.sh", f"cat '{file}'\n")
+
+    def told(jobs: tuple[Job, ...]) -> list[tuple[object, ...]]:
+        return [(job.name, job.state, job.epoch, job.loss) for job in jobs]
+
+    wanted = [("no_aug", CellState.RUNNING, 3, 0.41), ("base line", CellState.FINISHED, None, None)]
+    async with asked(box, shell, queue=QueueFiles(status="~/status.json")) as inbox:
+        assert told(table(await inbox.metric("feed")).jobs) == wanted
+    command = ("sh", str(box.home / "tell.sh"))
+    async with asked(box, shell, queue=QueueFiles(status_command=command)) as inbox:
+        assert told(table(await inbox.metric("feed")).jobs) == wanted
+
+    os.utime(file, (1_700_000_000, 1_700_000_000))
+    async with asked(box, shell, queue=QueueFiles(status="~/status.json")) as inbox:
+        old = table(await inbox.metric("feed"))
+    assert [job.state for job in old.jobs] == [CellState.CANNOT_TELL, CellState.FINISHED]
+    assert "stands still" in (old.jobs[0].why or "")
+
+    file.write_text("{not json")
+    async with asked(box, shell, queue=QueueFiles(status="~/status.json")) as inbox:
+        event = await inbox.metric("feed")
+    assert isinstance(event.sample, Failure)
+    assert "line 1" in event.sample.why
