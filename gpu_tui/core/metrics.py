@@ -38,4 +38,5 @@ TMUX: Metric[JobTable] = Metric("tmux")
 DETACHED: Metric[JobTable] = Metric("nohup")
 FEED: Metric[JobTable] = Metric("feed")
 JOBS: tuple[Metric[JobTable], ...] = (SLURM, KUBERNETES, FEED, SPOOLER, PUEUE, TMUX, DETACHED)
+UNRECORDED: tuple[Metric[JobTable], ...] = (TMUX, DETACHED)  # they forget a job that ended
 COMMANDS: Metric[CommandList] = Metric("commands")  # becomes a table with the process table

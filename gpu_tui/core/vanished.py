@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.sample import Absent, Reading
 from gpu_tui.core.sweep import CellState
 
 GONE_KEPT = 200  # of one source
@@ -31,9 +32,15 @@ class Vanished:
     _last: dict[str, Job] = field(default_factory=dict)
     _gone: dict[str, Job] = field(default_factory=dict)
 
-    def take(self, table: JobTable, at: float) -> None:
-        """The newest table; `at` in epoch seconds of the box."""
-        now = {job.name: job for job in table.jobs}
+    def follow(self, sample: object) -> None:
+        """The newest answer. One that failed tells of nobody; an absence tells that nobody is there."""
+        match sample:
+            case Reading(value=JobTable(jobs=jobs), taken_at=at):
+                self._take({job.name: job for job in jobs}, at)
+            case Absent(taken_at=at):
+                self._take({}, at)
+
+    def _take(self, now: dict[str, Job], at: float) -> None:
         for name, job in self._last.items():
             if name not in now and job.live:
                 self._gone[name] = replace(
@@ -44,6 +51,11 @@ class Vanished:
         while len(self._gone) > GONE_KEPT:
             del self._gone[next(iter(self._gone))]
         self._last = now
+
+    @property
+    def any(self) -> bool:
+        """Somebody is gone."""
+        return bool(self._gone)
 
     def complete(self, table: JobTable, endings: Mapping[str, Ending]) -> JobTable:
         """The table with those who are gone before those who are there, each with what its log says."""

@@ -26,6 +26,7 @@ from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import Freshness, Reading, Track
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT
+from gpu_tui.core.vanished import Vanished
 from gpu_tui.state.book import Book
 from gpu_tui.state.cost import Meter
 from gpu_tui.state.history import CONTACT_EVERY, History
@@ -50,6 +51,7 @@ class InstanceState:
         self.log_views: dict[LogSource, LogView] = {}
         self.queue_history = QueueHistory()
         self.cells: dict[str, CellTrace] = {}
+        self.vanished = {metric.name: Vanished() for metric in metrics.UNRECORDED}
         self.book = Book(instance.name)
         self.provider = ProviderState()
         self.series: dict[str, Series] = {}
@@ -93,6 +95,8 @@ class InstanceState:
         """One probe answered."""
         old = self.tracks.get(event.metric, Track())
         self.tracks[event.metric] = old.follow(event.sample)
+        if event.metric in self.vanished:
+            self.vanished[event.metric].follow(event.sample)
         if isinstance(event.sample, Reading):
             self._contact(event.at)
             self.timeline.sampled(event.metric, event.sample)

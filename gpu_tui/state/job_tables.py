@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_tui.core import metrics
+from gpu_tui.core.commands import as_table
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.sample import Track
 from gpu_tui.core.sweep import CellState
+from gpu_tui.core.vanished import Ending
 from gpu_tui.state.instance import InstanceState
 
 SCHEDULERS: dict[str, Metric[JobTable]] = {
     "slurm": metrics.SLURM,
     "kubernetes": metrics.KUBERNETES,
 }
+COMPLETE = 0.999  # of the whole way: a last step need not be logged
 TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}
 
 
@@ -22,14 +26,21 @@ def job_tables(kept: InstanceState, now: float) -> list[JobTable]:
     """What every source listed. Of jobs that ran when a source last answered nobody can tell now."""
     tables = []
     for metric in metrics.JOBS:
-        table = kept.value(metric)
+        table, vanished = kept.value(metric), kept.vanished.get(metric.name)
         if table is None:
+            if vanished is not None and vanished.any:
+                tables.append(vanished.complete(JobTable(metric.name), _endings(kept)))
             continue
+        if vanished is not None:
+            table = vanished.complete(table, _endings(kept))
         if kept.fresh(metric, now) is None:
             why = kept.tracks.get(metric.name, Track()).why
             why = f"not heard of since: {why}" if why else "not heard of for a while"
             table = replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
         tables.append(table)
+    planned = kept.value(metrics.COMMANDS)
+    if planned is not None:
+        tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now)))
     return tables
 
 
@@ -41,6 +52,18 @@ def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, .
     table, track = kept.fresh(metric, now), kept.tracks.get(metric.name, Track())
     why = track.why or "its last answer is old"
     return TITLES[kept.instance.scheduler or ""], table.jobs if table else None, why
+
+
+def _endings(kept: InstanceState) -> Mapping[str, Ending]:
+    """What the logs of all followed cells say of their ends."""
+    return {name: _ending(kept, name) for name in kept.cells}
+
+
+def _ending(kept: InstanceState, name: str) -> Ending:
+    alarm = kept.book.failure(name, ended=True)
+    place = kept.cells[name].course.place
+    share = place.share(None) if place else None
+    return Ending(alarm.text if alarm else None, share is not None and share >= COMPLETE)
 
 
 def _aged(job: Job, why: str) -> Job:
