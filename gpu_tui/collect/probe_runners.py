@@ -45,9 +45,7 @@ FEED_BYTES = 524_288
 
 def runs_free(instance: Instance) -> bool:
     """Nothing that the fleet file names tells what runs on this box."""
-    queue = instance.queue
-    named = queue.file or queue.log or queue.status or queue.status_command or queue.commands
-    return not named and instance.scheduler is None
+    return not instance.queue.names_runs and instance.scheduler is None
 
 
 # Its server listens on $TMPDIR/socket-ts.UID of whoever started it; flags 00010000 are a listening socket.

@@ -27,6 +27,11 @@ class QueueFiles:
     status_command: tuple[str, ...] = ()
     commands: str | None = None
 
+    @property
+    def names_runs(self) -> bool:
+        """The fleet file says who tells what runs here; else it is looked for."""
+        return bool(self.file or self.log or self.status or self.status_command or self.commands)
+
 
 @dataclass(frozen=True, slots=True)
 class Results:
