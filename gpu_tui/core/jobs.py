@@ -5,7 +5,7 @@ the queue pane the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
@@ -77,7 +77,7 @@ class JobTable:
 
 def with_jobs(
     queue: Queue,
-    tables: Iterable[JobTable],
+    tables: Sequence[JobTable],
     evidence: Mapping[str, CellEvidence],
     *,
     box_now: float | None,
@@ -91,10 +91,19 @@ def with_jobs(
                 continue
             named.add(job.name)
             cells.append(_cell(job, len(cells) + 1, evidence.get(job.name), box_now))
+    notes = tuple(note for table in tables for note in _notes(table))
     if len(cells) == len(queue.cells):
-        return queue
+        return replace(queue, notes=(*queue.notes, *notes))
     total = len(cells) if queue.total is None else queue.total + len(cells) - len(queue.cells)
-    return replace(queue, cells=tuple(cells), total=total)
+    return replace(queue, cells=tuple(cells), total=total, notes=(*queue.notes, *notes))
+
+
+def _notes(table: JobTable) -> Iterator[str]:
+    """What is missing from a table."""
+    if table.why:
+        yield f"{table.source}: {table.why}"
+    if table.dropped:
+        yield f"{table.source}: {table.dropped} more jobs are not shown"
 
 
 def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None) -> Cell:

@@ -8,11 +8,13 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.commands import as_table
 from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.sample import Track
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import Ending
 from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.witness import box_time
 
 SCHEDULERS: dict[str, Metric[JobTable]] = {
     "slurm": metrics.SLURM,
@@ -22,8 +24,11 @@ COMPLETE = 0.999  # of the whole way: a last step need not be logged
 TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}
 
 
-def job_tables(kept: InstanceState, now: float) -> list[JobTable]:
-    """What every source listed. Of jobs that ran when a source last answered nobody can tell now."""
+def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobTable]:
+    """What every source listed. Of jobs that ran when a source last answered nobody can tell now.
+
+    `alive`: a training lives on the box; None = nobody knows.
+    """
     tables = []
     for metric in metrics.JOBS:
         table, vanished = kept.value(metric), kept.vanished.get(metric.name)
@@ -41,7 +46,30 @@ def job_tables(kept: InstanceState, now: float) -> list[JobTable]:
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
         tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now)))
+    if (logs := _logs(kept, now, alive, tables)) is not None:
+        tables.append(logs)
     return tables
+
+
+def _logs(
+    kept: InstanceState, now: float, alive: bool | None, tables: list[JobTable]
+) -> JobTable | None:
+    """The cells that only their logs tell of, where nothing that the fleet file names tells more."""
+    instance = kept.instance
+    files, box_now = kept.value(metrics.FILES), box_time(kept.tracks, now)
+    if instance.queue.names_runs or instance.scheduler or not instance.logs:
+        return None
+    if files is None or box_now is None:
+        return None
+    return table_of_logs(
+        files,
+        instance.logs,
+        taken=frozenset(job.stdout for table in tables for job in table.jobs if job.stdout),
+        box_now=box_now,
+        stall_after=instance.stall_after,
+        alive=alive if kept.fresh(metrics.FILES, now) is not None else None,
+        endings=_endings(kept),
+    )
 
 
 def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, ...] | None, str]:

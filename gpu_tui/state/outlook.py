@@ -141,7 +141,7 @@ def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
         log=kept.instance.queue.log,
     )
     queue = replace(queue, cells=tuple(_to_epoch(cell, offset) for cell in queue.cells))
-    return with_jobs(queue, job_tables(kept, now), evidence, box_now=box_now)
+    return with_jobs(queue, job_tables(kept, now, alive_of(kept, run, now)), evidence, box_now=box_now)
 
 
 def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[str, CellEvidence]:
