@@ -8,8 +8,10 @@ import asyncio
 import ipaddress
 import json
 import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import urlsplit
 
 import httpx
@@ -67,14 +69,14 @@ class Api:
         key = env.get(self.key_env, "").strip()
         if not key or not key.isascii() or not key.isprintable():
             raise KeyRefused(f"no API key: set ${self.key_env}")
-        loopback = _is_loopback(urlsplit(self.base).hostname or "")
         try:
             async with (
                 asyncio.timeout(self.total_limit),
                 httpx.AsyncClient(
                     timeout=httpx.Timeout(self.total_limit, connect=CONNECT_LIMIT),
                     follow_redirects=False,
-                    trust_env=not loopback,
+                    verify=_certificates(),
+                    trust_env=not is_local(self.base),
                 ) as client,
                 client.stream(
                     method,
@@ -100,6 +102,12 @@ class Api:
             raise NoAnswer(f"no answer within {self.total_limit:.0f} s") from error
         except httpx.HTTPError as error:
             raise NoAnswer(f"no answer ({type(error).__name__})") from error
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Whom to trust; read once, for it takes a while."""
+    return httpx.create_ssl_context()
 
 
 def _after(headers: Mapping[str, str]) -> float | None:
@@ -129,6 +137,11 @@ def checked_base_url(url: str) -> str:
             f"provider.base_url {plain(url, 80)} would send the key in clear: use https"
         )
     return url.rstrip("/")
+
+
+def is_local(url: str | None) -> bool:
+    """True for a URL whose host is this machine."""
+    return url is not None and _is_loopback(urlsplit(url).hostname or "")
 
 
 def _is_loopback(host: str) -> bool:

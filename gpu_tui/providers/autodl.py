@@ -127,6 +127,10 @@ class AutoDL(Platform):
         data = self.judged(await self.read(PATH + "snapshot", query=asked, body=asked))
         return money(data, "payg_price", "CNY", scale=1000) if isinstance(data, dict) else None
 
+    def agreed(self, value: object) -> bool:
+        """`judged` took only a success; it carries nothing more."""
+        return True
+
     def judged(self, reply: Reply) -> object:
         """What stands in `data` of a success."""
         if reply.status != 200:

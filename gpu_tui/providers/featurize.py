@@ -41,6 +41,10 @@ class FeaturizeApi(Platform):
         """Nobody can be asked."""
         raise BadAnswer("no API lists the instances")
 
+    def agreed(self, value: object) -> bool:
+        """`judged` took only a success; it carries nothing more."""
+        return True
+
     def judged(self, reply: Reply) -> object:
         """The `data` of a success."""
         value = super().judged(reply)

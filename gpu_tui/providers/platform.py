@@ -155,8 +155,9 @@ class Platform(ABC):
                 self.judged(reply)
                 text = f"an answer that was not agreed ({status})"
                 return Answer(AnswerKind.UNKNOWN, text, status)
-            if status != 204:
-                self.judged(reply)
+            if status != 204 and not self.agreed(self.judged(reply)):
+                text = "an answer of a shape that was not agreed"
+                return Answer(AnswerKind.UNKNOWN, text, status)
         except (KeyRefused, TooManyRequests, Refused) as error:
             return Answer(AnswerKind.REFUSED, str(error), status)
         except ProviderError as error:
@@ -175,6 +176,10 @@ class Platform(ABC):
             await self.means.sleep(left)
         self._asked = clock.boot()
         return await self.api.send(self.means.env, method, path, query=query, body=body)
+
+    def agreed(self, value: object) -> bool:
+        """True where this is what a call that was taken answers."""
+        return isinstance(value, dict)
 
     def judged(self, reply: Reply) -> object:
         """The JSON of a 200, or the error that the answer means."""

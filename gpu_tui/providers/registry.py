@@ -7,9 +7,11 @@ from functools import partial
 
 from gpu_tui.core.fleet import Fleet, Instance, ProviderAccess
 from gpu_tui.core.profile import Profile
+from gpu_tui.providers.api import is_local
 from gpu_tui.providers.autodl import AutoDL
 from gpu_tui.providers.base import AccountReader, Means, Provider, ProviderError
 from gpu_tui.providers.featurize import Featurize
+from gpu_tui.providers.kubernetes import Kubernetes
 from gpu_tui.providers.lambda_cloud import Lambda
 from gpu_tui.providers.ledger import Ledger
 from gpu_tui.providers.manual import Manual
@@ -27,6 +29,7 @@ PLATFORMS: dict[str, type[Platform]] = {
 }
 APIS: dict[str, Callable[[Instance, Means], Provider]] = {
     **{id: partial(Rented, platform) for id, platform in PLATFORMS.items()},
+    "kubernetes": Kubernetes,
     "slurm": Slurm,
 }
 # Where the box or its scheduler is spoken to: no provider.id is needed.
@@ -59,10 +62,12 @@ def account_readers(
     """One reader per account of the fleet: one platform, one key, one address.
 
     An account is asked where its key is set. `also` names platforms that the fleet file has no instance
-    of; their default key is used. Hosts that no fleet file describes are no list to compare with.
+    of; their default key is used. Hosts that no fleet file describes are no list to compare with, and
+    a fleet with a provider on loopback is a rehearsal: no real account is asked for it.
     """
     if fleet.source is None:
         return ()
+    rehearsal = any(is_local(one.provider.base_url) for one in fleet.instances)
     made: dict[str, tuple[Platform, list[str]]] = {}
     wanted: list[tuple[str, Instance | None]] = [(one.platform, one) for one in fleet.instances]
     wanted += [(id, None) for id in also if id not in {one.platform for one in fleet.instances}]
@@ -74,6 +79,8 @@ def account_readers(
             platform = kind(means, instance.provider if instance else ProviderAccess())
         except ProviderError:
             continue  # the instance itself says why
+        if rehearsal and not is_local(platform.api.base):
+            continue
         if not means.env.get(platform.api.key_env, "").strip():
             continue
         other = "" if platform.api.base == kind.base_url else f"@{platform.api.base}"

@@ -113,6 +113,10 @@ class Vast(Platform):
             for row in rows_of(self.judged(reply), "volumes")
         )
 
+    def agreed(self, value: object) -> bool:
+        """Only `"success": true` is a success."""
+        return isinstance(value, dict) and value.get("success") is True
+
     def judged(self, reply: Reply) -> object:
         """As everywhere; besides, `"success": false` is a no, whatever the status."""
         value = super().judged(reply)
