@@ -13,7 +13,8 @@ from gpu_tui.providers.base import BadAnswer
 
 Row = Mapping[str, object]
 HOURS_PER_MONTH = 730.0  # what providers divide a monthly price by
-MOST = 1e9  # no price, size or id that is larger is believed
+MOST = 1e9  # no price, balance or size in GB that is larger is believed
+MOST_SECONDS, MOST_BYTES = 1e11, 1e18
 
 
 def row_of(value: object, what: str) -> Row:
@@ -52,13 +53,13 @@ def texts(row: Row, names: Iterable[str]) -> dict[str, str]:
     return {name: value for name in names if (value := text(row, name)) is not None}
 
 
-def number(row: Row, name: str, *, signed: bool = False) -> float | None:
-    """A number that could be a price, a size or (`signed`) a balance: finite and not absurd."""
+def number(row: Row, name: str, *, signed: bool = False, most: float = MOST) -> float | None:
+    """A number that could be a price, a size or (`signed`) a balance: finite and below `most`."""
     value = row.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    least = -MOST if signed else 0
-    return value if math.isfinite(value) and least <= value < MOST else None
+    least = -most if signed else 0
+    return value if math.isfinite(value) and least <= value < most else None
 
 
 def money(
@@ -67,6 +68,11 @@ def money(
     """An amount in `currency`; `scale` is how many of the API's units make one."""
     amount = number(row, name, signed=signed)
     return None if amount is None else Money(amount / scale, currency)
+
+
+def epoch(row: Row, name: str) -> float | None:
+    """A time in epoch seconds."""
+    return number(row, name, most=MOST_SECONDS) or None
 
 
 def iso_time(value: object) -> float | None:

@@ -15,6 +15,7 @@ from gpu_tui.providers.api import checked_id
 from gpu_tui.providers.base import BadAnswer
 from gpu_tui.providers.fields import (
     HOURS_PER_MONTH,
+    MOST_BYTES,
     Row,
     address,
     id_of,
@@ -90,7 +91,7 @@ class Lambda(Platform):
                 "file system",
                 id_of(row),
                 text(row, "name"),
-                _price_of_bytes(number(row, "bytes_used")),
+                _price_of_bytes(number(row, "bytes_used", most=MOST_BYTES)),
                 row.get("is_in_use") if isinstance(row.get("is_in_use"), bool) else None,  # type: ignore[arg-type]
             )
             for row in rows

@@ -1,0 +1,96 @@
+"""Paperspace: stopping before off, a rate without a unit, and what a deleted machine leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+
+import pytest
+from paperspace_server import ID, ROW, PaperspaceServer
+from platforms import SEATS, Desk
+
+from gpu_tui.core.fleet import Money
+from gpu_tui.providers.base import AnswerKind
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[PaperspaceServer]:
+    async with PaperspaceServer() as running:
+        yield running
+
+
+@pytest.fixture
+def desk(server: PaperspaceServer) -> Desk:
+    return Desk(SEATS["paperspace"], server)
+
+
+async def test_what_is_kept_of_a_machine_and_no_price_without_a_unit(desk: Desk) -> None:
+    state = await desk.rented().read(ID)
+    assert (state.state, state.price) == ("running", None)
+    assert state.started_at == datetime(2026, 11, 18, 8, tzinfo=UTC).timestamp()
+    assert state.facts["usageRate"] == "3.09 (the API names no unit)"
+    assert state.facts["autoShutdownTimeout"] == "24"
+    assert state.address == ("192.0.2.10", 22)
+
+
+async def test_stopping_is_billed_until_it_is_off(server: PaperspaceServer, desk: Desk) -> None:
+    server.polls = 2
+    rented = desk.rented()
+    assert (await rented.stop(desk.permit("shut-down", "stop"))).kind is AnswerKind.ACCEPTED
+    assert desk.calls == [f"PATCH /v1/machines/{ID}/stop"]
+    assert [(await rented.read(ID)).state for _ in range(3)] == ["running", "running", "stopped"]
+
+
+async def test_a_machine_that_is_on_cannot_be_destroyed(
+    server: PaperspaceServer, desk: Desk
+) -> None:
+    rented = desk.rented()
+    answer = await rented.stop(desk.permit())
+    assert (answer.kind, answer.status) == (AnswerKind.REFUSED, 409)
+    assert "must be off" in answer.text
+    assert (await rented.read(ID)).state == "running"
+
+
+async def test_a_date_of_deletion_is_the_end(server: PaperspaceServer, desk: Desk) -> None:
+    server.rows[ID]["dtDeleted"] = "2026-11-19T08:00:00.000Z"
+    assert (await desk.rented().read(ID)).state == "gone"
+
+
+async def test_what_a_deleted_machine_leaves_behind(server: PaperspaceServer, desk: Desk) -> None:
+    ledger, rented = desk.ledger(), desk.rented()
+    assert [one.used for one in (await ledger.read()).stored] == [True, True]
+    server.rows[ID]["state"] = "off"
+    assert (await rented.stop(desk.permit())).kind is AnswerKind.ACCEPTED
+    left = (await ledger.read()).stored
+    assert [(one.kind, one.used) for one in left] == [
+        ("static address", False),
+        ("snapshot", False),
+    ]
+    assert left[0].price == Money(0.0045, "USD")
+    assert left[1].price is None
+
+
+@pytest.mark.parametrize("count", [0, 2, 7])
+async def test_every_page_is_read(server: PaperspaceServer, desk: Desk, count: int) -> None:
+    server.page = 2
+    server.rows = {f"ps{n}": {**ROW, "id": f"ps{n}"} for n in range(count)}
+    account = await desk.ledger().read()
+    assert (account.complete, len(account.listed)) == (True, count)
+
+
+@pytest.mark.parametrize(
+    ("changed", "remark"),
+    [
+        ({}, None),
+        ({"isInGoodStanding": False}, "good standing"),
+        ({"isAdminLocked": True}, "locked"),
+        ({"hasPaymentMethod": False}, "payment"),
+    ],
+)
+async def test_whether_the_account_is_in_order(
+    server: PaperspaceServer, desk: Desk, changed: dict[str, bool], remark: str | None
+) -> None:
+    server.standing |= changed
+    account = await desk.ledger().read()
+    assert account.balance is None
+    assert account.remark is None if remark is None else remark in (account.remark or "")
