@@ -29,9 +29,9 @@ class Anchors:
 
     `power` is running, stopped, gone or unknown. `created_at` is when the present session, pod or boot
     began. `manual_deadlines` maps the id of a clock to the time at which a person says it fires.
-    `manual_starts` says when its count began, and `durations` how long it is where only the provider
-    knows (both by clock id). `balance_at` is when the balance is gone (or was first seen gone: basis
-    first-seen). `idle_since` is since when nothing works while the meter runs.
+    `manual_starts` says when its count began. `balance_at` is when the balance is gone (or was first seen gone: basis
+    first-seen). `idle_since` is since when nothing works while the meter runs. `lost` = it cannot be
+    reached, and whoever switched it off did not tell us.
     """
 
     power: str = "unknown"
@@ -46,9 +46,8 @@ class Anchors:
     balance_at: float | None = None
     balance_basis: str = "unknown"
     idle_since: float | None = None
-    readings: Mapping[str, float] = field(default_factory=dict)  # bytes, inodes, memory -> full at
     manual_starts: Mapping[str, float] = field(default_factory=dict)
-    durations: Mapping[str, float] = field(default_factory=dict)
+    lost: bool = False
     stored: tuple[str, ...] = ()  # kinds of what the account pays for beside its instances
 
 
@@ -84,14 +83,13 @@ def start_of(fact: ClockFact, seen: Anchors) -> Start:
         what = "beginning" if fact.after else "date"
         return Start(False, why=f"no {what} is known; mark it when you learn one", off=True)
     if fact.anchor == "signal":
-        return Start(False, why="it comes without a date")
+        return Start(False)  # it comes without a date
     if fact.anchor == "reading":
         return _reading(fact, seen)
-    if fact.when in ("stopped", "running") and seen.power != fact.when:
-        # Out of sight the session's idle count may have begun with our last contact.
-        unseen = fact.when == "running" and seen.power == "unknown"
-        if not (unseen and fact.anchor == "last_contact"):
-            return _not_so(fact.when, seen.power)
+    if fact.when in ("stopped", "running") and seen.power != fact.when and not _unseen(fact, seen):
+        if _may_be_off(fact, seen):
+            return Start(True, seen.last_contact, "last-contact", why="if it is off; nobody knows")
+        return _not_so(fact.when, seen.power)
     if fact.anchor == "stopped_at":
         return _stopped(seen)
     if fact.anchor == "created_at":
@@ -104,13 +102,28 @@ def bound_of(basis: str) -> str:
     return BOUNDS.get(basis, EXACT)
 
 
+def _unseen(fact: ClockFact, seen: Anchors) -> bool:
+    """Out of sight a session goes on counting: from its typed beginning, and idle from our last contact."""
+    if fact.when != "running" or seen.power != "unknown":
+        return False
+    if fact.anchor == "created_at":
+        return seen.created_at is not None and seen.created_basis == "manual"
+    return fact.anchor == "last_contact" and seen.last_contact is not None
+
+
+def _may_be_off(fact: ClockFact, seen: Anchors) -> bool:
+    """A box that does not answer may have been off since we last reached it: what counts from there may fire."""
+    counts = fact.anchor == "stopped_at" and fact.after is not None
+    return counts and seen.power == "unknown" and seen.lost and seen.last_contact is not None
+
+
 def _known(at: float | None, basis: str, why: str) -> Start:
     return Start(True, why=why) if at is None else Start(True, at, basis)
 
 
 def _not_so(when: str, power: str) -> Start:
     if power in ("running", "stopped"):
-        return Start(False, why=f"it is {power}", off=True)
+        return Start(False, off=True)  # everybody sees that it runs, or is off
     return Start(False, why=f"nobody knows whether it is {when}")
 
 
@@ -138,24 +151,19 @@ def _rental_end(fact: ClockFact, seen: Anchors) -> Start:
     return Start(True, None, seen.rental_basis, until=seen.rental_end)
 
 
-# What a clock on a reading reads, by a word of its id: idleness, or the time at which something is full.
-IDLE = "idle"
-READS = (
-    ("inode", "inodes"), ("disk-full", "bytes"), ("quota", "bytes"), ("memory", "memory"),
-    ("idle-bill", IDLE), ("bleed", IDLE), ("forgotten", IDLE),
-)  # fmt: skip
+# A running bill that counts from idleness, by a word of its id.
+IDLE_WORDS = ("idle", "bleed", "forgotten")
 
 
 def _reading(fact: ClockFact, seen: Anchors) -> Start:
-    reads = next((name for word, name in READS if word in fact.id), None)
-    if fact.effect == "bills" and fact.when == "running":
-        if reads == IDLE and seen.power == "running" and seen.idle_since is not None:
-            return Start(True, seen.idle_since, "reading")
-        return Start(False, why="it counts from when nothing works")
-    if fact.effect == "bills" and fact.when == "storage":
+    if fact.effect != "bills":
+        return Start(False)
+    if fact.when == "storage":
         if any(kind in (fact.note or "") for kind in seen.stored):
-            return Start(True, None, "api", why="the account holds it; nobody knows since when")
-        return Start(False, why="nothing that is read here shows that there is one")
-    if reads in seen.readings and fact.effect != "bills":
-        return Start(True, None, "rate", until=seen.readings[str(reads)])
-    return Start(False, why="nothing that is read here shows it near")
+            return Start(True)
+        return Start(False)
+    if not any(word in fact.id for word in IDLE_WORDS):
+        return Start(False)
+    if seen.power == "running" and seen.idle_since is not None:
+        return Start(True, seen.idle_since, "reading")
+    return Start(False)

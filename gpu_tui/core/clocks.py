@@ -152,9 +152,8 @@ def _clock(
 ) -> DangerClock:
     start = start_of(fact, anchors)
     deadline = start.until
-    after = anchors.durations.get(fact.id, fact.after)
-    if deadline is None and start.ticks and start.at is not None and after is not None:
-        deadline = start.at + after
+    if deadline is None and start.ticks and start.at is not None and fact.after is not None:
+        deadline = start.at + fact.after
     bound = bound_of(start.basis)
     state, why = _state(fact, start, deadline, anchors, now)
     off = state == "armed" and (start.off or start.ticks)
@@ -180,7 +179,7 @@ def _clock(
         verified=fact.verified,
         confidence=fact.confidence,
         stale_fact=fact_is_stale(fact.verified, today),
-        after=after,
+        after=fact.after,
         bound=bound,
         anchor=fact.anchor,
         effect=fact.effect,
@@ -197,14 +196,15 @@ def _state(
 ) -> tuple[str, str | None]:
     if not start.ticks:
         return "armed", start.why
-    if deadline is None and start.at is None:
+    bills = fact.effect == "bills" and not fact.after
+    if deadline is None and start.at is None and not bills:
         return "unknown-start", start.why
     if deadline is None or deadline > now:
-        return "running", None
+        return "running", start.why
     counted = fact.when == "running" and fact.anchor in ("created_at", "last_contact")
     if counted and anchors.power == "running" and now - deadline > OVERRUN:
         return "armed", "its time is over and the box still runs: it is not in force here"
-    return "fired", None
+    return "fired", start.why
 
 
 def _tier_name(profile: Profile, tier_id: str) -> str:

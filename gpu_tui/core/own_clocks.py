@@ -58,7 +58,7 @@ def own_clocks(
 ) -> tuple[DangerClock, ...]:
     """All of them."""
     return (
-        *(_fill(fill, instance, seen, now) for fill in seen.fills if fill.believed(now)),
+        *_fills(profile, instance, seen, now),
         *_jobs(profile, instance, seen, now),
         *_checkpoint(instance, seen.checkpoint, now),
         *(_date(name, at, instance, now) for name, at in seen.dates.items()),
@@ -87,6 +87,31 @@ def _own(id: str, instance: str, at: float, now: float, avoid: str) -> DangerClo
         confidence="medium",
         stale_fact=False,
     )
+
+
+def _fills(profile: Profile | None, instance: str, seen: Seen, now: float) -> Iterator[DangerClock]:
+    told: set[str] = set()
+    for fill in sorted(seen.fills, key=lambda fill: fill.at):
+        if fill.believed(now):
+            clock = _fill(fill, instance, seen, now)
+            fact = next((f for f in _full_facts(profile, fill) if f.id not in told), None)
+            if fact is not None:
+                told.add(fact.id)
+                clock = _by(clock, fact)
+            yield clock
+
+
+FULL_WORDS = {"bytes": ("disk-full", "quota"), "inodes": ("inode",), "memory": ("memory",)}
+
+
+def _full_facts(profile: Profile | None, fill: Fill) -> Iterator[ClockFact]:
+    """The platform's own facts of something that fills: of the tier that the id names, else of any."""
+    for fact in profile.clocks if profile else ():
+        reads = fact.anchor == "reading" and fact.effect != "bills"
+        if profile and reads and any(word in fact.id for word in FULL_WORDS[fill.axis]):
+            tiers = [tier.path for tier in profile.storage if tier.id in fact.id.split("-")]
+            if not tiers or fill.path in tiers:
+                yield fact
 
 
 def _fill(fill: Fill, instance: str, seen: Seen, now: float) -> DangerClock:
@@ -158,8 +183,11 @@ def _jobs(profile: Profile | None, instance: str, seen: Seen, now: float) -> Ite
 def _told_by(clock: DangerClock, profile: Profile | None, words: Iterable[str]) -> DangerClock:
     """The clock under the name that the platform's own facts have for it, with their words."""
     fact = job_fact(profile, words)
-    if fact is None:
-        return clock
+    return clock if fact is None else _by(clock, fact)
+
+
+def _by(clock: DangerClock, fact: ClockFact) -> DangerClock:
+    """The clock under the name of a platform's fact, with what that says of it."""
     today = datetime.fromtimestamp(clock.deadline or 0.0, UTC).date()
     return replace(
         clock,

@@ -12,7 +12,6 @@ from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock, clocks_of, staged
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.own_clocks import Fill, Seen, own_clocks
-from gpu_tui.core.profile import Profile
 from gpu_tui.core.rules import Idle
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import Queue
@@ -24,7 +23,6 @@ FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
 READING_KEPT = 600.0  # a rate whose last point is older says nothing of now
 IDLE_AFTER = 600.0
 NEWEST = ("latest.pth", "best.pth", "last.pth", ".pt", ".ckpt", ".safetensors")
-DURATIONS = {"ps-auto-shutdown-machine": ("autoShutdownTimeout", 3600.0)}  # provider fact, its unit
 
 
 def clocks_at(
@@ -43,7 +41,7 @@ def clocks_at(
     profile, name = kept.profile, kept.instance.name
     found: tuple[DangerClock, ...] = ()
     if profile is not None:
-        anchors = anchors_of(kept, now, anchored, account=account, idle=idle, fills=fills)
+        anchors = anchors_of(kept, now, anchored, account=account, idle=idle)
         found = clocks_of(profile, name, anchors, now, kept.instance.provider.variant, thresholds)
     seen = _seen(kept, now, anchored, fills, queue, alive=alive)
     own = staged(own_clocks(profile, name, seen, now), now, thresholds, kept.timeline.held)
@@ -60,11 +58,12 @@ def anchors_of(
     *,
     account: Account | None = None,
     idle: Idle | None = None,
-    fills: Sequence[Fill] = (),
 ) -> Anchors:
     """What was observed of the instance that a clock of its platform may start from."""
     times = {kind: at for kind, (at, _) in anchored.items()}
-    contacts = [times[kind] for kind in ("last_contact", "last_running") if kind in times]
+    # Each of these says that it ran then: whatever ends it came later.
+    lived = ("last_contact", "last_running", "created_at")
+    contacts = [times[kind] for kind in lived if kind in times]
     contact = max(contacts, default=None)
     stopped, stopped_basis = _stopped(kept, times, contact)
     created, created_basis = _created(kept, times)
@@ -86,8 +85,7 @@ def anchors_of(
         balance_at=balance,
         balance_basis=balance_basis,
         idle_since=now - idle.seconds if idle is not None and idle.seconds >= IDLE_AFTER else None,
-        readings=_soonest(fills, now),
-        durations=_durations(kept),
+        lost=kept.timeline.lost,
         stored=tuple(sorted({one.kind for one in account.stored})) if account else (),
     )
 
@@ -139,17 +137,6 @@ def _balance(kept: InstanceState, account: Account | None) -> tuple[float | None
     return (None, "unknown") if runway is None else (account.read_at + runway, "rate")
 
 
-def _durations(kept: InstanceState) -> dict[str, float]:
-    """How long a clock is where only the provider's answer tells."""
-    found: dict[str, float] = {}
-    for clock, (fact, unit) in DURATIONS.items():
-        try:
-            found[clock] = float(kept.provider.facts[fact]) * unit
-        except (KeyError, ValueError):
-            continue
-    return {clock: seconds for clock, seconds in found.items() if 0 < seconds < 366 * 86400}
-
-
 # --- readings ----------------------------------------------------------------------------------
 
 
@@ -181,14 +168,6 @@ def _fills(kept: InstanceState, now: float) -> Iterator[Fill]:
         at, used = points[-1]
         left = max(0.0, (memory.limit - used) / rate)
         yield Fill("memory", "", at + left, at - points[0][0])
-
-
-def _soonest(fills: Sequence[Fill], now: float) -> dict[str, float]:
-    soonest: dict[str, float] = {}
-    for fill in fills:
-        if fill.believed(now):
-            soonest[fill.axis] = min(fill.at, soonest.get(fill.axis, fill.at))
-    return soonest
 
 
 def _mount_rates(kept: InstanceState) -> Iterator[tuple[str, str, float, float]]:
@@ -279,8 +258,3 @@ def _is_spot(kept: InstanceState) -> bool:
     if variant is None or profile is None:
         return False
     return any(fact.anchor == "signal" and variant in fact.applies_to for fact in profile.clocks)
-
-
-def profile_clock_ids(profile: Profile | None) -> tuple[str, ...]:
-    """The ids of a platform's clocks."""
-    return tuple(fact.id for fact in profile.clocks) if profile else ()

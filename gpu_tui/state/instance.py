@@ -66,6 +66,7 @@ class InstanceState:
     def link_changed(self, event: LinkChanged) -> None:
         """The connection changed."""
         self.link = event.link
+        self.timeline.link_changed(event.link)
         self.was_live = self.was_live or event.link.live
         if not event.link.live:
             for name in list(self.series):

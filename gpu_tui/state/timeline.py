@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
-from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.fleet import LinkState, ProviderState
 from gpu_tui.core.readings import Host, Process
 from gpu_tui.core.sample import Reading
 from gpu_tui.state.history import CONTACT_EVERY, History
 
+SILENT = ("dns", "timeout", "unreachable", "refused", "off")  # nothing of the box itself was heard
 SKEW_SLACK = 5.0  # seconds: two readings of one clock differ by less
 BEGUN_SLACK = 120.0  # seconds: two readings of one start differ by less
 TYPED_SLACK = 60.0  # a person who types a minute may mean any second of it
@@ -28,7 +29,15 @@ class Timeline:
         self._history = history
         self._running_written = 0.0
         self.skew: float | None = None  # box clock minus ours, seconds
+        self.lost = False  # it did not answer, and has not answered since
         self.held: dict[str, str] = {}  # clock key -> the threshold it has crossed
+
+    def link_changed(self, link: LinkState) -> None:
+        """The connection went into another state; while it is tried again nothing new is known."""
+        if link.live:
+            self.lost = False
+        elif link.state in SILENT:
+            self.lost = True
 
     def provider_read(self, state: ProviderState, at: float) -> None:
         """The provider said that it runs: whatever stops it does so later."""

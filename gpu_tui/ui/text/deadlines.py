@@ -108,8 +108,8 @@ def _worth(clock: DangerClock) -> Iterable[str]:
         base = BASES.get(clock.started_basis, "")
         yield f"{may}{BOUND_WORDS[clock.bound]}{f', {base}' if base else ''}"
     if clock.only:
-        yield f"only if it is {' or '.join(clock.only)}: provider.variant in the fleet file says so"
-    if clock.why:
+        yield f"only if it is {' or '.join(clock.only)} (provider.variant is not set)"
+    if clock.why and clock.ticks:
         yield clock.why
     if clock.note and clock.note not in clock.what and clock.id == "checkpoint-age":
         yield clock.note
@@ -164,16 +164,27 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
         return []
     rows = [line(), line((f"armed on {selected.name}: starts when …", "heading"))]
     for clock in found:
-        after = units.span(clock.after) if clock.after else "no fixed time"
-        lead = (
-            clock.starts
-            if clock.starts in ("stopped", "running")
-            else clock.anchor.replace("_", " ")
-        )
-        text = f"{lead}: {after}, then {clock.what}" if clock.after else f"{lead}: {clock.what}"
-        why = f" ({clock.why})" if clock.why and not clock.off else ""
-        rows += wrap(f"{text}{why}", width, "muted", indent=2)
+        text = f"{_lead(clock)}: {clock.what}"
+        why = f" ({clock.why})" if clock.why else ""
+        rows += wrap(f"{text.rstrip('.')}{why}", width, "muted", indent=2)
     return rows
+
+
+LEADS = {
+    "balance": "balance gone",
+    "rental_end": "rental over",
+    "manual": "on a date",
+    "signal": "any time",
+}
+
+
+def _lead(clock: DangerClock) -> str:
+    """What would start it, and how long it counts then."""
+    lead = LEADS.get(clock.anchor, clock.starts)
+    if clock.after is None:
+        return lead
+    after = units.span(clock.after).removesuffix(" 0h").removesuffix(" 00m")
+    return f"{lead}, {after} of warning" if clock.anchor == "signal" else f"{lead}, {after} later"
 
 
 def surfaced(selected: InstanceView | None, width: int, *, new: bool = False) -> list[Text]:
