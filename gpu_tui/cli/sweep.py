@@ -100,22 +100,23 @@ def _taken(name: str) -> FleetError:
 
 def _text(view: FleetView, outlook: Outlook, plan: Plan | None, rows: list[Row]) -> str:
     """The card as plain lines."""
+    from rich.text import Text
+
     from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
     from gpu_tui.ui.text.sweep_table import sheet_of, table_head, table_row
 
     width = shutil.get_terminal_size((WIDTH, 24)).columns if sys.stdout.isatty() else WIDTH
     width = max(40, width)
     now = view.taken_at
+    blank = Text()
     lines = [*outlook_lines(outlook, plan, now, None, width)]
     if outlook.lanes:
-        lines += [
-            lane_head(width),
-            *(lane_row(one, outlook, now, None, width) for one in outlook.lanes),
-        ]
+        queues = [lane_row(one, outlook, now, None, width) for one in outlook.lanes]
+        lines += [blank, lane_head(width), *queues]
         lines += lane_why(outlook, width) if width < WIDTH else []
         sheet = sheet_of(rows, Order(), width, {})
         courses = {one.name: one.courses for one in view.instances}
-        lines += [table_head(sheet)]
+        lines += [blank, table_head(sheet)]
         lines += [
             table_row(row, sheet, courses.get(row.box, {}).get(row.cell.name, ())) for row in rows
         ]

@@ -103,7 +103,8 @@ class LaneOutlook:
         """Nothing runs, waits or is in doubt."""
         states = (CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL)
         read = self.lane.trust is not Trust.UNREAD
-        return read and not self.tally.count(*states) and not self.tally.unnamed
+        unnamed = self.tally.unnamed and not self.lane.queue.claimed_done
+        return read and not self.tally.count(*states) and not unnamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +175,16 @@ def count_once(queues: Iterable[Queue]) -> tuple[Tally, tuple[str, ...]]:
         unnamed += max(0, (queue.total or 0) - len(queue.cells))
         for cell in queue.cells:
             seen[cell.name] += 1
-            old = best.get(cell.name)
-            if old is None or RANK[cell.state] < RANK[old]:
-                best[cell.name] = cell.state
+            old, new = best.get(cell.name), standing(cell)
+            if old is None or RANK[new] < RANK[old]:
+                best[cell.name] = new
     doubled = tuple(name for name, times in seen.items() if times > 1)
     return Tally(Counter(best.values()), unnamed), doubled
+
+
+def standing(cell: Cell) -> CellState:
+    """What a cell counts as: one that its queue went past without starting it is still to be done."""
+    return CellState.PENDING if cell.never_run else cell.state
 
 
 def running_left(cell: Cell, typical: Typical, box: str) -> Span:
@@ -205,8 +211,10 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
     cells = lane.queue.cells
     runs = [cell for cell in cells if cell.state is CellState.RUNNING]
     unsure = [cell for cell in cells if cell.state is CellState.CANNOT_TELL]
-    pending = [cell for cell in cells if cell.state is CellState.PENDING]
-    if not (runs or unsure or pending or lane.unnamed):
+    passed = [cell for cell in cells if cell.never_run]
+    pending = [c for c in cells if c.again or (c.state is CellState.PENDING and not c.never_run)]
+    unnamed = 0 if lane.queue.claimed_done else lane.unnamed
+    if not (runs or unsure or pending or passed or unnamed):
         return NOTHING, None
     starts = [running_left(cell, typical, lane.name) for cell in runs]
     lasting = [typical.expect(cell, lane.name) for cell in pending]
@@ -214,7 +222,7 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
     if lane.one_by_one and len(starts) > 1:  # what runs beside the queue takes no turn in it
         starts, beside = starts[:1], longest(starts[1:])
     left = longest((_in_turn(starts or [NOTHING], lasting), beside))
-    why = _doubt(lane, runs, unsure, pending, left)
+    why = _doubt(lane, runs, unsure, [*passed, *pending], left)
     if why is None:
         return left, None
     away = lane.contact if lane.trust in (Trust.STALE, Trust.UNREACHABLE) else 0.0
@@ -222,7 +230,7 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
 
 
 def _doubt(
-    lane: Lane, runs: list[Cell], unsure: list[Cell], pending: list[Cell], left: Span
+    lane: Lane, runs: list[Cell], unsure: list[Cell], waiting: list[Cell], left: Span
 ) -> str | None:
     """Why the end of this queue is only a bound; None where it can tell."""
     if lane.trust is Trust.OFF:
@@ -233,10 +241,10 @@ def _doubt(
         return "its wrapper refused to start"
     if unsure:
         return f"nothing says whether {unsure[0].name} still runs"
-    if not runs and pending:
+    if not runs and waiting:
         ended = "its queue has ended" if lane.queue.claimed_done else "nothing runs"
-        return f"{ended}, and {len(pending)} never ran"
-    if lane.unnamed:
+        return f"{ended}, and {len(waiting)} never ran"
+    if lane.unnamed and not lane.queue.claimed_done:
         return f"{lane.unnamed} of its cells are not known by name"
     if lane.stalled:
         return f"{runs[0].name} stands still"

@@ -63,8 +63,11 @@ def suggest(outlook: Outlook) -> Plan | None:
     if len(sides) < 2:
         return None
     sides.sort(key=lambda side: side.end)
-    last, before = sides[-1], sides[-1].end
-    behind = before - sides[-2].end
+    last, taking_part = sides[-1], {side.outlook.lane.name for side in sides}
+    others = [one.left.best or 0.0 for one in outlook.lanes if one.lane.name not in taking_part]
+    fixed = max(others, default=0.0)  # when the last of those ends that nothing is moved to or from
+    before = max(last.end, fixed)
+    behind = before - max(sides[-2].end, fixed)
     moves: list[Move] = []
     ends: list[float] = []  # of the whole sweep, after each move
     rough: list[bool] = []
@@ -81,7 +84,7 @@ def suggest(outlook: Outlook) -> Plan | None:
         target.received = True
         moves.append(Move(cell.name, origin.outlook.lane.name, target.outlook.lane.name, seconds))
         rough.append(not outlook.typical.same_task(cell))
-        ends.append(max(side.end for side in sides))
+        ends.append(max(fixed, *(side.end for side in sides)))
     gain = before - min(ends, default=before)
     if gain < max(WORTH_SECONDS, WORTH_SHARE * before):
         return None

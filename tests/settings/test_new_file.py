@@ -1,0 +1,52 @@
+"""A file is written whole or not at all, and never over another one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from gpu_tui.new_file import write_new
+
+
+def test_it_writes_line_ends_as_they_stand(tmp_path: Path) -> None:
+    write_new(tmp_path / "a.csv", "a\r\nb\n")
+    assert (tmp_path / "a.csv").read_bytes() == b"a\r\nb\n"
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "a.csv").stat().st_mode) == 0o666 & ~mask
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_what_is_there_stays_unless_it_may_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.EPERM, "no hard links here")
+
+    if not links:
+        monkeypatch.setattr(os, "link", none)
+    path = tmp_path / "a.md"
+    write_new(path, "new")
+    with pytest.raises(FileExistsError):
+        write_new(path, "newer")
+    assert path.read_text() == "new"
+    write_new(path, "newest", replace=True)
+    assert path.read_text() == "newest"
+    assert os.listdir(tmp_path) == ["a.md"]
+
+
+def test_a_dangling_link_is_something_too(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        write_new(tmp_path / "a", "text")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        write_new(tmp_path / "a", "\udcff")
+    assert os.listdir(tmp_path) == []
