@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.jobs import Job
 from gpu_tui.core.metrics import (
+    COMMANDS,
     CPU,
+    DETACHED,
+    FEED,
     FILES,
     GPUS,
     HOST,
+    JOBS,
     KUBERNETES,
     MEMORY,
     MOUNTS,
     PROCESSES,
+    PUEUE,
     ROSTER,
+    SLURM,
+    SPOOLER,
+    TMUX,
+    Metric,
 )
 from gpu_tui.state.views import InstanceView
 
@@ -30,11 +44,32 @@ def settled(view: InstanceView) -> bool:
     wanted = [metric.name for metric in _WANTED]
     if view.instance.here:  # no box: nothing else is sampled
         wanted = [HOST.name]
-    if view.instance.scheduler == "kubernetes":
-        wanted.append(KUBERNETES.name)
+    wanted += [metric.name for metric in _runners(view.instance)]
     queue = view.instance.queue
     if queue.file:
         wanted.append(ROSTER.name)
     answered = all(view.tracks.get(name) is not None for name in wanted)
     opened = {log.source.path for log in view.logs}
-    return answered and not view.settling and (queue.log is None or queue.log in opened)
+    told = queue.log is None or queue.log in opened
+    writing = {job.stdout for job in _running(view) if job.stdout}
+    return answered and not view.settling and told and (not writing or bool(writing & opened))
+
+
+def _runners(instance: Instance) -> Iterator[Metric[Any]]:
+    """Who is asked what runs here; each answers, if only that it is not there."""
+    queue = instance.queue
+    if instance.scheduler is not None:
+        yield SLURM if instance.scheduler == "slurm" else KUBERNETES
+        return
+    yield from (SPOOLER, PUEUE)
+    if queue.status or queue.status_command:
+        yield FEED
+    if queue.commands:
+        yield COMMANDS
+    if not queue.names_runs:
+        yield from (TMUX, DETACHED)
+
+
+def _running(view: InstanceView) -> Iterator[Job]:
+    tables = (view.track(metric).value for metric in JOBS)
+    return (job for table in tables if table for job in table.jobs if job.live)
