@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gpu_tui.core.account import Account
 from gpu_tui.core.clock import Clock
@@ -117,4 +117,13 @@ class Provider(Protocol):
 
     async def stop(self, permit: StopPermit) -> Answer:
         """Redeem the permit, send its one call, once, and say what was answered."""
+        ...
+
+
+@runtime_checkable
+class WorksElsewhere(Protocol):
+    """A control plane whose work is not on the machine that was looked at: a cluster's, behind a jump host."""
+
+    async def at_work(self, id: str) -> tuple[str, ...] | None:
+        """What of it has not ended, named for a person; None where that cannot be told."""
         ...

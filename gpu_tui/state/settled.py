@@ -43,7 +43,7 @@ def settled(view: InstanceView) -> bool:
         return asked or not view.instance.provider.id
     wanted = [metric.name for metric in _WANTED]
     if view.instance.here:  # no box: nothing else is sampled
-        wanted = [HOST.name]
+        return all(view.tracks.get(metric.name) is not None for metric in (HOST, KUBERNETES))
     wanted += [metric.name for metric in _runners(view.instance)]
     queue = view.instance.queue
     if queue.file:

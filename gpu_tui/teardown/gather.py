@@ -29,9 +29,10 @@ from gpu_tui.core.evidence import (
 )
 from gpu_tui.core.fleet import Instance, Money, ProviderState, SshAccess
 from gpu_tui.core.manifest import Manifest
+from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.core.sweep import Roster
-from gpu_tui.providers.base import Provider
+from gpu_tui.providers.base import Provider, WorksElsewhere
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.box import BoxError, Survey, stamps, survey, work
 from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
@@ -95,7 +96,7 @@ class Gather:
     async def quiet(self) -> Quiet:
         """Rung 2: what works there now."""
         seen = await self._survey()
-        running = work(seen, self.instance.queue.file, await self._roster())
+        running = await self._work(seen, await self._roster())
         return Quiet(running, seen.busy)
 
     async def inventory(self) -> Inventory:
@@ -145,7 +146,7 @@ class Gather:
         return Listed(
             paths=listing.paths,
             identity=seen.identity(self.instance, self.link()),
-            running=work(seen, self.instance.queue.file, roster),
+            running=await self._work(seen, roster),
         )
 
     async def recheck(self, wanted: Manifest | None) -> Recheck:
@@ -188,7 +189,7 @@ class Gather:
             read_only=self.read_only(),
             identity=seen.identity(self.instance, self.link()),
             provider=state.state,
-            running=work(seen, self.instance.queue.file, roster),
+            running=await self._work(seen, roster),
             busy=seen.busy,
             elsewhere=elsewhere(state, self.instance.ssh),
             cells=cells,
@@ -254,6 +255,16 @@ class Gather:
 
     async def _roster(self) -> Roster | None:
         return await read_roster(self.link(), self.instance.queue)
+
+    async def _work(self, seen: Survey, roster: Roster | None) -> tuple[str, ...] | None:
+        """What works on the box; or in the cluster behind it, and whatever writes results here."""
+        id = self.instance.provider.id
+        if id is None or not isinstance(self.provider, WorksElsewhere):
+            return work(seen, self.instance.queue.file, roster)
+        away = await self.provider.at_work(id)
+        if away is None or seen.processes is None:
+            return None
+        return away + tuple(f"pid {pid} writes {plain(path, 60)}" for pid, path in seen.writers)
 
     async def _cells(self, roster: Roster | None) -> Cells | None:
         """The cells as the box has them now. What the screen showed of a queue is no evidence."""

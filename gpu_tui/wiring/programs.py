@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from collections.abc import Callable, Sequence
 
 from gpu_tui.core.command import CommandFailed, Completed, RunCommand
+from gpu_tui.transport.argv import Here
 from gpu_tui.transport.base import Connection, LinkError
 
 OUTPUT_CAP = 4 << 20
@@ -31,31 +31,4 @@ def on_box(connection: Callable[[], Connection | None], name: str) -> RunCommand
 
 async def here(argv: Sequence[str], *, limit: float) -> Completed:
     """Run a program of this machine; what it prints beyond OUTPUT_CAP is cut off."""
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-    except OSError as error:
-        raise CommandFailed(f"{argv[0]} cannot be run here: {error.strerror}") from None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
-        async with asyncio.timeout(limit):
-            out, err = await asyncio.gather(_capped(process.stdout), _capped(process.stderr))
-            return Completed(out, err, await process.wait())
-    except TimeoutError:
-        raise CommandFailed(f"{argv[0]} did not end in {limit:g} s") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-async def _capped(stream: asyncio.StreamReader) -> bytes:
-    kept = bytearray()
-    while chunk := await stream.read(65_536):
-        kept += chunk[: max(0, OUTPUT_CAP - len(kept))]
-    return bytes(kept)
+    return await Here().run(argv, limit=limit, cap=OUTPUT_CAP)
