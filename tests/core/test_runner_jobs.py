@@ -1,0 +1,144 @@
+"""Jobs of those who keep no record: what vanished, what only a log tells, what a plain list plans."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.core.commands import as_table, words_of
+from gpu_tui.core.jobs import Job, JobTable, with_jobs
+from gpu_tui.core.log_cells import table_of_logs
+from gpu_tui.core.readings import FileStat, FileTable, Process
+from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.vanished import GONE_KEPT, Ending, Vanished
+from gpu_tui.parse.command_list import parse_commands
+
+NOW = 10_000.0
+
+
+def running(*names: str) -> JobTable:
+    return JobTable("tmux", tuple(Job(name, name, CellState.RUNNING, "running") for name in names))
+
+
+def states(table: JobTable) -> dict[str, CellState]:
+    return {job.name: job.state for job in table.jobs}
+
+
+def test_who_is_gone_stays_and_says_so() -> None:
+    seen = Vanished()
+    seen.follow(Reading(running("a", "b"), NOW))
+    seen.follow(Failure(FailureKind.HUNG, "tmux hangs", NOW + 1))
+    assert not seen.any  # a failed look tells of nobody
+    seen.follow(Reading(running("b"), NOW + 2))
+    table = seen.complete(running("b"), {})
+    assert states(table) == {"a": CellState.CANNOT_TELL, "b": CellState.RUNNING}
+    assert table.jobs[0].finished_at == NOW + 2
+    seen.follow(Absent("no tmux session", NOW + 3))
+    endings = {"a": Ending(failure="CUDA out of memory"), "b": Ending(complete=True)}
+    table = seen.complete(running(), endings)
+    assert states(table) == {"a": CellState.FAILED, "b": CellState.FINISHED}
+    assert "CUDA out of memory" in (table.jobs[0].why or "")
+    seen.follow(Reading(running("a"), NOW + 4))
+    assert states(seen.complete(running("a"), {})) == {
+        "b": CellState.CANNOT_TELL,
+        "a": CellState.RUNNING,
+    }
+
+
+def test_a_box_that_starts_no_end_of_jobs_fills_no_memory() -> None:
+    seen = Vanished()
+    for number in range(3 * GONE_KEPT):
+        seen.follow(Reading(running(f"job{number}"), NOW + number))
+    assert len(seen.complete(running(), {}).jobs) == GONE_KEPT
+
+
+PATTERN = "/runs/{cell}/train.log"
+
+
+def logs(**ages: float) -> FileTable:
+    paths = {f"/runs/{name}/train.log": age for name, age in ages.items()}
+    return FileTable({path: FileStat(path, 1, 1, NOW - age) for path, age in paths.items()})
+
+
+@pytest.mark.parametrize(
+    ("age", "alive", "ending", "state"),
+    [
+        (5.0, True, Ending(), CellState.RUNNING),
+        (5.0, None, Ending(), CellState.CANNOT_TELL),
+        (5.0, False, Ending(), CellState.CANNOT_TELL),
+        (5.0, True, Ending(failure="Killed"), CellState.FAILED),
+        (5_000.0, True, Ending(), CellState.CANNOT_TELL),
+        (5_000.0, False, Ending(complete=True), CellState.FINISHED),
+        (5_000.0, False, Ending(failure="Killed", complete=True), CellState.FAILED),
+    ],
+)
+def test_what_a_log_alone_tells(
+    age: float, alive: bool | None, ending: Ending, state: CellState
+) -> None:
+    table = table_of_logs(
+        logs(a=age), PATTERN, taken=frozenset(), box_now=NOW, stall_after=900.0, alive=alive,
+        endings={"a": ending},
+    )  # fmt: skip
+    assert states(table) == {"a": state}
+    assert table.jobs[0].why is not None or state is CellState.RUNNING
+
+
+def test_a_log_that_somebody_else_tells_of_is_no_second_row() -> None:
+    table = table_of_logs(
+        logs(a=5.0, b=6.0), PATTERN, taken=frozenset({"/runs/a/train.log"}), box_now=NOW,
+        stall_after=900.0, alive=True, endings={},
+    )  # fmt: skip
+    assert states(table) == {"b": CellState.RUNNING}
+
+
+LIST = """\
+# nightly
+CUDA_VISIBLE_DEVICES=0 python train.py --config cfg/a.yaml > a.log 2>&1
+python train.py --name second
+
+python train.py 'unclosed
+python train.py --name third &
+"""
+
+
+def process(*argv: str) -> Process:
+    return Process(7, 1, "python", argv, "S", 3.0)
+
+
+def test_a_plain_list_claims_no_end() -> None:
+    planned = parse_commands(LIST)
+    assert [job.name for job in planned.table.jobs] == ["a", "second", "third"]
+    assert planned.table.why == "not a command: line 5"
+    assert not planned.table.complete
+    rows = as_table(planned, (process("/usr/bin/python", "train.py", "--name", "second"),))
+    assert [job.state for job in rows.jobs] == [
+        CellState.CANNOT_TELL,
+        CellState.RUNNING,
+        CellState.PENDING,
+    ]
+    for processes in (None, ()):
+        rows = as_table(planned, processes)
+        assert {job.state for job in rows.jobs} == {CellState.CANNOT_TELL}
+
+
+def test_words_of_a_command_leave_out_what_no_process_shows() -> None:
+    assert words_of("A=1 B=2 python x.py --lr=3 > out 2>&1 &") == ("python", "x.py", "--lr=3")
+    assert words_of("python 'a b'.py") == ("python", "a b.py")
+    assert words_of("python 'a b.py") == ()
+
+
+def test_jobs_stand_behind_the_queue_and_never_twice() -> None:
+    queue = Queue(cells=(Cell("a", 1, None, CellState.FINISHED),), total=1)
+    tables = [
+        JobTable("tmux", (Job("1", "a", CellState.RUNNING, "running"),)),
+        JobTable(
+            "feed", (Job("2", "b", CellState.RUNNING, "running"),), 3, "job 2: it has no name"
+        ),
+    ]
+    joined = with_jobs(queue, tables, {}, box_now=None)
+    assert [(cell.name, cell.state) for cell in joined.cells] == [
+        ("a", CellState.FINISHED),
+        ("b", CellState.RUNNING),
+    ]
+    assert joined.total == 2
+    assert joined.notes == ("feed: job 2: it has no name", "feed: 3 more jobs are not shown")

@@ -1,0 +1,212 @@
+"""The lists of other runners: every shape of their versions, and whatever a stranger makes of them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_tui.core.jobs import JOBS_KEPT
+from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.command_list import parse_commands
+from gpu_tui.parse.detached import parse_detached
+from gpu_tui.parse.feed import FeedError, parse_feed
+from gpu_tui.parse.instants import epoch_of
+from gpu_tui.parse.job_names import name_of_command
+from gpu_tui.parse.pueue import parse_pueue
+from gpu_tui.parse.spooler import parse_spooler
+from gpu_tui.parse.tmux import parse_tmux
+
+SPOOLER = b"""\
+ID   State      Output               E-Level  Times(r/u/s)   Command [run=1/2]
+0    running    /tmp/ts-out.FwYcKD                           sleep 100
+4    queued     (file)                                       [later]python t.py
+1    finished   /tmp/ts-out.vNwi92   3        0.00/0.00/0.00 [mylabel]sh -c echo hi; exit 3
+3    finished   /tmp/ts-out.ZORKRn   -1       61.20m/3.00/1.00 sh -c kill -9 $$
+"""
+WITH_GPUS = b"""\
+ID   State      Output               E-Level  Time   GPUs  Command [run=1/1]
+0    running    /tmp/ts-out.A                        1     python train.py --name x
+1    finished   /tmp/ts-out.B        0        12.10s 2     python train.py --name y
+2    allocating (file)                               1     python train.py --name z
+"""
+
+
+def test_task_spooler_as_it_prints() -> None:
+    table = parse_spooler(SPOOLER)
+    assert table is not None
+    assert table.complete
+    assert [(job.id, job.name, job.state, job.exit_code) for job in table.jobs] == [
+        ("0", "sleep", CellState.RUNNING, None),
+        ("4", "later", CellState.PENDING, None),
+        ("1", "mylabel", CellState.FAILED, 3),
+        ("3", "sh", CellState.FAILED, None),
+    ]
+    assert table.jobs[3].why == "a signal ended it"
+    assert table.jobs[1].stdout is None
+
+
+def test_the_build_that_hands_out_gpus() -> None:
+    table = parse_spooler(WITH_GPUS)
+    assert table is not None
+    assert [(job.name, job.state) for job in table.jobs] == [
+        ("x", CellState.RUNNING),
+        ("y", CellState.FINISHED),
+        ("z", CellState.PENDING),
+    ]
+
+
+def test_the_other_ts_is_no_spooler() -> None:
+    assert parse_spooler(b"Nov 21 10:00:00 hello\n") is None
+    odd = parse_spooler(SPOOLER + b"what is this\n")
+    assert odd is not None
+    assert not odd.complete
+    assert "1 lines" in (odd.why or "")
+
+
+def pueue(**task: object) -> tuple[str, CellState, int | None, str | None]:
+    table = parse_pueue(json.dumps({"tasks": {"3": {"command": "python a.py", **task}}}).encode())
+    assert table is not None
+    (job,) = table.jobs
+    return job.name, job.state, job.exit_code, job.why
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "code"),
+    [
+        ("Queued", CellState.PENDING, None),
+        ("Running", CellState.RUNNING, None),
+        ({"Stashed": {"enqueue_at": None}}, CellState.PENDING, None),
+        ({"Done": "Success"}, CellState.FINISHED, 0),
+        ({"Done": {"Failed": 137}}, CellState.FAILED, 137),
+        ({"Done": "Killed"}, CellState.FAILED, None),
+        ({"Done": {"result": "Success", "start": 1, "end": 2}}, CellState.FINISHED, 0),
+        ({"Done": {"result": {"Failed": 1}}}, CellState.FAILED, 1),
+        ({"Paused": {}}, CellState.RUNNING, None),
+        ("SomethingNew", CellState.CANNOT_TELL, None),
+        (None, CellState.CANNOT_TELL, None),
+        (7, CellState.CANNOT_TELL, None),
+    ],
+)
+def test_every_status_of_pueue(status: object, state: CellState, code: int | None) -> None:
+    name, got, exit_code, _ = pueue(status=status)
+    assert (name, got, exit_code) == ("a", state, code)
+
+
+def test_a_feed_says_what_is_wrong_with_which_job() -> None:
+    rows = [
+        {"name": "a", "state": "running", "loss": "nan", "started_at": "2026-03-04T10:00:00Z"},
+        {"name": "b"},
+        {"name": "c", "state": "running", "started_at": "2026-03-04 10:00"},
+        {"name": "d", "state": "dreaming"},
+        {"name": "a", "state": "done", "epochs": 4},
+    ]
+    table = parse_feed(json.dumps(rows).encode())
+    assert [(job.name, job.state) for job in table.jobs] == [
+        ("a·1", CellState.RUNNING),
+        ("d", CellState.CANNOT_TELL),
+        ("a·5", CellState.FINISHED),
+    ]
+    assert table.jobs[0].loss != table.jobs[0].loss
+    assert table.jobs[0].started_at == 1_772_618_400.0
+    assert "job 2: b has no state" in (table.why or "")
+    assert "neither epoch seconds nor a time with its zone" in (table.why or "")
+    for text in (b"", b"{", b'{"jobs": 3}', b"\xff\xfe", b"[" * 100_000):
+        with pytest.raises(FeedError):
+            parse_feed(text)
+
+
+def test_more_jobs_than_are_kept_are_counted() -> None:
+    rows = [{"name": f"j{n}", "state": "queued"} for n in range(JOBS_KEPT + 7)]
+    table = parse_feed(json.dumps(rows).encode())
+    assert (len(table.jobs), table.dropped, table.complete) == (JOBS_KEPT, 7, False)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("python train.py --config configs/no_aug.yaml --seed 3", "no_aug"),
+        ("python train.py --exp-name big_lr --config a.yaml", "big_lr"),
+        ("torchrun --nproc_per_node 8 src/pretrain.py", "pretrain"),
+        ("python -m axolotl.cli.train x", "axolotl.cli.train"),
+        ("./run", "run"),
+        ("", "job"),
+    ],
+)
+def test_a_job_is_called_as_a_person_would(command: str, name: str) -> None:
+    assert name_of_command(command) == name
+
+
+def test_ranks_of_one_program_are_one_job() -> None:
+    outputs = b"".join(
+        b"'/proc/%d/fd/1' -> '/root/out/vit.log'\n" % pid for pid in (10, 11, 12, 20)
+    )
+    outputs += b"'/proc/30/fd/1' -> '/var/log/jupyter.log'\n'/proc/x/fd/1' -> '/y'\n"
+    stat = b"10 (torchrun) S 1 100\n11 (python) S 10 110\n12 (python) S 10 110\n20 (tee) S 1 5\n30 (python) S 1 5\n"
+    lists = {
+        10: "torchrun\x1ftrain.py",
+        11: "python\x1f-u\x1ftrain.py",
+        12: "python\x1f-u\x1ftrain.py",
+        20: "tee\x1fx",
+        30: "python\x1f/usr/bin/jupyter-lab",
+    }
+    cmdline = "".join(f"==> /proc/{pid}/cmdline <==\n{words}\n" for pid, words in lists.items())
+    table = parse_detached(outputs, stat, cmdline.encode(), 50.0, 1_000.0)
+    (job,) = table.jobs
+    assert (job.id, job.name, job.stdout) == ("10", "vit", "/root/out/vit.log")
+    assert job.started_at == 951.0
+
+
+@pytest.mark.parametrize(
+    ("value", "epoch"),
+    [
+        (12, 12.0), (1.5, 1.5), (True, None), (-1, None), (1e20, None), (float("nan"), None), ("12", None),
+        ("2026-03-04T11:00:00+01:00", 1_772_618_400.0), ("2026-03-04T10:00:00.123456789Z", 1_772_618_400.123456),
+        ("2026-03-04T10:00:00", None), (None, None), ([], None),
+    ],
+)  # fmt: skip
+def test_a_moment_needs_a_zone(value: object, epoch: float | None) -> None:
+    assert epoch_of(value) == epoch
+
+
+@given(st.binary(max_size=400))
+def test_nothing_that_a_box_prints_raises(text: bytes) -> None:
+    for read in (parse_spooler, parse_pueue, parse_tmux):
+        read(text)
+    parse_spooler(SPOOLER + text)
+    parse_detached(text, text, text, 1.0, None)
+    parse_commands(text.decode("utf-8", "replace"))
+    with suppress(FeedError):
+        parse_feed(text)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+KEYS = (
+    "name",
+    "state",
+    "status",
+    "label",
+    "command",
+    "start",
+    "epoch",
+    "loss",
+    "metrics",
+    "log",
+    "id",
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(KEYS), JSON), max_size=4))
+def test_no_json_raises(rows: list[dict[str, object]]) -> None:
+    parse_pueue(json.dumps({"tasks": {str(at): row for at, row in enumerate(rows)}}).encode())
+    table = parse_feed(json.dumps(rows).encode())
+    assert all(job.name.isprintable() for job in table.jobs)
