@@ -279,6 +279,7 @@ class Box:
             "nvidia-smi": shims.nvidia_smi(state),
             "df": shims.df(state),
             "hostname": shims.hostname(self.hostname),
+            **dict.fromkeys(shims.NOT_HERE, shims.NOTHING_RUNS),
         }
         for name, text in programs.items():
             write_atomic(self.bin / name, text)

@@ -1,4 +1,4 @@
-"""The two programs a simulated box brings itself, as POSIX sh and awk: nvidia-smi and df.
+"""The programs a simulated box brings itself, as POSIX sh and awk: nvidia-smi and df.
 
 nvidia-smi answers the fields it is asked for from the box's state, in the words and exit codes of the
 real program. df counts the box's own files and bytes and holds them against the box's quota.
@@ -32,6 +32,10 @@ clocks_event_reasons.hw_thermal_slowdown clocks_event_reasons.hw_power_brake_slo
 clocks_event_reasons.sw_thermal_slowdown clocks_event_reasons.sync_boost
 gpu_name pid process_name used_gpu_memory used_memory
 """
+
+# What runs jobs on the person's own machine must not show up on a simulated box.
+NOT_HERE = ("tsp", "pueue", "tmux", "kubectl", "squeue")
+NOTHING_RUNS = "#!/bin/sh\necho 'nothing runs here' >&2\nexit 1\n"
 
 NVIDIA_SMI = r"""#!/bin/sh
 # A simulated card's nvidia-smi: reads the table its box keeps. Rows: names, units, one per card.
