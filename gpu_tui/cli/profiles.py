@@ -161,15 +161,22 @@ def _reads(file: Path) -> bool:
 def _looked(files: Iterable[tuple[str, Path]], today: date) -> list[Look]:
     """Each file by itself, and then no clock under two platforms."""
     looks = [Look(name, file, today) for name, file in files]
-    owner: dict[str, Look] = {}
+    owner: dict[str, str] = {}
     for look in looks:
-        for clock in look.profile.clocks if look.profile and not look.error else ():
-            first = owner.setdefault(clock.id, look)
-            if first.name != look.name:
-                line = next(p.line for p in look.profile.proofs if p.name == clock.id)  # type: ignore[union-attr]
-                text = f'the clock "{clock.id}" is already one of {first.name}'
-                look.error = ProfileError(text, str(look.file), line, next="Give it another id.")
+        if look.error is None and look.profile is not None:
+            look.error = _taken(look.profile, owner)
+            owner.update({clock.id: look.name for clock in look.profile.clocks})
     return looks
+
+
+def _taken(profile: Profile, owner: Mapping[str, str]) -> ProfileError | None:
+    """An error at the first clock whose id is already another platform's."""
+    for proof in profile.proofs:
+        first = owner.get(proof.name, profile.id) if proof.part == "clocks" else profile.id
+        if first != profile.id:
+            text = f'the clock "{proof.name}" is already one of {first}'
+            return ProfileError(text, profile.path, proof.line, next="Give it another id.")
+    return None
 
 
 def _check_months(profile: Profile, today: date) -> None:

@@ -61,6 +61,15 @@ MISTAKES = [
     ("id: autodl-tidal-release-7d", "id: autodl-release-15d", "stands twice"),
     ("    when: stopped", "    skip_gate: true\n    when: stopped", 'unknown key "skip_gate"'),
     ("    effect: stop\n", "    effect: stop\n    force: true\n", 'unknown key "force"'),
+    ("  key_env: AUTODL_TOKEN\n", "", "which variable holds its key"),
+    ("  available: false\n", "  available: true\n", '"available" is not what "spot_available" says'),
+    ('  grace: "n/a"\n', '  grace: "5s"\n', '"grace" is not what "spot_grace" says'),
+    ("    anchor: stopped_at\n", "    anchor: created_at\n", 'from "created_at" cannot tick when "stopped"'),
+    ("    note: the full hourly price, busy or idle\n", "", "must say what it bills"),
+    ("    via: http\n    applies_to: [pro]\n", "    via: ssh\n    applies_to: [pro, tidal]\n", "stands twice"),
+    ("    region_locked: true\n    note: 文件存储", "    region_locked: true\n    survives: x\n    note: 文件存储", 'unknown key "survives"'),
+    ("    survives_destroy: true\n", "    survives_destroy: null\n", "no verb that destroys deletes it"),
+    ("## 3. NETWORK\n", "## 3. NETWORK\n\n## 4. X\n", "section 3 is empty"),
     ("## 3. NETWORK", "## 3. Net", "section 3"),
     ("## 3. NETWORK", "", 'section 3 is out of place'),
     ("## 8. SCRIPT OVERRIDES", "", 'no section "## 8. SCRIPT OVERRIDES"'),
@@ -79,6 +88,33 @@ def test_the_error_points_into_the_file() -> None:
     error = refused("meter: partly", "meter: half")
     assert error.line == place("meter: partly")
     assert error.column == len("    meter: ") + 1
+
+
+def test_a_tier_of_one_variant_is_not_another_variants() -> None:
+    only_pro = AUTODL.replace(
+        "    survives_stop: true\n", "    survives_stop: true\n    applies_to: [pro]\n", 1
+    )
+    with pytest.raises(ProfileError, match='the tier "system" is not there in tidal'):
+        parse_profile(only_pro, "autodl.md")
+
+
+def test_a_stop_of_one_variant_answers_for_its_own_tiers() -> None:
+    lossy = AUTODL.replace(
+        "    survives_stop: true\n", "    survives_stop: false\n    applies_to: [elastic]\n", 2
+    )
+    lossy = lossy.replace("loses: [system, data]", "loses: [shared-fs]").replace(
+        "deletes: [system, data]", "deletes: [shared-fs]"
+    )
+    # Nothing else is wrong with it: the two disks are only the elastic variant's, which no verb is for.
+    with pytest.raises(
+        ProfileError, match='the tier "system" is not known to survive, and no verb'
+    ):
+        parse_profile(lossy, "autodl.md")
+
+
+def test_a_missing_section_is_placed_at_the_end() -> None:
+    error = refused("## 8. SCRIPT OVERRIDES", "")
+    assert error.line == AUTODL.rstrip().count("\n") + 1
 
 
 def test_a_park_needs_a_matrix_that_says_so() -> None:

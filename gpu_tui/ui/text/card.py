@@ -11,7 +11,7 @@ from rich.text import Text
 from gpu_tui.core.profile import ClockFact, Profile, Verb, fact_is_stale, meet
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.prose import markdown
-from gpu_tui.ui.text.survival import WAYS, choices, chooser, consequences, duration, matrix
+from gpu_tui.ui.text.survival import WAYS, choices, chooser, consequences, duration, flow, matrix
 
 METERS = {"stops": ("meter stops", "level-ok"), "partly": ("meter stops partly", "level-watch"), "continues": ("meter goes on", "level-act")}  # fmt: skip
 SEVERITIES = {"critical": "severity-fatal", "high": "severity-serious", "medium": "severity-warn", "low": "muted"}  # fmt: skip
@@ -70,19 +70,17 @@ def _head(profile: Profile, width: int, variant: str | None, today: date | None)
     words = [profile.kind, *([profile.currency] if profile.currency else [])]
     if variant:
         words.append(f"variant {variant}")
-    rows = [line((title, "strong"), (f"   {' · '.join(words)}", "muted"))]
+    rows = flow([(title, "strong"), *((word, "muted") for word in words)], width)
     proofs = profile.proofs
     if proofs:
         unsure = sum(proof.confidence == "low" for proof in proofs)
         stale = sum(fact_is_stale(proof.verified, today) for proof in proofs) if today else 0
-        known = line(
-            (f"{len(proofs)} facts, the oldest of {min(p.verified for p in proofs)}", "faint")
-        )
+        known = [(f"{len(proofs)} facts, the oldest of {min(p.verified for p in proofs)}", "faint")]
         if unsure:
-            known.append_text(line((f" · {unsure} unconfirmed", "level-watch")))
+            known.append((f"{unsure} unconfirmed", "level-watch"))
         if stale:
-            known.append_text(line((f" · {stale} older than six months", "level-act")))
-        rows.append(known)
+            known.append((f"{stale} older than six months", "level-act"))
+        rows += flow(known, width)
     if display.get("console"):
         rows += wrap(str(display["console"]), width, "accent")
     return [*rows, line()]

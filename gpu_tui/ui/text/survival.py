@@ -25,6 +25,7 @@ KEPT = ("✓ kept", "level-ok")
 LEFT = ("left alone", "muted")
 UNKNOWN = ("? unknown", "unknown")
 DAY = 86_400
+ROOMY = 60  # from this width on the paths have a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +83,23 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
     """Each tier after the verb: deleted or kept, and what happens to it later."""
     verb = choice.verb
     tiers = profile.tiers_under(verb, variant)
-    rows = [
-        (
+    name = _column([tier.label or tier.id for tier in tiers], 8, width // 4)
+    path = _column([tier.path for tier in tiers], 4, width * 3 // 10) if width >= ROOMY else 0
+    head = f"after {verb.verb}" if cell_len(verb.verb) <= 10 else "afterwards"
+    fate = max(10, cell_len(head))
+    rest = max(8, width - name - path - fate - (6 if path else 4))
+    rows: list[list[Cell]] = [
+        [
             (tier.label or tier.id, "strong"),
-            (tier.path, "text"),
+            *([(tier.path, "text")] if path else []),
             after(tier, verb),
             _later(profile, tier, verb, variant),
-        )
+        ]
         for tier in tiers
     ]
-    name = _column([row[0][0] for row in rows], 8, width // 4)
-    path = _column([row[1][0] for row in rows], 4, width * 3 // 10)
-    fate = max(10, cell_len(f"after {verb.verb}"))
-    rest = max(12, width - name - path - fate - 6)
-    head = ("tier", "path", f"after {verb.verb}", "and then")
-    return table(head, rows, (name, path, fate, rest))
+    if path:
+        return table(("tier", "path", head, "and then"), rows, (name, path, fate, rest))
+    return table(("tier", head, "and then"), rows, (name, fate, rest))
 
 
 def survival(
@@ -138,21 +141,28 @@ def consequences(choice: Choice, width: int) -> list[Text]:
     pieces = [(verb.label, "strong"), meter, back, (choice.ways, "accent")]
     if verb.confidence == "low":
         pieces.append(("unconfirmed", "level-watch"))
-    rows, row = [], line()
-    for text, style in pieces:
-        piece = line(("  ·  ", "faint"), (text, style)) if row.plain else line((text, style))
-        if row.cell_len + piece.cell_len > width:
-            rows.append(row)
-            piece = line((text, style))
-            row = line()
-        row.append_text(piece)
-    rows.append(row)
+    rows = flow(pieces, width)
     seen: set[str] = set()
     for one in choice.rows:
         if one.note and one.note not in seen:
             seen.add(one.note)
             way = f"{WAYS.get(one.via, one.via)}: " if len(choice.rows) > 1 else ""
             rows += wrap(f"{way}{one.note}", width, "muted")
+    return rows
+
+
+def flow(pieces: Sequence[Cell], width: int) -> list[Text]:
+    """Pieces side by side, with dots between them, in as many lines as they need."""
+    rows = [line()]
+    for text, style in pieces:
+        gap = "  ·  " if rows[-1].plain else ""
+        if gap and rows[-1].cell_len + cell_len(gap + text) > width:
+            rows.append(line())
+            gap = ""
+        if cell_len(text) > width:
+            rows[-1:] = wrap(text, width, style)
+        else:
+            rows[-1].append_text(line((gap, "faint"), (text, style)))
     return rows
 
 
