@@ -7,13 +7,16 @@ import re
 import shutil
 import subprocess
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 
 from textual.pilot import Pilot
 
 from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.findings import Finding
+from gpu_tui.core.profile import Profile
+from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.scene_parts import NOW, PROFILES, SceneStore
@@ -95,6 +98,58 @@ async def picture(shot: Shot, themes: Sequence[CockpitTheme]) -> str:
         await shot.steps(pilot, app)
         await pilot.pause()
         return plain_svg(app.export_screenshot(title="gpu-tui"))
+
+
+def portrait(
+    view: FleetView,
+    profiles: Mapping[str, Profile],
+    themes: Sequence[CockpitTheme],
+    mask: Callable[[str], str],
+    size: tuple[int, int] = (160, 40),
+) -> str:
+    """The cockpit as it would show this view now, as SVG; every text of it went through `mask`."""
+    app = CockpitApp(
+        SceneStore(_masked(view, mask)), ManualClock(view.taken_at), control=None, teardown=None,
+        profiles=profiles, themes=themes, theme="night", zone=UTC, read_only=True,
+    )  # fmt: skip
+
+    async def draw() -> str:
+        async with app.run_test(size=size) as pilot:
+            # No line of a log leaves with a picture: its pane gives its room to the others.
+            app.screen.query_one("#log").display = False
+            body = app.screen.query_one("#body").styles
+            body.grid_size_rows, body.grid_rows = 2, "2fr 3fr"
+            await pilot.pause()
+            return plain_svg(app.export_screenshot(title="gpu-tui"))
+
+    return asyncio.run(draw())
+
+
+def _masked(view: FleetView, mask: Callable[[str], str]) -> FleetView:
+    """The view with every sentence that may quote a box or name an address masked; logs are left out."""
+
+    def found(one: Finding) -> Finding:
+        return replace(one, evidence=mask(one.evidence), source=mask(one.source))
+
+    def instance(one: InstanceView) -> InstanceView:
+        link = one.link
+        return replace(
+            one,
+            because=tuple(mask(reason) for reason in one.because),
+            link=replace(
+                link, error=mask(link.error or "") or None, next=mask(link.next or "") or None
+            ),
+            findings=tuple(found(each) for each in one.findings),
+            logs=(),
+        )
+
+    return replace(
+        view,
+        instances=tuple(instance(one) for one in view.instances),
+        findings=tuple(found(one) for one in view.findings),
+        notes=(),
+        unmet=frozenset(),
+    )
 
 
 def plain_svg(svg: str) -> str:

@@ -1,0 +1,84 @@
+"""`gpu-tui report`: the hand-over to the next person, as text and as a picture."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpu_tui import __version__
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.settings import FleetError
+
+NAME = "report"
+HELP = "the hand-over: what runs where, verified or not, deadlines, how each queue goes on"
+EXAMPLE = "gpu-tui report --out handover/"
+MODE = 0o600
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add this command's flags."""
+    add_fleet_arguments(parser)
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="write it there, with a picture of the cockpit"
+    )
+    parser.add_argument(
+        "--hosts",
+        action="store_true",
+        help="keep host names and addresses, which are left out else",
+    )
+    parser.add_argument(
+        "--limit", type=float, default=30.0, metavar="SECONDS", help="give up on a box after this"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit 0 once it is written; what it says of the fleet is no exit code."""
+    from gpu_tui import wiring
+    from gpu_tui.state.report import handover
+    from gpu_tui.wiring.report import mask_of, proofs_of
+
+    fleet = fleet_of(args)
+    if args.out is not None:
+        _prepare(args.out)
+    view = wiring.run(wiring.collect_once(fleet, args.limit))
+    mask = mask_of(fleet, view, show_hosts=args.hosts)
+    text = handover(view, proofs_of(fleet), mask, version=__version__, fleet=args.fleet)
+    if args.out is None:
+        print(text, end="")
+        return 0
+    from gpu_tui.resources import load_profiles, themes_dir
+    from gpu_tui.ui.shots import portrait
+    from gpu_tui.ui.theme import load_themes
+
+    stamp = datetime.fromtimestamp(view.taken_at, UTC).strftime("%Y%m%dT%H%M%SZ")
+    picture = portrait(view, load_profiles(), load_themes(themes_dir()), mask)
+    _write(args.out, {f"handover-{stamp}.md": text, f"cockpit-{stamp}.svg": picture})
+    return 0
+
+
+def _prepare(out: Path) -> None:
+    """Before the fleet is looked at: can anything be written there?"""
+    out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise FleetError(
+            f"{out} cannot be written", next="name a directory of yours with --out DIR"
+        )
+
+
+def _write(out: Path, files: Mapping[str, str]) -> None:
+    """New files only: an older hand-over is never written over."""
+    for name, text in files.items():
+        path = out / name
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, MODE)
+        except FileExistsError:
+            raise FleetError(
+                f"{path} is there already, and is not written over",
+                next="name another directory with --out DIR, or wait a second",
+            ) from None
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        print(path)

@@ -1,0 +1,60 @@
+"""What a text must lose before a stranger may read it: secrets, addresses, and whose home it is. Pure.
+
+A net like `redact`, not a proof: who hands a text on has read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gpu_tui.core.redact import redact
+
+HOST = "[host]"
+_HOME = re.compile(r"(?<![\w~./-])(?:/home/[A-Za-z0-9._-]+|/Users/[A-Za-z0-9._-]+|/root)(?![\w.-])")
+_ADDRESS = re.compile(
+    r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\d.])"
+    r"|\[[0-9A-Fa-f:]*:[0-9A-Fa-f:]+\](?::\d{1,5})?"
+    r"|\b[a-z0-9.-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)+\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """`secrets` and `hosts` are known words; with `show_hosts` addresses stay."""
+
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    hosts: tuple[str, ...] = ()
+    home: str | None = None
+    show_hosts: bool = False
+
+    def __call__(self, text: str) -> str:
+        """The text without them."""
+        text = redact(text, self.secrets)
+        if not self.show_hosts:
+            text = _without(text, self.hosts)
+            text = _ADDRESS.sub(HOST, text)
+        if self.home and self.home != "/":
+            text = text.replace(self.home, "~")
+        return _HOME.sub("~", text)
+
+
+def _without(text: str, hosts: Iterable[str]) -> str:
+    for host in sorted(hosts, key=len, reverse=True):
+        if len(host) >= 3:
+            text = re.sub(rf"(?<![\w-]){re.escape(host)}(?::\d{{1,5}})?(?![\w-])", HOST, text)
+    return text
+
+
+def shell_path(path: str) -> str:
+    """A path of a box as one word of a shell, its home as `~`: of the login who types it."""
+    home = _HOME.match(path)
+    head, rest = ("~", path[home.end() :]) if home else ("", path)
+    if path.startswith("~/"):
+        head, rest = "~", path[1:]
+    if head + rest and re.fullmatch(r"[\w./+=:@%,-]*", rest, re.ASCII):
+        return head + rest
+    head, rest = (head + "/", rest[1:]) if head and rest.startswith("/") else (head, rest)
+    return head + "'" + rest.replace("'", "'\\''") + "'"

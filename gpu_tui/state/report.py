@@ -1,0 +1,332 @@
+"""The hand-over: all that the next person must know, as Markdown. Pure; times are UTC.
+
+It says what was seen at one look, what that does not prove, and what nobody watches once gpu-tui is closed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
+from gpu_tui.core.facts import span
+from gpu_tui.core.mask import Mask, shell_path
+from gpu_tui.core.sweep import CellState
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
+from gpu_tui.state.markdown import code, indexed, md, names, time
+from gpu_tui.state.resume_words import resume_lines
+from gpu_tui.state.views import FleetView, InstanceView
+
+FINDINGS = 8  # of one instance
+
+RESTING = frozenset({Verdict.FINISHED, Verdict.IDLE, Verdict.CRASHED, Verdict.FINISHED_BUT_HUNG})
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What this machine keeps of one instance's results. Times are epoch seconds.
+
+    `verified_at` and `by`: when, and by which record, bytes were compared and checkpoints loaded; `doubt` says why
+    that may not hold any more. `last` is the newest record of the teardown journal.
+    """
+
+    verified_at: float | None = None
+    by: str | None = None
+    files: int | None = None
+    doubt: str | None = None
+    last: str | None = None
+
+
+def handover(
+    view: FleetView, proofs: Mapping[str, Proof], mask: Mask, *, version: str, fleet: str | None
+) -> str:
+    """The whole text. `fleet` is the fleet file as a person would type it."""
+    report = _Report(view, proofs, mask, fleet)
+    parts = [
+        report.head(version),
+        report.first_command(),
+        report.table(),
+        *(report.instance(one) for one in view.instances),
+        report.deadlines(),
+        report.money(),
+        report.unwatched(),
+    ]
+    return mask("\n\n".join("\n".join(part) for part in parts)) + "\n"
+
+
+class _Report:
+    """The parts, each a list of lines."""
+
+    def __init__(
+        self, view: FleetView, proofs: Mapping[str, Proof], mask: Mask, fleet: str | None
+    ) -> None:
+        self._view = view
+        self._proofs = proofs
+        self._mask = mask
+        self._now = view.taken_at
+        self._flag = f" --fleet {shell_path(fleet)}" if fleet else ""
+
+    def head(self, version: str) -> list[str]:
+        view = self._view
+        verdict = fleet_verdict(view)
+        cells = [cell for one in view.instances for cell in one.queue.cells]
+        done, failed = queue_done(cells), queue_failed(cells)
+        counted = Counter(str(one.verdict) for one in view.instances)
+        boxes = ", ".join(f"{number} {word}" for word, number in counted.most_common())
+        return [
+            f"# Hand-over: {md(view.sweep or 'fleet')}",
+            "",
+            f"**{verdict}** at {time(view.taken_at)} · {len(view.instances)} instances: {boxes} · "
+            f"{len(cells)} cells: {done} ended well by their logs, {failed} failed, "
+            f"{len(cells) - done - failed} open",
+            "",
+            f"One look by gpu-tui {version}. A log says what happened, never that a checkpoint loads: only "
+            "*verified* means that bytes were compared and files loaded.",
+        ]
+
+    def first_command(self) -> list[str]:
+        return [
+            "## First command",
+            "",
+            *code(f"gpu-tui check{self._flag}      # the same look again, as text"),
+            "",
+            f"Then the cockpit: `gpu-tui{self._flag}`. Nothing on any box changes by looking.",
+        ]
+
+    def table(self) -> list[str]:
+        hosts = self._mask.show_hosts
+        heads = ["instance", *(["host"] if hosts else []), "platform", "verdict", "queue", "at"]
+        heads += ["per hour", "so far", "results", "read"]
+        rows = [heads, ["---"] * len(heads)]
+        for one in self._view.instances:
+            row = [
+                f"**{md(one.name)}**",
+                *([md(_host(one))] if hosts else []),
+                md(one.instance.platform),
+            ]
+            row += [str(one.verdict), _queue(one), _at(one), _rate(one), _spent(one)]
+            row += [self._verified(one)[0], _age(one, self._now)]
+            rows.append(row)
+        return ["## What runs where", "", *("| " + " | ".join(row) + " |" for row in rows)]
+
+    def instance(self, one: InstanceView) -> list[str]:
+        lines = [f"## {md(one.name)}", ""]
+        lines += [f"- **{one.verdict}**: {md('; '.join(one.because))}"]
+        if not one.link.live and one.link.error:
+            hint = f" → {one.link.next}" if one.link.next else ""
+            lines.append(f"- not reached ({one.link.state}): {md(one.link.error + hint)}")
+        if one.instance.queue.file:
+            log = f", log `{shell_path(one.instance.queue.log)}`" if one.instance.queue.log else ""
+            lines.append(f"- queue file `{shell_path(one.instance.queue.file)}`{log}")
+        lines += [f"- {line}" for line in _cells(one)]
+        lines.append(f"- results: {self._verified(one)[1]}")
+        lines += [f"- {line}" for line in self._findings(one)]
+        lines += ["", *resume_lines(one)]
+        return lines
+
+    def _verified(self, one: InstanceView) -> tuple[str, str]:
+        """Whether its results are proven, in a word and in a sentence."""
+        proof = self._proofs.get(one.name, Proof())
+        local = one.instance.results.local
+        where = f" into `{shell_path(local)}`" if local else ""
+        last = f"; last record of the journal: {md(proof.last)}" if proof.last else ""
+        if proof.verified_at is None:
+            why = f" ({md(proof.doubt)})" if proof.doubt else ""
+            return (
+                "not verified",
+                f"**not verified**{why}: `gpu-tui pull {shell_path(one.name)}{self._flag}` brings them{where} "
+                f"and loads them{last}",
+            )
+        later = [
+            cell.name for cell in one.queue.cells if (cell.finished_at or 0.0) > proof.verified_at
+        ]
+        doubt = proof.doubt or (
+            f"{len(later)} cells ended after it: {names(later)}" if later else None
+        )
+        files = f", {proof.files} files" if proof.files is not None else ""
+        text = f"verified {time(proof.verified_at)} by {proof.by}{files}{where}"
+        if doubt:
+            return "partly", f"{text}, **but {md(doubt)}**{last}"
+        return "verified", text + last
+
+    def _findings(self, one: InstanceView) -> Iterator[str]:
+        for found in one.findings[:FINDINGS]:
+            cell = f" {found.cell}" if found.cell else ""
+            times = f" (×{found.count})" if found.count > 1 else ""
+            words = f"{found.kind.replace('_', ' ')}{cell}{times}: {found.evidence}"
+            yield f"{found.severity}: {md(words)} → {md(found.remedy)}"
+        if len(one.findings) > FINDINGS:
+            yield f"and {len(one.findings) - FINDINGS} more findings: `gpu-tui check --json`"
+
+    # --- the fleet as a whole ------------------------------------------------------------------
+
+    def deadlines(self) -> list[str]:
+        timed = [clock for clock in self._view.clocks if clock.ticks and clock.deadline is not None]
+        timed.sort(key=lambda clock: clock.deadline or 0.0)
+        lines = ["## Deadlines", ""]
+        if not timed:
+            return [*lines, "None is known to run."]
+        lines += ["| when | left | where | what happens | what to do |", "|---|---|---|---|---|"]
+        for clock in timed:
+            left = (clock.deadline or 0.0) - self._now
+            word = span(left) if left > 0 else f"{span(-left)} ago"
+            bound = f" {BOUND_WORDS[clock.bound]}" if clock.bound in BOUND_WORDS else ""
+            lines.append(
+                f"| {time(clock.deadline)} | {word}{bound} | {md(clock.instance)} | {md(clock.what)} "
+                f"| {md(clock.avoid)} |"
+            )
+        return lines
+
+    def money(self) -> list[str]:
+        lines = ["## Money", ""]
+        rates: dict[str, float] = {}
+        spent: dict[str, float] = {}
+        for one in self._view.instances:
+            if one.cost.per_hour:
+                rates[one.cost.currency or "?"] = (
+                    rates.get(one.cost.currency or "?", 0) + one.cost.per_hour
+                )
+            if one.cost.spent:
+                spent[one.cost.currency or "?"] = (
+                    spent.get(one.cost.currency or "?", 0) + one.cost.spent
+                )
+        unpriced = [one.name for one in self._view.instances if one.cost.per_hour is None]
+        burn = " + ".join(f"{rates[c]:.2f} {c}/h" for c in rates) or "no price is known"
+        so_far = " + ".join(f"{spent[c]:.2f} {c}" for c in spent)
+        lines.append(
+            f"- burns {burn}" + (f"; {so_far} so far, as far as it was seen" if so_far else "")
+        )
+        if unpriced:
+            lines.append(f"- no price known of: {names(unpriced)}")
+        idle = [
+            one.name for one in self._view.instances if one.verdict in RESTING and one.cost.per_hour
+        ]
+        if idle:
+            lines.append(
+                f"- **bills and nothing works:** {names(idle)}. Pull, verify, then stop the meter (t in the cockpit)"
+            )
+        for account in self._view.accounts:
+            if account.balance is None:
+                lines.append(
+                    f"- account {md(account.platform)}: balance not known ({md(account.error or 'not told')})"
+                )
+                continue
+            lasts = (
+                f", lasts {span(account.runway)} at the present rate"
+                if account.runway is not None
+                else ""
+            )
+            lines.append(
+                f"- account {md(account.platform)}: {account.balance.amount:.2f} {account.balance.currency}{lasts}"
+            )
+        for listed in self._view.unlisted:
+            price = (
+                f" at {listed.price.amount:.2f} {listed.price.currency}/h" if listed.price else ""
+            )
+            lines.append(f"- **{md(listed.label)} bills{price} and stands in no fleet file**")
+        return lines
+
+    def unwatched(self) -> list[str]:
+        view = self._view
+        lines = [
+            "## What nobody watches now",
+            "",
+            "gpu-tui looks only while it runs. From this moment on nobody looks, unless cron does:",
+            "",
+            *code(f"*/10 * * * * gpu-tui check --alert{self._flag} >/dev/null"),
+            "",
+            "It needs a way out in config.yaml (`alerts:`), and the keys of the providers in cron's environment. "
+            "`gpu-tui clocks --ics FILE` puts the deadlines into a calendar.",
+            "",
+        ]
+        away = [
+            one.name
+            for one in view.instances
+            if not one.link.live and one.verdict is not Verdict.OFF
+        ]
+        if away:
+            lines.append(
+                f"- not reached at this look, so nothing here is newer than its age: {names(away)}"
+            )
+        blind = [one.name for one in view.instances if one.link.live and not one.queue.cells]
+        if blind:
+            lines.append(f"- no cells known, so no progress and no end can be told: {names(blind)}")
+        unproven = [
+            one.name
+            for one in view.instances
+            if self._verified(one)[0] != "verified" and one.queue.cells
+        ]
+        if unproven:
+            lines.append(
+                f"- results not (or only partly) verified: {names(unproven)}; tear nothing down before"
+            )
+        unsure = [clock for clock in view.clocks if clock.state == "unknown-start"]
+        if unsure:
+            lines.append(
+                f"- deadlines whose start nobody saw: {_clock_names(unsure)}; set one by `gpu-tui clocks mark`"
+            )
+        known = {one.instance.platform for one in view.instances} - {
+            a.platform for a in view.accounts
+        }
+        if known:
+            lines.append(f"- balance of these platforms is not read: {names(sorted(known))}")
+        return lines
+
+
+# --- words -----------------------------------------------------------------------------------------
+
+
+def _clock_names(clocks: Iterable[DangerClock]) -> str:
+    return names(f"{clock.instance} {clock.id}" for clock in clocks)
+
+
+def _host(one: InstanceView) -> str:
+    access = one.instance.ssh
+    user = f"{access.user}@" if access.user else ""
+    return f"{user}{access.host}" + (f":{access.port}" if access.port else "")
+
+
+def _queue(one: InstanceView) -> str:
+    if not one.queue.cells:
+        return "not known"
+    failed = queue_failed(one.queue.cells)
+    return f"{queue_done(one.queue.cells)}/{one.queue.total}" + (
+        f", {failed} failed" if failed else ""
+    )
+
+
+def _at(one: InstanceView) -> str:
+    cell = one.queue.running
+    if cell is None:
+        return "–"
+    part = f" {cell.epoch}/{cell.epochs or '?'}" if cell.epoch is not None else ""
+    eta = one.queue.eta_seconds
+    return f"{md(cell.name)}{part}" + (f", queue ends in {span(eta)}" if eta else "")
+
+
+def _rate(one: InstanceView) -> str:
+    return (
+        "?"
+        if one.cost.per_hour is None
+        else f"{one.cost.per_hour:.2f} {one.cost.currency or ''}".strip()
+    )
+
+
+def _spent(one: InstanceView) -> str:
+    return "?" if one.cost.spent is None else f"{one.cost.spent:.2f}"
+
+
+def _age(one: InstanceView, now: float) -> str:
+    seen = one.last_contact
+    return "never" if seen is None else f"{span(max(0.0, now - seen))} ago"
+
+
+def _cells(one: InstanceView) -> Iterator[str]:
+    """The cells by state, one line per state."""
+    for state in CellState:
+        cells = [cell for cell in one.queue.cells if cell.state is state]
+        if cells:
+            word = "finished by its log" if state is CellState.FINISHED else state.value
+            yield f"{word}: {indexed(cells)}"

@@ -1,0 +1,125 @@
+"""How the work of one instance goes on after it died: the exact command, and what it does beside. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_tui.core import metrics
+from gpu_tui.core.jobs import Job
+from gpu_tui.core.mask import shell_path
+from gpu_tui.core.plain import plain
+from gpu_tui.core.resume import Resume, resume_of
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.markdown import code, indexed, md
+from gpu_tui.state.views import InstanceView
+
+JOBS = 10
+
+RESTART = {
+    "slurm": "`scontrol requeue ID` where the job may be requeued, else `sbatch` with the script it came from",
+    "kubernetes": "the Job's controller restarts pods up to its backoffLimit; a failed Job is made anew with `kubectl create -f` from its manifest",
+    "task-spooler": "nothing restarts it: queue its command again with `tsp`",
+    "pueue": "`pueue restart ID`",
+    "nohup": "nothing restarts it: its command was typed into a shell",
+    "tmux": "nothing restarts it: its command was typed into the session",
+}
+
+
+def resume_lines(one: InstanceView) -> list[str]:
+    """What restarts the work, as Markdown."""
+    jobs = _jobs(one)
+    named = {job.name for _, job in jobs}
+    roster = one.track(metrics.ROSTER).value
+    planned = {cell.name for cell in roster.cells} if roster else set()
+    cells = [cell for cell in one.queue.cells if cell.name in planned or cell.name not in named]
+    lines: list[str] = []
+    if one.instance.queue.file and cells:
+        lines += _queue_lines(one, resume_of(cells))
+    elif one.instance.queue.file:
+        lines.append(
+            "**Resume:** not known, the queue was never read. Look before you start anything."
+        )
+    lines += _job_lines(one, jobs)
+    if not lines:
+        lines.append(
+            "**Resume:** no queue file is known: nothing here says what restarts its work."
+        )
+    return lines
+
+
+def _queue_lines(one: InstanceView, plan: Resume) -> Iterator[str]:
+    start = plan.start
+    if start is None:
+        yield "**Resume:** nothing is left to run."
+    else:
+        yield f"**Resume:** {_when(one, plan, start)}:"
+        yield ""
+        yield from code(_command(one, start))
+        if plan.again:
+            yield (
+                "It runs every cell from there on, so these run once more unless the script skips what is "
+                f"done: {indexed(plan.again)}."
+            )
+    if plan.failed:
+        yield (
+            f"Failed before that, and not run by it: {indexed(plan.failed)}. For each alone: its line in a "
+            "new queue file, index 1."
+        )
+    if plan.unsynced:
+        yield (
+            f"Trained, only the durable copy is missing: {indexed(plan.unsynced)}. Copy, do not train again."
+        )
+    if plan.skipped:
+        yield f"Skipped by the start index of the last run: {indexed(plan.skipped)}."
+
+
+def _when(one: InstanceView, plan: Resume, start: Cell) -> str:
+    at = f"on the box, from cell {start.index} ({md(start.name)}) on"
+    if plan.running:
+        return f"it is at work; start nothing beside it. Only if it dies, {at}"
+    if start.state is CellState.CANNOT_TELL or not one.link.live:
+        return (
+            f"whether it still runs is not known: look first (`ps`, `tmux ls`). If it is dead, {at}"
+        )
+    if plan.again and start.state is CellState.FAILED:
+        return (
+            f"the queue ended, and {md(start.name)} failed. To run it alone, put its line into a new queue file; "
+            f"else {at}"
+        )
+    return at
+
+
+def _command(one: InstanceView, start: Cell) -> str:
+    queue = one.instance.queue
+    table = one.track(metrics.PROCESSES).value
+    seen = [
+        word
+        for process in table or ()
+        for word in process.argv
+        if word == "run_queue.sh" or word.endswith("/run_queue.sh")
+    ]
+    script = shell_path(seen[0]) if seen else "run_queue.sh"
+    log = f">>{shell_path(queue.log)} " if queue.log else ">>queue.log "
+    return (
+        f"nohup bash {script} {shell_path(queue.file or '')} {start.index} </dev/null {log}2>&1 &"
+    )
+
+
+def _jobs(one: InstanceView) -> list[tuple[str, Job]]:
+    found = []
+    for metric in metrics.JOBS:
+        table = one.track(metric).value
+        found += [(table.source, job) for job in table.jobs] if table else []
+    return found
+
+
+def _job_lines(one: InstanceView, jobs: list[tuple[str, Job]]) -> Iterator[str]:
+    """What restarts the jobs of each source."""
+    for source in dict.fromkeys(source for source, _ in jobs):
+        mine = [job for name, job in jobs if name == source]
+        bad = [job for job in mine if job.state in (CellState.FAILED, CellState.SYNC_FAILED)]
+        live = sum(job.live for job in mine)
+        how = RESTART.get(source.lower(), "what restarts a job is known only to its runner")
+        yield f"**{md(source)}**: {live} running, {len(bad)} failed. To restart one: {how}."
+        for job in bad[:JOBS]:
+            yield f"- failed: `{plain(job.id, 80).replace('`', '')}` {md(job.name)} ({md(job.word)}{': ' + md(job.why) if job.why else ''})"

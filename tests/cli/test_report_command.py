@@ -1,0 +1,240 @@
+"""The hand-over of a view, and the command against a box that runs a real queue."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, Results, SshAccess
+from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.mask import Mask
+from gpu_tui.core.sample import Reading, Track
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.state.report import Proof, handover
+from gpu_tui.state.views import FleetView
+from gpu_tui.teardown.journal import Journal
+from gpu_tui.ui.scene_parts import NOW
+from gpu_tui.ui.scenes import sweep
+from gpu_tui.wiring.report import proofs_of
+
+
+def text_of(view: FleetView, proofs: dict[str, Proof] | None = None, **mask: object) -> str:
+    return handover(view, proofs or {}, Mask(**mask), version="1", fleet="/root/f.yaml")  # type: ignore[arg-type]
+
+
+def one(cells: tuple[Cell, ...], **instance: object) -> FleetView:
+    """A fleet of one box with this queue."""
+    seen = sweep().view(NOW)
+    first = seen.instances[0]
+    described = Instance("box-1", SshAccess("gpu.example.org", "me"), **instance)  # type: ignore[arg-type]
+    made = replace(
+        first, instance=described, queue=Queue(cells, total=len(cells)), findings=(), tracks={}
+    )
+    return replace(seen, instances=(made,), findings=(), clocks=(), accounts=(), unlisted=())
+
+
+def cell(
+    index: int, state: CellState, name: str | None = None, finished: float | None = None
+) -> Cell:
+    return Cell(name or f"c{index}", index, "t", state, finished_at=finished)
+
+
+CELLS = (
+    cell(1, CellState.FINISHED, finished=NOW - 50),
+    cell(2, CellState.FAILED),
+    cell(3, CellState.PENDING),
+)
+FILES = QueueFiles("/root/q/my queue.txt", "/root/logs/q1.log")
+
+
+def test_it_says_everything_the_next_person_needs() -> None:
+    text = text_of(sweep().view(NOW))
+    for heading in (
+        "First command",
+        "What runs where",
+        "Deadlines",
+        "Money",
+        "What nobody watches now",
+    ):
+        assert f"\n## {heading}\n" in text
+    for instance in sweep().view(NOW).instances:
+        assert f"\n## {instance.name}\n" in text.replace("\\", "")
+    assert "gpu-tui check --fleet ~/f.yaml" in text
+    assert "gpu-tui looks only while it runs" in text
+    assert max(map(len, text.splitlines())) < 1_500
+
+
+def test_the_resume_command_is_exact_and_one_that_a_shell_takes(tmp_path: Path) -> None:
+    text = text_of(one(CELLS, queue=FILES))
+    (command,) = re.findall(r"^nohup bash.*$", text, re.MULTILINE)
+    assert (
+        command == "nohup bash run_queue.sh ~/'q/my queue.txt' 2 </dev/null >>~/logs/q1.log 2>&1 &"
+    )
+    (tmp_path / "logs").mkdir()
+    script = tmp_path / "run_queue.sh"
+    script.write_text('printf "%s\\n" "$@"\n')
+    subprocess.run(
+        ["sh", "-c", command + "\nwait"], cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        check=True, timeout=20,
+    )  # fmt: skip
+    assert (tmp_path / "logs/q1.log").read_text().splitlines() == [
+        f"{tmp_path}/q/my queue.txt",
+        "2",
+    ]
+
+
+def test_a_queue_at_work_is_not_to_be_started_again() -> None:
+    text = text_of(one((cell(1, CellState.FINISHED), cell(2, CellState.RUNNING)), queue=FILES))
+    assert "start nothing beside it. Only if it dies" in text
+    unread = text_of(one((), queue=FILES))
+    assert "the queue was never read" in unread
+    assert "nohup" not in unread.replace("`nohup`", "")
+
+
+def test_jobs_say_what_restarts_them() -> None:
+    view = one((cell(1, CellState.FAILED, "train"),))
+    job = Job("17_5", "train", CellState.FAILED, "NODE_FAIL", "node gone")
+    track = Track(good=Reading(JobTable("Slurm", (job,)), NOW))
+    box = replace(view.instances[0], tracks={"slurm": track})
+    text = text_of(replace(view, instances=(box,)))
+    assert "scontrol requeue ID" in text
+    assert "`17_5` train (NODE\\_FAIL: node gone)" in text
+
+
+def test_hosts_homes_and_secrets_stay_at_home() -> None:
+    view = one(CELLS, queue=FILES)
+    box = replace(
+        view.instances[0],
+        because=("[x](http://evil) <b> at gpu.example.org token=abcd1234efgh\x1b[2J",),
+    )
+    view = replace(view, instances=(box,))
+    hidden = text_of(view, hosts=("gpu.example.org",), secrets=("s3cret!",))
+    assert "gpu.example.org" not in hidden
+    assert "/root" not in hidden
+    assert "abcd1234" not in hidden
+    assert "\x1b" not in hidden
+    assert "<b>" not in hidden
+    assert "](http" not in hidden.replace("\\]", "")
+    assert "me@gpu.example.org" in text_of(view, show_hosts=True)
+
+
+@pytest.mark.parametrize(
+    ("proof", "word"),
+    [
+        (Proof(), "**not verified**"),
+        (Proof(doubt="the marker cannot be read"), "**not verified** (the marker cannot be read)"),
+        (Proof(NOW - 10, "a pull", 4), "by a pull, 4 files"),
+        (Proof(NOW - 90, "a pull", 4), "**but 1 cells ended after it: c1**"),
+    ],
+)
+def test_verified_is_only_what_was_and_still_is(proof: Proof, word: str) -> None:
+    assert word in text_of(one(CELLS, queue=FILES), {"box-1": proof})
+
+
+# --- the proofs of this machine -------------------------------------------------------------------
+
+
+def marker(local: Path, **changes: object) -> None:
+    local.mkdir(exist_ok=True)
+    manifest = b'{"schema": "remote-gpu-trainer/PULL/v1"}'
+    (local / "PULL_MANIFEST.json").write_bytes(manifest)
+    said = {
+        "schema": "remote-gpu-trainer/PULL-VERIFIED/v1",
+        "manifest_sha256": hashlib.sha256(manifest).hexdigest(),
+        "verified_at_utc": "2026-03-04T10:00:00Z",
+        "files": 6,
+        **changes,
+    }
+    (local / "PULL_VERIFIED.json").write_text(json.dumps(said))
+
+
+def proof(tmp_path: Path) -> Proof:
+    results = Results("/r", str(tmp_path / "results"))
+    fleet = Fleet("s", (Instance("a", SshAccess("a"), results=results),))
+    return proofs_of(fleet, state=tmp_path)["a"]
+
+
+def test_a_marker_counts_for_its_own_manifest_only(tmp_path: Path) -> None:
+    local = tmp_path / "results"
+    assert proof(tmp_path) == Proof()
+    marker(local)
+    found = proof(tmp_path)
+    assert (found.verified_at, found.files, found.doubt) == (1_772_618_400.0, 6, None)
+    for changes in (
+        {"manifest_sha256": "0" * 64},
+        {"schema": "another"},
+        {"verified_at_utc": "2026-03-04T10:00:00"},
+        {"verified_at_utc": 5},
+    ):
+        marker(local, **changes)
+        found = proof(tmp_path)
+        assert found.verified_at is None
+        assert found.doubt
+    (local / "PULL_VERIFIED.json").write_bytes(b"[" * 100_000)
+    assert proof(tmp_path).doubt == "PULL_VERIFIED.json cannot be read"
+
+
+def test_the_journal_counts_as_far_as_it_passed(tmp_path: Path) -> None:
+    (tmp_path / "journal").mkdir()
+    journal = Journal(tmp_path / "journal", ManualClock(NOW), "me@here")
+    journal.write("a", "loaded", files=3, bad=[])
+    journal.write("b", "loaded", files=9, bad=[])
+    assert proof(tmp_path).verified_at == int(NOW)
+    assert proof(tmp_path).files == 3
+    journal.write("a", "loaded", files=3, bad=["x.pth"])
+    found = proof(tmp_path)
+    assert found.verified_at is None
+    assert "did not pass" in str(found.doubt)
+    assert str(found.last).startswith("loaded at")
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+async def run_report(fleet: Path, state: Path, *words: str) -> tuple[int, str, str]:
+    import os
+    import sys
+
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "gpu_tui", "report", "--fleet", str(fleet), *words,
+        env={**os.environ, "XDG_STATE_HOME": str(state)},
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    out, err = await process.communicate()
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+async def test_the_command_writes_new_files_only(tmp_path: Path) -> None:
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text(
+        "instances: [{name: dead, host: 'ssh://root@127.0.0.1:9', platform: generic-ssh}]\n"
+    )
+    out = tmp_path / "out"
+    code, said, err = await run_report(fleet, tmp_path, "--out", str(out))
+    assert (code, err) == (0, "")
+    text, picture = (Path(line) for line in said.splitlines())
+    assert (text.suffix, picture.suffix) == (".md", ".svg")
+    for file in (text, picture):
+        assert file.stat().st_mode & 0o077 == 0
+        assert "127.0.0.1" not in file.read_text()
+    assert "dead" in picture.read_text()
+    assert "not reached" in text.read_text()
+
+
+def test_an_older_file_is_never_written_over(tmp_path: Path) -> None:
+    from gpu_tui.cli.report import _write
+    from gpu_tui.settings import FleetError
+
+    (tmp_path / "a.md").write_text("old")
+    with pytest.raises(FleetError, match="not written over") as caught:
+        _write(tmp_path, {"a.md": "new"})
+    assert "--out" in (caught.value.next or "")
+    assert (tmp_path / "a.md").read_text() == "old"
