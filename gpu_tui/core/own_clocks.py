@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from gpu_tui.core.anchors import EXACT, RATE
+from gpu_tui.core.anchors import RATE
 from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.profile import ClockFact, Profile, fact_is_stale
 
@@ -210,18 +211,29 @@ def job_fact(profile: Profile | None, words: Iterable[str]) -> ClockFact | None:
 
 
 def _checkpoint(instance: str, found: Checkpoint | None, now: float) -> Iterator[DangerClock]:
+    """Fired once the newest one is too old; armed, and not counting down on the screen, before that."""
     if found is None:
         return
+    old = found.oldest <= now
     avoid = "Save more often, or find out why nothing is saved."
+    clock = _own("checkpoint-age", instance, found.oldest, now, avoid)
+    age, bound = span(max(0.0, now - found.at)), span(2 * found.interval)
     yield replace(
-        _own("checkpoint-age", instance, found.oldest, now, avoid),
+        clock,
+        state="fired" if old else "armed",
+        starts="running",
         started_at=found.at,
+        fires_at=found.oldest if old else None,
+        earliest_fires_at=found.oldest if old else None,
+        latest_fires_at=found.oldest if old else None,
         after=2 * found.interval,
-        bound=EXACT,
-        loses="more work than saving more often would cost",
-        note=found.assumption,
+        note=f"the newest checkpoint is {age} old, more than {bound}"
+        if old
+        else f"the newest checkpoint is {age} old; more than {bound} would be too old",
+        why=found.assumption,
         confidence="low",
         early=False,
+        off=not old,
     )
 
 

@@ -38,14 +38,11 @@ _OURS = re.compile(r"[0-9a-f]{32}@gpu-tui")
 
 
 def deadlines(clocks: Iterable[DangerClock], now: float) -> list[DangerClock]:
-    """The clocks that a calendar can show: those with a deadline to come. The age of a checkpoint is none."""
+    """The clocks that a calendar can show: those with a deadline to come."""
     return [
         clock
         for clock in clocks
-        if clock.state == "running"
-        and clock.deadline is not None
-        and clock.deadline > now
-        and clock.id != "checkpoint-age"
+        if clock.state == "running" and clock.deadline is not None and clock.deadline > now
     ]
 
 

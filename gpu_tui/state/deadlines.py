@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from heapq import nsmallest
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
@@ -11,7 +12,7 @@ from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock, clocks_of, staged
 from gpu_tui.core.jobs import Job
-from gpu_tui.core.own_clocks import Fill, Seen, own_clocks
+from gpu_tui.core.own_clocks import JOBS_SHOWN, Fill, Seen, own_clocks
 from gpu_tui.core.rules import Idle
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import Queue
@@ -224,19 +225,21 @@ def _seen(
 
 
 def _jobs(kept: InstanceState) -> Iterator[Job]:
-    """The jobs of every scheduler, with their times by our clock."""
+    """The jobs of every scheduler that end or go soonest, with their times by our clock."""
+    tables = [table for metric in metrics.JOBS if (table := kept.value(metric)) is not None]
+    jobs = [job for table in tables for job in table.jobs]
+    ends = ((job.ends_by, n) for n, job in enumerate(jobs) if job.live and job.ends_by is not None)
+    gone = ((job.removed_at, n) for n, job in enumerate(jobs) if job.removed_at is not None)
+    soon = {n for _, n in (*nsmallest(JOBS_SHOWN, ends), *nsmallest(JOBS_SHOWN, gone))}
     ours = kept.timeline.ours
-    for metric in metrics.JOBS:
-        table = kept.value(metric)
-        for job in table.jobs if table is not None else ():
-            if job.ends_by is not None or job.removed_at is not None:
-                yield replace(
-                    job,
-                    started_at=None if job.started_at is None else ours(job.started_at),
-                    finished_at=None if job.finished_at is None else ours(job.finished_at),
-                    ends_by=None if job.ends_by is None else ours(job.ends_by),
-                    removed_at=None if job.removed_at is None else ours(job.removed_at),
-                )
+    for job in (jobs[n] for n in sorted(soon)):
+        yield replace(
+            job,
+            started_at=None if job.started_at is None else ours(job.started_at),
+            finished_at=None if job.finished_at is None else ours(job.finished_at),
+            ends_by=None if job.ends_by is None else ours(job.ends_by),
+            removed_at=None if job.removed_at is None else ours(job.removed_at),
+        )
 
 
 def _checkpoint(kept: InstanceState, now: float) -> Checkpoint | None:

@@ -111,8 +111,6 @@ def _worth(clock: DangerClock) -> Iterable[str]:
         yield f"only if it is {' or '.join(clock.only)} (provider.variant is not set)"
     if clock.why and clock.ticks:
         yield clock.why
-    if clock.note and clock.note not in clock.what and clock.id == "checkpoint-age":
-        yield clock.note
 
 
 def _trust(clock: DangerClock, width: int) -> list[Text]:
@@ -181,7 +179,7 @@ LEADS = {
 def _lead(clock: DangerClock) -> str:
     """What would start it, and how long it counts then."""
     lead = LEADS.get(clock.anchor, clock.starts)
-    if clock.after is None:
+    if clock.after is None or not clock.early:
         return lead
     after = units.span(clock.after).removesuffix(" 0h").removesuffix(" 00m")
     return f"{lead}, {after} of warning" if clock.anchor == "signal" else f"{lead}, {after} later"
