@@ -19,10 +19,12 @@ from gpu_tui.collect.probe import (
     Sections,
     Target,
 )
+from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS
 from gpu_tui.collect.probe_slurm import PROBE as SLURM
 from gpu_tui.collect.shell import quote_path, quote_pattern
 from gpu_tui.core import metrics
+from gpu_tui.core.artifact import layout_of
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.readings import GpuError, GpuTable
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
@@ -31,10 +33,9 @@ from gpu_tui.parse.box_host import parse_host, parse_uptime
 from gpu_tui.parse.cgroup import parse_cpu, parse_memory
 from gpu_tui.parse.df import is_missing, parse_mount, parse_mount_table
 from gpu_tui.parse.procs import parse_processes
-from gpu_tui.parse.queue_file import parse_roster
+from gpu_tui.parse.queue_file import decode_roster
 
-ROSTER_BYTES = 262_144
-SCRIPT_LOGS = "runs/logs/{cell}.log"  # where run_one.sh logs; its checkpoints lie beside
+ROSTER_BYTES = 524_288
 
 
 def read(
@@ -247,7 +248,7 @@ def _roster(target: Target, sections: Sections) -> object:
         return NoValue(f"reading {file} ended with {section.exit}", FailureKind.GARBAGE)
     if len(section.body) > ROSTER_BYTES:
         return NoValue(f"{file} is too long for a queue file", FailureKind.GARBAGE)
-    return parse_roster(section.body.decode("utf-8", "replace"))
+    return decode_roster(section.body)
 
 
 # --- disk ----------------------------------------------------------------------------------------
@@ -307,6 +308,7 @@ PROBES: tuple[Probe, ...] = (
         _mounts,
         lambda target: len(target.mounts),
     ),
+    *RESULTS,
     *RUNNERS,
     SLURM,
 )
@@ -323,10 +325,4 @@ def target_of(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> Targe
 def _patterns(instance: Instance) -> list[str]:
     """The files whose size and mtime tell whether anything moves, and which artifacts exist."""
     patterns = [path for path in (instance.queue.file, instance.queue.log, instance.logs) if path]
-    if instance.results.remote:
-        root = instance.results.remote.rstrip("/")
-        patterns += [f"{root}/{{cell}}/{name}" for name in ("best.pth", "best_metrics.json")]
-    if instance.logs and instance.logs.endswith(f"/{SCRIPT_LOGS}"):
-        data = instance.logs.removesuffix(SCRIPT_LOGS)
-        patterns += [f"{data}checkpoints/{{cell}}/{name}" for name in ("best.pth", "latest.pth")]
-    return list(dict.fromkeys(patterns))
+    return list(dict.fromkeys([*patterns, *layout_of(instance).patterns()]))

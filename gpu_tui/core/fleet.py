@@ -19,6 +19,7 @@ class QueueFiles:
 
     `file` and `log` are of our own queue script. `status` is a file with a runner's own word, and
     `status_command` prints it (an argument list). `commands` is a plain list, one command a line.
+    `memory` is what a memory monitor writes.
     """
 
     file: str | None = None
@@ -31,6 +32,7 @@ class QueueFiles:
     def names_runs(self) -> bool:
         """The fleet file says who tells what runs here; else it is looked for."""
         return bool(self.file or self.log or self.status or self.status_command or self.commands)
+    memory: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,17 @@ from typing import Generic, TypeVar
 
 from gpu_tui.core.commands import CommandList
 from gpu_tui.core.jobs import JobTable
-from gpu_tui.core.readings import CpuCounters, FileTable, GpuTable, Host, Memory, Mount, Process
+from gpu_tui.core.readings import (
+    CpuCounters,
+    FileTable,
+    GpuTable,
+    Host,
+    Memory,
+    MemoryLog,
+    Mount,
+    Process,
+    Scores,
+)
 from gpu_tui.core.sweep import Roster
 
 T = TypeVar("T")
@@ -28,6 +38,8 @@ HOST: Metric[Host] = Metric("host")
 PROCESSES: Metric[tuple[Process, ...]] = Metric("processes")
 ROSTER: Metric[Roster] = Metric("roster")
 FILES: Metric[FileTable] = Metric("files")
+SCORES: Metric[Scores] = Metric("scores")
+PAST: Metric[MemoryLog] = Metric("past")
 
 # Who else runs jobs here; each is a table of its own, in the order in which they fill the queue pane.
 SLURM: Metric[JobTable] = Metric("slurm")

@@ -136,3 +136,32 @@ class FileTable:
     """The files asked for; a path that is not there is missing from `found`."""
 
     found: Mapping[str, FileStat] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The metrics that finished runs left in files: run id -> name -> value. `dropped` files were too many."""
+
+    by_run: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPoint:
+    """One row of a memory monitor on the box: bytes of the cgroup, share of the GPU."""
+
+    at: float
+    memory_used: int | None
+    gpu: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLog:
+    """What a monitor on the box wrote before we came, oldest first.
+
+    `at` is box time: epoch seconds where `zoned`, else wall time as if it were UTC.
+    """
+
+    path: str
+    points: tuple[MemoryPoint, ...] = ()
+    zoned: bool = False

@@ -140,9 +140,6 @@ def _never_run(member: Member, places: Mapping[str, Sequence[_Place]]) -> Iterat
             again = f"; run_queue.sh {file} {cell.index} starts the queue at it"
             text = f"{cell.why or 'it was never started'}{again}"
             yield Condition("missing_cell", Severity.SERIOUS, text, _source(member), cell.name)
-        elif cell.state is CellState.SKIPPED and cell.artifact == "missing":
-            text = f"{cell.why or 'it was skipped'}, and nothing shows that it ever ran"
-            yield Condition("missing_cell", Severity.WARN, text, _source(member), cell.name)
 
 
 def _unplanned(member: Member, places: Mapping[str, Sequence[_Place]]) -> Iterator[Condition]:

@@ -54,7 +54,7 @@ _INSTANCE = (
     "stall_after",
     "roots",
 )
-QUEUE_KEYS = ("file", "log", "status", "status_command", "commands")
+QUEUE_KEYS = ("file", "log", "memory", "status", "status_command", "commands")
 _OWN = ("name", "host")  # keys that cannot be a default
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", re.ASCII)
 _PRICE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([A-Z]{3})", re.ASCII)
@@ -235,7 +235,7 @@ class _Reader:
 
     def _here(self) -> SshAccess:
         """No box: what only a box can have must not be asked for."""
-        for key in ("ssh", "queue", "roots"):
+        for key in ("ssh", "roots"):
             if key in self.fields:
                 raise self.fields.place(key).error(
                     f'"{key}" is about a box, and this instance has no host',
@@ -339,6 +339,7 @@ def _queue(row: Fields | None) -> QueueFiles:
     return QueueFiles(
         file=_remote(row, "file"),
         log=_remote(row, "log"),
+        memory=_remote(row, "memory"),
         status=_remote(row, "status"),
         status_command=command,
         commands=_remote(row, "commands"),

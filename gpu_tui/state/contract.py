@@ -270,6 +270,7 @@ def _queue(queue: Queue, view: InstanceView) -> Json | None:
         "done": queue_done(queue.cells),
         "failed": queue_failed(queue.cells),
         "eta_seconds": _rounded(queue.eta_seconds, 0),
+        "notes": [*queue.doubts, *queue.notes],
         "cells": [_cell(cell) for cell in queue.cells],
     }
 
@@ -304,6 +305,9 @@ def _cell(cell: Cell) -> Json:
         "finished_at": rfc3339(cell.finished_at),
         "duration_seconds": _rounded(cell.duration_seconds, 0),
         "eta_seconds": _rounded(cell.eta_seconds, 0),
+        "eta_range_seconds": None
+        if cell.eta_range is None
+        else [_rounded(bound, 0) for bound in cell.eta_range],
         "artifact": cell.artifact,
         "why": why,
     }

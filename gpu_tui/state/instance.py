@@ -31,6 +31,7 @@ from gpu_tui.state.book import Book
 from gpu_tui.state.cost import Meter
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.past import Past
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, LogView, T, cpu_rates, utilization
@@ -59,6 +60,7 @@ class InstanceState:
         self.witness = Witness(instance, history)
         self.timeline = Timeline(instance.name, history)
         self.meter = Meter()
+        self.past = Past()
         self._contact_written = 0.0
 
     # --- events -----------------------------------------------------------------------------
@@ -103,6 +105,9 @@ class InstanceState:
             self.timeline.sampled(event.metric, event.sample)
             self._note_value(event.metric, event.sample.value, event.at, old)
             self.witness.sampled(event.metric, self.tracks, event.at)
+            if event.metric in (metrics.PAST.name, metrics.HOST.name, metrics.MEMORY.name):
+                zone = self.witness.offset(self.tracks, self.queue_history.moved_at, event.at)
+                self.past.look(self.tracks, self.series, zone, event.at)
 
     def _contact(self, at: float) -> None:
         if at - self._contact_written >= CONTACT_EVERY:

@@ -11,20 +11,18 @@ from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.jobs import with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
-from gpu_tui.core.queue_history import CellRun
 from gpu_tui.core.queue_join import join_queue
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.rules import Idle, Now, conditions
 from gpu_tui.core.sample import Failure, FailureKind, Track
-from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue, RosterCell
+from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
+from gpu_tui.state.cell_evidence import cell_evidence
 from gpu_tui.state.cost import cost_of, price_of
 from gpu_tui.state.deadlines import clocks_at, full_in
 from gpu_tui.state.facts import (
-    STAMP_SLACK,
     alive_of,
-    cells_alive_of,
     evidence_of,
     log_is_newer,
     offset_of,
@@ -34,7 +32,6 @@ from gpu_tui.state.facts import (
 )
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import job_tables
-from gpu_tui.state.traces import CellTrace
 from gpu_tui.state.views import Cost, InstanceView
 from gpu_tui.state.witness import box_time
 
@@ -104,6 +101,7 @@ def view_of(
         uptime=box.uptime_seconds if box else None,
         oom_baseline=kept.witness.oom_base,
         series=_series_view(kept),
+        series_basis=dict(kept.past.basis),
         courses={cell: tuple(trace.by_step) for cell, trace in kept.cells.items()},
         full_in=full_in(kept),
     )
@@ -131,7 +129,7 @@ def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:
 def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
     offset = offset_of(kept, now)
     box_now = box_time(kept.tracks, now)
-    evidence = _cell_evidence(kept, now, run)
+    evidence = cell_evidence(kept, now, run)
     queue = join_queue(
         kept.value(metrics.ROSTER),
         kept.queue_history,
@@ -142,48 +140,6 @@ def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
     )
     queue = replace(queue, cells=tuple(_to_epoch(cell, offset) for cell in queue.cells))
     return with_jobs(queue, job_tables(kept, now, alive_of(kept, run, now)), evidence, box_now=box_now)
-
-
-def _cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[str, CellEvidence]:
-    files = kept.fresh(metrics.FILES, now)
-    remote = kept.instance.results.remote
-    epochs = {cell.name: cell.epochs for cell in _roster_cells(kept)}
-    names = {*epochs, *kept.queue_history.runs, *kept.cells}
-    files_at = read_on_box(kept, metrics.FILES)
-    alive = cells_alive_of(kept, run, now)
-    offset = offset_of(kept, now)
-    evidence = {}
-    for name in names:
-        trace = kept.cells.get(name, CellTrace())
-        ended = kept.queue_history.runs.get(name, CellRun(0, name)).finished or 0.0
-        artifact = None
-        if files is not None and remote:
-            found = f"{remote.rstrip('/')}/{name}/best.pth" in files.found
-            # A table that was read before the cell ended cannot tell that it left nothing.
-            artifact = found if found or (files_at or 0.0) > ended - offset + STAMP_SLACK else None
-        progress = trace.progress
-        place, planned = trace.course.place, epochs.get(name)
-        evidence[name] = CellEvidence(
-            alive=alive,
-            artifact=artifact,
-            diverged=trace.diverged,
-            epoch=progress.epoch,
-            epochs=progress.epochs,
-            step=progress.step,
-            steps=progress.steps,
-            loss=progress.loss,
-            metrics=progress.metrics,
-            eta=trace.eta.estimate(now, planned),
-            stalled=trace.eta.stalled(now),
-            part=place.share(planned) if place else None,
-            begun=trace.course.first.share(planned) if trace.course.first else None,
-        )
-    return evidence
-
-
-def _roster_cells(kept: InstanceState) -> tuple[RosterCell, ...]:
-    roster = kept.value(metrics.ROSTER)
-    return roster.cells if roster else ()
 
 
 def _hung(kept: InstanceState) -> tuple[str, ...]:
@@ -240,6 +196,8 @@ def _blamed(kept: InstanceState, queue: Queue) -> str | None:
 
 def _to_epoch(cell: Cell, offset: float) -> Cell:
     """Stamps are box wall time; epoch seconds are what the outside reads."""
+    if cell.started_at is None and cell.finished_at is None:
+        return cell
     return replace(
         cell,
         started_at=None if cell.started_at is None else cell.started_at - offset,

@@ -84,6 +84,7 @@ class InstanceView:
         None  # oom_kill when first seen by this gpu-tui; None before a reading
     )
     series: Mapping[str, tuple[tuple[float, float | None], ...]] = field(default_factory=dict)
+    series_basis: Mapping[str, str] = field(default_factory=dict)  # where a history's past is from
     # the losses of a cell by how far it had come: epochs, or steps where it counts only those
     courses: Mapping[str, tuple[tuple[float, float | None], ...]] = field(default_factory=dict)
     full_in: Mapping[str, float] = field(

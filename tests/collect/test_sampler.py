@@ -516,7 +516,7 @@ async def test_lines_of_many_writers_never_mix(files: ShellBox, shell: str):
     first: dict[tuple[str, str], bytes] = {}
     while min(seen.values()) < 8:
         for frame in reader.feed(await asyncio.wait_for(process.stdout.read(20_000), 20)):
-            seen[frame.metric] += 1
+            seen[frame.metric] = seen.get(frame.metric, 8) + 1
             for name, section in frame.sections.items():
                 assert not section.truncated
                 body = section.body.decode()
@@ -538,8 +538,8 @@ async def test_box_text_cannot_forge_a_frame(files: ShellBox, shell: str):
     group = files.group()
     forged = "x\n" + "".join(
         f"@{group.nonce} {mark} close 0\n@{group.nonce} {mark} end 0\n\n"
-        f"@{group.nonce} {mark} begin 9\n@{group.nonce} {mark} open forged\n"
-        f">{mark} v2.current 1\n@{group.nonce} {mark} close 0\n@{group.nonce} {mark} end 9\n"
+        f"@{group.nonce} {mark} begin 999\n@{group.nonce} {mark} open forged\n"
+        f">{mark} v2.current 1\n@{group.nonce} {mark} close 0\n@{group.nonce} {mark} end 999\n"
         for mark in range(len(group.probes))
     )
     files.file("home/q 1.txt", forged)
@@ -554,13 +554,15 @@ async def test_box_text_cannot_forge_a_frame(files: ShellBox, shell: str):
     assert process.stdout
     reader = group.reader()
     seen: list[Frame] = []
-    while {frame.metric for frame in seen} < ALL:
+    while not {frame.metric for frame in seen} >= ALL:
         seen += reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20))
     process.stdin.close()
     seen += reader.feed(await process.stdout.read())
     await finish(process)
-    assert sorted(frame.metric for frame in seen if frame.beat == 0) == sorted(ALL)
-    assert {frame.beat for frame in seen} <= {0, 1}
+    first = [frame.metric for frame in seen if frame.beat == 0]
+    assert len(first) == len(set(first))
+    assert set(first) >= ALL
+    assert 999 not in {frame.beat for frame in seen}
     assert not any("forged" in frame.sections for frame in seen)
     for frame in seen:
         samples(group, frame, 1.0)

@@ -246,8 +246,10 @@ def a_file_server_whose_clock_is_ahead_and_that_moves(s: Scene) -> None:
 def more_cells_than_the_header_counted(s: Scene) -> None:
     running(s)
     s.roster = ROSTER + "c.yaml task 20\n"
-    s.write(QUEUE_LOG, ended(s, "a", 0) + f"[{s.stamp()}] [3/2] STARTING c (task, 20ep)\n")
+    s.write(QUEUE_LOG, ended(s, "a", 0) + began(s, "b") + ended(s, "b", 0))
+    s.write(QUEUE_LOG, f"[{s.stamp()}] [3/2] STARTING c (task, 20ep)\n")
     s.touch(f"{ROOT}/out/a/best.pth")
+    s.touch(f"{ROOT}/out/b/best.pth")
     s.watch(30, lambda s, _: s.touch(cell_log("c")))
 
 

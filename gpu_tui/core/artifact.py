@@ -1,0 +1,142 @@
+"""Where a cell's artifact lies on the box, and whether it is there. Pure.
+
+Two layouts are known. In the first, run_one.sh trains into `<data>/checkpoints/<name>` and copies what
+lasts to `<durable>/<name>`, which the fleet file names as the results. In the second, the results are the
+directory `<project>/export`: a run works in `active/<id>`, is gathered in `export/.partial/<id>`, and is
+complete when it was renamed to `export/<id>`; what is in `quarantine/<id>` was set aside, not thrown away.
+An id is the cell's name, or the name and a time: `baseline-20260103T101500Z`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from gpu_tui.core.fleet import Instance
+
+CELL = "{cell}"
+SCRIPT_LOGS = "runs/logs/{cell}.log"  # where run_one.sh logs; its checkpoints lie beside
+BEST, METRICS = "best.pth", "best_metrics.json"
+SEALED = "export"  # the last part of a results directory of the second layout
+_TIMED = re.compile(r"(?P<name>.+?)[-_.@](?P<time>[0-9]{8}[0-9TZ:_.+-]{0,24})")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`there`: the finished artifact is where it belongs. `why` says where it is instead."""
+
+    there: bool
+    why: str | None = None
+    run: str | None = None  # the id of the run that it is of
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The directories of one box. `results` is what is pulled; `project` only in the second layout."""
+
+    results: str | None = None
+    checkpoints: str | None = None
+    project: str | None = None
+
+    def patterns(self) -> tuple[str, ...]:
+        """The paths whose presence tells how far a cell's artifact has come; `{cell}` is any name."""
+        if self.project:
+            root = f"{self.project}/"
+            return (
+                *(f"{root}{SEALED}/{CELL}/{name}" for name in (BEST, "run.json")),
+                f"{root}{SEALED}/.partial/{CELL}",
+                *(f"{root}active/{CELL}/{name}" for name in (BEST, "latest.pth", "train.csv")),
+                f"{root}quarantine/{CELL}",
+            )
+        found = []
+        if self.results:
+            found += [f"{self.results}/{CELL}/{name}" for name in (BEST, METRICS)]
+        if self.checkpoints:
+            found += [f"{self.checkpoints}/{CELL}/{name}" for name in (BEST, "latest.pth")]
+        return tuple(found)
+
+    def metrics_files(self) -> tuple[str, ...]:
+        """The files that hold the metrics of a finished cell, the best source first."""
+        if self.project:
+            return (f"{self.project}/{SEALED}/{CELL}/test/{CELL}/metrics.json",)
+        roots = dict.fromkeys(root for root in (self.results, self.checkpoints) if root)
+        return tuple(f"{root}/{CELL}/{METRICS}" for root in roots)
+
+    def look(self, paths: Collection[str]) -> Shelf:
+        """What of it is there, for many questions about one table of files."""
+        if not self.project:
+            return Shelf(self, paths)
+        stages = (SEALED, f"{SEALED}/.partial", "active", "quarantine")
+        ids = {stage: _by_name(_ids(paths, f"{self.project}/{stage}/")) for stage in stages}
+        return Shelf(self, paths, ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The artifacts that one table of files shows."""
+
+    layout: Layout
+    paths: Collection[str]
+    _stages: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
+
+    def find(self, name: str) -> Found | None:
+        """The artifact of one cell; None where no directory for results is known."""
+        layout = self.layout
+        if layout.results is None:
+            return None
+        if layout.project is not None:
+            return self._sealed(name, layout.project)
+        if f"{layout.results}/{name}/{BEST}" in self.paths:
+            return Found(True, run=name)
+        local = f"{layout.checkpoints}/{name}"
+        if layout.checkpoints and f"{local}/{BEST}" in self.paths:
+            return Found(False, f"{BEST} is only in {local}")
+        return Found(False)
+
+    def _sealed(self, name: str, project: str) -> Found:
+        for run in self._runs(SEALED, name):
+            if f"{project}/{SEALED}/{run}/{BEST}" in self.paths:
+                return Found(True, run=run)
+        for stage, words in (
+            ("quarantine", "it was put into quarantine"),
+            (f"{SEALED}/.partial", "its export is not complete"),
+            ("active", "it was never sealed"),
+            (SEALED, f"its export holds no {BEST}"),
+        ):
+            if runs := self._runs(stage, name):
+                return Found(False, f"{words}: {project}/{stage}/{runs[0]}")
+        return Found(False)
+
+    def _runs(self, stage: str, name: str) -> list[str]:
+        """Ids of this cell's runs, the newest first: times sort as they read."""
+        return sorted(self._stages.get(stage, {}).get(name, ()), reverse=True)
+
+
+def layout_of(instance: Instance) -> Layout:
+    """The layout of an instance, by the paths that its fleet file or its profile names."""
+    remote = instance.results.remote
+    results = remote.rstrip("/") if remote else None
+    if results and results.rsplit("/", 1)[-1] == SEALED:
+        return Layout(results, project=results.removesuffix(f"/{SEALED}"))
+    checkpoints = None
+    if instance.logs and instance.logs.endswith(f"/{SCRIPT_LOGS}"):
+        checkpoints = instance.logs.removesuffix(SCRIPT_LOGS) + "checkpoints"
+    return Layout(results, None if checkpoints == results else checkpoints)
+
+
+def _ids(paths: Iterable[str], root: str) -> set[str]:
+    return {path[len(root) :].split("/", 1)[0] for path in paths if path.startswith(root)} - {
+        ".partial"
+    }
+
+
+def _by_name(ids: Iterable[str]) -> defaultdict[str, list[str]]:
+    """Ids by the cell that they may be of: an id may also be a name as it stands."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for run in ids:
+        found[run].append(run)
+        if match := _TIMED.fullmatch(run):
+            found[match["name"]].append(run)
+    return found

@@ -1,0 +1,77 @@
+"""What the box shows of each cell besides the queue's log: processes, logs, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpu_tui.core import metrics
+from gpu_tui.core.artifact import Found, layout_of
+from gpu_tui.core.liveness import Run
+from gpu_tui.core.sweep import CellEvidence
+from gpu_tui.state.facts import STAMP_SLACK, cells_alive_of, offset_of, read_on_box
+from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.traces import CellTrace
+
+
+def cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[str, CellEvidence]:
+    """By name, of every cell that the queue file, the log or a log of its own names."""
+    roster = kept.value(metrics.ROSTER)
+    epochs = {cell.name: cell.epochs for cell in roster.cells} if roster else {}
+    artifacts = _artifacts(kept, now, {*epochs, *kept.queue_history.runs, *kept.cells})
+    scores = kept.value(metrics.SCORES)
+    by_run = scores.by_run if scores else {}
+    bare = CellEvidence(alive=cells_alive_of(kept, run, now))
+    common: dict[tuple[bool | None, str | None], CellEvidence] = {}
+    evidence = {}
+    for name, (there, found) in artifacts.items():
+        why = found.why if found and there is False else None
+        if (there, why) not in common:
+            common[(there, why)] = replace(bare, artifact=there, artifact_why=why)
+        seen = common[(there, why)]
+        if (best := by_run.get((found.run if found else None) or name)) is not None:
+            seen = replace(seen, best=best)
+        trace = kept.cells.get(name)
+        evidence[name] = seen if trace is None else _traced(seen, trace, epochs.get(name), now)
+    return evidence
+
+
+def _artifacts(
+    kept: InstanceState, now: float, names: set[str]
+) -> Mapping[str, tuple[bool | None, Found | None]]:
+    """Whether each artifact is there; None where nobody knows."""
+    files = kept.fresh(metrics.FILES, now)
+    if files is None or kept.instance.results.remote is None:
+        return dict.fromkeys(names, (None, None))
+    shelf = layout_of(kept.instance).look(files.found)
+    read_at = read_on_box(kept, metrics.FILES) or 0.0
+    offset = offset_of(kept, now)
+    told: dict[str, tuple[bool | None, Found | None]] = {}
+    for name in names:
+        found = shelf.find(name)
+        there = found.there if found else None
+        if there is False:
+            run = kept.queue_history.runs.get(name)
+            ended = (run.finished if run else None) or 0.0
+            # A table that was read before the cell ended cannot tell that it left nothing.
+            there = None if read_at <= ended - offset + STAMP_SLACK else False
+        told[name] = (there, found)
+    return told
+
+
+def _traced(seen: CellEvidence, trace: CellTrace, planned: int | None, now: float) -> CellEvidence:
+    progress, place = trace.progress, trace.course.place
+    return replace(
+        seen,
+        diverged=trace.diverged,
+        epoch=progress.epoch,
+        epochs=progress.epochs,
+        step=progress.step,
+        steps=progress.steps,
+        loss=progress.loss,
+        metrics=progress.metrics,
+        eta=trace.eta.estimate(now, planned),
+        stalled=trace.eta.stalled(now),
+        part=place.share(planned) if place else None,
+        begun=trace.course.first.share(planned) if trace.course.first else None,
+    )
