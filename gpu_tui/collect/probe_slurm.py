@@ -1,8 +1,8 @@
 """Asking Slurm from its login node: the queue at every look, a job's details once, the accounts seldom.
 
 A controller is shared by everybody on the cluster, so it is asked as a person would: `squeue` for one
-user on a slow beat; `scontrol` for a job only when it began or ended since the last look, a few at a
-time; `sacct` every few minutes, of no more days than fit. Nothing is changed by any of it.
+user on a slow beat; `scontrol` for a job only when it began, ended or came to wait for something else, a few
+at a time; `sacct` every few minutes, of no more days than fit. Nothing is changed by any of it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ACCOUNT_BEATS = 8  # and this many of them from one question to the accounts to 
 LIMIT = 15.0  # squeue itself gives up on a dead controller after 9 s, and says so
 DETAILS_LIMIT = 5
 DETAILS_ROUND = 12  # jobs asked about one by one in one round
-DETAILS_KEPT = 48  # jobs whose details are sent: those that run first, then the newest that ended
+DETAILS_KEPT = 48  # jobs whose details are sent: those that run, the newest that ended, that wait
 
 _SNIPPET = r"""
     PATH=$PATH:{places} SLURM_TIME_FORMAT=%s SLURM_BITSTR_LEN=0
@@ -46,10 +46,11 @@ _SNIPPET = r"""
     queue=$code
     keys=
     [ "$queue" != 0 ] || keys=$(printf '%s\n' "$kept" | sed -n \
-        -e '/^{mark}|[0-9_]*|PENDING|/d' \
+        -e 's/^{mark}|\([0-9_]*\)|PENDING|\([^|]*|\)\{{3\}}\([0-9A-Za-z_]*\)[^|]*|.*/2 \1:PENDING:\3/p' \
+        -e '/^{mark}|[^|]*|PENDING|/d' \
         -e 's/^{mark}|\([0-9_]*\)|\(RUNNING\)|\([0-9]*\)|.*/0 \1:\2:\3/p' -e t \
         -e 's/^{mark}|\([0-9_]*\)|\([A-Z_]*\)|\([0-9A-Za-z/]*\)|.*/1 \1:\2:\3/p' |
-        sort -k1,1n -k2,2nr | head -n {most} | sed -e 's/^[01] //')
+        sort -k1,1n -k2,2nr | head -n {most} | sed -e 's/^[012] //')
     set -- $keys
     keys=" $*" asked=0 details= changed=
     for key in $keys; do

@@ -108,7 +108,8 @@ def _notes(table: JobTable) -> Iterator[str]:
 
 def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None) -> Cell:
     """One job as a row: what its log shows goes before what its scheduler says of progress."""
-    end = job.finished_at if job.state in ENDED else box_now
+    over = job.finished_at is not None or job.state in ENDED
+    end = job.finished_at if over else box_now
     took = None if job.started_at is None or end is None else max(0.0, end - job.started_at)
     words = job.word if job.why is None else f"{job.word}: {job.why}"
     plain = job.why is None and (

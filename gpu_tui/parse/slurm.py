@@ -177,7 +177,7 @@ def _detail(record: str) -> Detail | None:
 def _path(record: str, name: str, next: str) -> str | None:
     """A path of a record: behind the last `Name=`, for comments may stand before it; None for no file."""
     tail = record.rpartition(f" {name}=")[2]
-    path = re.split(rf" (?:{next})=|\n", tail, maxsplit=1)[0].strip()
+    path = re.split(rf" (?:{next})=", tail, maxsplit=1)[0].strip()
     return path if may_follow(path) else None
 
 
@@ -260,7 +260,8 @@ def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = Non
         started_at=row.started_at if begun else None,
         finished_at=row.ends_at if means.over else None,
         ends_by=row.ends_at if state is CellState.RUNNING else None,
-        exit_code=code if means.over else None,
+        # 0:0 stands beside an end that nobody waited for, too: only of a completed job it is an exit of 0.
+        exit_code=code if means.over and (code or means.state is CellState.FINISHED) else None,
         signal=(signal or None) if means.over else None,
         restarts=restarts,
         node=row.node,

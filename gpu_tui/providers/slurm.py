@@ -128,7 +128,7 @@ class Slurm:
         done = await self._run("scontrol", "-o", "show", "job", id, limit=READ_LIMIT)
         if done.exit != 0:
             said = _said(done)
-            if "Invalid job id" in said:
+            if "Invalid job id" in said or f"{id} not found" in said:  # a task that never began
                 return []
             raise NoAnswer(f"scontrol ended with {done.exit}: {said}")
         records = [

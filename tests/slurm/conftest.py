@@ -1,0 +1,56 @@
+"""One real Slurm for this folder's tests; where none can run they are skipped, with the reason."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from boxes import Sshd
+from slurm_lab import NoSlurm, Slurm
+
+from gpu_tui.collect import sampler
+from gpu_tui.core import metrics
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "teardown"))  # a box with results on it
+
+
+def started(root: Path, **parts: str) -> Iterator[Slurm]:
+    """A running Slurm, or a skip; GPU_TUI_SLURM=required turns the skip into a failure."""
+    cluster = Slurm(root, **parts)
+    try:
+        cluster.start()
+    except NoSlurm as error:
+        cluster.stop()
+        if os.environ.get("GPU_TUI_SLURM") == "required":
+            raise
+        pytest.skip(str(error))
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    """A cluster that all tests share; each looks at its own jobs only."""
+    yield from started(tmp_path_factory.mktemp("slurm"))
+
+
+@pytest.fixture
+def login_node(slurm: Slurm, make_box: Callable[..., Sshd]) -> Sshd:
+    """A real sshd whose PATH has the real clients of that cluster."""
+    return make_box("login", env=slurm.env)
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask the controller every few seconds: nobody else uses this one."""
+    quick = tuple(
+        replace(probe, every=2.0) if probe.metric == metrics.SLURM.name else probe
+        for probe in sampler.PROBES
+    )
+    monkeypatch.setattr(sampler, "PROBES", quick)
