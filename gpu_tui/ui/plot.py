@@ -14,6 +14,7 @@ from gpu_tui.ui.text.units import age, count, number
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
 FIRST_COLOUR = 100  # of plotext's numbered colours: which one is replaced by a meaning afterwards
+FARTHEST = 1e15  # along the axis: beyond it neighbours cannot be told apart
 LARGEST = 1e30  # beyond it plotext overflows; NaN and Inf are no smaller
 
 
@@ -77,7 +78,8 @@ def render_curves(
 
     points = [point for _, runs in drawn for run in runs for point in run]
     first, last = min(x for x, _ in points), max(x for x, _ in points)
-    last = max(last, first + 1.0)
+    low, high = _limits([value for _, value in points], None)
+    wide, tall = (last - first) or 1.0, (high - low) or 1.0
     plotext.clear_figure()
     plotext.theme("clear")
     plotext.limit_size(False, False)
@@ -85,17 +87,16 @@ def render_curves(
     for place, (_, runs) in enumerate(drawn):
         for run in runs:
             thin = _thin(run, width * 2)
+            # Both axes run from 0 to 1: plotext divides by their lengths, however small or large.
             plotext.plot(
-                [x for x, _ in thin], [value for _, value in thin],
+                [(x - first) / wide for x, _ in thin], [(value - low) / tall for _, value in thin],
                 marker="hd", color=FIRST_COLOUR + place,
             )  # fmt: skip
-    plotext.xlim(first, last)
-    low, high = _limits([value for _, value in points], None)
-    plotext.ylim(low, high)
-    levels = [low + (high - low) * part / 4 for part in range(5)]
-    plotext.yticks(levels, [number(level) for level in levels])
-    ticks = [first + (last - first) * part / 4 for part in range(5)]
-    plotext.xticks(ticks, [across(tick) for tick in ticks])
+    plotext.xlim(0, 1)
+    plotext.ylim(0, 1)
+    parts = [part / 4 for part in range(5)]
+    plotext.yticks(parts, [number(low + tall * part) for part in parts])
+    plotext.xticks(parts, [across(first + wide * part) for part in parts])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     return _coloured(plotext.build().rstrip("\n"), [style for style, _ in drawn])
@@ -129,7 +130,7 @@ def _runs(series: Sequence[Point]) -> list[list[tuple[float, float]]]:
     """The stretches without a gap."""
     runs: list[list[tuple[float, float]]] = [[]]
     for at, value in series:
-        if value is not None and abs(value) <= LARGEST and math.isfinite(at):
+        if value is not None and abs(value) <= LARGEST and abs(at) <= FARTHEST:
             runs[-1].append((at, value))
         elif runs[-1]:
             runs.append([])

@@ -137,7 +137,7 @@ def plan_brief(plan: Plan, now: float, zone: tzinfo | None) -> str:
     before, after = (bounds.wall(now + at, now, zone) for at in (plan.before, plan.after))
     cells = units.counted(len(plan.moves), "cell")
     targets = tuple(dict.fromkeys(move.target for move in plan.moves))
-    return f"{cells} to {_some(targets)} → {after} instead of {before}   v: how"
+    return f"{cells} to {_some(targets)} → {after} instead of {before} (v: how)"
 
 
 def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) -> tuple[str, str]:
