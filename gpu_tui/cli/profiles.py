@@ -140,14 +140,13 @@ def _files(directory: Path | None) -> list[tuple[str, Path]]:
     """
     if directory is not None:
         return list(profile_files(directory).items())
-    own = profile_files(user_profiles_dir(os.environ))
+    own, bundled = profile_files(user_profiles_dir(os.environ)), profile_files(profiles_dir())
     found: list[tuple[str, Path]] = []
-    for name, file in {**profile_files(profiles_dir()), **own}.items():
-        bundled = profile_files(profiles_dir()).get(name)
-        if name in own and bundled is not None and not _reads(file):
-            found.append((name, bundled))
+    for name, file in sorted({**bundled, **own}.items()):
+        if name in own and name in bundled and not _reads(file):
+            found.append((name, bundled[name]))
         found.append((name, file))
-    return sorted(found, key=lambda row: row[0])
+    return found
 
 
 def _reads(file: Path) -> bool:

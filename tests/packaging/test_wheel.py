@@ -42,7 +42,12 @@ def test_the_wheel_holds_what_the_checkout_has(wheel: Path) -> None:
     assert not [name for name in names if "tests" in name or "__pycache__" in name]
 
 
-def test_a_fresh_environment_finds_its_profiles(wheel: Path, tmp_path: Path) -> None:
+def test_a_fresh_environment_finds_its_profiles(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "config/gpu-tui/profiles"
+    own.mkdir(parents=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     home = tmp_path / "fresh"
     # Our own packages lend the dependencies; gpu_tui itself must come from the wheel.
     venv.create(home, with_pip=False)
@@ -57,9 +62,12 @@ def test_a_fresh_environment_finds_its_profiles(wheel: Path, tmp_path: Path) -> 
     folder, names = run(python, "-c", code, cwd=elsewhere).splitlines()
     assert Path(folder) == site / "gpu_tui/_bundled/profiles"
     assert set(names.split()) == set(resources.profile_files())
-    assert "autodl" in run(
-        python, "-m", "gpu_tui", "profiles", "--today", "2026-11-21", cwd=elsewhere
-    )
+    bare = (ROOT / "profiles/generic-ssh.md").read_text(encoding="utf-8")
+    mine = bare.replace("platform: generic-ssh", "platform: mine").replace("id: gen-", "id: mine-")
+    (own / "mine.md").write_text(mine, encoding="utf-8")
+    listed = run(python, "-m", "gpu_tui", "profiles", "--today", "2026-11-21", cwd=elsewhere)
+    assert str(site / "gpu_tui/_bundled/profiles/autodl.md") in listed
+    assert str(own / "mine.md") in listed
 
 
 def test_the_checkout_finds_its_profiles_from_anywhere(tmp_path: Path) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from gpu_tui.cli.main import main
 from gpu_tui.core.profile import Profile
-from gpu_tui.resources import library, load_profiles, profiles_dir
+from gpu_tui.resources import library, load_profiles, profiles_dir, read_profile
 from gpu_tui.settings import load_fleet
 from gpu_tui.wiring.fleet import open_fleet
 
+ROOT = Path(__file__).parents[2]
 AUTODL = (profiles_dir() / "autodl.md").read_text(encoding="utf-8")
 FRESH = ["--today", "2026-11-21"]
 BROKEN = AUTODL.replace("meter: partly", "meter: half", 1)
@@ -55,6 +60,34 @@ def test_one_file_is_a_platform(
     assert fleet["box"].platform == "nimbus"
     assert "/root/autodl-fs" in fleet["box"].mounts
     assert profiles["nimbus"].path == str(own / "nimbus.md")
+
+
+def test_the_ten_lines_of_the_contributors_page_work(own: Path, tmp_path: Path) -> None:
+    """The recipe as it is printed, but for the editor, the cockpit and the move into the checkout."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipe = page[page.index("## Recipe: add a platform") :]
+    block = recipe[recipe.index("```sh\n") + 6 :]
+    lines = block[: block.index("```")].splitlines()
+    assert len(lines) <= 10
+    by_hand = re.compile(r"\$EDITOR|gpu-tui +#|mv ")
+    script = "\n".join(line for line in lines if not by_hand.match(line))
+    tools, home = tmp_path / "bin", tmp_path / "home"
+    tools.mkdir()
+    (home / "work").mkdir(parents=True)
+    (home / "work/profiles").symlink_to(profiles_dir())
+    (tools / "gpu-tui").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpu_tui "$@"\n')
+    (tools / "gpu-tui").chmod(0o755)
+    env = {"HOME": str(home), "PATH": f"{tools}:{os.environ['PATH']}", "COLUMNS": "80"}
+    done = subprocess.run(
+        ["sh", "-e", "-c", script],
+        cwd=home / "work", env=env, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "nimbus  ok" in done.stdout
+    assert "after manual" in done.stdout
+    profile = read_profile(home / ".config/gpu-tui/profiles/nimbus.md")
+    fleet = load_fleet(home / "work/fleet.yaml", {"nimbus": profile})
+    assert fleet["box"].platform == "nimbus"
 
 
 def test_a_file_of_the_same_name_stands_before_the_bundled_one(own: Path) -> None:
