@@ -18,7 +18,7 @@ from gpu_tui.core.marks import WORDS, anchor_of, refuse
 from gpu_tui.core.plain import plain
 from gpu_tui.parse.moment import FORMS, parse_moment
 from gpu_tui.resources import load_profiles
-from gpu_tui.settings import FleetError, load_config, state_dir
+from gpu_tui.settings import FleetError, state_dir
 from gpu_tui.state.calendar import deadlines, save
 from gpu_tui.state.contract import clock_json
 from gpu_tui.state.history import SqliteHistory
@@ -109,7 +109,7 @@ def _span(seconds: float) -> str:
 
 def _calendar(path: Path, view: FleetView) -> None:
     """Write it; what could not be asked is said, for its deadlines are not in there."""
-    count = save(path, view, load_config(os.environ).thresholds)
+    count = save(path, view)
     print(f"{count} deadline{'' if count == 1 else 's'} in {path}", file=sys.stderr)
     timed = {clock.instance for clock in deadlines(view.clocks, view.taken_at)}
     blind = [

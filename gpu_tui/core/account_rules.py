@@ -10,6 +10,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.rules import Condition
+from gpu_tui.core.thresholds import crossed
 
 if TYPE_CHECKING:
     from gpu_tui.core.fleet_rules import FleetNow, Member
@@ -124,18 +125,21 @@ def _money(account: Account, seen: FleetNow) -> Iterator[Found]:
     if balance is None:
         return
     left = account.runway
+    # Each threshold that is crossed is told anew.
+    stage = None if left is None else crossed(left, None, seen.thresholds)
+    part = f"{account.key}@{stage}" if stage else account.key
     severity, text = None, f"{title}: {amount_of(balance)} left"
     if left is not None and account.spend_per_hour is not None:
         most = "at most " if account.spend_at_least else ""
         text += f", {most}{span(left)} at {amount_of(account.spend_per_hour)}/h"
     if balance.amount <= 0 or (left is not None and left < EMPTY):
         severity = Severity.FATAL
-    elif left is not None and left < LOW:
+    elif stage is not None or (left is not None and left < LOW):
         severity = Severity.SERIOUS
     elif (limit := account.low_balance) is not None and balance.amount < limit.amount:
         severity, text = Severity.WARN, f"{text}, below the {amount_of(limit)} that you set there"
     if severity is not None:
-        yield name, Condition("low_balance", severity, text, source, part=account.key)
+        yield name, Condition("low_balance", severity, text, source, part=part)
 
 
 def _left_behind(account: Account, seen: FleetNow) -> Iterator[Found]:

@@ -13,6 +13,7 @@ from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.roster_rules import roster_conditions
 from gpu_tui.core.rules import Condition
 from gpu_tui.core.sweep import Queue, Roster
+from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class FleetNow:
     accounts: tuple[Account, ...] = ()
     unlisted: tuple[Listed, ...] = ()  # the accounts hold them, the fleet file does not
     platforms: Mapping[str, str] = field(default_factory=dict)  # platform id -> its name
+    thresholds: tuple[Threshold, ...] = THRESHOLDS  # at which the end of the money is told
 
 
 def fleet_conditions(seen: FleetNow) -> Iterator[tuple[str, Condition]]:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
-from gpu_tui.core.thresholds import THRESHOLDS, Threshold
+from gpu_tui.core.thresholds import Threshold
 from gpu_tui.state.views import FleetView
 
 LINE = 75  # octets, the line break not counted
@@ -46,7 +46,7 @@ def deadlines(clocks: Iterable[DangerClock], now: float) -> list[DangerClock]:
     ]
 
 
-def calendar(view: FleetView, older: str = "", thresholds: Sequence[Threshold] = THRESHOLDS) -> str:
+def calendar(view: FleetView, older: str = "") -> str:
     """The file's whole text; `older` is the text of the file that it takes the place of."""
     now = view.taken_at
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//gpu-tui//danger clocks//EN"]
@@ -54,7 +54,7 @@ def calendar(view: FleetView, older: str = "", thresholds: Sequence[Threshold] =
     there: set[str] = set()
     for clock in deadlines(view.clocks, now):
         there.add(uid(clock))
-        lines += _event(clock, now, thresholds)
+        lines += _event(clock, now, view.thresholds)
     for event in _events_of(older):
         if event.uid not in there and event.start > _stamp(now):
             lines += _called_off(event, now) if _is_over(event, view) else event.lines
@@ -62,9 +62,9 @@ def calendar(view: FleetView, older: str = "", thresholds: Sequence[Threshold] =
     return "".join(f"{folded}\r\n" for line in lines for folded in fold(line))
 
 
-def save(path: Path, view: FleetView, thresholds: Sequence[Threshold] = THRESHOLDS) -> int:
+def save(path: Path, view: FleetView) -> int:
     """Write the calendar in one step, readable by its owner; the number of deadlines. Raises OSError."""
-    text = calendar(view, _read(path), thresholds)
+    text = calendar(view, _read(path))
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -13,6 +13,7 @@ from gpu_tui.core.clocks import by_urgency
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.fleet_rules import FleetNow, Member, fleet_conditions
 from gpu_tui.core.rules import Condition
+from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.book import Book
 from gpu_tui.state.views import FleetView, InstanceView
 
@@ -43,12 +44,13 @@ def fleet_view(
     notes: tuple[str, ...],
     now: float,
     unmet: frozenset[str] = frozenset(),
+    thresholds: tuple[Threshold, ...] = THRESHOLDS,
 ) -> FleetView:
     """The whole fleet at `now`."""
     strangers = unlisted(accounts, (view.instance for view in views), now)
     platforms = {view.instance.platform: view.profile.title for view in views if view.profile}
     members = tuple(_member(view) for view in views)
-    more = books.take(FleetNow(now, members, accounts, strangers, platforms))
+    more = books.take(FleetNow(now, members, accounts, strangers, platforms, thresholds))
     views = tuple(
         replace(view, findings=_worst_first((*view.findings, *more[view.name])))
         if view.name in more
@@ -72,6 +74,7 @@ def fleet_view(
         accounts=accounts,
         unlisted=strangers,
         unmet=unmet,
+        thresholds=thresholds,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_tui.core.account import Account
@@ -41,7 +41,7 @@ class Store:
         fleet: Fleet,
         profiles: Mapping[str, Profile],
         history: History | None = None,
-        thresholds: Sequence[Threshold] = THRESHOLDS,
+        thresholds: tuple[Threshold, ...] = THRESHOLDS,
     ) -> None:
         self._thresholds = thresholds
         self._profiles = profiles
@@ -124,6 +124,7 @@ class Store:
             tuple(self._notes),
             now,
             self._acquaintance.unmet(views),
+            self._thresholds,
         )
 
     def meet(self, platform: str) -> None:

@@ -17,6 +17,7 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import Freshness, Track
 from gpu_tui.core.sweep import Queue
+from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict
 
 T = TypeVar("T")
@@ -130,6 +131,7 @@ class FleetView:
     accounts: tuple[Account, ...] = ()
     unlisted: tuple[Listed, ...] = ()  # the accounts hold them, the fleet file does not
     unmet: frozenset[str] = frozenset()  # platforms whose good-to-knows nobody has read yet
+    thresholds: tuple[Threshold, ...] = THRESHOLDS  # at which a deadline is told
 
     def __getitem__(self, name: str) -> InstanceView:
         """The view of one instance; KeyError if there is none."""
