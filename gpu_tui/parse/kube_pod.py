@@ -186,7 +186,8 @@ def _running(status: Object, shown: Object) -> _Seen:
         )
     if ended := _ended(shown):
         state = CellState.FINISHED if number(ended, "exitCode") == 0 else CellState.FAILED
-        return _Seen(state, text(ended, "reason") or "Terminated", _end_words(ended))
+        word = text(ended, "reason") or "Terminated"
+        return _Seen(state, word, _end_words(ended, word))
     waiting = part(shown, "state", "waiting")
     reason = text(waiting, "reason")
     before = part(shown, "lastState", "terminated")
@@ -200,7 +201,7 @@ def _running(status: Object, shown: Object) -> _Seen:
 def _failed(status: Object, shown: Object) -> _Seen:
     reason, ended = text(status, "reason"), _ended(shown)
     word = reason or text(ended, "reason") or "Failed"
-    parts = (_disruption(status), text(status, "message", SENTENCE), _end_words(ended))
+    parts = (_disruption(status), text(status, "message", SENTENCE), _end_words(ended, word))
     words = [part for part in dict.fromkeys(parts) if part and part != word]
     return _Seen(CellState.FAILED, word, "; ".join(words) or None)
 
@@ -209,12 +210,12 @@ def _ended(shown: Object) -> Object:
     return part(shown, "state", "terminated")
 
 
-def _end_words(ended: Object) -> str | None:
-    """`OOMKilled, exit 137`; the reason Error says nothing."""
+def _end_words(ended: Object, beside: str | None = None) -> str | None:
+    """`OOMKilled, exit 137`; not what stands beside it, and the reason Error says nothing."""
     code, signal = number(ended, "exitCode"), number(ended, "signal")
     reason = text(ended, "reason")
     words = [
-        reason if reason not in (None, "Error", "Completed") else None,
+        reason if reason not in (beside, "Error", "Completed") else None,
         None if code is None else f"exit {code}",
         f"signal {signal}" if signal else None,
         text(ended, "message", SENTENCE),

@@ -1,0 +1,295 @@
+"""What a namespace's JSON says of each job: the phase alone lies, and what is not known is not guessed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kube_objects import at, condition, ended, job, pod, waiting
+
+from gpu_tui.core.jobs import JOBS_KEPT, Job
+from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.kube_object import NotKubernetes
+from gpu_tui.parse.kubernetes import INDEXES_KEPT, Look, parse_jobs
+
+NOW = 1_795_255_200.0  # 2026-11-21 10:00 UTC, a day later than what the objects say
+
+
+def look(*items: Any) -> Look:
+    return parse_jobs(json.dumps({"kind": "List", "items": items}).encode(), NOW)
+
+
+def only(*items: Any) -> Job:
+    (row,) = look(*items).table.jobs
+    return row
+
+
+def word(*items: Any) -> tuple[str, str, str | None]:
+    row = only(*items)
+    return row.state.value, row.word, row.why
+
+
+UNPLACED = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "Unschedulable",
+    "message": "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+}
+DISRUPTED = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+
+
+def test_a_job_with_all_that_it_tells() -> None:
+    row = only(
+        job("a", active=1, spec={"activeDeadlineSeconds": 86_400, "ttlSecondsAfterFinished": 60}),
+        pod("a-x", of="a", restarts=2),
+    )
+    assert (row.id, row.name, row.state) == ("job/a", "a", CellState.RUNNING)
+    assert (row.node, row.restarts, row.task) == ("gpu-node-1", 2, "default")
+    assert row.submitted_at is not None
+    assert row.ends_by == row.submitted_at + 5 + 86_400  # from status.startTime
+    assert row.started_at == row.submitted_at + 10  # the container's own start
+    assert row.removed_at is None  # the count begins at the end
+
+
+@pytest.mark.parametrize(
+    ("end", "state"),
+    [(condition("Complete"), CellState.FINISHED), (condition("Failed"), CellState.FAILED)],
+)
+def test_the_ttl_counts_from_the_end_good_or_bad(end: Any, state: CellState) -> None:
+    row = only(job("a", conditions=[end], spec={"ttlSecondsAfterFinished": 3_600}))
+    assert row.state is state
+    assert row.submitted_at is not None
+    assert row.finished_at == row.submitted_at + 7_200  # noon, where the condition began
+    assert row.removed_at == row.finished_at + 3_600
+    assert row.ends_by is None
+
+
+@pytest.mark.parametrize(
+    ("made", "state", "said", "why"),
+    [
+        (pod("p"), "running", "Running", None),
+        (pod("p", phase="Succeeded", state=ended(0, "Completed")), "finished", "Completed", None),
+        (
+            pod("p", phase="Pending", conditions=[UNPLACED]),
+            "pending",
+            "Pending",
+            "Unschedulable: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+        ),
+        (
+            pod("p", phase="Pending", state=waiting("ImagePullBackOff", "Back-off pulling image")),
+            "pending",
+            "ImagePullBackOff",
+            "Back-off pulling image",
+        ),
+        (pod("p", phase="Pending", state=waiting("ContainerCreating")), "pending", "ContainerCreating", None),
+        (
+            pod("p", state=waiting("CrashLoopBackOff", "back-off 5m0s"), last=ended(1), restarts=7),
+            "failed",
+            "CrashLoopBackOff",
+            "exit 1",
+        ),
+        (pod("p", phase="Failed", state=ended(137, "OOMKilled")), "failed", "OOMKilled", "exit 137"),
+        (
+            pod("p", phase="Failed", reason="Evicted", message="The node was low on ephemeral-storage."),
+            "failed",
+            "Evicted",
+            "The node was low on ephemeral-storage.",
+        ),
+        (
+            pod("p", phase="Failed", state=ended(143), conditions=[DISRUPTED]),
+            "failed",
+            "Error",
+            "PreemptionByScheduler; exit 143",
+        ),
+        (pod("p", phase="Failed", reason="DeadlineExceeded"), "failed", "DeadlineExceeded", None),
+        (pod("p", phase="Unknown"), "cannot-tell", "Unknown", "its node does not answer"),
+        (pod("p", reason="NodeLost"), "cannot-tell", "NodeLost", "its node does not answer"),
+        (
+            pod("p", meta={"deletionTimestamp": at("11:00:00")}),
+            "cannot-tell",
+            "Terminating",
+            "it should have been gone long ago: its node does not answer",
+        ),
+        (
+            pod("p", meta={"deletionTimestamp": "2026-11-21T10:00:20Z"}),
+            "running",
+            "Terminating",
+            "it is being deleted",
+        ),
+        (pod("p", phase="Hibernating"), "cannot-tell", "Hibernating", "a phase that is not known"),
+        (pod("p", phase=""), "cannot-tell", "no phase", None),
+        (
+            pod("p", phase="Pending", initContainerStatuses=[{"name": "i", "state": ended(1)}]),
+            "pending",
+            "Init:Error",
+            "exit 1",
+        ),
+    ],
+)  # fmt: skip
+def test_a_pod_by_itself(made: Any, state: str, said: str, why: str | None) -> None:
+    assert word(made) == (state, said, why)
+
+
+def test_an_end_has_its_code_and_its_signal() -> None:
+    killed = only(pod("p", phase="Failed", state=ended(137, "OOMKilled")))
+    assert (killed.exit_code, killed.signal) == (137, 9)
+    told = only(pod("p", phase="Failed", state=ended(0, signal=15)))
+    assert (told.exit_code, told.signal) == (0, 15)
+    plain = only(pod("p", phase="Failed", state=ended(3)))
+    assert (plain.exit_code, plain.signal) == (3, None)
+    running = only(pod("p", last=ended(1), restarts=1))
+    assert (running.exit_code, running.restarts) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (
+            (job("a", conditions=[condition("Failed", "DeadlineExceeded", "Job was active too long")]),),
+            ("failed", "DeadlineExceeded", "Job was active too long"),
+        ),
+        (
+            (
+                job("a", failed=3, conditions=[condition("Failed", "BackoffLimitExceeded")]),
+                pod("a-1", of="a", phase="Failed", state=ended(137, "OOMKilled")),
+            ),
+            ("failed", "BackoffLimitExceeded", "OOMKilled: exit 137"),
+        ),
+        ((job("a", spec={"suspend": True}),), ("pending", "Suspended", None)),
+        ((job("a"),), ("pending", "Pending", "no pod yet")),
+        ((job("a", failed=2),), ("pending", "Pending", "waits for its next pod; 2 of 4 retries used")),
+        (
+            (
+                job("a", failed=1, active=1),
+                pod("a-1", of="a", phase="Failed", state=ended(1), created="10:00:06"),
+                pod("a-2", of="a", created="10:10:00"),
+            ),
+            ("running", "Running", "1 of 4 retries used"),
+        ),
+        (
+            (
+                job("a"),
+                pod("a-1", of="a", phase="Failed", state=ended(143), conditions=[DISRUPTED]),
+            ),
+            ("pending", "Error", "waits for a new pod; PreemptionByScheduler; exit 143"),
+        ),
+        (
+            (
+                job("a", active=2, succeeded=1, spec={"completions": 4, "parallelism": 2}),
+                pod("a-1", of="a"),
+                pod("a-2", of="a", phase="Pending", conditions=[UNPLACED]),
+            ),
+            ("running", "Running", "2 active, 1 of 4 done"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_job_by_its_conditions_then_by_its_pods(made: Any, said: Any) -> None:
+    assert word(*made) == said
+
+
+def test_a_pod_that_was_taken_away_is_told_apart() -> None:
+    taken = only(
+        job("a"), pod("a-1", of="a", phase="Failed", state=ended(143), conditions=[DISRUPTED])
+    )
+    failed = only(job("a"), pod("a-1", of="a", phase="Failed", state=ended(143)))
+    assert (taken.preempted, failed.preempted) == (True, False)
+
+
+def test_an_indexed_job_is_a_row_per_index() -> None:
+    rows = look(
+        job("s", active=2, completedIndexes="0,2-3", failedIndexes="4", spec={"completions": 7, "completionMode": "Indexed"}),
+        pod("s-1-x", of="s", index=1),
+        pod("s-5-x", of="s", index=5, phase="Pending", state=waiting("ContainerCreating")),
+    ).table.jobs  # fmt: skip
+    assert [(row.name, row.state.value) for row in rows] == [
+        ("s-0", "finished"),
+        ("s-1", "running"),
+        ("s-2", "finished"),
+        ("s-3", "finished"),
+        ("s-4", "failed"),
+        ("s-5", "pending"),
+        ("s-6", "pending"),
+    ]
+    assert rows[1].node == "gpu-node-1"
+    assert rows[6].node is None
+
+
+def test_a_pod_of_another_owner_says_whose_it_is() -> None:
+    owner = {"kind": "PyTorchJob", "name": "llm", "uid": "u", "controller": True}
+    row = only(pod("llm-worker-0", meta={"ownerReferences": [owner]}))
+    assert (row.id, row.task) == ("pod/llm-worker-0", "PyTorchJob/llm")
+    orphan = only(pod("x-1", of="not-listed"))
+    assert orphan.task == "Job/not-listed"
+
+
+def test_no_two_rows_have_one_name() -> None:
+    names = [row.name for row in look(job("a"), pod("a"), pod("b")).table.jobs]
+    assert names == ["a", "pod/a", "b"]
+
+
+def test_whose_logs_are_worth_following() -> None:
+    logs = look(
+        job("a", active=1),
+        pod("a-1", of="a", phase="Failed", state=ended(1)),
+        pod("a-2", of="a", created="10:10:00", restarts=1),
+        pod("w", phase="Pending", state=waiting("ContainerCreating")),
+        pod("done", phase="Succeeded", state=ended(0)),
+    ).logs
+    assert [(log.cell, log.pod, log.live, log.previous) for log in logs] == [
+        ("a", "a-2", True, True),
+        ("done", "done", False, False),
+    ]
+
+
+def test_a_hostile_list_is_bounded() -> None:
+    most = look(*(pod(f"p{n}") for n in range(JOBS_KEPT + 3))).table
+    assert (len(most.jobs), most.dropped) == (JOBS_KEPT, 3)
+    wide = look(
+        job("s", completedIndexes="0-999999999", spec={"completions": 10**9, "completionMode": "Indexed"})
+    ).table  # fmt: skip
+    assert len(wide.jobs) == INDEXES_KEPT
+
+
+def test_control_characters_reach_nobody() -> None:
+    row = only(
+        pod("p", phase="Failed", reason="Ev\x1b]0;x\x07icted", message="a\nb\x1b[2J" + "c" * 9_000)
+    )
+    assert row.word.isprintable()
+    assert row.why is not None
+    assert row.why.isprintable()
+    assert len(row.why) < 400
+
+
+@pytest.mark.parametrize("data", [b"", b"no", b"[]", b"{}", b'{"items": 3}', b"[" * 100_000])
+def test_what_is_no_list_is_refused(data: bytes) -> None:
+    with pytest.raises(NotKubernetes):
+        parse_jobs(data, NOW)
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+JSON = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
+)  # fmt: skip
+
+
+@given(spoil=JSON, place=st.integers(0, 40))
+def test_any_shape_is_read_without_a_guess(spoil: Any, place: int) -> None:
+    """A whole pod and job with one value replaced by anything at all."""
+    items = [job("a", active=1, conditions=[condition("Complete")]), pod("a-1", of="a", index=1)]
+    paths = list(_paths(items))
+    holder, key = paths[place % len(paths)]
+    holder[key] = spoil
+    for row in look(*items).table.jobs:
+        assert isinstance(row.state, CellState)
+        assert row.word.isprintable()
+
+
+def _paths(value: Any) -> Any:
+    rows = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in rows:
+        yield value, key
+        if isinstance(inner, dict | list):
+            yield from _paths(inner)
