@@ -77,7 +77,7 @@ def account_conditions(seen: FleetNow) -> Iterator[Found]:
 def _unlisted(listed: Listed, seen: FleetNow) -> Found:
     bills = listed.price is None or listed.price.amount > 0
     text = f"{_title(seen, listed.platform)}: {listed.name or listed.id}, {_bill(listed, seen.now)}"
-    text += " and is in no fleet file"
+    text += ", and it is in no fleet file"
     nameless = [
         member.instance.name
         for member in seen.members
@@ -131,7 +131,7 @@ def _money(account: Account, seen: FleetNow) -> Iterator[Found]:
     severity, text = None, f"{title}: {amount_of(balance)} left"
     if left is not None and account.spend_per_hour is not None:
         most = "at most " if account.spend_at_least else ""
-        text += f", {most}{span(left)} at {amount_of(account.spend_per_hour)}/h"
+        text += f", {most}{_age(left)} at {amount_of(account.spend_per_hour)}/h"
     if balance.amount <= 0 or (left is not None and left < EMPTY):
         severity = Severity.FATAL
     elif stage is not None or (left is not None and left < LOW):
@@ -218,6 +218,10 @@ def amount_of(money: Money) -> str:
     return f"{money.amount:.{digits}f} {money.currency}"
 
 
+def _age(seconds: float) -> str:
+    return f"{seconds / 86_400:.1f} days" if seconds > 2 * 86_400 else span(seconds)
+
+
 def _per_hour(price: Money | None) -> str:
     return "at a price that is not known" if price is None else f"{amount_of(price)}/h"
 
@@ -228,7 +232,7 @@ def _bill(listed: Listed, now: float) -> str:
     text += f", {_per_hour(listed.price)}"
     began = listed.started_at
     if listed.state == "running" and began is not None and now > began:
-        text += f", for {span(now - began)}"
+        text += f", for {_age(now - began)}"
         if listed.price is not None:
             spent = Money(listed.price.amount * (now - began) / 3600, listed.price.currency)
             text += f" (about {amount_of(spent)})"

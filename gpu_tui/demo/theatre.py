@@ -82,6 +82,8 @@ async def theatre(directory: Path, boxes: int, speed: float, seed: int) -> Async
             if part.provider_id:
                 rental = _rental(part, wall.now(), line)
                 provider.rentals[rental.id] = rental
+        forgotten = _forgotten(wall.now())
+        provider.rentals[forgotten.id] = forgotten
         known = "".join(f"{line.known_host()}\n" for line in lines.values())
         (directory / "known_hosts").write_text(known)
         fleet = directory / "fleet.yaml"
@@ -143,6 +145,13 @@ def _rental(part: Part, now: float, line: Line) -> Rental:
         status="EXITED" if parked else "RUNNING",
         stopped_at=now - PARKED_DAYS * DAY if parked else None,
         off=line.drop,
+    )
+
+
+def _forgotten(now: float) -> Rental:
+    """What nobody wrote into the fleet file, and what bills all the same."""
+    return Rental(
+        "n4x8w2r7bq", "friday-notebook", "runpod", 0.34, now - 6.2 * DAY, 1, "NVIDIA RTX A5000"
     )
 
 

@@ -79,7 +79,12 @@ def fleet_view(
 
 
 def _worst_first(findings: tuple[Finding, ...] | list[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(findings, key=lambda f: (f.severity.rank, -f.last_seen, f.instance)))
+    def loudness(found: Finding) -> tuple[int, bool, float, str]:
+        # Nothing is as urgent as what bills and nobody looks at.
+        stranger = found.kind == "unlisted_instance"
+        return found.severity.rank, not stranger, -found.last_seen, found.instance
+
+    return tuple(sorted(findings, key=loudness))
 
 
 def _member(view: InstanceView) -> Member:
