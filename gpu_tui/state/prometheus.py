@@ -230,9 +230,9 @@ def _findings(samples: _Samples, view: FleetView) -> None:
 
 def _clocks(samples: _Samples, view: FleetView) -> None:
     for clock in view.clocks:
-        labels = {"instance": clock.instance, "clock": clock.id, "severity": clock.severity}
-        bound = "exact" if clock.fires_at is not None else "earliest"
-        samples.add("clock_fires_timestamp_seconds", clock.earliest_fires_at, **labels, bound=bound)
+        labels = {"instance": clock.instance, "clock": clock.key, "severity": clock.severity}
+        deadline, bound = clock.deadline, clock.bound
+        samples.add("clock_fires_timestamp_seconds", deadline, **labels, bound=bound)
         if clock.state == "fired":
             samples.add("clock_fired", 1, **labels)
 
