@@ -23,7 +23,6 @@ from gpu_tui.state.calendar import deadlines, save
 from gpu_tui.state.contract import clock_json
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.views import FleetView
-from gpu_tui.wiring.clock import SystemClock
 
 NAME = "clocks"
 HELP = "all danger clocks; `clocks mark NAME stopped TIME` sets one by hand"
@@ -122,6 +121,8 @@ def _calendar(path: Path, view: FleetView) -> None:
 
 
 def _mark(args: argparse.Namespace, instance: Instance) -> int:
+    from gpu_tui.wiring.clock import SystemClock
+
     now = SystemClock().now()
     profile = load_profiles().get(instance.platform)
     kind = anchor_of(profile, instance.provider.variant, args.what, args.clock)
