@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,9 +15,18 @@ from gpu_tui.core.queue_history import (
     QueueHistory,
     QueueOpened,
     SyncFailed,
+    WrapperRefused,
 )
 from gpu_tui.core.queue_join import join_queue
-from gpu_tui.core.sweep import CellEvidence, CellState, Roster, RosterCell
+from gpu_tui.core.sweep import (
+    Cell,
+    CellEvidence,
+    CellState,
+    Queue,
+    RejectedLine,
+    Roster,
+    RosterCell,
+)
 
 NAMES = ("a", "b", "c", "d")
 ROSTER = Roster(tuple(RosterCell(i, n, f"{n}.yaml", "t", 20) for i, n in enumerate(NAMES, 1)))
@@ -29,7 +40,7 @@ def started(name: str, at: float, index: int = 1) -> CellStarted:
     return CellStarted(at, index, 4, name, "t", 20)
 
 
-def finished(name: str, at: float, code: int = 0, index: int = 1) -> CellFinished:
+def finished(name: str, at: float | None, code: int = 0, index: int = 1) -> CellFinished:
     return CellFinished(at, index, 4, name, code)
 
 
@@ -133,23 +144,197 @@ def test_no_total_is_ever_fabricated() -> None:
     assert queue.eta_seconds is None
 
 
+def cells_of(history: QueueHistory, roster: Roster | None = ROSTER, **seen: CellEvidence) -> Queue:
+    return join_queue(roster, history, seen, box_now=1e4)
+
+
+def closed(code_of_b: int, failed: str | None, count: int = 4) -> Queue:
+    events = [opened(), started("a", 0), finished("a", 90), started("b", 90, 2)]
+    events += [finished("b", 190, code_of_b, 2), QueueDone(200, "box", count, failed)]
+    return cells_of(fold(*events))
+
+
+def test_an_end_line_and_a_closing_line_that_agree_have_no_doubts() -> None:
+    assert closed(0, None).doubts == ()
+    assert closed(1, "b", 1).doubts == ()
+    assert closed(2, "b", 1).doubts == ()
+    assert closed(2, "b", 1).cells[1].state is CellState.SYNC_FAILED
+
+
+def test_where_they_disagree_it_is_said() -> None:
+    hidden = closed(1, None)
+    assert hidden.doubts == ("QUEUE DONE says that all exited 0, but b did not",)
+    assert hidden.cells[1].state is CellState.FAILED
+    assert hidden.cells[1].why == "exit 1, although QUEUE DONE does not list it"
+    blamed = closed(0, "b", 1)
+    assert blamed.cells[1].state is CellState.SUSPICIOUS
+    assert blamed.doubts == ("QUEUE DONE lists b as failed, but by its own end line it exited 0",)
+    assert closed(1, "b ghost", 2).unplanned == ("ghost",)
+    assert closed(1, "b", 3).doubts == ("QUEUE DONE counts 3 failed cell(s) and names 1",)
+    assert "started with 4" in closed(0, None, 7).doubts[0]
+
+
+def test_a_torn_end_line_is_filled_in_by_the_closing_line() -> None:
+    def torn(failed: str | None) -> Cell:
+        done = QueueDone(200, "box", 4 if failed is None else 1, failed)
+        return cells_of(fold(opened(), started("a", 0), done)).cells[0]
+
+    assert (torn("a").state, torn("a").exit_code) == (CellState.FAILED, None)
+    assert torn(None).state is CellState.SUSPICIOUS
+    assert "its own end line is missing" in (torn(None).why or "")
+
+
+def test_all_exited_zero_counts_those_that_were_skipped() -> None:
+    queue = cells_of(
+        fold(
+            opened(4), started("d", 0, 4), finished("d", 90, index=4), QueueDone(99, "box", 4, None)
+        )
+    )
+    assert [cell.state.value for cell in queue.cells] == ["skipped"] * 3 + ["finished"]
+    assert queue.notes == ('"all 4 cell(s) exited 0" counts 3 that were skipped',)
+    assert queue.doubts == ()
+
+
+def test_names_with_spaces_are_matched_against_the_roster() -> None:
+    roster = Roster((RosterCell(1, "no aug", "x", "t", 5), RosterCell(2, "no", "y", "t", 5)))
+    history = fold(
+        opened(total=2),
+        started("no aug", 0),
+        started("no", 9, 2),
+        QueueDone(20, "box", 2, "no aug no"),
+    )
+    queue = cells_of(history, roster)
+    assert [cell.state for cell in queue.cells] == [CellState.FAILED] * 2
+    assert queue.unplanned == ()
+
+
+def test_the_total_counts_every_line_once() -> None:
+    appended = fold(opened(total=10), CellStarted(0, 11, 10, "late", "t", 3))
+    assert cells_of(appended, None).total == 11
+    assert cells_of(QueueHistory(), None).total is None
+    broken = replace(ROSTER, rejected=(RejectedLine(9, 5, "late", "no task"),), dropped=3)
+    queue = cells_of(QueueHistory(), broken)
+    assert queue.total == 4 + 1 + 3
+    assert len(queue.notes) == 2
+    # The queue script ran the line that is no cell: it has a row now, and counts once.
+    assert cells_of(fold(opened(), started("late", 0, 5)), broken).total == 4 + 1 + 3
+
+
+def test_a_name_that_stands_twice_is_two_rows_with_ends_of_their_own() -> None:
+    twice = Roster(tuple(RosterCell(i, n, n, "t", 5) for i, n in enumerate("aba", 1)), ("a",))
+    first = fold(opened(total=3), started("a", 0), finished("a", 90, 1), started("b", 90, 2))
+    assert [c.state.value for c in cells_of(first, twice, b=CellEvidence(alive=True)).cells] == [
+        "failed", "running", "pending",
+    ]  # fmt: skip
+    again = first.fold(finished("b", 180, index=2)).fold(started("a", 180, 3))
+    rows = cells_of(again, twice, a=CellEvidence(alive=True)).cells
+    assert [c.state.value for c in rows] == ["failed", "finished", "running"]
+    assert [c.exit_code for c in rows] == [1, 0, None]
+
+
+def test_a_resumed_queue_comes_again_to_what_had_ended() -> None:
+    history = fold(
+        opened(), started("a", 0), finished("a", 100), started("b", 100, 2),
+        finished("b", 200, index=2), opened(), started("a", 300),
+    )  # fmt: skip
+    queue = cells_of(history, a=CellEvidence(alive=True, epoch=10, epochs=20))
+    assert [c.state.value for c in queue.cells] == ["running", "finished", "pending", "pending"]
+    assert [c.again for c in queue.cells] == [False, True, False, False]
+
+
+def test_a_cell_that_the_wrapper_refused_is_failed_and_the_queue_goes_on() -> None:
+    refusal = WrapperRefused("PROJECT_REPO_DIR not found: /x")
+    queue = cells_of(fold(opened(), started("a", 0), refusal, finished("a", 2, 1)))
+    assert queue.refused is None
+    assert queue.cells[0].why == "exit 1, the wrapper refused: PROJECT_REPO_DIR not found: /x"
+    assert cells_of(fold(refusal)).refused == refusal.reason
+    assert cells_of(fold(refusal, opened())).refused is None
+
+
+def test_a_log_without_stamps_tells_what_but_not_when() -> None:
+    history = fold(
+        opened(), CellStarted(None, 1, 4, "a", "t", 20), CellFinished(None, 1, 4, "a", 0),
+        CellStarted(None, 2, 4, "b", "t", 20),
+    )  # fmt: skip
+    queue = cells_of(history, b=CellEvidence(alive=True))
+    assert [cell.state.value for cell in queue.cells[:2]] == ["finished", "running"]
+    assert queue.cells[0].duration_seconds is queue.cells[1].duration_seconds is None
+    assert queue.eta_seconds is None
+
+
+def test_cells_of_another_task_take_another_time() -> None:
+    roster = Roster(
+        tuple(
+            RosterCell(i, n, n, task, epochs)
+            for i, (n, task, epochs) in enumerate(
+                [("a", "long", 20), ("b", "short", 20), ("c", "long", 20), ("d", "short", 10), ("e", "odd", 9)], 1
+            )
+        )
+    )  # fmt: skip
+    ended = fold(
+        opened(total=5), started("a", 0), finished("a", 1000), started("b", 1000, 2),
+        finished("b", 1100, index=2),
+    )  # fmt: skip
+    # c as a; d by the epochs of b; e, of which nothing is known, as the median of all.
+    assert cells_of(ended, roster).eta_seconds == pytest.approx(1000 + 50 + 550)
+
+
+def test_best_metrics_fill_a_finished_cell_only() -> None:
+    seen = {n: CellEvidence(alive=True, best={"psnr": 31.0}, metrics={"psnr": 29.0}) for n in "ab"}
+    history = fold(opened(), started("a", 0), finished("a", 90), started("b", 90, 2))
+    done, running = cells_of(history, **seen).cells[:2]
+    assert (done.metrics, running.metrics) == ({"psnr": 31.0}, {"psnr": 29.0})
+
+
 EVENTS = st.one_of(
     st.builds(opened, st.integers(1, 4)),
     st.builds(started, st.sampled_from(NAMES), st.floats(0, 1e4)),
     st.builds(finished, st.sampled_from(NAMES), st.floats(0, 1e4), st.sampled_from([0, 1, 2, 137])),
-    st.builds(QueueDone, st.floats(0, 1e4), st.just("box"), st.integers(0, 9), st.just(None)),
-)
+    st.builds(
+        QueueDone, st.floats(0, 1e4), st.just("box"), st.integers(0, 9),
+        st.sampled_from([None, "a", "b ghost", ""]),
+    ),
+    st.builds(finished, st.just("ghost"), st.just(None), st.integers(-1, 3), st.integers(1, 9)),
+    st.builds(WrapperRefused, st.just("PROFILE SETUP FAILED: x")),
+    st.builds(SyncFailed, st.sampled_from(NAMES), st.just("x")),
+)  # fmt: skip
+ENDED = {CellState.FINISHED, CellState.SYNC_FAILED, CellState.FAILED, CellState.SUSPICIOUS}
 
 
 @given(st.lists(EVENTS, max_size=30), st.sampled_from([True, False, None]))
 def test_every_history_gives_one_row_per_planned_cell(
     events: list[object], alive: bool | None
 ) -> None:
-    queue = join_queue(
-        ROSTER, fold(*events), {n: CellEvidence(alive=alive) for n in NAMES}, box_now=2e4
-    )
-    assert [cell.name for cell in queue.cells] == list(NAMES)
+    evidence = {n: CellEvidence(alive=alive) for n in NAMES}
+    queue = join_queue(ROSTER, fold(*events), evidence, box_now=2e4)
+    assert [cell.name for cell in queue.cells][: len(NAMES)] == list(NAMES)
+    assert queue.total == len(queue.cells)
+    assert sum(queue.count(state) for state in CellState) == queue.total
     for cell in queue.cells:
         assert cell.eta_seconds is None or cell.eta_seconds >= 0
+        assert cell.state in ENDED or cell.exit_code is None
+        assert not (cell.never_run and cell.logged)
         if alive is None:
             assert cell.state is not CellState.RUNNING
+
+
+@given(st.lists(EVENTS, max_size=20), st.lists(EVENTS, max_size=20), st.integers(1, 4))
+def test_only_what_follows_the_last_header_describes_now(
+    before: list[object], after: list[object], start: int
+) -> None:
+    """What ran since the header has the same state whatever stood before it."""
+    header = opened(start)
+    after = [event for event in after if not isinstance(event, QueueOpened)]
+    alone, behind = fold(header, *after), fold(*before, header, *after)
+    since = {name for name, run in alone.runs.items() if run.begun}
+    evidence = {n: CellEvidence(alive=True) for n in NAMES}
+    one = join_queue(ROSTER, alone, evidence, box_now=None)
+    two = join_queue(ROSTER, behind, evidence, box_now=None)
+    assert (one.claimed_done, one.doubts) == (two.claimed_done, two.doubts)
+    for name in since:
+        assert _of(one, name).exit_code == _of(two, name).exit_code
+        assert _of(one, name).started_at == _of(two, name).started_at
+
+
+def _of(queue: Queue, name: str) -> Cell:
+    return next(cell for cell in queue.cells if cell.name == name)

@@ -17,7 +17,8 @@ from gpu_tui.core.queue_history import (
     SyncFailed,
     WrapperRefused,
 )
-from gpu_tui.parse.queue_file import DEFAULT_EPOCHS, parse_roster
+from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.parse.queue_file import CELLS_READ, DEFAULT_EPOCHS, decode_roster, parse_roster
 from gpu_tui.parse.queue_log import parse_queue_line
 
 STAMP = 1767261600.0  # 2026-01-01 10:00:00 as if UTC
@@ -43,6 +44,19 @@ EVENTS: list[tuple[str, QueueEvent | None]] = [
     ("=" * 64, None),
     ("[2026-13-01 10:00:00] [1/4] FINISHED baseline (exit=0)", None),
     (f"{AT} [1/4] FINISHED baseline (exit=0) and more", None),
+    (f"{AT} [1/4] STARTING torn[2026-01-01 10:00:00] [2/4] FINISHED x (exit=0)", CellFinished(STAMP, 2, 4, "x", 0)),
+    (f"{AT} [1/4] STARTING a (t, 5ep){AT} [2/4] STARTING b (t, 6ep)", CellStarted(STAMP, 2, 4, "b", "t", 6)),
+    (f"{AT} [1/4] FINISHED x (exit=1)=== Queue q.txt: 4 ablations, starting from 2 on box ===", QueueOpened("q.txt", 4, 2, "box")),
+    (f"Epoch 1/4: 50%|#{AT} === QUEUE DONE on box -- 1 cell(s) FAILED: x ===", QueueDone(STAMP, "box", 1, "x")),
+    (f"{AT} [3/4] STARTING crlf (seg, 20", CellStarted(STAMP, 3, 4, "crlf", "seg", 20)),
+    (f"{AT} [3/4] STARTING crlf (seg", CellStarted(STAMP, 3, 4, "crlf", "seg", None)),
+    (f"{AT} [3/4] STARTING no task (, 20ep)", CellStarted(STAMP, 3, 4, "no task", "", 20)),
+    (f"{AT} [3/4] STARTING noted (seg, 5 # shortep)", CellStarted(STAMP, 3, 4, "noted", "seg", 5)),
+    ("[1/4] STARTING baseline (seg, 20ep)", CellStarted(None, 1, 4, "baseline", "seg", 20)),
+    ("[10:00:00] [1/4] FINISHED baseline (exit=3)", CellFinished(None, 1, 4, "baseline", 3)),
+    ("=== QUEUE DONE on box -- all 4 cell(s) exited 0 ===", QueueDone(None, "box", 4, None)),
+    ("[2026-01-01 10:00:00] [1/4] STARTING half of a na", None),
+    ("STARTING baseline (seg, 20ep)", None),
     ("epoch 3 STARTING soon", None),
     ("", None),
 ]  # fmt: skip
@@ -110,3 +124,58 @@ def test_failed_names(raw: str, names: tuple[str, ...]) -> None:
 def test_names_without_spaces_come_back_in_order(names: list[str]) -> None:
     assert failed_names(" ".join(names), names) == tuple(names)
     assert failed_names(" ".join(names), []) == tuple(names)
+
+
+def kinds(text: str) -> tuple[list[str], list[tuple[int, str]]]:
+    roster = parse_roster(text)
+    return [cell.name for cell in roster.cells], [(r.line, r.why) for r in roster.rejected]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rejected"),
+    [
+        ("\ufeffa.yaml t\r\nb.yaml t 5\r\n", ["a", "b"], []),
+        ("a.yaml\t\tt\t5\n", ["a"], []),
+        ("配置/实验一.yaml 分割 5\nnaïve café.yaml t\n", ["实验一", "naïve café"], []),
+        ("a.yaml t 5   # the first\na.b.yaml t # no epochs\n", ["a", "a.b"], []),
+        ("a.yaml t\n\nb.yaml\n", ["a"], [(3, "the task is missing: CONFIG TASK [EPOCHS]")]),
+        ("a.yaml t 5 6\n", [], [(1, "it is not CONFIG TASK [EPOCHS]")]),
+        ("a.yaml\u00a0t 5\n", [], [(1, "it holds U+00A0: only spaces and tabs part its words")]),
+        ("a\0.yaml t\n", [], [(1, "it holds a NUL byte")]),
+        ("a.yaml t\rb.yaml t\n", [], [(1, "it holds a carriage return: lines end with \\n")]),
+        ("a\x1b[2J.yaml t\n", [], [(1, "it holds U+001B: only spaces and tabs part its words")]),
+        ("x" * 5000 + ".yaml t\nb.yaml t", ["b"], [(1, "longer than 4096 characters")]),
+        (".yaml t\n", [], [(1, "it is not CONFIG TASK [EPOCHS]")]),
+    ],
+)  # fmt: skip
+def test_bad_lines_are_read_or_refused_with_their_number(
+    text: str, names: list[str], rejected: list[tuple[int, str]]
+) -> None:
+    assert kinds(text) == (names, rejected)
+
+
+def test_bytes_that_are_no_text_are_refused_and_harmless() -> None:
+    roster = decode_roster(b"a.yaml t\nb\xff\xfe.yaml t\n\x1b]0;x\x07.yaml t\nc.yaml t")
+    assert [(cell.index, cell.name) for cell in roster.cells] == [(1, "a"), (4, "c")]
+    assert roster.rejected[0].why == "it is not UTF-8"
+    assert all(str(line).isprintable() for line in roster.rejected)
+
+
+def test_a_long_queue_is_counted_to_its_end() -> None:
+    many = "".join(f"conf/c{n}.yaml t 5\n" for n in range(5_000))
+    assert len(parse_roster(many).cells) == parse_roster(many).total == 5_000
+    more = parse_roster(many * 3 + "lonely\n" * 500)
+    assert len(more.cells) == CELLS_READ
+    assert more.total == 15_500
+    assert len(more.duplicates) == 5_000
+
+
+def test_a_log_of_bytes_that_are_no_text() -> None:
+    lines = LogReader().feed(
+        f"\0\xff junk\n{AT} [1/2] STARTING a (t, 5ep)\n 9%|#\r{AT} [1/2] FINISHED a (exit=0)\n"
+        f"{AT} [2/2] STARTING b (t".encode("latin-1")
+    )
+    assert [type(line.queue).__name__ for line in lines if not line.open] == [
+        "NoneType", "CellStarted", "CellFinished",
+    ]  # fmt: skip
+    assert lines[-1].open
