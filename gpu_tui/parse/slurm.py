@@ -251,7 +251,8 @@ def job_of(row: Listed, detail: Detail | None = None, oom_step: str | None = Non
         says.append(f"restarted {restarts} time{'s' if restarts > 1 else ''}")
     return Job(
         id=row.id,
-        name=f"{plain(row.name.strip(), NAME_MOST) or 'job'}·{row.id}",
+        # The id first: names are cut at their end, and two jobs may have the same one.
+        name=f"{row.id}·{plain(row.name.strip(), NAME_MOST) or 'job'}",
         state=state,
         word=word,
         why="; ".join(text for text in says if text) or None,

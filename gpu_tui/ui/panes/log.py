@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from gpu_tui.core.logs import LogSource
+from gpu_tui.core.metrics import JOBS
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.logbuffer import LogBuffer
@@ -40,7 +41,8 @@ class LogPane(Pane):
         self._block = Block(id="remedy")
         self._store = store
         self._control = control
-        self._chosen: dict[str, str | None] = {}  # instance -> cell, None for the queue's log
+        # instance -> cell (None for the queue's log), or one log of a cell that has several
+        self._chosen: dict[str, str | LogSource | None] = {}
 
     def content(self) -> Iterable[Widget]:
         """The tail, and the remedy under it."""
@@ -61,7 +63,12 @@ class LogPane(Pane):
 
     def _pick(self, view: InstanceView) -> Followed | None:
         """The log the user chose, else the running cell's, else the queue's."""
-        logs = {log.source.cell: log for log in view.logs}
+        errors = stderr_paths(view)
+        logs: dict[str | LogSource | None, Followed] = {}
+        # Of a job with two logs stdout is what a person means; the other is one key away.
+        for log in sorted(view.logs, key=lambda log: log.source.path in errors):
+            logs.setdefault(log.source.cell, log)
+            logs[log.source] = log
         wanted = [self._chosen[view.name]] if view.name in self._chosen else []
         running = view.queue.running
         if running is not None:
@@ -73,6 +80,8 @@ class LogPane(Pane):
 
     def _caption(self, view: InstanceView, log: Followed) -> None:
         name = log.source.cell or PurePosixPath(log.source.path).name
+        if sum(one.source.cell == log.source.cell for one in view.logs) > 1:
+            name += f" · {PurePosixPath(log.source.path).name}"
         place = f"{[one.source for one in view.logs].index(log.source) + 1}/{len(view.logs)}"
         words = [
             "following"
@@ -124,13 +133,19 @@ class LogPane(Pane):
         if view is None:
             return
         started = [cell.name for cell in view.queue.cells if cell.state is not CellState.PENDING]
-        sources: list[str | None] = [log.source.cell for log in view.logs]
-        sources += [name for name in started if name not in sources]
+        sources: list[str | LogSource] = [log.source for log in view.logs]
+        tailed = {log.source.cell for log in view.logs}
+        sources += [name for name in started if name not in tailed]
         if not sources:
             return
         now = self._pick(view)
-        here = sources.index(now.source.cell) if now else 0
-        self.choose(view, sources[(here + int(way)) % len(sources)])
+        here = sources.index(now.source) if now else 0
+        next_one = sources[(here + int(way)) % len(sources)]
+        if isinstance(next_one, str):
+            self.choose(view, next_one)
+        else:
+            self._chosen[view.name] = next_one
+            self._again()
 
     def source(self) -> LogSource | None:
         """The log on screen."""
@@ -187,3 +202,17 @@ class LogPane(Pane):
             self.app.notify(f"not saved: {wrong.strerror} ({path})", severity="error", markup=False)
             return
         self.app.notify(f"{units.counted(len(buffer), 'line')} saved to {path}", markup=False)
+
+
+def stderr_paths(view: InstanceView) -> frozenset[str]:
+    """The logs that are the stderr of a job whose stdout is another file."""
+    cells = [log.source.cell for log in view.logs]
+    if len(set(cells)) == len(cells):
+        return frozenset()  # nobody has two logs
+    tables = [table for metric in JOBS if (table := view.track(metric).value) is not None]
+    return frozenset(
+        job.stderr
+        for table in tables
+        for job in table.jobs
+        if job.stderr is not None and job.stderr != job.stdout
+    )

@@ -179,6 +179,8 @@ def queue_note(view: InstanceView) -> Text:
     """Why there is no queue to show."""
     if view.queue.refused:
         return line((f"the wrapper refused to start: {view.queue.refused}", "level-act"))
+    if view.instance.scheduler is not None and view.because:
+        return line((view.because[0], "absent"))
     if view.instance.queue.file is None and view.instance.scheduler is None:
         return line(("no queue file is named for this instance in the fleet file", "absent"))
     return line((f"{UNKNOWN} the queue file was not read yet", "unknown"))
