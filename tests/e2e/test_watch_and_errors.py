@@ -7,12 +7,15 @@ import json
 import os
 import shlex
 import sys
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from boxes import Sshd
 from test_check_real_box import gpu_tui, write_fleet
 from test_cockpit_tmux import Terminal
+
+from gpu_tui.wiring.clock import SystemClock
 
 
 async def test_watch_needs_no_file(  # type: ignore[no-untyped-def]
@@ -91,14 +94,20 @@ async def test_a_manual_mark_starts_a_clock(tmp_path: Path) -> None:
     fleet.write_text(
         "instances:\n  - {name: old, host: 'ssh://root@127.0.0.1:9', platform: autodl}\n"
     )
-    words = ["clocks", "mark", "old", "stopped", "2026-11-10T08:00:00+08:00"]
+    stopped = datetime.fromtimestamp(int(SystemClock().now()) - 3 * 86400, UTC)
+    shanghai = stopped.astimezone(timezone(timedelta(hours=8)))
+    words = ["clocks", "mark", "old", "stopped", shanghai.isoformat()]
     code, _, err = await gpu_tui(*words, "--fleet", str(fleet), state=tmp_path)
     assert code == 0, err.decode()
-    _, out, err = await gpu_tui("clocks", "--json", "--fleet", str(fleet), state=tmp_path)
+    ics = tmp_path / "deadlines.ics"
+    words = ["clocks", "--json", "--ics", str(ics), "--fleet", str(fleet)]
+    _, out, err = await gpu_tui(*words, state=tmp_path)
+    fires = stopped + timedelta(days=15)
+    assert f"DTSTART:{fires:%Y%m%dT%H%M%SZ}\r\n" in ics.read_bytes().decode()
     clocks = {clock["id"]: clock for clock in json.loads(out)["clocks"]}
     release = clocks["autodl-release-15d"]
     assert release["started_basis"] == "manual"
-    assert release["fires_at"] == "2026-11-25T00:00:00Z"
+    assert release["fires_at"] == f"{fires:%Y-%m-%dT%H:%M:%SZ}"
     assert release["loses"]
 
 
