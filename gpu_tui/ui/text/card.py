@@ -53,13 +53,15 @@ def verb_rows(verbs: Sequence[Verb], width: int) -> list[list[Text]]:
 def _verb_lines(verb: Verb, label: int, width: int) -> list[Text]:
     meter = METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
     deletes = f"deletes {', '.join(verb.deletes)}" if verb.deletes else "deletes nothing"
+    back = ("can be undone", "muted") if verb.reversible else ("cannot be undone", "level-act")
     first = line(
         fit(line((verb.label, "strong")), label), "  ",
         fit(line((WAYS.get(verb.via, verb.via), "accent")), 14), "  ",
-        meter, "  ",
-        (deletes, "level-act" if verb.deletes else "level-ok"), "  ",
-        ("can be undone" if verb.reversible else "cannot be undone", "muted" if verb.reversible else "level-act"),
+        meter, "  ", back, "  ",
+        (deletes, "level-act" if verb.deletes else "level-ok"),
     )  # fmt: skip
+    if first.cell_len > width:
+        first = fit(first, max(label, width))  # the matrix says the rest
     return [first, *(wrap(verb.note, width, "muted", indent=2) if verb.note else [])]
 
 
