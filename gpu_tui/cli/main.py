@@ -39,6 +39,7 @@ COMMANDS = (
     "report",
     "serve",
     "screenshots",
+    "help",
 )
 COCKPIT = "cockpit"  # what runs when no command is named
 

@@ -36,7 +36,7 @@ FASTEST_POLL, SLOWEST_POLL = 0.2, 3_600.0
 SHORTEST_STALL = 10.0
 
 _TOP = ("sweep", "defaults", "instances")
-_INSTANCE = (
+INSTANCE_KEYS = (
     "name",
     "host",
     "platform",
@@ -84,7 +84,7 @@ def parse_fleet(text: str, path: Path, profiles: Mapping[str, Profile], home: Pa
     nodes = top.values["instances"].value
     seen: dict[tuple[str, ...], int] = {}
     for instance, node in zip(instances, nodes if isinstance(nodes, tuple) else (), strict=True):
-        place = Fields(node, "an instance", _INSTANCE).place("name")
+        place = Fields(node, "an instance", INSTANCE_KEYS).place("name")
         for key, what, hint in _unique(instance):
             if key in seen:
                 raise place.error(f"two instances {what} (the first in line {seen[key]})", hint)
@@ -112,20 +112,20 @@ class _Layer:
     """One instance's fields over the defaults; mappings are merged key by key."""
 
     def __init__(self, node: Node, defaults: Mapping[str, Node]) -> None:
-        own = Fields(node, "an instance", _INSTANCE)
+        own = Fields(node, "an instance", INSTANCE_KEYS)
         merged = {**defaults, **own.values}
         for key, fallback in defaults.items():
             mine = own.values.get(key)
             if mine is not None and isinstance(mine.value, Mapping):
                 merged[key] = _merge(fallback, mine)
         place = Node(merged, node.file, node.line, node.column, "", node.keys, node.raises)
-        self.fields = Fields(place, "an instance", _INSTANCE)
+        self.fields = Fields(place, "an instance", INSTANCE_KEYS)
 
     @staticmethod
     def of_defaults(top: Fields) -> Mapping[str, Node]:
         if "defaults" not in top:
             return {}
-        known = [key for key in _INSTANCE if key not in _OWN]
+        known = [key for key in INSTANCE_KEYS if key not in _OWN]
         return Fields(top.values["defaults"], "defaults", known).values
 
 

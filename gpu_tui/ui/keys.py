@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from textual.binding import Binding
 
@@ -202,12 +201,26 @@ def unsafe_keys(table: Iterable[Key] = KEYS) -> list[str]:
 
 
 def keys_markdown() -> str:
-    """The table for the README; keys that do one thing in several ways share a row."""
-    rows = ["| key | where | does |", "|---|---|---|"]
-    for (context, _), group in groupby(KEYS, lambda key: (key.context, key.action)):
-        keys = list(group)
-        mark = " **(acts)**" if keys[0].dangerous else ""
-        names = " ".join(f"`{shown(key)}`" for key in keys)
-        does = "; ".join(key.help for key in keys)
-        rows.append(f"| {names} | {CONTEXTS[context]} | {does}{mark} |")
+    """The table for the README: the keys that the footer shows everywhere, the most needed first."""
+    rows = ["| key | does |", "|---|---|"]
+    for key in sorted(
+        (key for key in keys_of("cockpit") if key.footer), key=lambda key: key.footer
+    ):
+        mark = " **(acts)**" if key.dangerous else ""
+        rows.append(f"| `{shown(key)}` | {key.help}{mark} |")
     return "\n".join(rows) + "\n"
+
+
+def keys_text() -> str:
+    """Every key with the name by which the settings remap it; keys that do one thing in several ways share a row."""
+    lines = [
+        "# Keys, and the names by which config.yaml remaps them",
+        "",
+        "No tmux prefix, no function key, no mouse needed. (acts): changes something outside.",
+    ]
+    for context, where in CONTEXTS.items():
+        lines += ["", f"## {where[:1].upper()}{where[1:]}", ""]
+        for key in keys_of(context):
+            mark = " (acts)" if key.dangerous else ""
+            lines.append(f"  {shown(key):12} {key.help}{mark}".ljust(66) + f"  {key.id}")
+    return "\n".join(lines) + "\n"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, footer_keys, keys_markdown, shown, unsafe_keys
+from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, footer_keys, keys_markdown, keys_text, shown, unsafe_keys
 from gpu_tui.ui.panes.clocks import ClocksPane
 from gpu_tui.ui.panes.instances import InstancesPane
 from gpu_tui.ui.panes.log import LogPane
@@ -50,12 +50,13 @@ def test_every_key_has_a_method_that_does_it(key: Key) -> None:
     assert callable(getattr(owner, action))
 
 
-def test_the_readme_table_has_every_key() -> None:
-    table = keys_markdown()
+def test_the_manual_has_every_key_and_the_readme_those_of_the_footer() -> None:
+    rows = keys_text().splitlines()
     for key in KEYS:
-        where = f"| {CONTEXTS[key.context]} |"
-        rows = [row for row in table.splitlines() if key.help in row and where in row]
-        assert any(f"`{shown(key)}`" in row for row in rows)
+        (row,) = [row for row in rows if row.endswith(f" {key.id}") and shown(key) in row]
+        assert key.help in row
+    for key in footer_keys(("cockpit",), read_only=False):
+        assert f"| `{shown(key)}` | {key.help}" in keys_markdown()
 
 
 def test_help_shows_every_key_and_no_dangerous_one_when_read_only() -> None:
