@@ -1,0 +1,105 @@
+"""From views of boxes to the outlook of their sweep, and to its JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from gpu_tui.core import metrics
+from gpu_tui.core.campaign import Trust
+from gpu_tui.core.cell_table import rows_of
+from gpu_tui.core.fleet import LinkState, ProviderState, QueueFiles
+from gpu_tui.core.logs import Progress
+from gpu_tui.core.rebalance import suggest
+from gpu_tui.core.sample import Absent, Reading, Track
+from gpu_tui.core.sweep import Queue, Roster
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.sweep_contract import sweep_json
+from gpu_tui.state.sweep_outlook import sweep_outlook
+from gpu_tui.state.traces import CellTrace
+from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.scene_ablation import ablation
+from gpu_tui.ui.scene_parts import NOW, fleet
+
+
+def box(**changes: object) -> InstanceView:
+    """The scene's second box: one cell runs, four wait."""
+    return replace(ablation().fleet["autodl-2"], **changes)  # type: ignore[arg-type]
+
+
+def roster(age: float) -> dict[str, Track[object]]:
+    reading = Reading(Roster(), NOW - age, 30.0)
+    return {metrics.ROSTER.name: Track(reading, reading)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "trust"),
+    [
+        ({}, Trust.LIVE),
+        ({"tracks": roster(10)}, Trust.LIVE),
+        ({"tracks": roster(3000)}, Trust.STALE),
+        ({"link": LinkState("timeout", NOW - 5)}, Trust.UNREACHABLE),
+        ({"verdict": Verdict.OFF, "link": LinkState("off", NOW)}, Trust.OFF),
+        ({"queue": Queue()}, Trust.UNREAD),
+        ({"queue": Queue(), "verdict": Verdict.OFF}, Trust.UNREAD),
+        ({"queue": Queue(), "link": LinkState("timeout", NOW)}, Trust.UNREAD),
+    ],
+)
+def test_what_a_queue_is_worth(changes: dict[str, object], trust: Trust) -> None:
+    (one,) = sweep_outlook(fleet(box(**changes))).lanes
+    assert one.lane.trust is trust
+    assert one.left.known is (trust is Trust.LIVE)
+
+
+def test_a_queue_file_that_is_not_there_is_not_one_that_was_never_read() -> None:
+    gone = Absent("no such file", NOW)
+    view = box(queue=Queue(), tracks={metrics.ROSTER.name: Track(gone, None)})
+    (one,) = sweep_outlook(fleet(view)).lanes
+    assert one.lane.trust is Trust.LIVE
+    assert one.tally.total == 0
+
+
+def test_a_box_without_a_queue_takes_no_part() -> None:
+    view = box(queue=Queue())
+    plain = replace(view, instance=replace(view.instance, queue=QueueFiles()))
+    assert sweep_outlook(fleet(plain)).lanes == ()
+
+
+def test_what_is_spent_is_sure_only_since_the_provider_told_the_start() -> None:
+    first = sweep_outlook(fleet(box())).lanes[0].lane
+    told = sweep_outlook(fleet(box(provider=ProviderState("running", started_at=NOW - 60)))).lanes[
+        0
+    ]
+    assert (first.spent_exact, told.lane.spent_exact) == (False, True)
+
+
+def test_the_json_is_the_outlook_and_has_no_nan() -> None:
+    view = ablation().fleet
+    outlook = sweep_outlook(view)
+    rows = rows_of(one.lane for one in outlook.lanes)
+    text = json.dumps(sweep_json("s", NOW, outlook, suggest(outlook), rows), allow_nan=False)
+    seen = json.loads(text)
+    assert seen["cells"]["total"] == 15 == len(seen["rows"])
+    assert seen["ends_at"] is None
+    assert seen["earliest_ends_at"] < seen["known_queues"]["ends_at"]
+    assert seen["cannot_tell"] == ["runpod-h100"]
+    assert {bill["currency"] for bill in seen["money"]} == {"CNY", "USD"}
+    (lost,) = [queue for queue in seen["queues"] if queue["instance"] == "runpod-h100"]
+    assert lost["trust"] == "unreachable"
+    assert lost["cost"]["to_come"]["estimate"] is None
+    moves = [(move["cell"], move["from"], move["to"]) for move in seen["suggestion"]["moves"]]
+    assert moves == [(name, "autodl-2", "autodl-1") for name in ("seed_2", "big_lr", "lr_3e4")]
+    assert seen["suggestion"]["would_end_at"] < seen["suggestion"]["ends_at"]
+
+
+def test_losses_are_kept_by_how_far_the_run_had_come() -> None:
+    trace = CellTrace()
+    for epoch, loss in ((1, 0.9), (2, math.nan), (3, 0.5)):
+        trace._progress(Progress(epoch=epoch, epochs=5, loss=loss), float(epoch), live=True)
+    assert [value for _, value in trace.by_step] == [0.9, None, 0.5]
+    assert [x for x, _ in trace.by_step] == sorted(x for x, _ in trace.by_step)
+    trace._progress(Progress(epoch=1, epochs=5, loss=0.8), 9.0, live=True)
+    assert [value for _, value in trace.by_step] == [0.8]
