@@ -26,14 +26,19 @@ class Sweep:
         for name in ("ready", "release"):
             os.mkfifo(home / name)
 
-    def start(self, checkpoint: Path | None = None) -> None:
+    def append(self, text: str) -> None:
+        """Somebody edits the queue file."""
+        with self.queue.open("a") as queue:
+            queue.write(text)
+
+    def start(self, checkpoint: Path | None = None, *, index: int = 1) -> None:
         """Start the queue as tmux would: in a session of its own, its output in the master log."""
         env = {**os.environ, "HOME": str(self.home), "PYTHON": sys.executable}
         if checkpoint:
             env["CHECKPOINT"] = str(checkpoint)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                ["bash", str(SCRIPTS / "run_queue.sh"), str(self.queue)],
+                ["bash", str(SCRIPTS / "run_queue.sh"), str(self.queue), str(index)],
                 env=env,
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,

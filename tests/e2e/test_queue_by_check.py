@@ -1,0 +1,70 @@
+"""A real queue script on a real sshd: resumed at an index, appended to while it runs, torn and killed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sweep import Sweep
+from test_check_real_box import check, write_fleet
+
+# One cell that fails, one whose trainer waits for us, one that the first start never comes to.
+CELLS = ("first", "hold_a", "third")
+
+
+@pytest.fixture
+def sweep(box) -> Iterator[Sweep]:  # type: ignore[no-untyped-def]
+    made = Sweep(box.home, CELLS)
+    yield made
+    made.kill()
+
+
+async def queue_of(box: Any, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    _, seen = await check(write_fleet(path, box), path)
+    (lab,) = seen["instances"]  # type: ignore[misc]
+    return lab, {cell["name"]: cell for cell in lab["queue"]["cells"]}
+
+
+def states(cells: dict[str, Any]) -> dict[str, str]:
+    return {name: cell["state"] for name, cell in cells.items()}
+
+
+async def test_killed_resumed_appended_and_ended(box, sweep: Sweep, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    sweep.start()
+    assert await asyncio.to_thread(sweep.wait_ready) == "hold_a"
+    sweep.kill()
+    lab, cells = await queue_of(box, tmp_path)
+    assert lab["verdict"] == "crashed"
+    assert states(cells) == {"first": "finished", "hold_a": "failed", "third": "pending"}
+
+    # Again from the second cell; while it runs, somebody appends two lines, one of which is no cell.
+    sweep.start(index=2)
+    assert await asyncio.to_thread(sweep.wait_ready) == "hold_a"
+    sweep.append("conf/late.yaml reconstruction 3\nlonely\n")
+    lab, cells = await queue_of(box, tmp_path)
+    assert lab["verdict"] == "running"
+    assert states(cells) == {
+        "first": "finished", "hold_a": "running", "third": "pending", "late": "pending",
+    }  # fmt: skip
+    assert (lab["queue"]["total"], lab["queue"]["done"], lab["queue"]["failed"]) == (5, 1, 0)
+    assert cells["first"]["metrics"] == {"psnr": 23.0}
+    (line,) = [one for one in lab["findings"] if one["kind"] == "missing_cell"]
+    assert 'line 7 "lonely": the task is missing' in line["evidence"]
+    assert line["source"] == f"queue:{box.home}/queue.txt"
+
+    await asyncio.to_thread(sweep.release)
+    await asyncio.to_thread(sweep.wait_done)
+    lab, cells = await queue_of(box, tmp_path)
+    # The script ran the line that is no cell, too: as `lonely`, with an empty task.
+    assert states(cells)["late"] == "finished"
+    assert cells["lonely"]["index"] == 5
+    assert (lab["queue"]["total"], len(cells)) == (5, 5)
+    master = sweep.log.read_text()
+    assert "[5/3] " in master
+    assert master.count("=== Queue ") == 2
+    assert "counts 1 that were skipped" in json.dumps(lab["queue"]["notes"])
+    assert lab["verdict"] == "finished"
