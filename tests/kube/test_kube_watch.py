@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
-from kube_objects import at, job, pod
+from kube_objects import at, ended, job, pod
 from kube_server import KubeServer
 
 from gpu_tui.collect.kubernetes import ClusterWatch
-from gpu_tui.core.events import Event, LogArrived, LogOpened, Sampled
+from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.metrics import KUBERNETES
@@ -110,3 +111,117 @@ async def test_a_dropped_stream_loses_and_doubles_nothing(
         await heard.until(lambda: len(heard.lines("train-a")) >= 8)
     assert heard.lines("train-a") == [text for _, text in (*said, *more, *last)]
     assert sum(isinstance(event, LogOpened) for event in heard.events) == 1
+
+
+async def test_a_restart_is_read_to_its_end_and_the_next_attempt_from_its_beginning(
+    cluster: KubeServer, namespace: Instance
+) -> None:
+    await cluster.put("pods", pod("p"))
+    await cluster.write("p", (at("10:00:11"), "first attempt"))
+    async with watching(namespace) as (heard, _):
+        await heard.until(lambda: cluster.following == 1)
+        cluster.drop_streams()  # so that its last words are only to be had by --previous
+        await cluster.write("p", (at("10:20:00"), "RuntimeError: CUDA out of memory."))
+        await cluster.restart("p")
+        await cluster.put("pods", pod("p", restarts=1, last=ended(1)))
+        await cluster.write("p", (at("10:20:30"), "second attempt"))
+        await heard.until(lambda: "second attempt" in heard.lines("p"))
+    assert heard.lines("p") == [
+        "first attempt",
+        "RuntimeError: CUDA out of memory.",
+        "second attempt",
+    ]
+    opened = [event for event in heard.events if isinstance(event, LogOpened)]
+    assert [event.resumed for event in opened] == [False, False]
+    assert opened[0].inode != opened[1].inode
+
+
+async def test_a_restart_before_we_came_is_history(
+    cluster: KubeServer, namespace: Instance
+) -> None:
+    await cluster.put("pods", pod("p", restarts=1, last=ended(1)))
+    await cluster.write("p", (at("10:00:11"), "ValueError: first attempt"))
+    await cluster.restart("p")
+    await cluster.write("p", (at("10:20:30"), "second attempt"))
+    async with watching(namespace) as (heard, _):
+        await heard.until(lambda: len(heard.lines("p")) == 2)
+    assert heard.lines("p", backfill=True) == ["ValueError: first attempt", "second attempt"]
+
+
+async def test_the_next_pod_of_a_job_takes_over_its_row(
+    cluster: KubeServer, namespace: Instance
+) -> None:
+    await cluster.put("jobs", job("a", active=1))
+    await cluster.put("pods", pod("a-1", of="a"))
+    await cluster.write("a-1", (at("10:00:11"), "one"))
+    async with watching(namespace) as (heard, _):
+        await heard.until(lambda: cluster.following == 1)
+        await cluster.write("a-1", (at("10:00:12"), "two"), end=True)
+        await cluster.put("pods", pod("a-1", of="a", phase="Failed", state=ended(1)))
+        await cluster.put("pods", pod("a-2", of="a", created="10:10:00"))
+        await cluster.write("a-2", (at("10:10:10"), "three"))
+        await heard.until(lambda: "three" in heard.lines("a"))
+    assert heard.lines("a") == ["one", "two", "three"]
+
+
+async def test_what_has_ended_is_read_once_and_what_is_gone_is_said(
+    cluster: KubeServer, namespace: Instance
+) -> None:
+    await cluster.put("pods", pod("done", phase="Succeeded", state=ended(0)))
+    await cluster.write("done", (at("10:00:11"), "the end"), end=True)
+    await cluster.put("pods", pod("lost"))
+    await cluster.write("lost", (at("10:00:11"), "begun"))
+    async with watching(namespace) as (heard, _):
+        await heard.until(lambda: bool(heard.lines("done") and heard.lines("lost")))
+        cluster.remove("pods", "lost")
+        cluster.remove("pods", "done")
+        cluster.drop_streams()
+        await heard.until(lambda: any(isinstance(event, LogFailed) for event in heard.events))
+    failed = [event for event in heard.events if isinstance(event, LogFailed)]
+    assert {event.source.cell for event in failed} == {"lost"}
+    assert "gone" in failed[-1].why or "no such thing" in failed[-1].why
+    asked = [r for r in cluster.requests if r.path.endswith("/pods/done/log")]
+    assert len(asked) == 1
+
+
+async def test_a_log_that_is_forbidden_is_said_and_the_table_stays(
+    cluster: KubeServer, namespace: Instance
+) -> None:
+    cluster.forbidden.add(("GET", "pods/log"))
+    await cluster.put("pods", pod("p"))
+    await cluster.write("p", (at("10:00:11"), "secret"))
+    async with watching(namespace) as (heard, _):
+        await heard.until(
+            lambda: (
+                any(isinstance(event, LogFailed) for event in heard.events)
+                and heard.table is not None
+            )
+        )
+    (why, *_) = [event.why for event in heard.events if isinstance(event, LogFailed)]
+    assert why.startswith("the cluster does not let this user read that")
+    assert heard.lines("p") == []
+
+
+async def test_what_may_be_read_is_shown_and_what_may_not_is_said(
+    cluster: KubeServer, namespace: Instance
+) -> None:
+    await cluster.put("jobs", job("a", active=1))
+    cluster.forbidden.add(("GET", "pods"))
+    async with watching(namespace) as (heard, _):
+        await heard.until(lambda: heard.table is not None)
+        assert heard.table is not None
+        assert [row.name for row in heard.table.jobs] == ["a"]
+        assert not heard.table.complete
+        assert heard.table.why is not None
+
+
+async def test_many_pages_and_a_selector(cluster: KubeServer, namespace: Instance) -> None:
+    cluster.page = 3
+    for n in range(8):
+        mine = {"sweep": "one"} if n < 7 else {"sweep": "two"}
+        await cluster.put("pods", pod(f"p{n}", phase="Succeeded", meta={"labels": mine}))
+    scope = replace(namespace.scheduler_scope, selector="sweep=one")
+    async with watching(replace(namespace, scheduler_scope=scope)) as (heard, _):
+        await heard.until(lambda: heard.table is not None)
+        assert heard.table is not None
+        assert len(heard.table.jobs) == 7
