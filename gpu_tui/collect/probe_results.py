@@ -97,7 +97,9 @@ def _history(target: Target, sections: Sections) -> object:
     head, tail = sections.get("head", NOTHING), sections["tail"]
     if tail.exit:
         return NoValue(f"reading {file} ended with {tail.exit}", FailureKind.GARBAGE)
-    return parse_mem_monitor(file, head.body, tail.body)
+    # The shell takes line ends off the end: whether the last line is whole is not known.
+    whole, _, _ = tail.body.rstrip(b"\n").rpartition(b"\n")
+    return parse_mem_monitor(file, head.body, whole + b"\n")
 
 
 RESULTS: tuple[Probe, ...] = (

@@ -1,0 +1,84 @@
+"""Small files that runs leave, read by the real sampler program under every shell."""
+
+from __future__ import annotations
+
+import pytest
+from shell_box import COMMANDS, ShellBox
+from test_sampler import sampling
+
+from gpu_tui.collect.probe_results import FILES_READ, MONITOR, monitor_file
+from gpu_tui.core.fleet import QueueFiles, Results
+from gpu_tui.core.readings import FileTable, MemoryLog, Scores
+from gpu_tui.core.sample import Absent, Reading
+
+HEADER = "timestamp\tcgroup_gb\tgpu_util_pct"
+
+
+@pytest.fixture(params=COMMANDS)
+def shell(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def box(tmp_path) -> ShellBox:  # type: ignore[no-untyped-def]
+    return ShellBox(tmp_path)
+
+
+async def test_metrics_artifacts_and_a_memory_monitor(box: ShellBox, shell: str) -> None:
+    box.file("home/final/a b/best_metrics.json", '{"epoch": 3, "psnr": 31.5}')
+    box.file("home/final/a b/best.pth", "x")
+    box.file("home/checkpoints/c/best_metrics.json", '{"psnr": 30}\n')
+    box.file(f"home/runs/logs/{MONITOR}", f"{HEADER}\n1767261600\t2\t50\n1767261605\t2\t5")
+    async with sampling(box, shell, box.group()) as inbox:
+        got = await inbox.all_of({"scores", "past", "files"})
+    scores, past, files = (got[name].sample for name in ("scores", "past", "files"))
+    assert isinstance(scores, Reading)
+    assert scores.value == Scores({"a b": {"psnr": 31.5}, "c": {"psnr": 30.0}})
+    assert isinstance(past, Reading)
+    assert isinstance(past.value, MemoryLog)
+    assert [(point.at, point.gpu) for point in past.value.points] == [(1767261600.0, 0.5)]
+    assert isinstance(files, Reading)
+    assert isinstance(files.value, FileTable)
+    assert "~/final/a b/best.pth" in files.value.found
+
+
+async def test_a_box_without_them(box: ShellBox, shell: str) -> None:
+    async with sampling(box, shell, box.group()) as inbox:
+        got = await inbox.all_of({"scores", "past"})
+    assert isinstance(got["past"].sample, Absent)
+    assert isinstance(got["scores"].sample, Reading)
+    assert got["scores"].sample.value == Scores()
+
+
+async def test_the_sealed_layout(box: ShellBox) -> None:
+    box.file("home/p/export/a-20260103/best.pth", "x")
+    box.file("home/p/export/a-20260103/test/clean/metrics.json", '{"acc": 0.5}')
+    box.file("home/p/export/.partial/b/best.pth", "x")
+    box.file("home/p/quarantine/c/latest.pth", "x")
+    box.file("home/p/active/d/latest.pth", "x")
+    async with sampling(box, "dash", box.group(results=Results("~/p/export"))) as inbox:
+        got = await inbox.all_of({"scores", "files"})
+    assert got["scores"].sample.value == Scores({"a-20260103": {"clean.acc": 0.5}})  # type: ignore[union-attr]
+    found = got["files"].sample.value.found  # type: ignore[union-attr]
+    assert {path for path in found if path.startswith("~/p/")} == {
+        "~/p/export/a-20260103/best.pth",
+        "~/p/export/.partial/b",
+        "~/p/quarantine/c",
+        "~/p/active/d/latest.pth",
+    }
+
+
+async def test_more_files_than_are_read_are_counted(box: ShellBox) -> None:
+    for n in range(FILES_READ + 20):
+        box.file(f"home/final/c{n:03}/best_metrics.json", f'{{"psnr": {n}}}')
+    async with sampling(box, "dash", box.group(logs=None)) as inbox:
+        scores = (await inbox.metric("scores")).sample
+    assert len(scores.value.by_run) == FILES_READ  # type: ignore[union-attr]
+    assert scores.value.dropped == 20  # type: ignore[union-attr]
+
+
+def test_where_the_monitor_writes(box: ShellBox) -> None:
+    assert monitor_file(box.instance()) == f"~/runs/logs/{MONITOR}"
+    assert monitor_file(box.instance(queue=QueueFiles(memory="/m/x.tsv"))) == "/m/x.tsv"
+    assert monitor_file(box.instance(logs=None)) is None
+    assert monitor_file(box.instance(logs="/runs/{cell}/log.txt")) is None
