@@ -163,7 +163,7 @@ class Desk:
         wanted = [one for one in fresh if self.wanted(one)]
         pressing = [one for one in wanted if until is None or self._lets(one)]
         later = [one for one in wanted if one not in pressing]
-        summary = first_look([one for one in first if self.wanted(one)], sweep, now)
+        summary = first_look([one for one in first if self.wanted(one)], sweep, now, self._secrets)
         for courier in self._couriers:
             await self._put(courier, [self._item(one, sweep) for one in pressing], now, now)
             if later and until is not None:

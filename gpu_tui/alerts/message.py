@@ -71,7 +71,9 @@ def item_of(news: News, sweep: str | None, secrets: Iterable[str] = ()) -> dict[
     }
 
 
-def first_look(news: Sequence[News], sweep: str | None, now: float) -> dict[str, object] | None:
+def first_look(
+    news: Sequence[News], sweep: str | None, now: float, secrets: Iterable[str] = ()
+) -> dict[str, object] | None:
     """One item for all that was there before the first look; None where nothing of it is bad."""
     alarms = [one for one in news if one.severity.rank <= Severity.SERIOUS.rank]
     if not alarms:
@@ -82,10 +84,10 @@ def first_look(news: Sequence[News], sweep: str | None, now: float) -> dict[str,
     words += [f"{len(alarms) - fatal} serious"] if len(alarms) > fatal else []
     done = sum(one.kind in GOOD for one in news)
     text = (
-        f"{' and '.join(words)} were there before anybody looked, worst: {worst.where} {worst.title}: "
-        f"{redact(worst.text)}"
+        f"{' and '.join(words)} at the first look, worst: {worst.where}: {worst.title}: "
+        f"{redact(worst.text, secrets)}"
     )
-    text += f"; {done} cells had finished" if done else ""
+    text += f"; ended before it: {done}" if done else ""
     return {
         "kind": FIRST_LOOK,
         "severity": worst.severity.value,
@@ -95,6 +97,22 @@ def first_look(news: Sequence[News], sweep: str | None, now: float) -> dict[str,
         "text": plain(text, TEXT_WIDTH),
         "remedy": "See: gpu-tui check",
         "count": len(alarms),
+        "at": rfc3339(now),
+        "happened_at": None,
+    }
+
+
+def trial(now: float) -> dict[str, object]:
+    """An item that says only that this way out works."""
+    return {
+        "kind": TEST,
+        "severity": Severity.NONE.value,
+        "sweep": None,
+        "instance": None,
+        "cell": None,
+        "text": "this is a test: alerts arrive here",
+        "remedy": "",
+        "count": 1,
         "at": rfc3339(now),
         "happened_at": None,
     }
@@ -160,6 +178,8 @@ def _rank(item: Item) -> int:
 def _line(item: Item) -> str:
     if item["kind"] == OVERFLOW:
         return f"{item['count']} older alerts were dropped: too many waited to be delivered"
+    if item["kind"] in (FIRST_LOOK, TEST):
+        return str(item["text"])
     where = " · ".join(str(item[key]) for key in ("instance", "cell") if item.get(key))
     kind = str(item["kind"]).replace("_", " ")
     severity = str(item.get("severity", "none"))

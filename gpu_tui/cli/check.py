@@ -46,6 +46,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="tell what is new by the command and the webhook of your settings, once",
     )  # fmt: skip
     parser.add_argument(
+        "--test-alert", action="store_true",
+        help="send one test message by the command and the webhook of your settings, and look at nothing",
+    )  # fmt: skip
+    parser.add_argument(
         "--limit", type=float, default=30.0, metavar="SECONDS", help="give up on a box after this"
     )
 
@@ -54,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     """Exit 0 healthy, 1 escalate (also unreachable), 2 nothing could be read."""
     from gpu_tui import wiring
 
+    if args.test_alert:
+        return _test(_alerts())
     fleet = fleet_of(args)
     alerts = _alerts() if args.alert else None
     view = wiring.run(wiring.collect_once(fleet, args.limit))
@@ -79,6 +85,16 @@ def _exit_code(view: FleetView) -> int:
     return 1 if told else 2
 
 
+def _test(alerts: Alerts) -> int:
+    """Exit 0 only if it arrived by every way out."""
+    from gpu_tui import wiring
+
+    came = wiring.run(wiring.try_ways(alerts))
+    for name, trouble in came.items():
+        print(f"{name}: {'it arrived' if trouble is None else plain(trouble, 1_000)}")
+    return 0 if not any(came.values()) else 1
+
+
 def _alerts() -> Alerts:
     """The user's settings for alerts, if they can be followed; asked before the fleet is looked at."""
     from gpu_tui.alerts.ways import ways_out
@@ -86,7 +102,7 @@ def _alerts() -> Alerts:
     alerts = load_config(os.environ).alerts
     if not ways_out(alerts, os.environ):
         raise ConfigError(
-            "--alert needs a way out, and your settings name none",
+            "an alert needs a way out, and your settings name none",
             next="add alerts: {command: [...]} or alerts: {webhook: {url_env: NAME}} to config.yaml",
         )
     return alerts

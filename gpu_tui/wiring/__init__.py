@@ -4,7 +4,7 @@
 `async with`, and owns every task; the screen and the commands only read and ask.
 """
 
-from gpu_tui.wiring.alerts import tell
+from gpu_tui.wiring.alerts import tell, try_ways
 from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.cockpit import NoTerminal, run_cockpit, run_record, run_replay
 from gpu_tui.wiring.exporter import run_exporter
@@ -30,6 +30,7 @@ __all__ = [
     "run_record",
     "run_replay",
     "tell",
+    "try_ways",
     "turn_over",
     "with_connection",
 ]

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpu_tui import settings
-from gpu_tui.alerts.channel import Channel
+from gpu_tui.alerts.channel import Channel, Undelivered
 from gpu_tui.alerts.desk import Desk
 from gpu_tui.alerts.ledger import Ledger
+from gpu_tui.alerts.message import compose, trial
 from gpu_tui.alerts.ways import url_of, ways_out
 from gpu_tui.alerts.webhook import WebhookRefused
 from gpu_tui.core.events import Noted
@@ -83,6 +84,19 @@ async def tell(
     finally:
         ledger.close()
     return wrong
+
+
+async def try_ways(alerts: Alerts) -> dict[str, str | None]:
+    """One test message by every way out: what went wrong, None where it arrived."""
+    now = SystemClock().now()
+    came: dict[str, str | None] = {}
+    for channel in ways_out(alerts, os.environ):
+        try:
+            await channel.send(compose(f"test-{now:.0f}", [trial(now)], at=now, held=False))
+            came[channel.name] = None
+        except Undelivered as error:
+            came[channel.name] = str(error)
+    return came
 
 
 def _ledger(state: Path | None) -> Ledger:

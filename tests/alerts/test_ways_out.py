@@ -82,7 +82,10 @@ def test_the_first_look_is_one_item_and_only_where_something_is_bad() -> None:
     item = first_look(told, "s", T0)
     assert item is not None
     assert "1 fatal and 1 serious" in str(item["text"])
-    assert "1 cells had finished" in str(item["text"])
+    assert "ended before it: 1" in str(item["text"])
+    assert compose("i", [item], at=T0, held=False).title.startswith(
+        "gpu-tui s: 1 fatal and 1 serious"
+    )
     assert first_look(told[2:], "s", T0) is None
 
 

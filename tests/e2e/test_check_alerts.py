@@ -90,3 +90,23 @@ async def test_a_patrol_beside_another_program_that_writes(tmp_path: Path) -> No
     assert (code, err) == (1, b"")
     (dead,) = json.loads(out)["instances"]
     assert (dead["verdict"], dead["since_last"]) == ("unreachable", None)
+
+
+async def test_a_test_message_tries_every_way_out(
+    tmp_path: Path, configure: Callable[[str], object]
+) -> None:
+    heard = tmp_path / "heard"
+    configure(json.dumps({"alerts": {"command": ["sh", "-c", f"cat > {heard}"]}}))
+    code, out, err = await gpu_tui("check", "--test-alert", state=tmp_path)
+    assert (code, out) == (0, b"command: it arrived\n")
+    assert json.loads(heard.read_text())["kind"] == "test"
+    configure(
+        json.dumps(
+            {"alerts": {"command": ["false"], "webhook": {"url": "http://127.0.0.1:9/secret"}}}
+        )
+    )
+    code, out, err = await gpu_tui("check", "--test-alert", state=tmp_path)
+    assert code == 1
+    assert b"command: false failed (exit 1)" in out
+    assert b"webhook: the webhook at 127.0.0.1 cannot be reached" in out
+    assert b"secret" not in out + err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,20 @@ def test_all_of_the_alerts() -> None:
         quiet_lets="nothing",
     )
     assert parse_config("alerts: {desktop: false}\n", "c").alerts.desktop == "off"
+
+
+def test_the_settings_that_the_page_about_alerts_shows_are_the_defaults_but_for_the_ways_out() -> (
+    None
+):
+    page = (Path(__file__).parents[2] / "ALERTS.md").read_text(encoding="utf-8")
+    shown = parse_config(page.split("```yaml\n")[1].split("```")[0], "ALERTS.md").alerts
+    assert shown.webhook == WebhookAddress(url_env="GPU_TUI_WEBHOOK")
+    assert shown == replace(
+        Alerts(), webhook=shown.webhook, command=shown.command, quiet=shown.quiet
+    )
+    assert all(
+        f"| `{name}`" in page or f"`{name}` |" in page for name in ("slack", "json", "wecom")
+    )
 
 
 @pytest.mark.parametrize(
