@@ -10,14 +10,12 @@ import os.path
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from gpu_tui.core.fleet import (
     HERE,
     Fleet,
     Instance,
     Money,
-    ProviderAccess,
     QueueFiles,
     Results,
     Roots,
@@ -27,6 +25,7 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.parse.box_paths import BoxPaths
 from gpu_tui.parse.fields import Fields, choice_of, text_of
 from gpu_tui.parse.host import AddressError, parse_host
+from gpu_tui.parse.provider_access import parse_provider
 from gpu_tui.parse.scheduler import parse_scheduler
 from gpu_tui.parse.yaml_strict import Node, SourceError, did_you_mean, load
 
@@ -58,8 +57,6 @@ QUEUE_KEYS = ("file", "log", "memory", "status", "status_command", "commands")
 _OWN = ("name", "host")  # keys that cannot be a default
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", re.ASCII)
 _PRICE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([A-Z]{3})", re.ASCII)
-_ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
-_SECRET_KEYS = ("key", "api_key", "token", "secret", "password")
 
 
 class FleetError(SourceError):
@@ -177,7 +174,7 @@ class _Reader:
             mounts=fields.items("mounts", lambda node: _remote_path(node, "mounts"))
             if "mounts" in fields
             else paths.mounts,
-            provider=self._provider(profile),
+            provider=parse_provider(fields.values.get("provider"), profile),
             roots=Roots(
                 _remote(roots, "cgroup") or Roots().cgroup, _remote(roots, "proc") or Roots().proc
             ),
@@ -264,47 +261,6 @@ class _Reader:
             )
         return path
 
-    def _provider(self, profile: Profile) -> ProviderAccess:
-        if "provider" not in self.fields:
-            return ProviderAccess()
-        node = self.fields.values["provider"]
-        if not isinstance(node.value, Mapping):
-            # Not shown: it may well be a key.
-            raise node.error(
-                '"provider" must be a mapping', "Write {id: ..., key_env: NAME_OF_A_VARIABLE}."
-            )
-        for key, at in node.keys.items():
-            if key.lower().replace("-", "_") in _SECRET_KEYS:
-                raise at.error(
-                    f'"{key}": a key never stands in the fleet file',
-                    "Export it in your shell and name the variable: key_env: AUTODL_TOKEN",
-                )
-        row = Fields(node, '"provider"', ("id", "variant", "key_env", "base_url"))
-        status = profile.facts.get("status")
-        usual = status.get("key_env") if isinstance(status, Mapping) else None
-        return ProviderAccess(
-            id=_identifier(row.values["id"], profile) if "id" in row else None,
-            variant=self._variant(row, profile),
-            key_env=_env_name(row.values["key_env"])
-            if "key_env" in row
-            else (str(usual) if usual else None),
-            base_url=_base_url(row.values["base_url"]) if "base_url" in row else None,
-        )
-
-    def _variant(self, row: Fields, profile: Profile) -> str | None:
-        word = row.maybe_text("variant")
-        if word is None:
-            return None
-        names = variants_of(profile)
-        if word not in names:
-            hint = did_you_mean(word, names)
-            hint = hint or (
-                f"One of: {', '.join(dict.fromkeys(names.values()))}." if names else None
-            )
-            what = f"{profile.id} has no variant {row.place('variant').shown}"
-            raise row.place("variant").error(what, hint or "Write null.")
-        return names[word]
-
     def _within(self, key: str, least: float, most: float, default: float) -> float:
         value = self.fields.maybe_duration(key)
         if value is None:
@@ -346,17 +302,6 @@ def _queue(row: Fields | None) -> QueueFiles:
     )
 
 
-def variants_of(profile: Profile) -> dict[str, str]:
-    """Every word for a variant of this platform -> the variant's id."""
-    display = profile.facts.get("display")
-    rows = display.get("variants") if isinstance(display, Mapping) else None
-    names: dict[str, str] = {}
-    for row in rows if isinstance(rows, list) else []:
-        for word in (row["id"], *(row.get("aliases") or ())):
-            names[str(word)] = str(row["id"])
-    return names
-
-
 def _remote(row: Fields | None, key: str) -> str | None:
     return _remote_path(row.values[key], key) if row and key in row else None
 
@@ -367,58 +312,6 @@ def _remote_path(node: Node, key: str) -> str:
         hint = 'Paths on the box begin with "/" or "~/" and hold no "..".'
         raise node.error(f'"{key}": {node.shown} is not a whole path on the box', hint)
     return path
-
-
-def _identifier(node: Node, profile: Profile) -> str:
-    """An id as the provider shows it (`job/train-a` in a cluster); digits may stand without quotes."""
-    text = (
-        node.written if isinstance(node.value, int) and not isinstance(node.value, bool) else None
-    )
-    word = text if text is not None else text_of(node, "id")
-    kind = r"((job|pod)/)?" if profile.kind == "kubernetes" else ""
-    if not re.fullmatch(kind + r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}", word, re.ASCII):
-        hint = "Copy the id from the provider's page."
-        raise node.error(f"{node.shown} does not look like an instance id", hint)
-    return word
-
-
-def _env_name(node: Node) -> str:
-    """The NAME of an environment variable. What looks like a secret is never repeated."""
-    word = node.value if isinstance(node.value, str) else ""
-    bare = re.sub(r"^\$\{?([A-Z][A-Z0-9_]*)\}?$", r"\1", word)
-    secretive = len(bare) >= 16 and "_" not in bare and any(letter.isdigit() for letter in bare)
-    if _ENV_NAME.fullmatch(bare) and not secretive:
-        if bare != word:
-            raise node.error("key_env takes a name without $", f"Write key_env: {bare}")
-        return word
-    size = f"{len(word)} characters, not shown in case it is a secret" if word else node.shown
-    raise node.error(
-        f"key_env must be the NAME of an environment variable, not its value ({size})",
-        "Export the key in your shell and write its name here, like AUTODL_TOKEN. "
-        "If this was a real key, it has been in a file: replace it at the provider.",
-    )
-
-
-def _base_url(node: Node) -> str:
-    url = text_of(node, "base_url")
-    try:
-        parts = urlsplit(url)
-        host, inside = parts.hostname, (parts.username, parts.password)
-    except ValueError:
-        host, parts, inside = None, None, (None, None)
-    if inside != (None, None):
-        raise node.error(
-            '"base_url" holds a user name or password', "Remove it; the key comes from key_env."
-        )
-    if parts is None or not host or parts.scheme not in ("http", "https"):
-        raise node.error(
-            f"{node.shown} is not a web address", 'Write it like "https://api.example.com".'
-        )
-    if parts.scheme == "http" and host not in ("127.0.0.1", "::1", "localhost"):
-        raise node.error(
-            '"base_url": a key is only sent over https', "Write https://, or a loopback address."
-        )
-    return url.rstrip("/")
 
 
 def _digits(text: str) -> str:
