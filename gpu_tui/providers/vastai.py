@@ -108,8 +108,9 @@ class Vast(Platform):
                 "volume",
                 id_of(row),
                 text(row, "label"),
-                money(row, "storage_total_cost", "USD"),
+                None if (price := _storage(row)) is None else Money(price, "USD"),
                 None if "instances" not in row else bool(row["instances"]),
+                None if (size := number(row, "disk_space")) is None else f"{size:g} GB",
             )
             for row in rows_of(self.judged(reply), "volumes")
         )
@@ -158,16 +159,21 @@ def _instance(row: Row) -> Listed:
 
 def _price(row: Row, *, stopped: bool) -> Money | None:
     """Per hour with the storage in it; of a stopped instance the storage alone."""
-    storage = number(row, "storage_total_cost")
-    if storage is None:
-        rate, size = number(row, "storage_cost"), number(row, "disk_space")  # USD per GB and month
-        storage = rate * size / HOURS_PER_MONTH if rate is not None and size is not None else None
+    storage = _storage(row)
     if stopped:
         return None if storage is None else Money(storage, "USD")
     if (total := money(row, "dph_total", "USD")) is not None:
         return total
     base = number(row, "dph_base")
     return None if base is None or storage is None else Money(base + storage, "USD")
+
+
+def _storage(row: Row) -> float | None:
+    """USD per hour for the disk; the rate is per GB and month."""
+    if (told := number(row, "storage_total_cost")) is not None:
+        return told
+    rate, size = number(row, "storage_cost"), number(row, "disk_space")
+    return None if rate is None or size is None else rate * size / HOURS_PER_MONTH
 
 
 def _addresses(row: Row) -> tuple[Address, ...]:

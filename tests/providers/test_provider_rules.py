@@ -11,7 +11,7 @@ from platforms import SEATS, Desk
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.gate import GateShut
-from gpu_tui.parse.config_file import ACCOUNTS
+from gpu_tui.parse.config_file import ACCOUNTS, ConfigError, parse_config
 from gpu_tui.providers import api
 from gpu_tui.providers.base import AnswerKind, Means, ProviderError
 from gpu_tui.providers.registry import PLATFORMS
@@ -207,6 +207,12 @@ def test_the_code_says_what_the_profile_says(id: str) -> None:
 
 def test_the_accounts_that_a_config_may_name_are_those_that_can_be_listed() -> None:
     assert sorted(ACCOUNTS) == sorted(PLATFORMS)
+    assert parse_config("accounts: [vastai, lambda]", "config.yaml").accounts == (
+        "vastai",
+        "lambda",
+    )
+    with pytest.raises(ConfigError, match="nobody can list"):
+        parse_config("accounts: [featurize]", "config.yaml")
 
 
 async def test_a_key_that_is_none_is_not_sent(desk: Desk) -> None:

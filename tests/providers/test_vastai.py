@@ -176,3 +176,20 @@ async def test_the_credit_and_how_long_it_lasts(
     assert ("balance" in account.why) is (balance is None)
     if balance is not None:
         assert account.runway == pytest.approx(max(0.0, balance / 0.4021 * 3600))
+
+
+@pytest.mark.parametrize(
+    ("row", "used", "price"),
+    [
+        ({"instances": [4242], "storage_cost": 0.1}, True, 0.1 * 100 / 730),
+        ({"instances": [], "storage_cost": 0.1}, False, 0.1 * 100 / 730),
+        ({}, None, None),
+    ],
+)
+async def test_a_volume_outlives_its_instance(
+    server: VastServer, desk: Desk, row: dict[str, Any], used: bool | None, price: float | None
+) -> None:
+    server.volumes = [{"id": 77, "label": "ckpt", "disk_space": 100, **row}]
+    (volume,) = (await desk.ledger().read()).stored
+    assert (volume.label, volume.used, volume.size) == ("vastai:ckpt", used, "100 GB")
+    assert volume.price == (None if price is None else Money(pytest.approx(price), "USD"))

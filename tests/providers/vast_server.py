@@ -32,6 +32,7 @@ class VastServer(LocalApi):
         self.torn = False
         self.hang = False
         self.refuse = False
+        self.volumes: list[dict[str, Any]] = []
         self.credit: object = 41.5
         self.null = True  # how "not there" is said: null, else 404
         self._dying: dict[int, int] = {}
@@ -51,7 +52,7 @@ class VastServer(LocalApi):
                 200, {"id": 1, "email": "me@x", "credit": self.credit, "api_key": "canary-secret"}
             )
         if words == ["api", "v0", "volumes"]:
-            return Said(200, {"volumes": []})
+            return Said(200, {"volumes": self.volumes})
         if words[:3] == ["api", "v0", "instances"] and len(words) == 4 and words[3].isdigit():
             return self._one(asked, int(words[3]))
         return Said(404, {"success": False, "error": "not_found", "msg": "no such route"})
