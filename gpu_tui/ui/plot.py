@@ -14,6 +14,7 @@ from gpu_tui.ui.text.units import age, count, number
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
 FIRST_COLOUR = 100  # of plotext's numbered colours: which one is replaced by a meaning afterwards
+LOG_FROM = 5.0  # times the lowest value of several curves: from there on the axis is logarithmic
 FARTHEST = 1e15  # along the axis: beyond it neighbours cannot be told apart
 LARGEST = 1e30  # beyond it plotext overflows; NaN and Inf are no smaller
 
@@ -78,7 +79,8 @@ def render_curves(
 
     points = [point for _, runs in drawn for run in runs for point in run]
     first, last = min(x for x, _ in points), max(x for x, _ in points)
-    low, high = _limits([value for _, value in points], None)
+    bent, straight = (math.log, math.exp) if logarithmic(curves) else (float, float)
+    low, high = _limits([bent(value) for _, value in points], None)
     wide, tall = (last - first) or 1.0, (high - low) or 1.0
     plotext.clear_figure()
     plotext.theme("clear")
@@ -89,17 +91,23 @@ def render_curves(
             thin = _thin(run, width * 2)
             # Both axes run from 0 to 1: plotext divides by their lengths, however small or large.
             plotext.plot(
-                [(x - first) / wide for x, _ in thin], [(value - low) / tall for _, value in thin],
-                marker="hd", color=FIRST_COLOUR + place,
+                [(x - first) / wide for x, _ in thin], [(bent(value) - low) / tall for _, value in thin],
+                marker="braille", color=FIRST_COLOUR + place,
             )  # fmt: skip
     plotext.xlim(0, 1)
     plotext.ylim(0, 1)
     parts = [part / 4 for part in range(5)]
-    plotext.yticks(parts, [number(low + tall * part) for part in parts])
+    plotext.yticks(parts, [number(straight(low + tall * part)) for part in parts])
     plotext.xticks(parts, [across(first + wide * part) for part in parts])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     return _coloured(plotext.build().rstrip("\n"), [style for style, _ in drawn])
+
+
+def logarithmic(curves: Sequence[Curve]) -> bool:
+    """Whether the values are all positive and so far apart that most of a straight axis would be empty."""
+    values = [value for curve in curves for run in _runs(curve.points) for _, value in run]
+    return bool(values) and min(values) > 0 and max(values) >= LOG_FROM * min(values)
 
 
 def _coloured(built: str, styles: Sequence[str]) -> Text:

@@ -15,15 +15,17 @@ EPOCHS = 20
 Points = tuple[tuple[float, float | None], ...]
 
 
-def course(end: float, epochs: int = EPOCHS, *, lost: tuple[int, int] | None = None) -> Points:
-    """Losses by epoch, down to `end`; from and to which epoch they were NaN."""
+def course(
+    end: float, epochs: int = EPOCHS, *, slow: float = 4, lost: tuple[int, int] | None = None
+) -> Points:
+    """Losses by epoch, down to `end`; how slowly, and from and to which epoch they were NaN."""
     points = tuple(
         (
             epoch,
             None
             if lost and lost[0] <= epoch < lost[1]
             else end
-            + 1.5 * math.exp(-epoch / 4)
+            + 1.5 * math.exp(-epoch / slow)
             + 0.012 * math.sin(epoch * 2.3) * (21 - epoch) / 20,
         )
         for epoch in range(1, epochs + 1)
@@ -65,8 +67,8 @@ def ablation() -> SceneStore:
             running(4, "wide_x2", rec, 16, 52, 12, 0.2318),
         ),
         {
-            "baseline": course(0.2144), "no_aug": course(0.2611),
-            "ema_off": course(0.2203, lost=(6, 9)), "wide_x2": course(0.22, 16),
+            "baseline": course(0.2144), "no_aug": course(0.2611, slow=2.6),
+            "ema_off": course(0.2203, slow=3.3, lost=(6, 9)), "wide_x2": course(0.22, 16),
         },
     )  # fmt: skip
     second = _box(
@@ -79,7 +81,7 @@ def ablation() -> SceneStore:
             waiting(4, "depth_16", rec), waiting(5, "lr_3e4", rec), waiting(6, "big_lr", rec),
             waiting(7, "seed_2", rec),
         ),
-        {"depth_4": course(0.231), "lr_1e2": course(1.4, 3, lost=(3, 4)), "depth_8": course(0.24, 7)},
+        {"depth_4": course(0.231, slow=5.5), "lr_1e2": course(1.4, 3, lost=(3, 4)), "depth_8": course(0.24, 7)},
     )  # fmt: skip
     third = _box(
         "runpod-h100", "runpod", Money(2.69, "USD"),

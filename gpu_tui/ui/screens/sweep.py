@@ -21,7 +21,7 @@ from gpu_tui.core.rebalance import suggest
 from gpu_tui.new_file import write_new
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import FilterBar, Moment, more_below
-from gpu_tui.ui.plot import Curve, render_curves
+from gpu_tui.ui.plot import Curve, logarithmic, render_curves
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text import units
@@ -166,7 +166,8 @@ class SweepScreen(Card):
             if self._by_time
             else "epochs, or steps where a run has none"
         )
-        legend = line(("loss by ", "faint"), (axis, "muted"))
+        scale = " (log)" if logarithmic(curves) else ""
+        legend = line((f"loss{scale} by ", "faint"), (axis, "muted"))
         for row, curve in zip(shown, curves, strict=True):
             last = next((v for _, v in reversed(curve.points) if v is not None), None)
             value = units.number(last) if last is not None else "no losses seen"
