@@ -23,7 +23,7 @@ from gpu_tui.parse.slurm import (
     Accounts,
     job_table,
     parse_accounts,
-    parse_details,
+    parse_marked,
     parse_queue,
 )
 from gpu_tui.parse.slurm_words import PLACES
@@ -59,13 +59,20 @@ _SNIPPET = r"""
         if [ "$was" != "$key" ] && [ "$asked" -lt {round} ]; then
             asked=$((asked + 1)) changed=1
             grab {details_limit} scontrol -o show job "$id"
+            case $out in
+                *"$newline"*) # a name with a line end in it: JSON says it better, where this Slurm has it
+                    kept=$out
+                    grab {details_limit} scontrol --json show job "$id"
+                    [ "$code" = 0 ] || out=$kept code=0 ;;
+            esac
             case $code in
                 0) eval "was_$id=\$key about_$id=\$out" ;;
                 124 | 137 | 143) asked={round} ;;
                 *) eval "was_$id=\$key about_$id=" ;;
             esac
         fi
-        eval "details=\$details\$about_$id\$newline"
+        eval "told=\$about_$id"
+        details="$details{mark} $id$newline$told$newline"
     done
     for id in $asked_about; do
         case $keys in *" $id:"*) ;; *) unset "was_$id" "about_$id"; changed=1 ;; esac
@@ -127,7 +134,7 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
     if queue.exit or mark is None:
         return NoValue(_complaint(said, queue), FailureKind.UNREACHABLE)
     accounts, why = _accounts(sections, mark)
-    details = parse_details(_text(sections, "details"))
+    details = parse_marked(_text(sections, "details"), mark)
     return job_table(parse_queue(said, mark), details, accounts, why)
 
 

@@ -17,6 +17,8 @@ from gpu_tui.core.logs import may_follow
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
+from gpu_tui.parse.slurm_job import Detail, Listed
+from gpu_tui.parse.slurm_json import parse_json
 
 SOURCE = "Slurm"
 NAME_MOST = 60
@@ -29,42 +31,6 @@ _ID = re.compile(r"(\d{1,10})(?:_(\d{1,10})|_\[([^\]|]{1,100000})\]|\+\d{1,4})?\
 _STEP = re.compile(r"(\d{1,10}(?:_\d{1,10}|\+\d{1,4})?)\.(\w{1,20})\Z")
 _FIELD = re.compile(r" (JobState|Restarts|ExitCode|SubmitTime|EndTime)=(\S+)")
 _HEAD = re.compile(r"JobId=(\d{1,10}) (?:ArrayJobId=(\d{1,10}) )?(?:ArrayTaskId=(\S+) )?")
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One row of squeue, or of sacct, as it was printed. Times are epoch seconds."""
-
-    id: str
-    word: str
-    name: str
-    reason: str = ""
-    dependency: str = ""
-    started_at: float | None = None
-    ends_at: float | None = None
-    submitted_at: float | None = None
-    partition: str | None = None
-    node: str | None = None
-    exit_code: int | None = None
-    signal: int | None = None
-    by: str | None = None  # who cancelled it: a numeric user id
-
-
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """What `scontrol show job` adds to a row."""
-
-    id: str
-    word: str
-    name: str = ""
-    exit_code: int | None = None
-    signal: int | None = None
-    restarts: int | None = None
-    submitted: str | None = None
-    ends_at: float | None = None
-    user: str | None = None
-    stdout: str | None = None
-    stderr: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +105,23 @@ def parse_accounts(text: str, mark: str) -> Accounts:
 
 
 def parse_details(text: str) -> list[Detail]:
-    """The records of `scontrol -o show job ID...`, one line each unless a name breaks it."""
+    """The records of `scontrol -o show job ID`, one line each unless a name breaks it."""
     return [
         detail
         for record in re.split(r"^(?=JobId=\d)", text, flags=re.MULTILINE)
         if (detail := _detail(record)) is not None
     ]
+
+
+def parse_marked(text: str, mark: str) -> list[Detail]:
+    """One record each behind `MARK ID`, as text or as JSON: none can speak for another job than its own."""
+    found = []
+    for chunk in text.split(f"{mark} ")[1:]:
+        id, _, record = chunk.partition("\n")
+        one = _detail(record)
+        told = parse_json(record) if record.lstrip().startswith("{") else [one] if one else []
+        found += [detail for detail in told if detail.id == id][:1]
+    return found
 
 
 def _detail(record: str) -> Detail | None:

@@ -15,7 +15,8 @@ from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Verb
-from gpu_tui.parse.slurm import Detail, parse_details
+from gpu_tui.parse.slurm import parse_details
+from gpu_tui.parse.slurm_job import Detail
 from gpu_tui.parse.slurm_words import PLACES, meaning
 from gpu_tui.providers.base import Answer, AnswerKind, Means, NoAnswer, ProviderError
 

@@ -1,0 +1,41 @@
+"""What Slurm's lists say of one job, before it is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One row of squeue, or of sacct, as it was printed. Times are epoch seconds."""
+
+    id: str
+    word: str
+    name: str
+    reason: str = ""
+    dependency: str = ""
+    started_at: float | None = None
+    ends_at: float | None = None
+    submitted_at: float | None = None
+    partition: str | None = None
+    node: str | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    by: str | None = None  # who cancelled it: a numeric user id
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What one record of `scontrol show job` says. `submitted` only tells two submissions apart."""
+
+    id: str
+    word: str
+    name: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    restarts: int | None = None
+    submitted: str | None = None
+    ends_at: float | None = None
+    user: str | None = None
+    stdout: str | None = None
+    stderr: str | None = None
