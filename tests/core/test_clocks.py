@@ -7,6 +7,7 @@ import pytest
 from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.clocks import by_urgency, clocks_of, earliest
 from gpu_tui.core.profile import ClockFact, Profile, Tier
+from gpu_tui.core.thresholds import Threshold
 
 DAY = 86400.0
 NOW = 1_795_000_000.0
@@ -91,3 +92,115 @@ def test_order_is_by_time_to_fire() -> None:
     assert by_urgency([armed, late, fired, soon]) == (fired, soon, late, armed)
     assert earliest([armed]) is None
     assert earliest([late, soon]) == soon
+
+
+# --- every state and every anchor --------------------------------------------------------------
+
+SEEN = {
+    "stopped_at": {"stopped_at": NOW - DAY, "stopped_basis": "api"},
+    "created_at": {"created_at": NOW - DAY, "created_basis": "api"},
+    "last_contact": {"last_contact": NOW - DAY},
+    "balance": {"balance_at": NOW - DAY, "balance_basis": "first-seen"},
+    "rental_end": {"rental_end": NOW - DAY, "rental_basis": "api"},
+    "manual": {"manual_starts": {"release": NOW - DAY}},
+}
+BASIS = {
+    "stopped_at": ("api", "exact"),
+    "created_at": ("api", "exact"),
+    "last_contact": ("last-contact", "earliest"),
+    "balance": ("first-seen", "latest"),
+    "rental_end": ("api", "exact"),
+    "manual": ("manual", "exact"),
+}
+# Where the power decides, it must be the clock's own; an account, a rental and a mark go on without it.
+FREE = ("balance", "rental_end", "manual")
+
+
+@pytest.mark.parametrize("power", ["running", "stopped", "unknown"])
+@pytest.mark.parametrize("anchor", SEEN)
+@pytest.mark.parametrize("when", ["running", "stopped", "account", "storage"])
+def test_each_anchor_counts_in_each_state(when: str, anchor: str, power: str) -> None:
+    clock = one(Anchors(power=power, **SEEN[anchor]), fact(when=when, anchor=anchor))  # type: ignore[arg-type]
+    ticks = anchor in FREE or when in (power, "account", "storage")
+    if anchor == "stopped_at":
+        ticks = power == "stopped" and when != "running"
+    if (when, anchor, power) == ("running", "last_contact", "unknown"):
+        ticks = True  # it was running when it was last reached, and idle since then for all we know
+    assert clock.state == ("running" if ticks else "armed")
+    if ticks:
+        assert (clock.started_basis, clock.bound) == BASIS[anchor]
+        assert clock.deadline == NOW + 14 * DAY
+        assert (clock.fires_at is None) == (clock.bound != "exact")
+    else:
+        assert (clock.deadline, clock.stage) == (None, None)
+
+
+@pytest.mark.parametrize("anchor", ["balance", "rental_end", "manual", "signal", "reading"])
+@pytest.mark.parametrize("power", ["running", "stopped", "unknown"])
+def test_what_nobody_told_ticks_nowhere(anchor: str, power: str) -> None:
+    row = fact(when="account", anchor=anchor)
+    clock = one(Anchors(power=power, last_contact=NOW, created_at=NOW, stopped_at=NOW), row)
+    assert (clock.state, clock.deadline) == ("armed", None)
+
+
+@pytest.mark.parametrize("when", ["running", "stopped"])
+def test_a_box_that_is_gone_has_no_clocks_but_those_of_account_and_storage(when: str) -> None:
+    assert one(
+        Anchors(power="gone", rental_end=NOW + DAY), fact(when=when, anchor="rental_end")
+    ).off
+    kept = one(Anchors(power="gone", rental_end=NOW), fact(when="account", anchor="rental_end"))
+    assert kept.state == "running"
+
+
+def test_a_running_bill_is_billing_since_whenever() -> None:
+    row = fact(when="stopped", after=None, effect="bills", loses=(), note="the disk")
+    clock = one(Anchors(power="stopped"), row)
+    assert (clock.state, clock.bills, clock.deadline) == ("running", "the disk", None)
+    assert not clock.due(NOW)
+
+
+@pytest.mark.parametrize(
+    ("left", "stage"),
+    [
+        (4 * DAY, None),
+        (3.75 * DAY, "25%"),
+        (1.5 * DAY, "10%"),
+        (3600, "1h"),
+        (300, "5m"),
+        (0, "fired"),
+    ],
+)
+def test_the_stage_is_the_nearest_threshold_that_was_crossed(
+    left: float, stage: str | None
+) -> None:
+    at = NOW + left - 15 * DAY
+    clock = one(Anchors(power="stopped", stopped_at=at, stopped_basis="api"))
+    assert clock.stage == stage
+    assert clock.due(NOW) is (stage is not None)
+
+
+def test_a_short_clock_is_not_told_at_its_own_length() -> None:
+    row = fact(after=1800.0)
+    fresh = one(Anchors(power="stopped", stopped_at=NOW, stopped_basis="api"), row)
+    assert fresh.stage is None  # an hour before makes no sense of half an hour
+    late = one(Anchors(power="stopped", stopped_at=NOW - 1400, stopped_basis="api"), row)
+    assert late.stage == "25%"
+
+
+def test_a_deadline_of_unknown_length_is_told_a_day_before() -> None:
+    row = fact(id="end", anchor="rental_end", when="running", after=None)
+    clocks = [
+        one(Anchors(power="running", rental_end=NOW + hours * 3600, rental_basis="api"), row)
+        for hours in (25, 23, 9, 0.9)
+    ]
+    assert [clock.stage for clock in clocks] == [None, "25%", "10%", "1h"]
+
+
+def test_own_thresholds_take_the_place_of_the_four() -> None:
+    seen = Anchors(power="stopped", stopped_at=NOW - 9 * DAY, stopped_basis="api")
+    own = (Threshold("50%", share=0.5), Threshold("2d", seconds=2 * DAY))
+    stages = [
+        clocks_of(profile(fact()), "box", seen, NOW + days * DAY, None, own)[0].stage
+        for days in (-2, 0, 4.5, 6)
+    ]
+    assert stages == [None, "50%", "2d", "fired"]

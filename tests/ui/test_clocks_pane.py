@@ -150,3 +150,13 @@ def test_what_was_read_is_remembered_by_the_next_run() -> None:
 def test_a_fleet_without_any_clock_says_so() -> None:
     empty = SceneStore(replace(sweep().fleet, clocks=())).fleet
     assert [row.plain for row in clocks(empty, None, 60)] == ["no clock is ticking"]
+
+
+def test_the_introduction_is_one_sentence_in_a_run() -> None:
+    views = sweep().fleet.instances
+    one = Acquaintance(NoHistory())
+    assert one.introduction(()) is None
+    said = one.introduction(views)
+    assert said == "first time on AutoDL, RunPod: 2 shows what is good to know there"
+    assert one.introduction(views) is None
+    assert Acquaintance(None).introduction(views) is None
