@@ -30,6 +30,16 @@ DISPLACED = frozenset(
     {"PreemptionByScheduler", "DeletionByTaintManager", "EvictionByEvictionAPI", "DeletionByPodGC"}
 )
 BEGUN = frozenset({CellState.RUNNING, CellState.FINISHED, CellState.FAILED, CellState.CANNOT_TELL})
+# Why a pod will not begin before a person has mended something.
+STUCK = frozenset(
+    {"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "Error"}
+    | {
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+        "CrashLoopBackOff",
+    }
+)
 LOST_NODE = frozenset({"NodeLost", "NodeAffinity"})
 
 
@@ -47,7 +57,8 @@ class Pod:
     """One pod. Times are epoch seconds by the cluster's clock; `container` is the main one.
 
     `word` is what kubectl shows as its status. `log` is true where its main container has written one
-    that may still be there; `previous` where an earlier attempt of it has left another.
+    that may still be there; `previous` where an earlier attempt of it has left another. `finding` is the
+    kind of finding that its state is, None where it is none or a plain crash.
     """
 
     name: str
@@ -70,6 +81,7 @@ class Pod:
     preempted: bool = False
     log: bool = False
     previous: bool = False
+    finding: str | None = None
 
     @property
     def live(self) -> bool:
@@ -123,6 +135,7 @@ def read_pod(item: Object, now: float) -> Pod | None:
         preempted=_displaced(status),
         log=bool(running or ended or restarts),
         previous=restarts > 0,
+        finding=_finding(seen, text(said, "reason"), _displaced(status)),
     )
 
 
@@ -234,6 +247,17 @@ def _disruption(status: Object) -> str | None:
     """Why the platform took it, in the API's own word."""
     found = condition(status, "DisruptionTarget")
     return text(found, "reason") if found else None
+
+
+def _finding(seen: _Seen, ended: str | None, displaced: bool) -> str | None:
+    if seen.state is CellState.FAILED:
+        if "OOMKilled" in (seen.word, ended):
+            return "host_oom"
+        if displaced or seen.word in ("Evicted", "Preempting"):
+            return "preempted"
+        return "time_limit" if seen.word == "DeadlineExceeded" else None
+    stuck = seen.state is CellState.PENDING and seen.word.removeprefix("Init:") in STUCK
+    return "missing_cell" if stuck else None
 
 
 def _displaced(status: Object) -> bool:

@@ -147,13 +147,17 @@ def _job(item: Object, pods: Sequence[Pod]) -> Job | None:
         return replace(job, state=CellState.FINISHED, word="Complete", exit_code=0, signal=None)
     if failed is not None:
         words = (text(failed, "message", SENTENCE), _of(speaker))
-        why = "; ".join(filter(None, words)) or None
+        word = text(failed, "reason") or "Failed"
+        late = "time_limit" if word == "DeadlineExceeded" else None
         return replace(
-            job, state=CellState.FAILED, word=text(failed, "reason") or "Failed", why=why
+            job,
+            state=CellState.FAILED,
+            word=word,
+            why="; ".join(filter(None, words)) or None,
+            finding=late or (speaker.finding if speaker else None),
         )
     if suspended:
-        why = "the pods were taken away" if pods or begun is None else None
-        return replace(job, word="Suspended", why=why, started_at=None)
+        return replace(job, word="Suspended", started_at=None)
     return _going(job, status, speaker, tries, limit, completions=number(spec, "completions"))
 
 
@@ -190,6 +194,7 @@ def _going(
         ends_by=min(filter(None, (job.ends_by, speaker.ends_by)), default=None),
         started_at=speaker.started_at,
         finished_at=speaker.finished_at,
+        finding=speaker.finding,
     )
 
 
@@ -206,8 +211,10 @@ def _part(whole: Job, index: int, pod: Pod | None, *, done: bool, failed: bool) 
         started_at=pod.started_at if pod else None,
         finished_at=pod.finished_at if pod else None,
         preempted=bool(pod and pod.preempted),
+        finding=pod.finding if pod else None,
     )
     if done:
+        row = replace(row, finding=None)
         return replace(row, state=CellState.FINISHED, word="Completed", why=None, ends_by=None)
     if failed:
         return replace(row, state=CellState.FAILED, word="Failed", why=_of(pod), ends_by=None)
@@ -262,6 +269,7 @@ def _alone(pod: Pod) -> tuple[Job, Pod]:
         restarts=pod.restarts,
         node=pod.node,
         preempted=pod.preempted,
+        finding=pod.finding,
     )
     return job, pod
 

@@ -293,3 +293,31 @@ def _paths(value: Any) -> Any:
         yield value, key
         if isinstance(inner, dict | list):
             yield from _paths(inner)
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        (pod("p", phase="Failed", state=ended(137, "OOMKilled")), "host_oom"),
+        (pod("p", state=waiting("CrashLoopBackOff"), last=ended(137, "OOMKilled"), restarts=2), "host_oom"),
+        (pod("p", phase="Failed", reason="Evicted"), "preempted"),
+        (pod("p", phase="Failed", state=ended(143), conditions=[DISRUPTED]), "preempted"),
+        (pod("p", phase="Failed", reason="DeadlineExceeded"), "time_limit"),
+        (pod("p", phase="Failed", state=ended(1)), None),
+        (pod("p", phase="Pending", state=waiting("ErrImagePull")), "missing_cell"),
+        (pod("p", phase="Pending", state=waiting("ContainerCreating")), None),
+        (pod("p", phase="Pending", conditions=[UNPLACED]), None),
+        (pod("p"), None),
+    ],
+)  # fmt: skip
+def test_a_bad_state_is_a_finding_of_its_kind(made: Any, kind: str | None) -> None:
+    assert only(made).finding == kind
+
+
+def test_the_finding_of_a_job_is_that_of_its_end() -> None:
+    late = job("a", conditions=[condition("Failed", "DeadlineExceeded")])
+    assert only(late).finding == "time_limit"
+    oom = pod("b-1", of="b", phase="Failed", state=ended(137, "OOMKilled"))
+    failed = job("b", conditions=[condition("Failed", "BackoffLimitExceeded")])
+    assert only(failed, oom).finding == "host_oom"
+    assert only(job("b", conditions=[condition("Complete")]), oom).finding is None
