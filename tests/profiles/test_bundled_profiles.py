@@ -112,6 +112,9 @@ VERBS = [
     ("paperspace", "destroy", {"block", "snapshot"}, "partly", False),  # .../machines/how-to/deactivate
     ("colab-kaggle", "disconnect-and-delete", {"colab-content"}, "stops", False),  # Colab's FAQ
     ("colab-kaggle", "stop-session", {"kaggle-working", "kaggle-temp"}, "stops", False),
+    ("slurm", "scancel", {"tmpdir"}, "stops", False),  # slurm.schedmd.com/scancel.html
+    ("kubernetes", "delete", {"pod-fs", "emptydir", "pod-log"}, "partly", False),  # the node bills on
+    ("kubernetes", "delete-pvc", {"pvc"}, "partly", False),  # persistent-volumes/#reclaiming
     ("generic-ssh", "manual", {"root", "volume"}, "continues", False),  # by definition
 ]  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
@@ -19,6 +20,7 @@ from gpu_tui.ui.text.table import table
 
 PROFILES = {name: read_profile(file) for name, file in profile_files(profiles_dir()).items()}
 EACH = pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES.keys())
+GOLDEN = Path(__file__).parent / "golden"
 TODAY = date(2026, 11, 21)
 
 
@@ -36,6 +38,15 @@ def test_no_line_is_wider_than_the_screen(profile: Profile, width: int) -> None:
     for chosen in range(len(choices(profile))):
         for one in card(profile, width, chosen, today=TODAY):
             assert cell_len(one.plain) <= width, one.plain
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "width"),
+    [("gpushare", "关机", 78), ("autodl", "关机", 156), ("paperspace", "destroy", 78)],
+)
+def test_the_card_is_the_golden_one(name: str, verb: str, width: int) -> None:
+    text = "\n".join(words(PROFILES[name], verb, width)) + "\n"
+    assert text == (GOLDEN / f"card-{name}.txt").read_text("utf-8")
 
 
 @EACH
@@ -75,6 +86,11 @@ def test_the_same_word_is_no_park_elsewhere() -> None:
 def test_an_unconfirmed_verb_says_so() -> None:
     assert "unconfirmed" in " ".join(words(PROFILES["lanrui"], "停止"))
     assert "unconfirmed" not in " ".join(words(PROFILES["runpod"], "terminate")[2:])
+
+
+def test_a_later_loss_that_nobody_confirmed_says_so() -> None:
+    text = " ".join(" ".join(words(PROFILES["runpod"], "stop")).split())
+    assert "deleted 30 days later (unconfirmed); bills: 0.20 USD/GB/month" in text
 
 
 def test_another_variants_verbs_and_clocks_are_left_out() -> None:

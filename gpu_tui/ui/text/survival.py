@@ -76,7 +76,10 @@ def chooser(found: Sequence[Choice], chosen: int, width: int) -> list[Text]:
             rows.append(row)
             row = line()
         row.append_text(piece)
-    return [*rows, row]
+    rows.append(row)
+    for row in rows:
+        row.rstrip()
+    return rows
 
 
 def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = None) -> list[Text]:
@@ -173,8 +176,11 @@ def _later(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> Cel
     doomed = _losses(profile, tier, verb, variant) if verb.effect == "stop" else ()
     words = []
     for clock in doomed:
-        only = f" ({', '.join(clock.applies_to)})" if clock.applies_to and not variant else ""
-        words.append(f"deleted {duration(clock.after or 0.0)} later{only}")
+        remarks = [] if variant else [*clock.applies_to]
+        if clock.confidence == "low":
+            remarks.append("unconfirmed")
+        said = f" ({', '.join(remarks)})" if remarks else ""
+        words.append(f"deleted {duration(clock.after or 0.0)} later{said}")
     if tier.bills_when_stopped and not re.match(r"no\b", tier.bills_when_stopped):
         said = re.sub(r"(?i)^yes\b[,:]? *", "", tier.bills_when_stopped)
         words.append("bills" if not said else f"bills: {said}")
