@@ -169,7 +169,7 @@ def _description(clock: DangerClock) -> str:
     rows = [
         f"What happens: {clock.what}.",
         f"What to do: {clock.avoid}",
-        f"This is the time {bound},{began}." if bound else "",
+        f"This is the time {bound}{f',{began}' if began else ''}." if bound else "",
         clock.note if clock.note and clock.note != clock.what else "",
         f"Clock {clock.id}; {clock.confidence} confidence, verified {clock.verified}: {clock.source}",
         "The fact is over 6 months old: check it again." if clock.stale_fact else "",
@@ -181,7 +181,6 @@ _BASES = {
     "last-contact": "last contact",
     "first-seen": "first time it was seen",
     "reading": "box's own start",
-    "rate": "rate of now",
 }
 
 

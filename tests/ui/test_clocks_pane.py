@@ -97,17 +97,21 @@ async def test_a_new_platform_introduces_itself_once(cockpit: Make, text_of: Rea
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("2")
         await pilot.pause()
-        assert "first time here: good to know on AutoDL" in text_of(app)
+        text = text_of(app)
+        assert "first time on AutoDL: 1 convenience and 1 trap to know, press i" in text
+        assert "21:36:00" in text  # what is at stake is not covered
+        await pilot.press("i")
+        await pilot.pause()
+        assert store.fleet.unmet == frozenset()
+        assert "+ Downloads from the file storage cost nothing" in text_of(app)
         await pilot.press("i")
         app._tick()
         await pilot.pause()
-        assert store.fleet.unmet == frozenset()
-        assert "first time here" not in text_of(app)
+        assert "first time" not in text_of(app)
         assert "21:36:00" in text_of(app)
         await pilot.press("i")  # on demand, whenever
         await pilot.pause()
         assert "good to know on AutoDL" in text_of(app)
-        assert "Downloads from the file storage cost nothing" in text_of(app)
 
 
 async def test_the_calendar_is_one_key_away(

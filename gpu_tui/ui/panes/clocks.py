@@ -39,27 +39,20 @@ class ClocksPane(Pane):
     def paint(self, moment: Moment) -> None:
         """All clocks, soonest first."""
         rows = self.rows
-        first = self._asked or self._new(moment)
-        rows.put(clocks(moment.fleet, moment.selected, rows.size.width, first=first))
+        rows.put(clocks(moment.fleet, moment.selected, rows.size.width, first=self._asked))
         ticking = len(rows_of(clock for clock in moment.fleet.clocks if clock.ticks))
         self.entitle(f"{ticking} ticking" if ticking else "", more_below(rows.hidden))
 
-    def _new(self, moment: Moment) -> bool:
-        return (
-            moment.selected is not None and moment.selected.instance.platform in moment.fleet.unmet
-        )
-
     def action_know(self) -> None:
-        """What is good to know on this platform: on top, and away again. Once read it is remembered."""
-        if self.moment is None:
-            return
-        if self._new(self.moment) and self.moment.selected is not None:
-            self._store.meet(self.moment.selected.instance.platform)
-            self._asked = False
+        """What is good to know on this platform: on top, and away again. That it was read is remembered."""
+        moment = self.moment
+        if moment is None:
             return
         self._asked = not self._asked
+        if moment.selected is not None and moment.selected.instance.platform in moment.fleet.unmet:
+            self._store.meet(moment.selected.instance.platform)
         self.rows.action_top()
-        self.show(self.moment)
+        self.show(moment)
 
     def action_calendar(self) -> None:
         """All deadlines as a calendar file in the working directory."""

@@ -131,7 +131,7 @@ def clocks(
 ) -> list[Text]:
     """All clocks of the fleet, most urgent first; armed ones in short; then the platform's own words.
 
-    With `first` those words stand on top: at the first contact with a platform, and on demand.
+    With `first` those words stand on top; at the first contact with a platform a line there names them.
     """
     now = fleet.taken_at
     ticking = [clock for clock in fleet.clocks if clock.ticks]
@@ -141,14 +141,22 @@ def clocks(
     if not ticking:
         rows.append(line(("no clock is ticking", "level-ok")))
     rows += armed(fleet, selected, width)
-    words = surfaced(selected, width, new=first and _is_new(fleet, selected))
+    words = surfaced(selected, width)
     if first and words:
         return [*words, line(), *rows]
-    return [*rows, line(), *words] if words else rows
+    rows = [*rows, line(), *words] if words else rows
+    return [*introduction(fleet, selected, width), *rows]
 
 
-def _is_new(fleet: FleetView, selected: InstanceView | None) -> bool:
-    return selected is not None and selected.instance.platform in fleet.unmet
+def introduction(fleet: FleetView, selected: InstanceView | None, width: int) -> list[Text]:
+    """At the first contact with the selected instance's platform: that there is something to read."""
+    profile = selected.profile if selected else None
+    if profile is None or profile.id not in fleet.unmet:
+        return []
+    parts = ((len(profile.conveniences), "convenience"), (len(profile.gotchas), "trap"))
+    counts = " and ".join(units.counted(count, noun) for count, noun in parts if count)
+    text = f"first time on {profile.title}: {counts} to know, press i"
+    return [fit(line((text, "heading")), width)]
 
 
 def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[Text]:
@@ -185,15 +193,12 @@ def _lead(clock: DangerClock) -> str:
     return f"{lead}, {after} of warning" if clock.anchor == "signal" else f"{lead}, {after} later"
 
 
-def surfaced(selected: InstanceView | None, width: int, *, new: bool = False) -> list[Text]:
+def surfaced(selected: InstanceView | None, width: int) -> list[Text]:
     """The conveniences and traps of the selected instance's platform."""
     profile = selected.profile if selected else None
     if profile is None or not (profile.conveniences or profile.gotchas):
         return []
-    head = f"good to know on {profile.title}"
-    rows = [line((f"first time here: {head}", "heading")) if new else line((head, "heading"))]
-    if new:
-        rows += wrap("press i when you have read it; i shows it again", width, "muted", indent=2)
+    rows = [line((f"good to know on {profile.title}", "heading"))]
     for text in profile.conveniences:
         rows += _bullet("+", "level-ok", text, width)
     for gotcha in profile.gotchas:
