@@ -24,6 +24,11 @@ PLATFORM_OF_HOST = (
     ("autodl.com", "autodl"),
     ("runpod.io", "runpod"),
     ("vast.ai", "vastai"),
+    ("matpool.com", "matpool"),
+    ("gpushare.com", "gpushare"),
+    ("featurize.cn", "featurize"),
+    ("lanrui.co", "lanrui"),
+    ("lanrui-ai.com", "lanrui"),
 )
 
 HEAD = """\
@@ -44,7 +49,7 @@ FIRST = """\
     # mounts: [/, /root/data]                       # default: the platform's storage tiers
     # provider: {{id: null, variant: null, key_env: NAME_OF_A_VARIABLE}}
     # ssh: {{known_hosts: null, identity: null, jump: null, transport: null}}  # what ~/.ssh/config does not say
-    # scheduler: {{kind: slurm, user: me}}
+    # scheduler: {{kind: slurm, user: me}}           # or {{kind: kubernetes, context: NAME, namespace: NAME}}
     # tags: [ablation]
     # read_only: true                               # no teardown, no shell on this box
 """
