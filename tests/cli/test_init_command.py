@@ -57,6 +57,10 @@ def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
     ("address", "platform"),
     [
         ("connect.x.seetacloud.com", "autodl"),
+        ("hz-t2.matpool.com", "matpool"),
+        ("i-1.gpushare.com", "gpushare"),
+        ("workspace.featurize.cn", "featurize"),
+        ("ssh.rde-ws.lanrui-ai.com", "lanrui"),
         ("region-1.autodl.com", "autodl"),
         ("ssh.runpod.io", "runpod"),
         ("ssh5.vast.ai", "vastai"),
