@@ -23,6 +23,7 @@ from gpu_tui.state.timeline import MARKED, TYPED_SLACK
 FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
 READING_KEPT = 600.0  # a rate whose last point is older says nothing of now
 IDLE_AFTER = 600.0
+AUTO_OFF_HOURS = "autoShutdownTimeout"  # Paperspace: hours by the wall clock from the last start
 NEWEST = ("latest.pth", "best.pth", "last.pth", ".pt", ".ckpt", ".safetensors")
 
 
@@ -71,6 +72,8 @@ def anchors_of(
     rental, rental_basis = kept.provider.ends_at, "api"
     if "rental_end" in times:
         rental, rental_basis = times["rental_end"], "manual"
+    elif rental is None:
+        rental, rental_basis = _switched_off(kept, times, now), "reading"
     balance, balance_basis = _balance(kept, account)
     return Anchors(
         power=_power(kept, stopped),
@@ -125,6 +128,19 @@ def _created(kept: InstanceState, times: Mapping[str, float]) -> tuple[float | N
     if begun is not None:
         return begun, "reading"
     return times.get("first_seen"), "first-seen"
+
+
+def _switched_off(kept: InstanceState, times: Mapping[str, float], now: float) -> float | None:
+    """When the platform's own timer ends a box that runs: it counts from the last start."""
+    begun, hours = times.get("begun_at"), kept.provider.facts.get(AUTO_OFF_HOURS)
+    if begun is None or hours is None or kept.provider.state != "running":
+        return None
+    try:
+        at = begun + float(hours) * 3600
+    except ValueError:
+        return None
+    # A start that we saw before the present one would have ended by now.
+    return at if now < at < begun + 366 * 86400 else None
 
 
 def _balance(kept: InstanceState, account: Account | None) -> tuple[float | None, str]:

@@ -2,7 +2,7 @@
 
 A given line is words of `name=value`; times are distances from now (-3h, +2d):
 
-variant=tidal link=live contact=-2h         the instance, its connection, when it was last reached
+variant=tidal link=live contact=-2h begun=-5h     the instance, its connection, its first process
 api=stopped stopped=-3d started=-1h ends=+2d fact.NAME=24     what the provider's API says
 mark.stopped=-3h mark.created=-3h mark.rental=+2d mark.deadline=+2d mark.since=-2d    what a person marked
 balance=12 spend=2 read=-1h stored=network_volume         the account, in dollars
@@ -61,7 +61,7 @@ class Bench:
         self.box = Instance("box", SshAccess("box"), self.profile.id, provider=access)
         self.store = Store(Fleet(None, (self.box,)), {self.profile.id: self.profile}, self.history)
         for name, value in words:
-            if name.startswith("mark.") or name == "contact":
+            if name.startswith("mark.") or name in ("contact", "begun"):
                 self._anchor(name, value)
         self._link()
         self._api()
@@ -81,13 +81,14 @@ class Bench:
     def _anchor(self, name: str, value: str) -> None:
         kind = {
             "contact": "last_contact",
+            "begun": "begun_at",
             "mark.stopped": "stopped_at",
             "mark.created": "created_at",
             "mark.rental": "rental_end",
             "mark.deadline": f"deadline:{self.clock}",
             "mark.since": f"since:{self.clock}",
         }[name]
-        basis = "last-contact" if name == "contact" else "manual"
+        basis = {"contact": "last-contact", "begun": "reading"}.get(name, "manual")
         self.history.set_anchor("box", kind, self.at(value), basis)
 
     def _link(self) -> None:
