@@ -40,16 +40,27 @@ class Manual:
 
     def steps(self, verb: str) -> tuple[str, ...]:
         """What to click for one verb, from the profile where it says so."""
-        row = self._profile.verb(verb) if self._profile else None
-        if row is not None and row.steps:
-            return row.steps
+        rows = self._rows(verb)
+        for row in rows:
+            if row.steps:
+                return row.steps
         named = self._instance.provider.id or f"the one behind {self._instance.ssh.host}"
         where = self._profile.title if self._profile else self._instance.platform
         return (
             f"Open the console of {where}{self._console()}.",
             f"Find the instance: {named}.",
-            f"Choose “{row.label if row else verb}” and confirm it there.",
+            f"Choose “{rows[0].label if rows else verb}” and confirm it there.",
             "Look at the list again: only the console proves that the meter stopped.",
+        )
+
+    def _rows(self, verb: str) -> tuple[Verb, ...]:
+        """The profile's rows of one verb for this variant; only the console's has steps."""
+        variant = self._instance.provider.variant
+        return tuple(
+            row
+            for row in (self._profile.teardown if self._profile else ())
+            if row.verb == verb
+            and (variant is None or not row.applies_to or variant in row.applies_to)
         )
 
     def _console(self) -> str:

@@ -19,6 +19,7 @@ from gpu_tui.providers.base import AnswerKind, Means
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.registry import provider_for
 from gpu_tui.providers.rented import Rented
+from gpu_tui.resources import profiles_dir, read_profile
 
 RELEASE = Verb(
     "释放", "释放", ("data",), "stops", False, "console", "destroy", steps=("Click 释放.",)
@@ -71,6 +72,33 @@ def test_steps_are_made_where_the_profile_has_none() -> None:
     assert "https://www.autodl.com/console" in steps[0]
     assert "x9" in steps[1]
     assert "关机" in steps[2]
+
+
+@pytest.mark.parametrize(
+    ("platform", "variant", "verb", "words"),
+    [
+        ("autodl", "container", "关机", "已关机"),  # its first row is the one over SSH
+        ("autodl", "pro", "关机", "已关机"),
+        ("paperspace", "machine", "shut-down", "says Off"),
+        ("paperspace", "notebook-free", "stop-notebook", "says Stopped"),
+        ("matpool", None, "停止并释放", "费用"),
+        ("featurize", None, "实例归还", "归还"),
+        ("gpushare", None, "关机", "24 hours"),
+        ("lanrui", None, "销毁数据盘", "销毁"),
+        ("colab-kaggle", "colab-free", "disconnect-and-delete", "flush_and_unmount"),
+        ("slurm", None, "scancel", "squeue"),
+        ("generic-ssh", None, "manual", "invoice"),
+    ],
+)
+def test_the_steps_are_those_of_the_bundled_profile(
+    platform: str, variant: str | None, verb: str, words: str
+) -> None:
+    profile = read_profile(profiles_dir() / f"{platform}.md")
+    instance = _instance(platform, id="x9", variant=variant)
+    steps = Manual(instance, profile, ManualClock()).steps(verb)
+    rows = [row for row in profile.teardown if row.verb == verb and row.via == "console"]
+    assert steps in [row.steps for row in rows]
+    assert words in " ".join([*steps, *(row.note or "" for row in rows)])
 
 
 @dataclass
