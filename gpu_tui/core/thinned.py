@@ -18,9 +18,9 @@ class Thinned:
     _held: int = 0
 
     def add(self, x: float, value: float | None) -> None:
-        """Append a point; where x goes back the run began anew, and so does this."""
+        """Append a point; one that lies behind the newest is dropped."""
         if self._points and x < self._points[-1][0]:
-            self._points, self._every, self._held = [], 1, 0
+            return
         self._held += 1
         if self._held >= self._every or value is None:
             self._points.append((x, value))

@@ -52,6 +52,7 @@ class CellTrace:
         if self.course.restarts != restarts:
             self.eta.restart()
             self.watch = LossWatch()
+            self.by_step = Thinned()
         place = self.course.place
         if moved and live and place is not None:
             self.eta.take(place, at, None if place.in_epochs else new.eta_seconds)

@@ -189,8 +189,8 @@ def test_a_thinned_history_is_bounded_and_keeps_beginning_end_and_gaps(
         assert (None in values) is any(value is None for _, value in points)
 
 
-def test_a_run_that_begins_anew_begins_a_new_history() -> None:
+def test_what_lies_behind_is_dropped() -> None:
     kept = Thinned()
-    for x in (1.0, 2.0, 3.0, 1.0):
+    for x in (1.0, 2.0, 1.5, 2.0, 3.0):
         kept.add(x, x)
-    assert list(kept) == [(1.0, 1.0)]
+    assert [x for x, _ in kept] == [1.0, 2.0, 2.0, 3.0]

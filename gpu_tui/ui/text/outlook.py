@@ -83,6 +83,9 @@ def _end(outlook: Outlook, now: float, zone: tzinfo | None) -> list[Text]:
         pieces.append(line((f"{bounds.left(span)} left", "text")))
         if words := bounds.between(span, now, zone):
             pieces.append(line((f"between {words}", "muted")))
+    elif all(one.over for one in outlook.lanes if one.lane.name not in outlook.silent):
+        if outlook.told is not None:
+            pieces.append(line(("all others have ended", "level-ok")))
     elif outlook.told is not None and outlook.told.best:
         words = bounds.ends(outlook.told, now, zone)
         pieces.append(line(("the queues that can tell ", "muted"), (words, "text")))
@@ -106,9 +109,22 @@ def _money(outlook: Outlook, *, brief: bool) -> list[Text]:
     said = " and ".join(words.get(basis, basis) for basis in sorted(bases))
     if not brief:
         pieces.append(line((f"prices of {said}", "faint")))
+    if idle := _idle_rate(outlook):
+        pieces.append(line(("ended, but billing ", "muted"), (idle, "level-watch")))
     if outlook.unpriced:
         pieces.append(line((f"no price: {_some(outlook.unpriced)}", "unknown")))
     return pieces
+
+
+def _idle_rate(outlook: Outlook) -> str:
+    """What the boxes cost by the hour whose queue has ended, each currency for itself."""
+    rates: dict[str, float] = {}
+    for one in outlook.lanes:
+        if one.over and one.tally.total and one.lane.per_hour and one.lane.trust is not Trust.OFF:
+            unit = one.lane.currency or ""
+            rates[unit] = rates.get(unit, 0.0) + one.lane.per_hour
+    words = " + ".join(units.money(rate, unit) for unit, rate in rates.items())
+    return f"{words}/h" if words else ""
 
 
 def plan_lines(
