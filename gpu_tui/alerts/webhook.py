@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import math
+import ssl
 from urllib.parse import urlsplit
 
 import httpx
@@ -45,6 +46,7 @@ class WebhookChannel:
         self._host = urlsplit(self._url).hostname or ""
         self._receiver = receiver_for(self._host, receiver)
         self._limit = limit
+        self._trust: ssl.SSLContext | None = None
 
     async def send(self, message: Message) -> None:
         """Post it once."""
@@ -67,8 +69,12 @@ class WebhookChannel:
             raise Undelivered(f"{where} refused it: {why}", retry=False)
 
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes, float | None]:
+        if self._trust is None:
+            # Reading the machine's certificates takes long enough to be felt on the screen.
+            self._trust = await asyncio.to_thread(httpx.create_ssl_context)
         async with (
             httpx.AsyncClient(
+                verify=self._trust,
                 timeout=httpx.Timeout(self._limit, connect=CONNECT_LIMIT),
                 follow_redirects=False,
                 trust_env=not _is_loopback(self._host),

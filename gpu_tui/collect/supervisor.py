@@ -12,7 +12,7 @@ from gpu_tui.collect.link import LONGEST_WAIT, Link
 from gpu_tui.collect.sampler import Group, plan, sample_group
 from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import Event, LogArrived, LogFailed, Sampled
+from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import Sink
@@ -85,6 +85,11 @@ class Supervisor:
         box = self._boxes.get(name)
         return box.link.connection if box else None
 
+    def read_up(self, name: str) -> bool | None:
+        """Whether the history of every log of one instance has been read; None where nothing can tell."""
+        box = self._boxes.get(name)
+        return box.read_up if box else None
+
     def reconnect(self, instance: str) -> None:
         """Try this box again now."""
         if box := self._boxes.get(instance):
@@ -148,6 +153,25 @@ class Watched:
         self._tailed: dict[LogSource, asyncio.Task[None]] = {}
         clustered = instance.scheduler == "kubernetes"
         self._cluster = ClusterWatch(instance, sink, clock) if clustered else None
+        self._failed: set[LogSource] = set()
+        self._waits = False  # every cell that is wanted has its tail, every ended one was read
+
+    @property
+    def read_up(self) -> bool | None:
+        """Every log was read to where it ended when it was opened, or cannot be; None: its logs are pods'."""
+        if self._cluster is not None:
+            return None
+        log = self._instance.queue.log
+        sources = [*([LogSource(log)] if log else []), *self._cells.tails(self._room)]
+        return (
+            self._waits
+            and not self._changed.is_set()
+            and all(source in self._failed or self._caught_up(source) for source in sources)
+        )
+
+    def _caught_up(self, source: LogSource) -> bool:
+        memory = self._memories.get(source)
+        return memory is not None and memory.caught_up
 
     def select(self, cell: str | None) -> None:
         """A person looks at this cell."""
@@ -159,6 +183,7 @@ class Watched:
     async def serve(self, connection: Connection) -> None:
         """Sample and follow until the connection goes. Raises LinkError then."""
         self._room, self._tailed = CELL_TAILS, {}
+        self._waits = False
         try:
             async with asyncio.TaskGroup() as tasks:
                 if not self._instance.here:
@@ -232,6 +257,7 @@ class Watched:
             await asyncio.sleep(pause)
 
     def _untailed(self, source: LogSource, why: str) -> None:
+        self._failed.add(source)
         self._sink(LogFailed(self._instance.name, self._clock.now(), source, why))
 
     async def _follow_cells(self, connection: Connection) -> None:
@@ -255,10 +281,13 @@ class Watched:
                 for source in self._cells.tails(CELL_TAILS)[self._room :]:
                     self._untailed(source, TOO_FEW)
                 await self._read_ended(connection, wanted)
+                self._waits = True
                 await self._changed.wait()
+                self._waits = False
 
     def _forget(self, kept: set[LogSource]) -> None:
         """A sweep of jobs names ever new logs: where the oldest of those not followed stood is dropped."""
+        self._failed = {source for source in self._failed if source.cell is None or source in kept}
         idle = [source for source in self._memories if source.cell and source not in kept]
         for source in idle[:-MEMORIES]:
             del self._memories[source]
@@ -279,6 +308,10 @@ class Watched:
         """Pass the event on, and learn from it which cells run."""
         self._sink(event)
         changed = False
+        if isinstance(event, LogFailed):
+            self._failed.add(event.source)
+        elif isinstance(event, LogOpened):
+            self._failed.discard(event.source)
         match event:
             case Sampled():
                 changed = self._cells.sampled(event)

@@ -13,7 +13,11 @@ from gpu_tui.transport.tty import TtyPrompter
 from gpu_tui.wiring.fleet import Room, open_fleet
 
 CHECK_LIMIT = 30.0
-QUIET_SECONDS = 0.6  # no history line for this long: the backfill of the logs is in
+LOOK_SECONDS = 0.1
+QUIET_SECONDS = (
+    0.6  # no line of history for this long, where nothing else tells that all of it is in
+)
+SLOW_SECONDS = 3.0  # the same, where a log is known to be still on its way
 
 
 class Deadline:
@@ -48,6 +52,15 @@ async def collect_once(
                 return view
             await tap.next(min(left, QUIET_SECONDS))
         return room.store.view(room.clock.now())
+
+
+def _patience(room: Room, view: FleetView) -> float:
+    """How long no line of history must have come, for all of it to be in."""
+    live = [instance.name for instance in view.instances if instance.link.live]
+    told = [room.supervisor.read_up(name) for name in live]
+    if all(told):
+        return 0.0
+    return SLOW_SECONDS if False in told else QUIET_SECONDS
 
 
 async def with_connection(
