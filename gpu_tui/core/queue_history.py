@@ -140,9 +140,17 @@ class QueueHistory:
     current: str | None = None
     reached: int = 0
     dropped: int = 0  # cells that were forgotten because there are more than RUNS_KEPT
+    moved_at: float | None = None  # the newest stamp of any start or end, None before the first
 
     def fold(self, event: QueueEvent) -> QueueHistory:
         """The history after one more line."""
+        stamp = getattr(event, "stamp", None)
+        told = self._fold(event)
+        if stamp is None or (self.moved_at is not None and stamp <= self.moved_at):
+            return told
+        return replace(told, moved_at=stamp)
+
+    def _fold(self, event: QueueEvent) -> QueueHistory:
         match event:
             case QueueOpened():
                 return self._open(event)
@@ -178,7 +186,7 @@ class QueueHistory:
             # A queue that begins at or before a cell that failed runs it again. Another file counts anew.
             if not same or run.index < event.start or run.exit_code in (None, 0, 2)
         }
-        return QueueHistory(opened=event, runs=runs, dropped=self.dropped)
+        return QueueHistory(opened=event, runs=runs, dropped=self.dropped, moved_at=self.moved_at)
 
     def _start(self, event: CellStarted) -> QueueHistory:
         run = CellRun(
@@ -192,13 +200,6 @@ class QueueHistory:
         )
         reached = max(self.reached, event.index)
         return replace(self._with(run), current=event.name, done=None, reached=reached)
-
-    @property
-    def moved_at(self) -> float | None:
-        """The newest stamp of any start or end, or None before the first."""
-        stamps = [stamp for run in self.runs.values() for stamp in (run.started, run.finished)]
-        stamps.append(self.done.stamp if self.done else None)
-        return max((stamp for stamp in stamps if stamp is not None), default=None)
 
     def _sync(self, name: str, ok: bool) -> QueueHistory:
         run = self.runs.get(name)

@@ -24,13 +24,13 @@ WELL = frozenset({CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOU
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row before it is judged."""
+    """One row before it is judged. `latest`: what the box shows under its name is of this row."""
 
     name: str
     index: int
     plan: RosterCell | None
     run: CellRun | None
-    seen: CellEvidence
+    latest: bool = True
 
     @property
     def task(self) -> str | None:
@@ -55,26 +55,58 @@ def join_queue(
     Cells that only the log knows follow behind those of the queue file. `box_now` is the box's wall time
     in the same frame as the stamps.
     """
-    plan = roster.cells if roster else ()
-    named = {cell.name for cell in plan}
-    tasks = {cell.name: (cell.task, cell.epochs) for cell in plan}
-    usual = Usual(history.runs.values(), tasks)
-    claim = claim_of(history, named | history.runs.keys())
-    rows = _rows(plan, named, roster.duplicates if roster else (), history, evidence)
-    cells = tuple(_judge(row, history, claim, usual, box_now) for row in rows)
-    queue = Queue(
-        cells=cells,
-        file=file,
-        log=log,
-        total=_total(roster, history, rows),
-        claimed_done=history.done is not None,
-        refused=history.refused,
-        start=history.opened.start if history.opened else 1,
-        doubts=tuple(doubts(claim, history)) if claim else (),
-        notes=_notes(roster, history),
-        unplanned=claim.unknown if claim else (),
-    )
-    return replace(queue, eta_seconds=_queue_eta(queue, usual, tasks))
+    join = Join(roster, history)
+    return join.queue(tuple(join.judge(evidence, box_now).values()), file, log)
+
+
+class Join:
+    """One plan and one log. While both stay the same, only rows of which the box shows something new
+    need to be judged again.
+    """
+
+    def __init__(self, roster: Roster | None, history: QueueHistory) -> None:
+        self.roster, self.history = roster, history
+        plan = roster.cells if roster else ()
+        named = {cell.name for cell in plan}
+        self._tasks = {cell.name: (cell.task, cell.epochs) for cell in plan}
+        self._usual = Usual(history.runs.values(), self._tasks)
+        self._claim = claim_of(history, named | history.runs.keys())
+        self._rows = _rows(plan, named, roster.duplicates if roster else (), history)
+
+    def judge(
+        self,
+        evidence: Mapping[str, CellEvidence],
+        box_now: float | None,
+        names: Collection[str] | None = None,
+    ) -> dict[int, Cell]:
+        """Place -> row, of all cells or of those called so."""
+        history, claim, usual = self.history, self._claim, self._usual
+        judged = {}
+        for place, row in enumerate(self._rows):
+            if names is not None and row.name not in names:
+                continue
+            seen = evidence.get(row.name, NOTHING)
+            if not row.latest:
+                seen = replace(NOTHING, artifact=seen.artifact)
+            judged[place] = _judge(row, seen, history, claim, usual, box_now)
+        return judged
+
+    def queue(self, cells: tuple[Cell, ...], file: str | None, log: str | None) -> Queue:
+        """The whole queue with these rows."""
+        history, claim = self.history, self._claim
+        queue = Queue(
+            cells=cells,
+            file=file,
+            log=log,
+            total=_total(self.roster, history, self._rows),
+            claimed_done=history.done is not None,
+            refused=history.refused,
+            start=history.opened.start if history.opened else 1,
+            doubts=tuple(doubts(claim, history)) if claim else (),
+            notes=_notes(self.roster, history),
+            unplanned=claim.unknown if claim else (),
+        )
+        return replace(queue, eta_seconds=_queue_eta(queue, self._usual, self._tasks))
 
 
 def _rows(
@@ -82,19 +114,16 @@ def _rows(
     named: Collection[str],
     duplicates: Collection[str],
     history: QueueHistory,
-    evidence: Mapping[str, CellEvidence],
 ) -> list[_Row]:
     rows, twice = [], frozenset(duplicates)
     for cell in plan:
-        run, seen = history.runs.get(cell.name), evidence.get(cell.name, NOTHING)
+        run, latest = history.runs.get(cell.name), True
         if run is not None and cell.name in twice and run.index != cell.index:
-            # What the box shows of a name is of its latest attempt.
-            run, seen = run.at(cell.index), replace(NOTHING, artifact=seen.artifact)
-        rows.append(_Row(cell.name, cell.index, cell, run, seen))
+            run, latest = run.at(cell.index), False
+        rows.append(_Row(cell.name, cell.index, cell, run, latest))
     extra = [run for name, run in history.runs.items() if name not in named]
     rows += [
-        _Row(run.name, run.index, None, run, evidence.get(run.name, NOTHING))
-        for run in sorted(extra, key=lambda run: run.index)
+        _Row(run.name, run.index, None, run) for run in sorted(extra, key=lambda run: run.index)
     ]
     return rows
 
@@ -129,13 +158,14 @@ def _notes(roster: Roster | None, history: QueueHistory) -> tuple[str, ...]:
 
 def _judge(
     row: _Row,
+    seen: CellEvidence,
     history: QueueHistory,
     claim: Claim | None,
     usual: Usual,
     box_now: float | None,
 ) -> Cell:
-    run, seen = row.run, row.seen
-    state, why = _state(row, history, claim)
+    run = row.run
+    state, why = _state(row, seen, history, claim)
     duration = None
     if run and run.started is not None:
         end = run.finished if run.ended else box_now
@@ -180,8 +210,10 @@ def _judge(
     return cell
 
 
-def _state(row: _Row, history: QueueHistory, claim: Claim | None) -> tuple[CellState, str | None]:
-    run, seen = row.run, row.seen
+def _state(
+    row: _Row, seen: CellEvidence, history: QueueHistory, claim: Claim | None
+) -> tuple[CellState, str | None]:
+    run = row.run
     if run is None:
         return _unseen(row.index, history)
     said = claim.says(run) if claim else None

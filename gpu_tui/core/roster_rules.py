@@ -6,7 +6,7 @@ A queue file that was not read is not an empty one: what could stand in it is no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,33 +59,51 @@ class _Place:
         return self.cell.state.value if self.cell else "not in its queue"
 
 
+@dataclass(frozen=True, slots=True)
+class _Sweep:
+    """All queue files and logs together. `shared`: the cells that are on more than one box, by name."""
+
+    planned: Set[str]
+    known: Set[str]  # planned or logged
+    shared: Mapping[str, Sequence[_Place]]
+    all_read: bool  # every queue file of the fleet was
+
+
 def roster_conditions(seen: FleetNow) -> Iterator[Found]:
     """Instance name and condition."""
-    places = _places(seen.members)
-    all_read = all(m.roster is not None for m in seen.members if m.instance.queue.file)
+    sweep = _sweep(seen.members)
     for member in seen.members:
         yield from _lines(member)
-        yield from _closing(member, places if all_read else None)
-        yield from _capped(member, _never_run(member, places))
-        if all_read:
-            yield from _capped(member, _unplanned(member, places))
+        yield from _closing(member, sweep)
+        yield from _capped(member, _never_run(member, sweep))
+        yield from _capped(member, _unplanned(member, sweep))
     by_origin: defaultdict[str, list[Condition]] = defaultdict(list)
-    for name, at in places.items():
+    for name, at in sweep.shared.items():
         for origin, condition in _across(name, at):
             by_origin[origin].append(condition)
     for member in seen.members:
         yield from _capped(member, by_origin[member.instance.name])
 
 
-def _places(members: Sequence[Member]) -> Mapping[str, Sequence[_Place]]:
-    """Every cell's name -> where it is planned or was logged."""
-    found: defaultdict[str, list[_Place]] = defaultdict(list)
-    for member in members:
-        rows = {cell.name: cell for cell in member.queue.cells if cell.job is None}
-        planned = {cell.name for cell in member.roster.cells} if member.roster else set()
-        for name in planned | {name for name, cell in rows.items() if cell.logged}:
-            found[name].append(_Place(member, name in planned, rows.get(name)))
-    return found
+def _sweep(members: Sequence[Member]) -> _Sweep:
+    plans = [
+        frozenset(c.name for c in m.roster.cells) if m.roster else frozenset() for m in members
+    ]
+    logs = [frozenset(c.name for c in m.queue.cells if c.logged) for m in members]
+    known: set[str] = set()
+    twice: set[str] = set()
+    for plan, log in zip(plans, logs, strict=True):
+        here = plan | log
+        twice |= known & here
+        known |= here
+    shared: defaultdict[str, list[_Place]] = defaultdict(list)
+    for member, plan, log in zip(members, plans, logs, strict=True):
+        mine = twice & (plan | log)
+        rows = {c.name: c for c in member.queue.cells if c.job is None and c.name in mine}
+        for name in sorted(mine):
+            shared[name].append(_Place(member, name in plan, rows.get(name)))
+    all_read = all(m.roster is not None for m in members if m.instance.queue.file)
+    return _Sweep(frozenset().union(*plans), known, shared, all_read)
 
 
 def _source(member: Member) -> str:
@@ -106,49 +124,34 @@ def _lines(member: Member) -> Iterator[Found]:
     )
 
 
-def _closing(member: Member, places: Mapping[str, Sequence[_Place]] | None) -> Iterator[Found]:
+def _closing(member: Member, sweep: _Sweep) -> Iterator[Found]:
     """Where QUEUE DONE contradicts the end lines, or names what is no cell of any queue."""
-    queue = member.queue
+    queue, name = member.queue, member.instance.name
     source = f"log:{queue.log}" if queue.log else "queue"
     for number, doubt in enumerate(queue.doubts):
-        yield (
-            member.instance.name,
-            Condition("suspicious_end", Severity.WARN, doubt, source, part=f"done-{number}"),
-        )
-    if places is None:
-        return
-    nowhere = [name for name in queue.unplanned if name not in places]
-    if nowhere:
+        yield name, Condition("suspicious_end", Severity.WARN, doubt, source, part=f"done-{number}")
+    nowhere = [one for one in queue.unplanned if one not in sweep.known]
+    if nowhere and sweep.all_read:
         text = f"QUEUE DONE lists {listed(nowhere)} as failed, and no queue file has it"
-        yield (
-            member.instance.name,
-            Condition("missing_cell", Severity.WARN, text, source, part="done"),
-        )
+        yield name, Condition("missing_cell", Severity.WARN, text, source, part="done")
 
 
-def _never_run(member: Member, places: Mapping[str, Sequence[_Place]]) -> Iterator[Condition]:
-    """Planned cells that this queue start will not come to any more, and that ran nowhere else."""
+def _never_run(member: Member, sweep: _Sweep) -> Iterator[Condition]:
+    """Planned cells that this queue start will not come to any more, and that no other box has."""
     file = member.queue.file or "the queue file"
     for cell in member.queue.cells:
-        elsewhere = any(
-            (at.started or at.planned) and at.member is not member
-            for at in places.get(cell.name, ())
-        )
-        if cell.job is not None or elsewhere or cell.artifact == "present":
-            continue
-        if cell.never_run:
-            again = f"; run_queue.sh {file} {cell.index} starts the queue at it"
-            text = f"{cell.why or 'it was never started'}{again}"
+        if cell.never_run and cell.artifact != "present" and cell.name not in sweep.shared:
+            text = f"{cell.why}; run_queue.sh {file} {cell.index} starts the queue at it"
             yield Condition("missing_cell", Severity.SERIOUS, text, _source(member), cell.name)
 
 
-def _unplanned(member: Member, places: Mapping[str, Sequence[_Place]]) -> Iterator[Condition]:
+def _unplanned(member: Member, sweep: _Sweep) -> Iterator[Condition]:
     """Cells that the log knows and that no queue file has."""
-    if not member.instance.queue.file:
-        return  # its cells have no queue file by intent
+    if not sweep.all_read or not member.instance.queue.file:
+        return  # without a queue file of its own its cells have none by intent
+    broken = {line.index for line in member.roster.rejected} if member.roster else set()
     for cell in member.queue.cells:
-        at = places.get(cell.name, ())
-        if cell.job is None and cell.logged and not any(place.planned for place in at):
+        if cell.logged and cell.name not in sweep.planned and cell.index not in broken:
             text = f"its log shows it ({cell.state.value}), but no queue file has it"
             yield Condition("missing_cell", Severity.WARN, text, _source(member), cell.name)
 

@@ -14,11 +14,15 @@ from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.traces import CellTrace
 
 
-def cell_evidence(kept: InstanceState, now: float, run: Run | None) -> Mapping[str, CellEvidence]:
-    """By name, of every cell that the queue file, the log or a log of its own names."""
+def cell_evidence(
+    kept: InstanceState, now: float, run: Run | None, names: set[str] | None = None
+) -> Mapping[str, CellEvidence]:
+    """By name, of every cell that the queue file, the log or a log of its own names, or of `names`."""
     roster = kept.value(metrics.ROSTER)
     epochs = {cell.name: cell.epochs for cell in roster.cells} if roster else {}
-    artifacts = _artifacts(kept, now, {*epochs, *kept.queue_history.runs, *kept.cells})
+    if names is None:
+        names = {*epochs, *kept.queue_history.runs, *kept.cells}
+    artifacts = _artifacts(kept, now, names)
     scores = kept.value(metrics.SCORES)
     by_run = scores.by_run if scores else {}
     bare = CellEvidence(alive=cells_alive_of(kept, run, now))

@@ -30,6 +30,7 @@ from gpu_tui.core.vanished import Vanished
 from gpu_tui.state.book import Book
 from gpu_tui.state.cost import Meter
 from gpu_tui.state.history import CONTACT_EVERY, History
+from gpu_tui.state.joined import Joined
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.past import Past
 from gpu_tui.state.timeline import Timeline
@@ -61,6 +62,7 @@ class InstanceState:
         self.timeline = Timeline(instance.name, history)
         self.meter = Meter()
         self.past = Past()
+        self.joined = Joined()
         self._contact_written = 0.0
 
     # --- events -----------------------------------------------------------------------------

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.idle import gpus_idle
-from gpu_tui.core.jobs import with_jobs
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
-from gpu_tui.core.queue_join import join_queue
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.rules import Idle, Now, conditions
 from gpu_tui.core.sample import Failure, FailureKind, Track
-from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
-from gpu_tui.state.cell_evidence import cell_evidence
 from gpu_tui.state.cost import cost_of, price_of
 from gpu_tui.state.deadlines import clocks_at, full_in
 from gpu_tui.state.facts import (
     alive_of,
     evidence_of,
     log_is_newer,
-    offset_of,
     oom_of,
     read_on_box,
     run_of,
 )
 from gpu_tui.state.instance import InstanceState
-from gpu_tui.state.job_tables import job_tables
+from gpu_tui.state.queue_rows import queue_rows
 from gpu_tui.state.views import Cost, InstanceView
-from gpu_tui.state.witness import box_time
 
 RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
 UNSEEN = frozenset({Verdict.CANNOT_TELL, Verdict.UNREACHABLE})
@@ -48,7 +42,7 @@ def view_of(
     """The frozen view at `now`, with verdict, clocks and findings judged for that moment."""
     instance = kept.instance
     run = run_of(kept, now)
-    queue = _queue(kept, now, run)
+    queue = queue_rows(kept, now, run)
     table = kept.fresh(metrics.GPUS, now)
     found = judge(evidence_of(kept, now, queue, run, table))
     verdict, because = found.verdict, found.because
@@ -126,22 +120,6 @@ def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:
     return log_is_newer(kept, now)
 
 
-def _queue(kept: InstanceState, now: float, run: Run | None) -> Queue:
-    offset = offset_of(kept, now)
-    box_now = box_time(kept.tracks, now)
-    evidence = cell_evidence(kept, now, run)
-    queue = join_queue(
-        kept.value(metrics.ROSTER),
-        kept.queue_history,
-        evidence,
-        box_now=None if box_now is None else box_now + offset,
-        file=kept.instance.queue.file,
-        log=kept.instance.queue.log,
-    )
-    queue = replace(queue, cells=tuple(_to_epoch(cell, offset) for cell in queue.cells))
-    return with_jobs(queue, job_tables(kept, now, alive_of(kept, run, now)), evidence, box_now=box_now)
-
-
 def _hung(kept: InstanceState) -> tuple[str, ...]:
     return tuple(
         name
@@ -192,14 +170,3 @@ def _blamed(kept: InstanceState, queue: Queue) -> str | None:
     begun = [cell for cell in queue.cells if cell.started_at is not None]
     last = max(begun, key=lambda cell: cell.started_at or 0.0, default=None)
     return last.name if last and last.state is CellState.FAILED else None
-
-
-def _to_epoch(cell: Cell, offset: float) -> Cell:
-    """Stamps are box wall time; epoch seconds are what the outside reads."""
-    if cell.started_at is None and cell.finished_at is None:
-        return cell
-    return replace(
-        cell,
-        started_at=None if cell.started_at is None else cell.started_at - offset,
-        finished_at=None if cell.finished_at is None else cell.finished_at - offset,
-    )

@@ -1,0 +1,17 @@
+"""The rows of a queue as they were at the last look, and what they were made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpu_tui.core.queue_join import Join
+from gpu_tui.core.sweep import Cell
+
+
+@dataclass(slots=True)
+class Joined:
+    """`state/queue_rows` fills it; nothing else reads it."""
+
+    join: Join | None = None
+    made_of: tuple[object, ...] = ()
+    cells: list[Cell] = field(default_factory=list)

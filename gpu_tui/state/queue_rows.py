@@ -1,0 +1,67 @@
+"""The queue of one instance, joined anew where something changed: a long queue is mostly history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpu_tui.core import metrics
+from gpu_tui.core.jobs import with_jobs
+from gpu_tui.core.liveness import Run
+from gpu_tui.core.queue_join import Join
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.state.cell_evidence import cell_evidence
+from gpu_tui.state.facts import alive_of, cells_alive_of, offset_of
+from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.job_tables import job_tables
+from gpu_tui.state.joined import Joined
+from gpu_tui.state.witness import box_time
+
+LIVE = (CellState.RUNNING, CellState.CANNOT_TELL)
+
+
+def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
+    """The queue at `now`, its times as epoch seconds."""
+    offset, box_now = offset_of(kept, now), box_time(kept.tracks, now)
+    rows = kept.joined
+    join, names = _changed(rows, kept, now, run)
+    evidence = cell_evidence(kept, now, run, names)
+    judged = join.judge(evidence, None if box_now is None else box_now + offset, names)
+    if names is None:
+        rows.cells = [_to_epoch(cell, offset) for cell in judged.values()]
+    else:
+        for place, cell in judged.items():
+            rows.cells[place] = _to_epoch(cell, offset)
+    files = kept.instance.queue
+    queue = join.queue(tuple(rows.cells), files.file, files.log)
+    tables = job_tables(kept, now, alive_of(kept, run, now))
+    return with_jobs(queue, tables, evidence, box_now=box_now)
+
+
+def _changed(
+    rows: Joined, kept: InstanceState, now: float, run: Run | None
+) -> tuple[Join, set[str] | None]:
+    """What joins plan and log, and the names of cells that may be another row now; None for all."""
+    roster, history = kept.value(metrics.ROSTER), kept.queue_history
+    old = rows.made_of
+    files, scores = kept.fresh(metrics.FILES, now), kept.value(metrics.SCORES)
+    alive, offset = cells_alive_of(kept, run, now), offset_of(kept, now)
+    rows.made_of = (files, scores, kept.instance, alive, offset)
+    join = rows.join
+    if join is None or join.roster is not roster or join.history is not history:
+        rows.join = Join(roster, history)
+        return rows.join, None
+    same = all(one is other for one, other in zip(old[:3], rows.made_of[:3], strict=True))
+    if not same or old[3:] != rows.made_of[3:]:
+        return join, None
+    return join, {cell.name for cell in rows.cells if cell.state in LIVE} | kept.cells.keys()
+
+
+def _to_epoch(cell: Cell, offset: float) -> Cell:
+    """Stamps are box wall time; epoch seconds are what the outside reads."""
+    if cell.started_at is None and cell.finished_at is None:
+        return cell
+    return replace(
+        cell,
+        started_at=None if cell.started_at is None else cell.started_at - offset,
+        finished_at=None if cell.finished_at is None else cell.finished_at - offset,
+    )
