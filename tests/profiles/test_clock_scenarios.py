@@ -38,7 +38,8 @@ def read(profile: str) -> list[Scenario]:
         return []
     found = []
     for block in path.read_text("utf-8").split("\n== ")[1:]:
-        head, state, *lines = block.rstrip("\n").split("\n")
+        head, *drawn = block.rstrip("\n").split("\n")
+        state, *lines = drawn or [""]
         clock, _, given = head.partition(" | ")
         found.append(Scenario(profile, clock, given, state, "\n".join(lines)))
     return found
