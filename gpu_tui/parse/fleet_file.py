@@ -117,6 +117,7 @@ class _Layer:
                 merged[key] = _merge(fallback, mine)
         place = Node(merged, node.file, node.line, node.column, "", node.keys, node.raises)
         self.fields = Fields(place, "an instance", INSTANCE_KEYS)
+        self.own = own
 
     @staticmethod
     def of_defaults(top: Fields) -> Mapping[str, Node]:
@@ -142,6 +143,7 @@ class _Reader:
     ) -> None:
         self.home = home
         self.fields = layer.fields
+        self.own = layer.own
         self.profiles = profiles
         self.base = base
 
@@ -166,14 +168,12 @@ class _Reader:
             platform=profile.id,
             price=self._price(),
             queue=_queue(queue),
-            logs=self._logs() or paths.logs,
+            logs=None if local else self._logs() or paths.logs,
             results=Results(
                 _remote(results, "remote") or paths.results,
                 self._local(results, "local") or str(self.base / "results" / name),
             ),
-            mounts=fields.items("mounts", lambda node: _remote_path(node, "mounts"))
-            if "mounts" in fields
-            else paths.mounts,
+            mounts=() if local else self._mounts(paths),
             provider=parse_provider(fields.values.get("provider"), profile),
             roots=Roots(
                 _remote(roots, "cgroup") or Roots().cgroup, _remote(roots, "proc") or Roots().proc
@@ -231,10 +231,10 @@ class _Reader:
         )
 
     def _here(self) -> SshAccess:
-        """No box: what only a box can have must not be asked for."""
-        for key in ("ssh", "roots"):
-            if key in self.fields:
-                raise self.fields.place(key).error(
+        """No box: what only a box can have must not be asked for; defaults for boxes do not concern it."""
+        for key in ("ssh", "roots", "logs", "mounts"):
+            if key in self.own:
+                raise self.own.place(key).error(
                     f'"{key}" is about a box, and this instance has no host',
                     'Remove it, or add "host: ...".',
                 )
@@ -249,6 +249,11 @@ class _Reader:
             hint = f'Write amount and currency, like "{_digits(node.written)} CNY".'
             raise node.error(f"{node.shown} is not a price", hint)
         return Money(float(match.group(1)), match.group(2))
+
+    def _mounts(self, paths: BoxPaths) -> tuple[str, ...]:
+        if "mounts" not in self.fields:
+            return paths.mounts
+        return self.fields.items("mounts", lambda node: _remote_path(node, "mounts"))
 
     def _logs(self) -> str | None:
         if "logs" not in self.fields:

@@ -27,6 +27,16 @@ def test_no_host_means_this_machine() -> None:
     assert lab.scheduler_scope == SchedulerScope(None, "lab", "ml", None, "local")
 
 
+def test_defaults_for_boxes_do_not_concern_it() -> None:
+    text = (
+        "defaults: {ssh: {jump: b}, logs: '/x/{cell}.log', mounts: [/x]}\n"
+        f"instances:\n  - {{name: a, {KUBE}}}\n  - {{name: b, host: b}}\n"
+    )
+    lab, box = parse_fleet(text, Path("/x/f"), PROFILES, Path("/home/me")).instances
+    assert (lab.logs, lab.mounts, lab.here) == (None, (), True)
+    assert (box.logs, box.mounts, box.ssh.jump) == ("/x/{cell}.log", ("/x",), "b")
+
+
 def test_with_a_host_it_is_the_kubectl_of_the_box() -> None:
     box = read(f"host: bastion, {KUBE}")
     assert not box.here
@@ -56,6 +66,7 @@ def test_a_selector_and_an_id() -> None:
         ("scheduler: {kind: slurm, kubectl: box}", "unknown key"),
         (f"ssh: {{jump: b}}, {KUBE}", '"ssh" is about a box'),
         (f"roots: {{proc: /p}}, {KUBE}", '"roots" is about a box'),
+        (f"logs: '/x/{{cell}}.log', {KUBE}", '"logs" is about a box'),
         (f"provider: {{id: job/../x}}, {KUBE}", "does not look like"),
         (f"provider: {{id: secret/x}}, {KUBE}", "does not look like"),
         (f"host: b, platform: runpod, provider: {{id: job/x}}, {KUBE}", "does not look like"),
