@@ -91,6 +91,32 @@ async def test_started_cells_are_tailed_and_ended_ones_read_once(box: Sshd) -> N
     await stop(running)
 
 
+async def test_all_is_read_up_only_once_every_log_of_every_cell_was_read(box: Sshd) -> None:
+    instance = queue_box(box)
+    (box.home / "queue.txt").write_text("one.yaml t\ntwo.yaml t\nthree.yaml t\n")
+    for cell in ("one", "two"):
+        (box.home / f"logs/{cell}.log").write_text("step\n" * 4_000 + f"last of {cell}\n")
+    (box.home / "q.log").write_text(
+        f"=== Queue q: 3 ablations, starting from 1 on h ===\n{STAMP} [1/3] STARTING one (t, 20ep)\n"
+        f"{STAMP} [1/3] FINISHED one (exit=0)\n{'noise' * 99}\n"
+        * 40
+        + f"{STAMP} [2/3] STARTING two (t, 20ep)\n{STAMP} [2/3] FINISHED two (exit=0)\n"
+        + f"{STAMP} [3/3] STARTING three (t, 20ep)\n"  # its log is not there: it keeps nobody waiting
+    )
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(lambda e: isinstance(e, LinkChanged) and e.link.state == "live")
+    assert supervisor.read_up("a") is False
+    await heard.until(
+        lambda _: supervisor.read_up("a") is True
+    )  # asked at every beat of the sampler
+    texts = [line.text for e in heard.events if isinstance(e, LogArrived) for line in e.lines]
+    assert {"last of one", "last of two"} <= set(texts)
+    assert supervisor.read_up("nobody") is None
+    await stop(running)
+
+
 async def test_a_cell_name_never_leaves_the_log_directory(box: Sshd) -> None:
     instance = queue_box(box)
     (box.home / "q.log").write_text(
