@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from gpu_tui.parse.moment import MomentError, parse_moment
 
@@ -48,6 +51,7 @@ def test_what_people_type(text: str, expected: float) -> None:
         ("soon ago", "is not a duration", "15m"),
         ("2026-13-01 10:00", "is no time", "in 2d"),
         ("25:00", "is no time", "21:30"),
+        ("0001-01-01T00:00+14:00", "this century", "in 2d"),
     ],
 )
 def test_what_is_refused_says_how_to_write_it(text: str, says: str, teaches: str) -> None:
@@ -87,3 +91,14 @@ def test_this_machines_own_zone_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     finally:
         monkeypatch.undo()
         time.tzset()
+
+
+@settings(deadline=None)
+@given(st.one_of(st.text(max_size=40), st.from_regex(r"(in |)[0-9hdms:. -]{1,12}( ago|)")))
+@example("9999-12-31 23:59")
+@example("0001-01-01 00:00")
+@example("0001-01-01T00:00+14:00")
+@example("99:99")
+def test_any_text_is_a_time_or_refused(text: str) -> None:
+    with suppress(MomentError):
+        assert datetime.fromtimestamp(parse_moment(text, NOW, SHANGHAI), UTC).year < 2100

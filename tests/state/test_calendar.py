@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.core.anchors import Anchors
@@ -176,6 +176,7 @@ def test_no_word_of_a_box_breaks_out_of_its_line() -> None:
     assert "\x1b" not in text
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_folding_loses_nothing(line: str) -> None:
     line = line.replace("\r", "").replace("\n", "").encode("utf-8", "replace").decode()
@@ -185,6 +186,7 @@ def test_folding_loses_nothing(line: str) -> None:
     assert all(row.startswith(" ") for row in rows[1:])
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.text(max_size=400))
 def test_any_older_file_is_read_without_harm(older: str) -> None:
     strict(calendar(moment(stopped(1)), older))
