@@ -214,11 +214,13 @@ def _show(looks: list[Look], args: argparse.Namespace, today: date) -> int:
     """The card of the profile that is in use; a file that cannot be used is told before it."""
     for look in looks:
         if look.status != "ok":
-            print(f"{look.status}: {look.detail}\n", file=sys.stderr)
+            hint = f"\n  {look.error.next}" if look.error and look.error.next else ""
+            print(f"{look.status}: {look.detail}{hint}\n", file=sys.stderr)
     shown = next((look for look in reversed(looks) if look.profile is not None), None)
-    if args.source or shown is None or shown.profile is None:
-        print((shown or looks[-1]).file.read_text(encoding="utf-8", errors="replace"), end="")
-    else:
+    if args.source:
+        file = (shown or looks[-1]).file
+        print(file.read_text(encoding="utf-8", errors="replace"), end="")
+    elif shown is not None and shown.profile is not None:
         _print_card(shown.profile, args.verb, today)
     return 0 if all(look.status == "ok" for look in looks) else 1
 

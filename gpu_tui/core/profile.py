@@ -137,10 +137,6 @@ class Profile:
         """The tier called `id`."""
         return next((tier for tier in self.storage if tier.id == id), None)
 
-    def verb(self, name: str) -> Verb | None:
-        """The teardown verb called `name`."""
-        return next((verb for verb in self.teardown if verb.verb == name), None)
-
     def tiers_under(self, verb: Verb, variant: str | None) -> tuple[Tier, ...]:
         """The tiers that an instance of `variant` (None: nobody said) has when `verb` is used on it."""
         having = (variant,) if variant else verb.applies_to

@@ -132,6 +132,17 @@ def test_nothing_that_stands_there_stops_the_program(own: Path, raw: bytes) -> N
     assert all("not used" in complaint for complaint in shelf.complaints)
 
 
+def test_a_broken_platform_is_not_shown_but_explained(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (own / "nimbus.md").write_text(BROKEN.replace("platform: autodl", "platform: nimbus", 1))
+    assert main(["profiles", "show", "nimbus", *FRESH]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert f"nimbus.md:{BROKEN_LINE}:" in shown.err
+    assert "One of: stops, partly, continues." in shown.err
+
+
 async def test_the_cockpit_is_told(own: Path, tmp_path: Path) -> None:
     (own / "autodl.md").write_text(BROKEN, encoding="utf-8")
     path = tmp_path / "fleet.yaml"
