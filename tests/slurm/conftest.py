@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from boxes import Sshd
-from slurm_lab import NoSlurm, Slurm
+from slurm_lab import Slurm, started
 
 from gpu_tui.collect import sampler
 from gpu_tui.core import metrics
@@ -18,26 +17,10 @@ from gpu_tui.core import metrics
 sys.path.insert(0, str(Path(__file__).parents[1] / "teardown"))  # a box with results on it
 
 
-def started(root: Path, **parts: str) -> Iterator[Slurm]:
-    """A running Slurm, or a skip; GPU_TUI_SLURM=required turns the skip into a failure."""
-    cluster = Slurm(root, **parts)
-    try:
-        cluster.start()
-    except NoSlurm as error:
-        cluster.stop()
-        if os.environ.get("GPU_TUI_SLURM") == "required":
-            raise
-        pytest.skip(str(error))
-    try:
-        yield cluster
-    finally:
-        cluster.stop()
-
-
 @pytest.fixture(scope="session")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
     """A cluster that all tests share; each looks at its own jobs only."""
-    yield from started(tmp_path_factory.mktemp("slurm"))
+    yield from started(Slurm(tmp_path_factory.mktemp("slurm")))
 
 
 @pytest.fixture

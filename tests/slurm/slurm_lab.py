@@ -11,7 +11,10 @@ import os
 import shutil
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 DAEMON_PATH = "/usr/sbin:/usr/local/sbin:/usr/bin"
 CONF = """
@@ -61,14 +64,16 @@ class NoSlurm(RuntimeError):
     """This machine cannot run a Slurm; the text says why."""
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
+    """Where a program is; NoSlurm where it is not."""
     found = shutil.which(name) or shutil.which(name, path=DAEMON_PATH)
     if found is None:
-        raise NoSlurm(f"no {name} here: apt-get install slurm-wlm")
+        raise NoSlurm(f"no {name} here: apt-get install slurm-wlm slurmdbd mariadb-server")
     return found
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody has now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -89,8 +94,8 @@ class Slurm:
                 host=self.host,
                 user=getpass.getuser(),
                 root=root,
-                ctld_port=_free_port(),
-                slurmd_port=_free_port(),
+                ctld_port=free_port(),
+                slurmd_port=free_port(),
             )
         )
         self.env = {"SLURM_CONF": str(self.conf)}
@@ -107,6 +112,12 @@ class Slurm:
         """Start the controller alone, and wait for it."""
         self._spawn("slurmctld", "-D")
         self._until("scontrol", "ping", says="is UP")
+
+    def kill_node(self) -> None:
+        """The node's daemon dies without a word."""
+        daemon = self._daemons.pop()
+        daemon.kill()
+        daemon.wait(5)
 
     def stop_controller(self) -> None:
         """The controller goes; its jobs stay."""
@@ -145,7 +156,7 @@ class Slurm:
     def _spawn(self, name: str, *words: str) -> None:
         with (self.root / f"{name}.out").open("ab") as out:
             daemon = subprocess.Popen(
-                [_program(name), "-f", str(self.conf), *words],
+                [program(name), "-f", str(self.conf), *words],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -165,7 +176,7 @@ class Slurm:
             answer = self.run(*words, check=False)
             if says in answer:
                 return
-            _pause()
+            pause()
         logs = "".join(
             file.read_text(errors="replace")[-800:] for file in sorted(self.root.glob("*.log"))
         )
@@ -180,6 +191,21 @@ class Slurm:
             daemon.wait(5)
 
 
-def _pause() -> None:
+def pause() -> None:
     """A tenth of a second between two questions to a daemon that starts; it can announce nothing."""
     subprocess.run(["sleep", "0.1"], check=True)
+
+
+def started(cluster: Slurm) -> Iterator[Slurm]:
+    """That cluster running, or a skip; GPU_TUI_SLURM=required turns the skip into a failure."""
+    try:
+        cluster.start()
+    except NoSlurm as error:
+        cluster.stop()
+        if os.environ.get("GPU_TUI_SLURM") == "required":
+            raise
+        pytest.skip(str(error))
+    try:
+        yield cluster
+    finally:
+        cluster.stop()

@@ -1,0 +1,156 @@
+"""Ends that take Slurm itself half a minute, and a controller that goes away: the nightly part."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from boxes import Sshd
+from slurm_accounts import AccountingSlurm
+from slurm_lab import CONF, Slurm, pause, started
+
+from gpu_tui.collect import probe_slurm
+from gpu_tui.core.fleet import Fleet, ProviderAccess
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.providers.base import Means
+from gpu_tui.providers.slurm import Slurm as Provided
+from gpu_tui.state.views import InstanceView
+from gpu_tui.wiring import Room, Tap, open_fleet
+from gpu_tui.wiring.programs import on_box
+
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(
+        not os.environ.get("GPU_TUI_NIGHTLY"), reason="only in the nightly run (GPU_TUI_NIGHTLY=1)"
+    ),
+    pytest.mark.usefixtures("hurried"),
+    pytest.mark.timeout(180),
+]
+EAT = "python3 -c 'b = []\nwhile True: b.append(bytearray(1 << 24)); __import__(\"time\").sleep(0.05)'"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Iterator[Slurm]:
+    """A cluster of the test's own, which it may break."""
+    conf = CONF.replace("CR_Core", "CR_Core_Memory\nDefMemPerCPU=500") + "SlurmdTimeout=8\n"
+    yield from started(Slurm(tmp_path / "own", conf))
+
+
+@pytest.fixture
+def booked(tmp_path: Path) -> Iterator[Slurm]:
+    """A cluster that keeps accounts."""
+    yield from started(AccountingSlurm(tmp_path / "booked"))
+
+
+@asynccontextmanager
+async def watched(box: Sshd, state: Path) -> AsyncIterator[tuple[Room, Tap]]:
+    login = box.instance("login", platform="slurm", scheduler="slurm")
+    async with open_fleet(Fleet(None, (login,)), state=state) as (room, tap):
+        yield room, tap
+
+
+async def until(room: Room, tap: Tap, fits: Callable[[InstanceView], bool]) -> InstanceView:
+    view = room.store.view(room.clock.now())["login"]
+    try:
+        async with asyncio.timeout(90):
+            while not fits(view):
+                await tap.next(1.0)
+                view = room.store.view(room.clock.now())["login"]
+    except TimeoutError:
+        cells = [f"{cell.name} {cell.state} {cell.why}" for cell in view.queue.cells]
+        raise AssertionError(f"{view.because} {cells}") from None
+    return view
+
+
+def cell_of(view: InstanceView, job: str) -> Cell | None:
+    return next((cell for cell in view.queue.cells if cell.job == job), None)
+
+
+def ended(job: str, state: CellState = CellState.FAILED) -> Callable[[InstanceView], bool]:
+    return lambda view: (cell := cell_of(view, job)) is not None and cell.state is state
+
+
+def kinds(view: InstanceView, job: str) -> set[str]:
+    cell = cell_of(view, job)
+    return {one.kind for one in view.findings if cell is not None and one.cell == cell.name}
+
+
+async def test_a_time_limit_a_preemption_and_too_much_memory(
+    own: Slurm, make_box: Callable[..., Sshd], tmp_path: Path
+) -> None:
+    late = own.submit("sleep 300", "-t", "1", name="late")
+    eats = own.submit(f"{EAT} 2>&1", "--mem", "64", "-t", "5", name="eats")
+    async with watched(make_box("login", env=own.env), tmp_path / "state") as (room, tap):
+        await until(room, tap, ended(late, CellState.RUNNING))
+        own.run("scontrol", "update", f"JobId={late}", "EndTime=now")
+        view = await until(room, tap, ended(eats))
+        assert "signal 9" in (getattr(cell_of(view, eats), "why", None) or "")
+        view = await until(room, tap, lambda view: "host_oom" in kinds(view, eats))  # its stderr
+        spot = own.submit("sleep 300", "-p", "spot", "-n", "7", "--no-requeue", name="spot")
+        await until(room, tap, ended(spot, CellState.RUNNING))
+        own.submit("sleep 300", "-n", "8", name="first")
+        view = await until(room, tap, ended(late))
+        assert "time_limit" in kinds(view, late)
+        view = await until(room, tap, ended(spot))
+        assert "preempted" in kinds(view, spot)
+
+
+async def test_a_controller_that_goes_and_comes_back(
+    own: Slurm, make_box: Callable[..., Sshd], tmp_path: Path
+) -> None:
+    job = own.submit("sleep 300", name="runs")
+    async with watched(make_box("login", env=own.env), tmp_path / "state") as (room, tap):
+        view = await until(room, tap, ended(job, CellState.RUNNING))
+        own.stop_controller()
+        view = await until(room, tap, lambda view: "does not answer" in view.because[0])
+        assert view.verdict is Verdict.CANNOT_TELL
+        cell = cell_of(view, job)
+        assert cell is not None
+        assert cell.state is CellState.CANNOT_TELL
+        assert "not heard of" in (cell.why or "")
+        own.start_controller()
+        await until(room, tap, ended(job, CellState.RUNNING))
+
+
+async def test_a_node_that_dies(own: Slurm, make_box: Callable[..., Sshd], tmp_path: Path) -> None:
+    job = own.submit("sleep 300", "--no-requeue", name="runs")
+    async with watched(make_box("login", env=own.env), tmp_path / "state") as (room, tap):
+        await until(room, tap, ended(job, CellState.RUNNING))
+        own.kill_node()
+        view = await until(room, tap, ended(job))
+        assert kinds(view, job) == {"hardware"}
+
+
+async def test_jobs_that_left_the_queue_are_known_from_the_accounts(
+    booked: Slurm, make_box: Callable[..., Sshd], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe_slurm, "ACCOUNT_BEATS", 1)
+    failed = booked.submit("exit 3", name="a@b|c\nd")
+    array = booked.submit("true", "--array=1-2", name="tasks")
+    dropped = booked.submit("sleep 300", name="dropped")
+    while booked.run("squeue", "-h", "-j", dropped, "-o", "%T") != "RUNNING":
+        pass
+    booked.run("scancel", dropped)
+    while booked.run("squeue", "-h", "-t", "all", "-o", "%i"):
+        pause()  # MinJobAge is two seconds here
+    async with watched(make_box("login", env=booked.env), tmp_path / "state") as (room, tap):
+        view = await until(room, tap, ended(failed))
+        cell = cell_of(view, failed)
+        assert cell is not None
+        assert (cell.exit_code, cell.why) == (3, "FAILED: exit 3")
+        assert {f"{array}_1", f"{array}_2"} <= {c.job for c in view.queue.cells}
+        gone = cell_of(view, dropped)
+        assert gone is not None
+        assert gone.state is CellState.SKIPPED
+        assert "by user" in (gone.why or "")
+        assert view.verdict is Verdict.FINISHED
+        means = Means({}, room.clock, on_box(lambda: room.supervisor.connection("login"), "login"))
+        box = replace(view.instance, provider=ProviderAccess(id=dropped))
+        state = await Provided(box, means).read(dropped)
+        assert (state.state, state.facts["status"]) == ("gone", "CANCELLED")
