@@ -19,6 +19,7 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.scene_ablation import ablation
 from gpu_tui.ui.scene_parts import NOW, PROFILES, SceneStore
 from gpu_tui.ui.scenes import ladder_ready, sweep
 from gpu_tui.ui.screens.teardown import TeardownScreen
@@ -69,6 +70,12 @@ SHOTS: Mapping[str, Shot] = {
     "log-nan": Shot("night", (120, 30), _press("5", "z", "N", "N")),
     "profile": Shot("night", (110, 34), _press("p")),
     "chart": Shot("night", (110, 30), _press("c", "l")),
+    "sweep": Shot(
+        "night",
+        (150, 46),
+        _press("S", *"lllllloj", "space", "j", "space", "j", "space", "c"),
+        ablation,
+    ),
     "help": Shot("night", (140, 46), _press("question_mark")),
 }
 
