@@ -19,7 +19,6 @@ BASES = {
     "last-contact": "counted from the last contact",
     "first-seen": "counted from when it was first seen",
     "reading": "counted from the box's own start",
-    "rate": "it changes with the rate",
 }
 STARTS = {"api": "the provider", "manual": "your mark"}
 
