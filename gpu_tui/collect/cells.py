@@ -23,7 +23,7 @@ REMEMBERED = 200  # names of one queue's log; ended logs that are read once are 
 READ_ONCE = 64
 JOBS_READ_ONCE = 16  # of jobs that ended, the newest; their logs lie on a disk that many share
 # The box is not trusted: a name becomes part of a path only if it can be nothing but one name.
-_NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._ +=@,-]{1,200}\Z")
+_NAME = re.compile(r"(?!\.{1,2}\Z)[\w. +=@,-]{1,200}\Z")
 
 
 def is_name(name: str) -> bool:

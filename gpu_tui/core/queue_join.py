@@ -16,6 +16,7 @@ from gpu_tui.core.usual import Usual
 
 FROM_START = 0.05  # an attempt first seen beyond this share was resumed, or its log was cut
 FAST_END_SHARE = 0.5  # a cell that needs less than this share of the typical time is suspicious
+FAST_SECONDS = 10.0  # by no less than this: stamps have whole seconds, and a start has its own
 FAST_AMONG = 3  # cells of a task that ended, before any of them is called fast
 NOTHING = CellEvidence()
 ARTIFACT = {True: "present", False: "missing", None: "unknown"}
@@ -177,7 +178,7 @@ def _judge(
         and duration is not None
         and typical is not None
         and usual.count(row.task) >= FAST_AMONG
-        and duration < FAST_END_SHARE * typical
+        and duration < min(FAST_END_SHARE * typical, typical - FAST_SECONDS)
     ):
         state, why = CellState.SUSPICIOUS, "ended in less than half the typical time"
     ran = run is not None and not run.past

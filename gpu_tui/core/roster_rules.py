@@ -74,6 +74,7 @@ def roster_conditions(seen: FleetNow) -> Iterator[Found]:
     sweep = _sweep(seen.members)
     for member in seen.members:
         yield from _lines(member)
+        yield from _capped(member, _twice(member))
         yield from _closing(member, sweep)
         yield from _capped(member, _never_run(member, sweep))
         yield from _capped(member, _unplanned(member, sweep))
@@ -122,6 +123,19 @@ def _lines(member: Member) -> Iterator[Found]:
         member.instance.name,
         Condition("missing_cell", Severity.WARN, text, _source(member), part="lines"),
     )
+
+
+def _twice(member: Member) -> Iterator[Condition]:
+    """Names that stand more than once in one queue file."""
+    if member.roster is None:
+        return
+    lines: dict[str, list[str]] = {name: [] for name in member.roster.duplicates}
+    for cell in member.roster.cells if lines else ():
+        if cell.name in lines:
+            lines[cell.name].append(str(cell.line))
+    for name, at in lines.items():
+        text = f"it stands in lines {listed(at)} of one queue file"
+        yield Condition("duplicate_cell", Severity.WARN, text, _source(member), name)
 
 
 def _closing(member: Member, sweep: _Sweep) -> Iterator[Found]:

@@ -52,6 +52,7 @@ class Condition:
     source: str
     cell: str | None = None
     part: str | None = None  # tells two conditions of one kind apart (a mount, a clock)
+    remedy: str | None = None  # what to do, where it is not the same for all of its kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,11 +269,6 @@ def _cells(seen: Now) -> Iterator[Condition]:
             yield Condition(kind, Severity.SERIOUS, cell.why or "failed", source, cell.name)
         elif cell.finding is not None:
             yield Condition(cell.finding, Severity.WARN, cell.why or "", source, cell.name)
-    if seen.roster:
-        for name in seen.roster.duplicates:
-            yield Condition(
-                "duplicate_cell", Severity.WARN, f"{name} stands twice", f"queue:{queue.file}", name
-            )
 
 
 def _run(seen: Now) -> Iterator[Condition]:
@@ -311,4 +307,5 @@ def _clocks(seen: Now) -> Iterator[Condition]:
             f"{clock.key}: {clock_words(clock, left)}",
             f"clock:{clock.key}",
             part=f"{clock.key}@{clock.stage}",
+            remedy=clock.avoid if clock.kind == "clock" else None,
         )

@@ -87,7 +87,7 @@ def test_the_queue_log_is_no_cell() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["..", ".", "", "a/b", "../x", "a\nb", "a\x00", "$(x)", "a'b", "a" * 201, "ü"]
+    "name", ["..", ".", "", "a/b", "../x", "a\nb", "a\x00", "$(x)", "a'b", "a" * 201, "a\u202eb"]
 )
 def test_a_name_that_is_more_than_a_name_is_none(name: str) -> None:
     assert not is_name(name)
@@ -96,6 +96,6 @@ def test_a_name_that_is_more_than_a_name_is_none(name: str) -> None:
     assert cells.wanted(3) == []
 
 
-@pytest.mark.parametrize("name", ["no_aug", "lr=1e-4,seed 2", "..x", "a.b-c@d+e"])
+@pytest.mark.parametrize("name", ["no_aug", "lr=1e-4,seed 2", "..x", "a.b-c@d+e", "ü", "实验三"])
 def test_ordinary_names_are_names(name: str) -> None:
     assert is_name(name)

@@ -77,6 +77,12 @@ def test_a_name_in_two_queues_is_doubled_on_both() -> None:
     assert ("two", "duplicate_cell", "b") in found(running, members[1])
 
 
+def test_a_name_that_stands_twice_in_one_file_is_told_with_its_lines() -> None:
+    one = box("one", parse_roster("a.yaml t\n\nconf/a.yaml t 5\nb.yaml t\n"))
+    assert found(one) == [("one", "duplicate_cell", "a")]
+    assert "it stands in lines 1, 3 of one queue file" in text(one)
+
+
 def test_a_cell_that_failed_here_and_stands_there_has_moved() -> None:
     origin = box("one", rows("a", "b"), *ran("a", 1), *ran("b", 2, 1))
     target = box("two", rows("b"))

@@ -127,6 +127,16 @@ def test_a_cell_far_faster_than_its_siblings_is_suspicious() -> None:
     assert states(history)[:3] == ["finished", "finished", "suspicious"]
 
 
+def test_cells_of_a_few_seconds_are_never_too_fast() -> None:
+    events = [opened()]
+    for index, (name, seconds) in enumerate(zip("abc", (4, 4, 1), strict=True), 1):
+        events += [
+            started(name, index * 10, index),
+            finished(name, index * 10 + seconds, index=index),
+        ]
+    assert states(fold(*events))[:3] == ["finished"] * 3
+
+
 def test_eta_is_the_pace_of_the_cell_and_the_typical_cell_for_the_rest() -> None:
     history = fold(opened(), started("a", 0), finished("a", 100), started("b", 100, 2))
     seen = {"b": CellEvidence(alive=True, epoch=10, epochs=20)}

@@ -13,7 +13,7 @@ from sweep import Sweep
 from test_check_real_box import check, write_fleet
 
 # One cell that fails, one whose trainer waits for us, one that the first start never comes to.
-CELLS = ("first", "hold_a", "third")
+CELLS = ("first", "hold_a", "实验三")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ async def test_killed_resumed_appended_and_ended(box, sweep: Sweep, tmp_path: Pa
     sweep.kill()
     lab, cells = await queue_of(box, tmp_path)
     assert lab["verdict"] == "crashed"
-    assert states(cells) == {"first": "finished", "hold_a": "failed", "third": "pending"}
+    assert states(cells) == {"first": "finished", "hold_a": "failed", "实验三": "pending"}
 
     # Again from the second cell; while it runs, somebody appends two lines, one of which is no cell.
     sweep.start(index=2)
@@ -48,7 +48,7 @@ async def test_killed_resumed_appended_and_ended(box, sweep: Sweep, tmp_path: Pa
     lab, cells = await queue_of(box, tmp_path)
     assert lab["verdict"] == "running"
     assert states(cells) == {
-        "first": "finished", "hold_a": "running", "third": "pending", "late": "pending",
+        "first": "finished", "hold_a": "running", "实验三": "pending", "late": "pending",
     }  # fmt: skip
     assert (lab["queue"]["total"], lab["queue"]["done"], lab["queue"]["failed"]) == (5, 1, 0)
     assert cells["first"]["metrics"] == {"psnr": 23.0}
@@ -62,6 +62,7 @@ async def test_killed_resumed_appended_and_ended(box, sweep: Sweep, tmp_path: Pa
     # The script ran the line that is no cell, too: as `lonely`, with an empty task.
     assert states(cells)["late"] == "finished"
     assert cells["lonely"]["index"] == 5
+    assert (cells["实验三"]["epoch"], cells["实验三"]["metrics"]) == (3, {"psnr": 23.0})
     assert (lab["queue"]["total"], len(cells)) == (5, 5)
     master = sweep.log.read_text()
     assert "[5/3] " in master
