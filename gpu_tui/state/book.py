@@ -70,7 +70,7 @@ class Book:
                 instance=self.instance,
                 evidence=condition.evidence,
                 source=condition.source,
-                remedy=remedy(condition.kind),
+                remedy=condition.remedy or remedy(condition.kind),
                 first_seen=old.first_seen if old else now,
                 last_seen=now,
                 cell=condition.cell,

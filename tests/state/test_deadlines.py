@@ -325,6 +325,9 @@ def test_the_words_of_a_finding_stand_still_between_two_thresholds() -> None:
         found.evidence for found in bench.findings() if "release" in (found.part or "")
     }
     assert first == {"p-release: less than 25% of its 15 days left: loses data disk"}
+    assert {found.remedy for found in bench.findings() if "release" in (found.part or "")} == {
+        "Pull."
+    }
 
 
 def test_a_rate_that_wavers_around_a_threshold_tells_once() -> None:
