@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import ssl
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpu_tui.providers.api import BODY_CAP, Api, Reply, checked_base_url
 from gpu_tui.providers.base import NoAnswer, ProviderError
@@ -48,3 +54,51 @@ async def test_an_endless_answer_is_cut() -> None:
 def test_a_key_never_leaves_in_clear(url: str) -> None:
     with pytest.raises(ProviderError):
         checked_base_url(url)
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """A server's side of TLS, with a certificate that nobody vouches for."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    made = datetime(2026, 1, 1, tzinfo=UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(made)
+        .not_valid_after(made + timedelta(days=36500))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path_factory.mktemp("tls") / "server.pem"
+    pem = serialization.Encoding.PEM
+    form = serialization.PrivateFormat.PKCS8
+    file.write_bytes(
+        key.private_bytes(pem, form, serialization.NoEncryption()) + certificate.public_bytes(pem)
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context
+
+
+@pytest.mark.parametrize("scheme", ["https", "HTTPS"])
+async def test_a_certificate_that_nobody_vouches_for_gets_no_key(
+    stranger: ssl.SSLContext, scheme: str
+) -> None:
+    heard = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.read(1))
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=stranger)
+    async with server:
+        base = checked_base_url(f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        with pytest.raises(NoAnswer):
+            await Api(base, "KEY").send(ENV, "GET", "/x")
+    assert heard == []
