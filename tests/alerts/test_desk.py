@@ -10,7 +10,8 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from newsroom import T0, Receiver, answer, cell, finding, receiver, reset, view
+from newsroom import T0, cell, finding, view
+from receiver import Receiver, answer, receiver, reset
 
 from gpu_tui.alerts.desk import Desk
 from gpu_tui.alerts.ledger import Ledger

@@ -12,7 +12,8 @@ import traceback
 from pathlib import Path
 
 import pytest
-from newsroom import T0, answer, finding, hang, receiver, reset
+from newsroom import T0, finding
+from receiver import answer, hang, receiver, reset
 
 from gpu_tui.alerts.channel import Undelivered
 from gpu_tui.alerts.command import CommandChannel

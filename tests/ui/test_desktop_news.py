@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from terminal_of import on_a_terminal
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.state.news import Bulletin, News
@@ -96,33 +94,6 @@ def cockpit_with_hostile_news() -> None:
     app.run()
 
 
-def on_a_terminal(argv: list[str], env: dict[str, str], until: bytes | None = None) -> bytes:
-    """What a program wrote to a real pty; it is read until it ends, or says `until`."""
-    master, slave = pty.openpty()
-    process = subprocess.Popen(
-        argv, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True
-    )
-    os.close(slave)
-    data, ends = b"", time.monotonic() + 60
-    try:
-        while time.monotonic() < ends and (until is None or until not in data):
-            if not select.select([master], [], [], 1.0)[0]:
-                continue
-            try:
-                part = os.read(master, 65_536)
-            except OSError:
-                break
-            if not part:
-                break
-            data += part
-    finally:
-        if until is not None:
-            process.terminate()
-        process.wait(30)
-        os.close(master)
-    return data
-
-
 def environment(**more: str) -> dict[str, str]:
     here = Path(__file__).parent
     kept = {name: value for name, value in os.environ.items() if name not in ("TMUX", "STY")}
@@ -131,7 +102,7 @@ def environment(**more: str) -> dict[str, str]:
         "TERM": "xterm-256color",
         "COLUMNS": "100",
         "LINES": "30",
-        "PYTHONPATH": str(here),
+        "PYTHONPATH": f"{here}:{here.parent}",
         **more,
     }
 
