@@ -216,13 +216,14 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
     unnamed = 0 if lane.queue.claimed_done else lane.unnamed
     if not (runs or unsure or pending or passed or unnamed):
         return NOTHING, None
-    starts = [running_left(cell, typical, lane.name) for cell in runs]
+    starts = ends = [running_left(cell, typical, lane.name) for cell in runs]
     lasting = [typical.expect(cell, lane.name) for cell in pending]
     beside = NOTHING
     if lane.one_by_one and len(starts) > 1:  # what runs beside the queue takes no turn in it
         starts, beside = starts[:1], longest(starts[1:])
     left = longest((_in_turn(starts or [NOTHING], lasting), beside))
-    why = _doubt(lane, runs, unsure, [*passed, *pending], left)
+    late = next((cell for cell, end in zip(runs, ends, strict=True) if not end.known), None)
+    why = _doubt(lane, runs, unsure, [*passed, *pending], late, left)
     if why is None:
         return left, None
     away = lane.contact if lane.trust in (Trust.STALE, Trust.UNREACHABLE) else 0.0
@@ -230,7 +231,12 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
 
 
 def _doubt(
-    lane: Lane, runs: list[Cell], unsure: list[Cell], waiting: list[Cell], left: Span
+    lane: Lane,
+    runs: list[Cell],
+    unsure: list[Cell],
+    waiting: list[Cell],
+    late: Cell | None,
+    left: Span,
 ) -> str | None:
     """Why the end of this queue is only a bound; None where it can tell."""
     if lane.trust is Trust.OFF:
@@ -249,8 +255,7 @@ def _doubt(
     if lane.stalled:
         return f"{runs[0].name} stands still"
     if left.best is None:
-        late = any(cell.eta_seconds is None for cell in runs)
-        return f"{runs[0].name} tells no end" if late else "no cell has ended yet to go by"
+        return f"{late.name} tells no end" if late else "no cell has ended yet to go by"
     return None
 
 

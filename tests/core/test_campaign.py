@@ -262,3 +262,10 @@ def test_a_queue_that_is_over_costs_nothing_more() -> None:
     view = outlook_of([lane("x", ended("a", 9), per_hour=2.0, currency="CNY", spent=1.0)])
     assert view.left == NOTHING
     assert view.bills["CNY"].to_come == NOTHING
+
+
+def test_a_queue_names_the_cell_that_tells_no_end() -> None:
+    cells = [running("told", 1, 60), running("late", 1, None)]
+    assert outlook_of([lane("x", *cells)]).lanes[0].why == "late tells no end"
+    waits = outlook_of([lane("x", running("a", 1, 60), cell("b"))])
+    assert waits.lanes[0].why == "no cell has ended yet to go by"

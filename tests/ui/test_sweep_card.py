@@ -21,6 +21,7 @@ from gpu_tui.ui.plot import Curve, render_curves
 from gpu_tui.ui.scene_ablation import ablation
 from gpu_tui.ui.scene_parts import NOW, SceneStore, cell, fleet
 from gpu_tui.ui.scenes import empty
+from gpu_tui.ui.screens import sweep as module
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.sweep import CURVES, SweepScreen
 from gpu_tui.ui.text import bounds
@@ -179,12 +180,9 @@ async def test_hostile_names_stay_words(cockpit: Make, text_of: Read) -> None:
         assert "\u202e" not in shown
 
 
-async def test_only_rows_that_changed_are_made_again(
-    cockpit: Make, monkeypatch: pytest.MonkeyPatch
+async def test_of_thousands_only_rows_near_the_cursor_are_made_and_only_once(
+    cockpit: Make, text_of: Read, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Five hundred cells are painted once, then one line for the one that moves."""
-    from gpu_tui.ui.screens import sweep as module
-
     made: list[str] = []
     real = module.table_row
 
@@ -195,11 +193,11 @@ async def test_only_rows_that_changed_are_made_again(
     monkeypatch.setattr(module, "table_row", counted)
     store = ablation()
     view = store.fleet.instances[0]
-    cells = [cell(n, f"cell_{n}", CellState.PENDING) for n in range(1, 500)]
-    first = cell(500, "moves", CellState.RUNNING, loss=1.0, duration_seconds=5.0)
+    first = cell(0, "moves", CellState.RUNNING, loss=1.0, duration_seconds=5.0)
+    cells = [cell(n, f"cell_{n}", CellState.PENDING) for n in range(1, 3000)]
 
     def fleet_at(loss: float) -> None:
-        queue = Queue((*cells, replace(first, loss=loss)), "/q", "/l", 500)
+        queue = Queue((replace(first, loss=loss), *cells), "/q", "/l", 3000)
         store.become(fleet(replace(view, queue=queue)))
 
     fleet_at(1.0)
@@ -207,11 +205,21 @@ async def test_only_rows_that_changed_are_made_again(
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("S")
         await pilot.pause()
-        assert set(made) == {"moves", *(c.name for c in cells)}
+        assert made == ["moves", *(f"cell_{n}" for n in range(1, module.AROUND + 1))]
         made.clear()
         fleet_at(0.5)
         app._tick()
         assert made == ["moves"]
+        for key, name in (("G", "cell_2999"), ("g", "moves")):
+            await pilot.press(key)
+            await pilot.pause()
+            assert name in text_of(app)
+        await pilot.press(*["pagedown"] * 8)
+        await pilot.pause()
+        table = app.screen.query_one("#sweep-rows", Rows)
+        above, below = table.hidden
+        assert above > module.AROUND
+        assert module.UNPAINTED not in table.lines[above : len(table.lines) - below]
 
 
 # --- curves -----------------------------------------------------------------------------------
