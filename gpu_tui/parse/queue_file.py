@@ -2,6 +2,8 @@
 
 The queue script reads line by line, splits at spaces and tabs, passes over blank lines and those that
 begin with `#`, and counts every other line as a cell. So do we: what is no cell is kept with its line.
+It knows neither byte-order marks nor carriage returns: we read past them where a cell stands, and count
+the lines that are only passed over without them.
 """
 
 from __future__ import annotations
@@ -38,12 +40,13 @@ def parse_roster(text: str) -> Roster:
     rejected: list[RejectedLine] = []
     names: dict[str, int] = {}
     index = dropped = 0
-    for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        line = raw.strip(_SPACE)
-        if not line or line.startswith("#"):
+    for number, raw in enumerate(text.split("\n"), 1):
+        words = raw.strip(" \t")
+        if not words or words.startswith("#"):
             continue
         index += 1
-        line = _NOTE.sub("", line).strip(_SPACE)
+        line = words.removeprefix("\ufeff") if number == 1 else words
+        line = _NOTE.sub("", line.strip(_SPACE)).strip(_SPACE)
         cell = _cell(line, index, number)
         if isinstance(cell, RosterCell) and len(cells) < CELLS_READ:
             cells.append(cell)
@@ -61,7 +64,8 @@ def parse_roster(text: str) -> Roster:
 
 
 def _cell(line: str, index: int, number: int) -> RosterCell | RejectedLine:
-    match = None if (why := _broken(line)) else _CELL.fullmatch(line)
+    why = _broken(line)
+    match = None if why or line.startswith("#") else _CELL.fullmatch(line)
     name = match["config"].rsplit("/", 1)[-1].removesuffix(".yaml") if match else ""
     if match is None or not name:
         return RejectedLine(number, index, plain(line, REJECTED_CAP), why or _why(line))
@@ -88,6 +92,10 @@ def _broken(line: str) -> str | None:
 def _why(line: str) -> str:
     """What is wrong with the words of a line."""
     words = line.split()
+    if not words:
+        return "nothing but a carriage return or a byte-order mark, and so no blank line"
+    if words[0].startswith("#"):
+        return "a byte-order mark stands before the #, and so it is no comment"
     if len(words) == 1:
         return "the task is missing: CONFIG TASK [EPOCHS]"
     if len(words) == 3 and not words[2].isdigit():
