@@ -7,9 +7,11 @@ import pytest
 from gpu_tui.collect.cells import Cells, is_name
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance, QueueFiles, SshAccess
+from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.sample import Reading
+from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.log_reader import LogReader
 
 STAMP = "[2026-11-21 10:00:00]"
@@ -99,3 +101,62 @@ def test_a_name_that_is_more_than_a_name_is_none(name: str) -> None:
 @pytest.mark.parametrize("name", ["no_aug", "lr=1e-4,seed 2", "..x", "a.b-c@d+e", "ü", "实验三"])
 def test_ordinary_names_are_names(name: str) -> None:
     assert is_name(name)
+
+
+def job(id: str, state: CellState = CellState.RUNNING, at: float = 1.0, **more: object) -> Job:
+    ended = None if state is CellState.RUNNING else at
+    return Job(id, f"{id}·a", state, "", started_at=at, finished_at=ended, **more)  # type: ignore[arg-type]
+
+
+def jobs(*rows: Job) -> Sampled:
+    return Sampled("a", 0.0, "slurm", Reading(JobTable("Slurm", rows), 0.0))
+
+
+def paths(sources: list[LogSource]) -> list[tuple[str, str | None]]:
+    return [(source.path, source.cell) for source in sources]
+
+
+def test_a_job_names_its_own_logs_and_the_newest_is_tailed_first() -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    table = jobs(
+        job("1", at=1.0, stdout="/l/1.out", stderr="/l/1.err"),
+        job("2", at=2.0, stdout="/l/2.out", stderr="/l/2.out"),
+        job("3", CellState.FAILED, at=3.0, stdout="/l/3.out"),
+        job("4", CellState.PENDING),
+    )
+    assert cells.sampled(table)
+    assert not cells.sampled(table)  # nothing new
+    assert paths(cells.tails(6)) == [
+        *(("/l/2.out", "2·a"), ("/l/1.out", "1·a"), ("/l/1.err", "1·a")),
+    ]
+    assert len(cells.tails(2)) == 2
+    assert cells.ended == ["3·a"]
+    cells.select("3·a")
+    assert paths(cells.tails(6))[0] == ("/l/3.out", "3·a")
+    cells.select("nobody")
+    assert len(cells.tails(6)) == 3
+
+
+def test_a_log_that_jobs_share_is_tailed_once_for_the_newest_or_the_selected() -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    cells.sampled(
+        jobs(
+            job("1", at=1.0, stdout="/l/all.out"),
+            job("2", at=2.0, stdout="/l/all.out"),
+            job("3", CellState.FINISHED, at=1.5, stdout="/l/all.out"),
+        )
+    )
+    assert paths(cells.tails(6)) == [("/l/all.out", "2·a")]
+    assert cells.ended == []  # what stands there now is of the jobs that run
+    cells.select("1·a")
+    assert paths(cells.tails(6)) == [("/l/all.out", "1·a")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/dev/zero", "/proc/1/environ", "relative", "/a/../etc/shadow", "/a\nb", "/" + "a" * 2_000],
+)
+def test_a_path_that_is_no_plain_file_is_not_tailed(path: str) -> None:
+    cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
+    cells.sampled(jobs(job("1", stdout=path)))
+    assert cells.tails(6) == []
