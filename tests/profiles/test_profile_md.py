@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.parse.profile_md import PARTS, SUMMARY, ProfileError, parse_profile
@@ -143,6 +143,7 @@ def test_line_ends_of_windows_are_read() -> None:
     assert parse_profile(AUTODL.replace("\n", "\r\n"), "autodl.md").id == "autodl"
 
 
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_a_damaged_profile_is_read_or_refused(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(AUTODL)))

@@ -8,7 +8,16 @@ from collections.abc import Callable
 import pytest
 
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, footer_keys, keys_markdown, keys_text, shown, unsafe_keys
+from gpu_tui.ui.keys import (
+    CONTEXTS,
+    KEYS,
+    Key,
+    footer_keys,
+    keys_markdown,
+    keys_text,
+    shown,
+    unsafe_keys,
+)
 from gpu_tui.ui.panes.clocks import ClocksPane
 from gpu_tui.ui.panes.instances import InstancesPane
 from gpu_tui.ui.panes.log import LogPane
