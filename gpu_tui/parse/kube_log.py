@@ -1,7 +1,9 @@
 """What `kubectl logs --timestamps` prints -> the log's own bytes, each line once, whatever was asked again.
 
-A resumed log begins at a whole second, so lines come again. The stamps tell which: those before the last
-one, and as many with the last one as were taken. Bytes of a line that was not yet whole are not repeated.
+A log is asked for again from the whole second of its newest line on, for the API counts in seconds; so the
+lines of that second come again, in the same order. As many as were taken are dropped, and of a line that
+had not ended its first bytes. A line that is newer than all of them ends the dropping at once: where a
+log was rotated meanwhile, nothing new may be taken for old.
 """
 
 from __future__ import annotations
@@ -10,31 +12,32 @@ import re
 
 STAMP_CAP = 40  # characters of a stamp and its space
 STAMP = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d) ")
+SECOND = 19  # characters of a stamp up to its fraction
 
 
 class StampedLog:
-    """Where we are in one container's log. Feed it what one call of kubectl prints; `again` before the next.
-
-    `last` is the stamp of the newest line taken, in the API's own words.
-    """
+    """Where we are in one container's log. Feed it what one call of kubectl prints; `again` before the next."""
 
     def __init__(self) -> None:
-        self.last = b""
-        self._same = 0  # whole lines taken that bear the last stamp
-        self._open = 0  # bytes taken of the line behind them, which has not ended
-        self._behind = 0  # lines with the last stamp that come again
-        self._skip = 0  # bytes of the next line that come again
+        self._last = b""  # the newest stamp
+        self._whole = 0  # lines taken in its second, to their end
+        self._open = 0  # bytes taken of the line behind them
+        self._behind = 0  # lines that come again
+        self._skip = 0  # bytes of the line behind them that come again
+        self._catching_up = False
         self._passing: bool | None = None  # within a line: is it taken? None: its stamp is awaited
+        self._counts = False  # the line is of the newest second, or of a later one
         self._head = b""
 
     @property
     def since(self) -> str | None:
-        """From where to ask again; None where nothing was taken."""
-        return self.last.decode("ascii") if self.last else None
+        """From where to ask again, in the API's own words; None where nothing was taken."""
+        return self._last.decode("ascii") if self._last else None
 
     def again(self) -> None:
         """Another call begins, at `since`."""
-        self._behind, self._skip = self._same, self._open
+        self._catching_up = bool(self._last)
+        self._behind, self._skip = self._whole, self._open
         self._passing, self._head = None, b""
 
     def feed(self, chunk: bytes) -> bytes:
@@ -44,13 +47,10 @@ class StampedLog:
         self._head = b""
         while data:
             if self._passing is None:
-                torn = bool(self._open)
                 if len(data) < STAMP_CAP and b" " not in data and b"\n" not in data:
                     self._head = data
                     break
-                data = self._begin(data)
-                if torn and not self._open:  # the rest of that line is not to be had any more
-                    taken.append(b"\n")
+                data = self._begin(data, taken)
             line, newline, data = data.partition(b"\n")
             if self._passing:
                 taken.append(self._take(line, ended=bool(newline)))
@@ -58,41 +58,47 @@ class StampedLog:
                 self._passing = None
         return b"".join(taken)
 
-    def _begin(self, data: bytes) -> bytes:
+    def _begin(self, data: bytes, taken: list[bytes]) -> bytes:
         """Read the stamp of a line, and decide whether it is taken; the rest of the data."""
         match = STAMP.match(data)
         if match is None:  # a runtime that stamps nothing: it is taken as it comes
-            self._passing = True
+            self._passing, self._counts = True, False
             return data
         stamp = match[0][:-1]
-        order = _order(stamp)
-        if self.last and order < _order(self.last):
-            self._passing = self._behind == 0 and self._skip == 0
-        elif stamp == self.last and self._behind:
+        newer = not self._last or _order(stamp) > _order(self._last)
+        if self._catching_up and not newer and stamp[:SECOND] < self._last[:SECOND]:
+            self._passing = False  # more came again than was asked for
+        elif self._catching_up and not newer and self._behind:
             self._behind -= 1
             self._passing = False
         else:
-            if stamp != self.last:
-                self.last, self._same, self._open = stamp, 0, 0
-                self._skip = 0
-            self._behind = 0
+            same = self._catching_up and not newer and self._skip
+            if self._open and not same:  # the rest of that line is not to be had any more
+                taken.append(b"\n")
+                self._open = 0
+            self._catching_up, self._behind = False, 0
+            self._skip = self._skip if same else 0
+            if newer:
+                if stamp[:SECOND] != self._last[:SECOND]:
+                    self._whole = 0
+                self._last = stamp
             self._passing = True
+            self._counts = stamp[:SECOND] >= self._last[:SECOND]
         return data[match.end() :]
 
     def _take(self, line: bytes, *, ended: bool) -> bytes:
+        """What was not taken of a line before, or of a part of one."""
         again = min(self._skip, len(line))
         self._skip = 0 if ended else self._skip - again
         fresh = line[again:]
+        self._open = 0 if ended else self._open + len(fresh)
         if ended:
-            self._same += 1
-            self._open = 0
+            self._whole += self._counts
             return fresh + b"\n"
-        self._open += len(fresh)
         return fresh
 
 
 def _order(stamp: bytes) -> bytes:
     """Stamps of one container, all in UTC or all in one zone, compared as text of one width."""
-    whole, _, rest = stamp.partition(b".")
-    digits = re.match(rb"\d*", rest)
-    return whole[:19] + b"." + (digits[0] if digits else b"").ljust(9, b"0")
+    fraction = re.match(rb"\.(\d*)", stamp[SECOND:])
+    return stamp[:SECOND] + (fraction[1] if fraction else b"").ljust(9, b"0")
