@@ -1,0 +1,123 @@
+"""An instance whose jobs a scheduler runs elsewhere: what the box itself does says nothing of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.core.events import LinkChanged, ProviderRead, Sampled
+from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, ProviderState, SshAccess
+from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.readings import Host, Process
+from gpu_tui.core.sample import Failure, FailureKind, Reading
+from gpu_tui.core.sweep import CellState
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.history import NoHistory
+from gpu_tui.state.store import Store
+from gpu_tui.state.views import InstanceView
+
+T0 = 1_795_000_000.0
+LOGIN = Instance("login", SshAccess("login"), price=Money(2.0, "USD"), scheduler="slurm")
+RUN, WAIT, END = CellState.RUNNING, CellState.PENDING, CellState.FINISHED
+BAD, NEVER = CellState.FAILED, CellState.SKIPPED
+
+
+def job(id: str, state: CellState, word: str = "", **more: object) -> Job:
+    over = state in (END, BAD)
+    at = T0 - 60 if over else None
+    return Job(id, f"{id}·a", state, word or state.value.upper(), finished_at=at, **more)  # type: ignore[arg-type]
+
+
+class Node:
+    """A store with one login node, on which a process of nobody's idles."""
+
+    def __init__(self) -> None:
+        self.store = Store(Fleet(None, (LOGIN,)), {}, NoHistory())
+        self.at = T0
+        self.store.apply(LinkChanged("login", T0, LinkState("live", since=T0)))
+        self.sample("processes", (Process(1, 0, "init", ("/sbin/init",), "S"),))
+        self.sample("host", Host(T0, 5000.0, "boot-1"))
+
+    def sample(self, metric: str, value: object, period: float = 3_600.0) -> None:
+        self.store.apply(Sampled("login", self.at, metric, Reading(value, self.at, period)))
+
+    def jobs(self, *rows: Job, period: float = 3_600.0) -> InstanceView:
+        self.sample("slurm", JobTable("Slurm", rows), period)
+        return self.view()
+
+    def view(self) -> InstanceView:
+        return self.store.view(self.at)["login"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict", "because"),
+    [
+        ((job("1", RUN), job("2", WAIT)), Verdict.RUNNING, "1 job runs and 1 wait"),
+        ((job("1", RUN), job("2", RUN)), Verdict.RUNNING, "2 jobs run and none wait"),
+        ((job("2", WAIT, why="Priority"),), Verdict.IDLE, "no job runs; 1 job in the queue"),
+        ((job("1", END), job("2", BAD)), Verdict.FINISHED, "1 of 2 failed"),
+        ((job("1", BAD, preempted=True),), Verdict.PREEMPTED, "was preempted"),
+        ((), Verdict.IDLE, "Slurm lists no job"),
+    ],
+)
+def test_the_jobs_are_the_verdict(rows: tuple[Job, ...], verdict: Verdict, because: str) -> None:
+    view = Node().jobs(*rows)
+    assert view.verdict is verdict
+    assert because in view.because[0]
+
+
+def test_nobody_pays_for_a_login_node_that_rests() -> None:
+    node = Node()
+    node.jobs(job("1", END))
+    node.at += 36_000
+    view = node.jobs(job("1", END))
+    assert "idle_billing" not in {finding.kind for finding in view.findings}
+
+
+def test_an_ended_job_does_not_switch_its_login_node_off() -> None:
+    node = Node()
+    node.store.apply(ProviderRead("login", T0, ProviderState("gone", read_at=T0)))
+    assert node.jobs(job("2", RUN)).verdict is Verdict.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        (job("1", BAD, "TIMEOUT", finding="time_limit"), "time_limit"),
+        (job("1", BAD, "NODE_FAIL", finding="hardware"), "hardware"),
+        (job("1", BAD, "FAILED"), "crashed"),
+        (job("1", CellState.SUSPICIOUS, "COMPLETED", finding="host_oom"), "host_oom"),
+        (job("1", NEVER, "PENDING", finding="missing_cell"), "missing_cell"),
+    ],
+)
+def test_a_bad_end_is_one_finding_of_its_own_kind(row: Job, kind: str) -> None:
+    view = Node().jobs(row)
+    (finding,) = view.findings
+    assert (finding.kind, finding.cell, finding.source) == (kind, "1·a", "job:1")
+
+
+def test_a_scheduler_that_falls_silent_takes_its_claims_with_it() -> None:
+    node = Node()
+    node.jobs(job("1", RUN), job("2", END))
+    why = "the controller does not answer"
+    failure = Failure(FailureKind.UNREACHABLE, why, T0)
+    node.store.apply(Sampled("login", T0, "slurm", failure))
+    view = node.view()
+    assert view.verdict is Verdict.CANNOT_TELL
+    assert why in view.because[0]
+    states = {cell.job: (cell.state, cell.why) for cell in view.queue.cells}
+    assert states["1"][0] is CellState.CANNOT_TELL
+    assert why in (states["1"][1] or "")
+    assert states["2"][0] is END  # what ended stays ended
+    assert node.jobs(job("1", RUN)).verdict is Verdict.RUNNING
+
+
+def test_a_list_that_is_old_is_no_list() -> None:
+    node = Node()
+    assert node.jobs(job("1", RUN), period=20.0).verdict is Verdict.RUNNING
+    node.at += 61
+    assert node.view().verdict is Verdict.CANNOT_TELL
+
+
+def test_two_jobs_of_one_name_are_two_rows() -> None:
+    view = Node().jobs(job("1", RUN), job("2", RUN))
+    assert [cell.name for cell in view.queue.cells] == ["1·a", "2·a"]
