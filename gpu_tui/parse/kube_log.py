@@ -3,7 +3,8 @@
 A log is asked for again from the whole second of its newest line on, for the API counts in seconds; so the
 lines of that second come again, in the same order. As many as were taken are dropped, and of a line that
 had not ended its first bytes. A line that is newer than all of them ends the dropping at once: where a
-log was rotated meanwhile, nothing new may be taken for old.
+log was rotated meanwhile, nothing new may be taken for old. What two streams of one container write out of
+step is kept apart within a second; over the turn of one, the API itself leaves it out of its answer.
 """
 
 from __future__ import annotations
