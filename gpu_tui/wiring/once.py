@@ -46,11 +46,11 @@ async def collect_once(
         deadline = Deadline(room.clock, limit, prompter)
         while (left := deadline.left()) > 0:
             view = room.store.view(room.clock.now())
-            quiet = room.clock.now() - tap.backfill_at >= QUIET_SECONDS
+            quiet = room.clock.now() - tap.backfill_at >= _patience(room, view)
             told = room.watch.accounts <= {account.key for account in view.accounts}
             if quiet and told and all(settled(instance) for instance in view.instances):
                 return view
-            await tap.next(min(left, QUIET_SECONDS))
+            await tap.next(min(left, LOOK_SECONDS))
         return room.store.view(room.clock.now())
 
 
