@@ -7,7 +7,7 @@ import pytest
 from gpu_tui.core.events import LinkChanged, ProviderRead, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, ProviderState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.readings import Host, Process
+from gpu_tui.core.readings import Gpu, GpuTable, Host, Process
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
@@ -67,9 +67,10 @@ def test_the_jobs_are_the_verdict(rows: tuple[Job, ...], verdict: Verdict, becau
 
 def test_nobody_pays_for_a_login_node_that_rests() -> None:
     node = Node()
-    node.jobs(job("1", END))
-    node.at += 36_000
-    view = node.jobs(job("1", END))
+    for _ in range(40):  # 800 seconds, looked at often enough to count
+        node.sample("gpus", GpuTable((Gpu(0, "T4", "GPU-1", utilization=0.0),)), 60.0)
+        view = node.jobs(job("1", END), period=60.0)
+        node.at += 20
     assert "idle_billing" not in {finding.kind for finding in view.findings}
 
 
