@@ -25,6 +25,7 @@ from gpu_tui.ui.screens import sweep as module
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.sweep import CURVES, SweepScreen
 from gpu_tui.ui.text import bounds
+from gpu_tui.ui.widgets import near
 from gpu_tui.ui.widgets.rows import Rows
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -205,7 +206,7 @@ async def test_of_thousands_only_rows_near_the_cursor_are_made_and_only_once(
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("S")
         await pilot.pause()
-        assert made == ["moves", *(f"cell_{n}" for n in range(1, module.AROUND + 1))]
+        assert made == ["moves", *(f"cell_{n}" for n in range(1, near.AROUND + 1))]
         made.clear()
         fleet_at(0.5)
         app._tick()
@@ -218,8 +219,25 @@ async def test_of_thousands_only_rows_near_the_cursor_are_made_and_only_once(
         await pilot.pause()
         table = app.screen.query_one("#sweep-rows", Rows)
         above, below = table.hidden
-        assert above > module.AROUND
-        assert module.UNPAINTED not in table.lines[above : len(table.lines) - below]
+        assert above > near.AROUND
+        assert near.UNPAINTED not in table.lines[above : len(table.lines) - below]
+
+
+async def test_a_queue_of_thousands_opens_at_the_cell_that_runs(
+    cockpit: Make, text_of: Read
+) -> None:
+    view = ablation().fleet.instances[0]
+    cells = [cell(n, f"cell_{n}", CellState.PENDING) for n in range(1, 3001)]
+    cells[2000] = replace(cells[2000], state=CellState.RUNNING, duration_seconds=5.0)
+    queue = Queue(tuple(cells), "/q", "/l", 3000)
+    app = cockpit(SceneStore(fleet(replace(view, queue=queue))))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("4")
+        await pilot.pause()
+        assert "running     cell_2001" in text_of(app)
+        await pilot.press("G")
+        await pilot.pause()
+        assert "cell_3000" in text_of(app)
 
 
 # --- curves -----------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from gpu_tui.ui.panes.pane import Moment, Pane, more_below
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, totals
+from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -21,6 +22,17 @@ from gpu_tui.ui.widgets.rows import Rows
 def key_of(cell: Cell) -> str:
     """What makes a row the same row: two entries may share one name."""
     return f"{cell.index}:{cell.name}"
+
+
+def _now(view: InstanceView) -> str | None:
+    """The row that the cursor starts on."""
+    return key_of(view.queue.running) if view.queue.running is not None else None
+
+
+def _seen(view: InstanceView, cell: Cell, width: int) -> object:
+    """All that a row is made of."""
+    losses = view.series.get(f"loss:{cell.name}", ())
+    return view.name, cell, width, view.link.live, len(losses), losses[-1:]
 
 
 class QueuePane(Pane):
@@ -40,6 +52,7 @@ class QueuePane(Pane):
         self.rows = Rows(id="cell-rows")
         self._block = Block(id="queue-notes")
         self._fits = Filter()
+        self._near = NearCursor()
         self._instance: str | None = None
 
     def content(self) -> Iterable[Widget]:
@@ -61,7 +74,13 @@ class QueuePane(Pane):
             return
         cells = [cell for cell in view.queue.cells if self._fits.keeps(f"{cell.name} {cell.state}")]
         keys = [key_of(cell) for cell in cells]
-        rows.put([cell_row(view, cell, width) for cell in cells], keys, queue_head(width))
+        lines = self._near.lines(
+            keys,
+            rows.key if self._instance == view.name else _now(view) or rows.key,
+            lambda n: _seen(view, cells[n], width),
+            lambda n: cell_row(view, cells[n], width),
+        )
+        rows.put(lines, keys, queue_head(width))
         if self._instance != view.name:
             self._instance = view.name
             if view.queue.running is not None:
@@ -98,4 +117,6 @@ class QueuePane(Pane):
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
         if self.moment is not None and self.moment.selected is not None:
+            if self._near.at_edge(event.key, len(self.rows.lines)):
+                self.show(self.moment)
             self._notes(self.moment, self.moment.selected, self.rows.size.width)

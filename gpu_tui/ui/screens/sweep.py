@@ -29,6 +29,7 @@ from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
 from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row
+from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -37,8 +38,6 @@ BOTH = 26  # lines of a card in which the table and a chart stand together
 ROOMY = 32  # lines in which the queues are shown unasked
 ROOMY_CHART = 44  # and a chart beside them
 CHART_SHARE = 0.45
-AROUND = 150  # rows above and below the cursor that are painted: a queue may hold thousands
-UNPAINTED = Text(end="")
 ROWS_LEFT = 5  # of the table under everything else
 
 
@@ -64,7 +63,7 @@ class SweepScreen(Card):
         self._charting = False
         self._by_time = False
         self._queues: bool | None = None  # None: where there is room
-        self._painted: dict[str, tuple[object, Text]] = {}
+        self._near = NearCursor()
 
     def content(self) -> Iterable[Widget]:
         """Sums, cells, chart, filter."""
@@ -137,20 +136,16 @@ class SweepScreen(Card):
     def _paint_table(self, rows: list[Row], width: int) -> None:
         charted = {key: f"box-{n % CURVES + 1}" for n, key in enumerate(self._marked)}
         sheet = sheet_of(rows, self._order, width, charted)
-        keys = [row.key for row in rows]
-        near = keys.index(self._table.key) if self._table.key in keys else 0
-        painted: dict[str, tuple[object, Text]] = {}
-        lines = [UNPAINTED] * len(rows)
         look = (sheet.columns, sheet.best, sheet.order.column, width, sheet.name, sheet.history)
-        first = max(0, near - AROUND)
-        for place, row in enumerate(rows[first : near + AROUND + 1], first):
-            losses = self._losses(row)
-            seen = (row, look, charted.get(row.key), len(losses), losses[-1:])
-            old = self._painted.get(row.key)
-            text = old[1] if old is not None and old[0] == seen else table_row(row, sheet, losses)
-            painted[row.key] = (seen, text)
-            lines[place] = text
-        self._painted = painted
+
+        def seen(n: int) -> object:
+            losses = self._losses(rows[n])
+            return rows[n], look, charted.get(rows[n].key), len(losses), losses[-1:]
+
+        keys = [row.key for row in rows]
+        lines = self._near.lines(
+            keys, self._table.key, seen, lambda n: table_row(rows[n], sheet, self._losses(rows[n]))
+        )
         self._table.put(lines, keys, table_head(sheet))
         if not rows:
             words = "no cell is like that" if self._fits else "no cell is known yet"
@@ -305,15 +300,10 @@ class SweepScreen(Card):
     @on(Rows.Moved, "#sweep-rows")
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
-        if (self._charting and not self._marked) or self._at_edge(event.key):
+        if (self._charting and not self._marked) or self._near.at_edge(
+            event.key, len(self._table.lines)
+        ):
             self.show(self.moment)
-
-    def _at_edge(self, key: str) -> bool:
-        """Whether the cursor has come so far that rows in sight may not be painted."""
-        keys = list(self._painted)
-        if len(self._table.lines) <= len(keys):
-            return False
-        return key not in keys or abs(keys.index(key) - len(keys) // 2) > AROUND // 2
 
     @on(Rows.Chosen, "#sweep-rows")
     def _chosen(self, event: Rows.Chosen) -> None:
