@@ -6,9 +6,10 @@ import secrets
 
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import QueueFiles
+from gpu_tui.core.queue_done import claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
 from gpu_tui.core.sweep import Roster
-from gpu_tui.parse.queue_file import parse_roster
+from gpu_tui.parse.queue_file import decode_roster
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path
 from gpu_tui.transport.base import Connection
@@ -21,7 +22,7 @@ async def read_roster(connection: Connection, queue: QueueFiles) -> Roster | Non
     if queue.file is None:
         return None
     data = await read_text(connection, queue.file)
-    return None if data is None else parse_roster(data.decode("utf-8", "replace"))
+    return None if data is None else decode_roster(data)
 
 
 async def read_cells(connection: Connection, queue: QueueFiles, roster: Roster) -> Cells:
@@ -36,15 +37,20 @@ async def read_cells(connection: Connection, queue: QueueFiles, roster: Roster) 
 
 
 def cells_of(roster: Roster, history: QueueHistory) -> Cells:
-    """What each planned cell came to. A name that stands twice or a line that is no cell is doubt."""
+    """What each planned cell came to. A name that stands twice, a line that is no cell or was not read, and
+    a closing line that contradicts the cells' own end lines are doubt.
+    """
     names = tuple(dict.fromkeys(cell.name for cell in roster.cells))
     ends = {name: _end(history.runs.get(name)) for name in names}
+    claim = claim_of(history, {*names, *history.runs})
     return Cells(
         finished=tuple(name for name in names if ends[name] is None),
         unfinished=tuple((name, end) for name, end in ends.items() if end is not None),
         doubtful=(
             *(f"{name} stands twice" for name in roster.duplicates),
             *(f"no cell: {line}" for line in roster.rejected),
+            *((f"{roster.dropped} more lines were not read",) if roster.dropped else ()),
+            *(doubts(claim, history) if claim else ()),
         ),
     )
 
@@ -53,7 +59,7 @@ def _end(run: CellRun | None) -> str | None:
     """None for a cell that trained to its end, else what became of it."""
     if run is None:
         return "no start line"
-    if run.finished is None:
+    if not run.ended:
         return "no end line"
     return None if run.exit_code in TRAINED else f"exit {run.exit_code}"
 
