@@ -7,7 +7,7 @@ itself (a job of a scheduler, for one).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 from gpu_tui.core.account import Account
@@ -90,10 +90,14 @@ async def watch_provider(
 
 
 async def watch_account(
-    reader: AccountReader, sink: Sink, clock: Clock, period: float = PERIOD
+    reader: AccountReader,
+    sink: Sink,
+    clock: Clock,
+    period: float = PERIOD,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> None:
     """Emit one AccountRead per period until cancelled; later where the API asks to slow down."""
     while True:
         account = await reader.read()
         sink(AccountRead(clock.now(), account))
-        await asyncio.sleep(max(period, account.wait or 0.0))
+        await sleep(max(period, account.wait or 0.0))

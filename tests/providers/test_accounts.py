@@ -10,7 +10,9 @@ import pytest
 from local_api import Said
 from runpod_cloud import ID, POD, RunPodCloud
 
-from gpu_tui.collect.provider_watch import ProviderWatch
+from gpu_tui.collect.provider_watch import ProviderWatch, watch_account
+from gpu_tui.core.account import Account
+from gpu_tui.core.account_rules import provider_state
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LinkChanged
 from gpu_tui.core.findings import Severity
@@ -316,3 +318,45 @@ async def test_the_watch_follows_an_edited_fleet(server: RunPodCloud) -> None:
         last = heard.events[-1].account  # type: ignore[union-attr]
         assert (last.key, last.listed, last.complete) == (key, (), False)
         watch.close()
+
+
+async def test_the_watch_leaves_an_api_alone_for_as_long_as_it_asks() -> None:
+    pauses: list[float] = []
+    asked = asyncio.Event()
+
+    @dataclass
+    class Slow:
+        """An account whose API has had enough, then one that is well."""
+
+        key: str = "runpod:KEY"
+        serves: tuple[str, ...] = ()
+        left: int = 1
+
+        async def read(self) -> Account:
+            self.left -= 1
+            return Account(self.key, "runpod", wait=77.0 if self.left >= 0 else None)
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            asked.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(watch_account(Slow(), Heard(), ManualClock(), 60.0, sleep))
+    async with asyncio.timeout(10):
+        await asked.wait()
+    task.cancel()
+    assert pauses == [77.0, 60.0]
+
+
+def test_a_list_that_was_not_read_to_its_end_says_nothing_of_what_is_missing() -> None:
+    instance = box("b", ID, None)
+    account = Account("k", "runpod", "KEY", ("b",), complete=False)
+    for known in (True, False):
+        state = provider_state(account, instance, known=known)
+        assert state is not None
+        assert (state.state, bool(state.error)) == ("unknown", True)
+    assert provider_state(replace(account, serves=()), instance, known=True) is None
+    whole = provider_state(replace(account, complete=True), instance, known=True)
+    assert whole is not None
+    assert whole.state == "gone"
