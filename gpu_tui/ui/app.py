@@ -145,8 +145,8 @@ class CockpitApp(App[None]):
 
     def _tick(self) -> None:
         """One look: paint only where something changed, and once a second for clocks and ages."""
-        if terminal.choked(self):
-            return
+        if not self.screen_stack or terminal.choked(self):
+            return  # it is closing, or the terminal does not read
         now = self._clock.now()
         beat = int(now) != self._second
         if not self._store.drain() and not beat:
