@@ -53,7 +53,6 @@ class Condition:
     cell: str | None = None
     part: str | None = None  # tells two conditions of one kind apart (a mount, a clock)
     remedy: str | None = None  # what to do, where it is not the same for all of its kind
-    remedy: str | None = None  # what to do, where it is not the same for all of its kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +307,5 @@ def _clocks(seen: Now) -> Iterator[Condition]:
             f"{clock.key}: {clock_words(clock, left)}",
             f"clock:{clock.key}",
             part=f"{clock.key}@{clock.stage}",
-            remedy=clock.avoid if clock.kind == "clock" else None,
             remedy=clock.avoid if clock.kind == "clock" else None,
         )
