@@ -22,6 +22,7 @@ from gpu_tui.core.fleet import (
     ProviderState,
     QueueFiles,
     Results,
+    Roots,
 )
 from gpu_tui.core.gate import DWELL
 from gpu_tui.core.ladder import GateView
@@ -101,12 +102,24 @@ async def scene(cluster: KubeServer, namespace: Instance, tmp_path: Path) -> Asy
         path.write_bytes(data)
         past = path.stat().st_mtime - 3_600
         os.utime(path, (past, past))
+    # A process table of its own: what else runs on this machine is no business of the test.
+    proc = tmp_path / "proc"
+    for name, text in (
+        ("sys/kernel/random/boot_id", "0f3a9c1e-1111-4222-8333-444455556666\n"),
+        ("1/stat", "1 (init) S 0 " + "0 " * 48 + "\n"),
+        ("1/cmdline", "/sbin/init\0"),
+        ("42/stat", "42 (python) R 1 " + "0 " * 48 + "\n"),
+        ("42/cmdline", "python\0somebody_elses_work.py\0"),
+    ):
+        (proc / name).parent.mkdir(parents=True, exist_ok=True)
+        (proc / name).write_text(text)
     (tmp_path / "queue.txt").write_text("configs/base.yaml reconstruction 2\n")
     instance = replace(
         namespace,
         provider=ProviderAccess(id="job/train-a"),
         results=Results(str(results), str(tmp_path / "here")),
         queue=QueueFiles(str(tmp_path / "queue.txt")),
+        roots=Roots(proc=str(proc)),
     )
     connection = await connect_here(instance)
     try:
@@ -143,15 +156,22 @@ async def test_results_are_pulled_and_proven_before_the_one_delete(
     assert scene.events()[-4:] == ["call", "answer", "read-back", "confirmed-gone"]
 
 
-async def test_a_pod_that_runs_is_work_whatever_this_machine_does(
+async def test_a_pod_that_runs_is_work_and_given_up_by_name_only(
     scene: Scene, cluster: KubeServer
 ) -> None:
     await cluster.put("jobs", job("train-a", active=1))
     await cluster.put("pods", pod("train-a-x2", of="train-a"))
     climb = scene.open()
     async with aclosing(climb.views()) as views:
-        shut = await _first(views, "blocked", "closed", "ready")
-        assert shut.state == "blocked"
-        reasons = [line for rung in shut.rungs for line in rung.lines]
-        assert any("pod train-a-x2 on gpu-node-1" in line for line in reasons)
-    assert cluster.deleted == []
+        async for view in views:
+            if view.abandon_phrase is not None:
+                break
+        reasons = [line for rung in view.rungs for line in rung.lines]
+        assert any("still at work: pod train-a-x2 on gpu-node-1" in line for line in reasons)
+        assert any("pod train-a-x2" in path for path in view.lost_paths)
+        assert cluster.deleted == []
+        scene.clock.advance(DWELL)
+        await climb.abandon(view.abandon_phrase or "")
+        last = [view async for view in views][-1]
+    assert last.outcome == "gone"
+    assert [options["preconditions"] for _, options in cluster.deleted] == [{"uid": "uid-train-a"}]
