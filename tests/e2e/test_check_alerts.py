@@ -25,10 +25,10 @@ async def test_two_patrols_of_a_box_alert_once(
 ) -> None:  # type: ignore[no-untyped-def]
     logs = box.home / "logs"
     logs.mkdir()
-    (box.home / "queue.txt").write_text("a.yaml t 2\nb.yaml t 2\n")
+    (box.home / "queue.txt").write_text("patrolled_one.yaml t 2\npatrolled_two.yaml t 2\n")
     master = logs / "master.log"
     head = f"=== Queue q: 2 ablations, starting from 1 on lab ===\n{'=' * 64}\n"
-    begun = head + "[2026-11-08 10:00:00] [1/2] STARTING a (t, 2ep)\n"
+    begun = head + "[2026-11-08 10:00:00] [1/2] STARTING patrolled_one (t, 2ep)\n"
     master.write_text(begun)
     heard = tmp_path / "heard.jsonl"
     program = f"import sys; open({str(heard)!r}, 'a').write(sys.stdin.read())"
@@ -39,13 +39,13 @@ async def test_two_patrols_of_a_box_alert_once(
     words = ("check", "--alert", "--fleet", str(fleet))
 
     code, out, err = await gpu_tui(*words, state=tmp_path)
-    assert (code, err) == (1, b"")  # its cell has no process
+    assert (code, err) == (1, b""), out.decode()  # its cell has no process
     assert b"first check: a baseline" in out
     first = [json.loads(line) for line in heard.read_text().splitlines()]
     assert [one["kind"] for one in first] == ["first_look"]
 
-    master.write_text(begun + "[2026-11-08 10:30:00] [1/2] FINISHED a (exit=0)\n")
-    checkpoint = box.home / "durable" / "a" / "best.pth"
+    master.write_text(begun + "[2026-11-08 10:30:00] [1/2] FINISHED patrolled_one (exit=0)\n")
+    checkpoint = box.home / "durable" / "patrolled_one" / "best.pth"
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_bytes(b"x")
     for _ in range(2):

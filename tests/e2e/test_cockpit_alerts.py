@@ -16,18 +16,18 @@ from gpu_tui.alerts.ledger import Ledger
 
 BEGUN = (
     f"=== Queue q: 2 ablations, starting from 1 on lab ===\n{'=' * 64}\n"
-    "[2026-11-08 10:00:00] [1/2] STARTING a (t, 2ep)\n[2026-11-08 10:30:00] [1/2] FINISHED a (exit=0)\n"
+    "[2026-11-08 10:00:00] [1/2] STARTING watched_one (t, 2ep)\n[2026-11-08 10:30:00] [1/2] FINISHED watched_one (exit=0)\n"
 )
 
 
 async def test_a_cell_that_finished_meanwhile_reaches_the_terminal_and_the_receiver_once(  # type: ignore[no-untyped-def]
     box, tmp_path: Path, monkeypatch
 ) -> None:
-    for name in ("logs", "durable/a"):
+    for name in ("logs", "durable/watched_one"):
         (box.home / name).mkdir(parents=True)
-    (box.home / "queue.txt").write_text("a.yaml t 2\nb.yaml t 2\n")
+    (box.home / "queue.txt").write_text("watched_one.yaml t 2\nwatched_two.yaml t 2\n")
     (box.home / "logs/master.log").write_text(BEGUN)
-    (box.home / "durable/a/best.pth").write_bytes(b"x")
+    (box.home / "durable/watched_one/best.pth").write_bytes(b"x")
     fleet, state = write_fleet(tmp_path, box), tmp_path / "gpu-tui"
     state.mkdir(mode=0o700)
     ledger = Ledger(state / "history.sqlite")  # somebody looked before: nothing had finished then
