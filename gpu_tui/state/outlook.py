@@ -95,7 +95,7 @@ def view_of(
         uptime=box.uptime_seconds if box else None,
         oom_baseline=kept.witness.oom_base,
         series=_series_view(kept),
-        series_basis=dict(kept.past.basis),
+        series_basis=kept.past.basis(kept.series),
         courses={cell: tuple(trace.by_step) for cell, trace in kept.cells.items()},
         full_in=full_in(kept),
     )

@@ -20,7 +20,8 @@ class Past:
     """Seeds the histories once, as soon as the box's clock and its memory limit are known."""
 
     def __init__(self) -> None:
-        self.basis: dict[str, str] = {}  # history -> where its first part comes from
+        self._until: dict[str, float] = {}  # history -> our time of the last row that is not ours
+        self._path = ""
         self._taken = False
 
     def look(
@@ -50,5 +51,12 @@ class Past:
         own = series.setdefault(name, Series(SERIES_POINTS))
         before = own.begin_with(known, GAP)
         if before is not None:
-            until = datetime.fromtimestamp(before, UTC).strftime("%H:%M:%S")
-            self.basis[name] = f"until {until} UTC from {log.path} on the box, not seen by us"
+            self._until[name], self._path = before, log.path
+
+    def basis(self, series: Mapping[str, Series]) -> dict[str, str]:
+        """History -> where its first part comes from, as long as it has that part."""
+        return {
+            name: f"until {datetime.fromtimestamp(until, UTC):%H:%M:%S} UTC read from {self._path}, not seen by us"
+            for name, until in self._until.items()
+            if next(iter(series[name]), (until + 1, None))[0] <= until
+        }

@@ -57,7 +57,7 @@ def test_the_past_comes_first_with_a_gap_before_our_own_readings() -> None:
         )  # fmt: skip
         assert [value for _, value in view.series["gpu"]] == [0.5, 0.5, 0.5, None, 0.9]
         assert view.series_basis["memory"].endswith(
-            "from /root/logs/mem_monitor.tsv on the box, not seen by us"
+            "read from /root/logs/mem_monitor.tsv, not seen by us"
         )
 
 
@@ -89,6 +89,14 @@ def test_without_a_log_or_a_limit_nothing_is_made_up() -> None:
 
 def test_rows_of_the_future_are_not_the_past() -> None:
     assert bench(log(-5, -3600)).view().series["memory"] == ((T0, 0.6),)
+
+
+def test_once_its_rows_are_gone_nothing_is_said_of_it() -> None:
+    made = bench(log(20, 10))
+    for _ in range(1_000):
+        made.at += 1
+        made.sample("memory", Memory("cgroup2", 600, 1000))
+    assert list(made.view().series_basis) == ["gpu"]
 
 
 def test_a_seeded_history_keeps_its_bound() -> None:

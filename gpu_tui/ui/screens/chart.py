@@ -96,9 +96,8 @@ class ChartScreen(Card):
         head = line(
             (title(name), "strong"), (f"   {word}", "accent"), (f"   {self._series % len(names) + 1} of {len(names)}", "faint"),
         )  # fmt: skip
-        if points and points[0][0] < moment.fleet.taken_at and name in view.series_basis:
-            head.append_text(line((f"   {view.series_basis[name]}", "faint")))
-        rows.put([head, line(), *(line(row) for row in chart.split("\n"))])
+        basis = line((view.series_basis.get(name, ""), "faint"))
+        rows.put([head, basis, *(line(row) for row in chart.split("\n"))])
 
     def action_span(self, way: str) -> None:
         """A longer or shorter span."""
