@@ -74,6 +74,7 @@ class ClusterWatch:
         self._logs: dict[str, PodLog] = {}
         self._places: dict[str, _Place] = {}
         self._selected: str | None = None
+        self._reading: set[str] = set()
         self._changed = asyncio.Event()
         self._hurry = asyncio.Event()
         self._awaited: set[str] = set()
@@ -173,6 +174,7 @@ class ClusterWatch:
 
     async def _follow_all(self, programs: Programs) -> None:
         tails: dict[str, asyncio.Task[None]] = {}
+        once: asyncio.Task[None] | None = None
         async with asyncio.TaskGroup() as tasks:
             while True:
                 self._changed.clear()
@@ -184,12 +186,24 @@ class ClusterWatch:
                 await asyncio.gather(*dropped, return_exceptions=True)
                 self._forget_gone()
                 for path in wanted:
-                    if path not in tails:
+                    if path not in tails and path not in self._reading:
                         tails[path] = tasks.create_task(self._keep(programs, path))
-                for log in self._ended():
-                    if self._place(log).read != log.attempt:
-                        await self._tried(programs, log)
+                if once is None or once.done():
+                    once = tasks.create_task(self._read_once(programs, self._ended()))
                 await self._changed.wait()
+
+    async def _read_once(self, programs: Programs, logs: list[PodLog]) -> None:
+        """One after the other; nobody else reads them meanwhile."""
+        for log in logs:
+            if self._logs.get(log.path) != log or self._place(log).read == log.attempt:
+                continue
+            self._reading.add(log.path)
+            try:
+                await self._tried(programs, log)
+            finally:
+                self._reading.discard(log.path)
+            if self._logs.get(log.path) != log:  # it runs again: somebody waits for us
+                self._changed.set()
 
     def _forget_gone(self) -> None:
         """A pod that is deleted takes its log along."""
