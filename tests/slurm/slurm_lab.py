@@ -9,9 +9,11 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -146,12 +148,33 @@ class Slurm:
         return self.run(*words, cwd=cwd or self.root)
 
     def stop(self) -> None:
-        """End every job, then the daemons."""
-        self.run("scancel", "--user", getpass.getuser(), "--signal=KILL", "--full", check=False)
-        self.run("scancel", "--user", getpass.getuser(), check=False)
+        """End every job, then the daemons, then what a dead daemon left behind."""
+        words = ("scancel", "--user", getpass.getuser())
+        self.run(*words, "--signal=KILL", "--full", check=False)
+        self.run(*words, check=False)
+        for _ in range(50):
+            if not self.run("squeue", "-h", "-o", "%i", check=False):
+                break
+            pause()
         for daemon in reversed(self._daemons):
             self._end(daemon)
         self._daemons.clear()
+        self._reap()
+
+    def _reap(self) -> None:
+        """Kill the processes of our jobs, known by their environment, and the stepd above each."""
+        mark = f"SLURM_CONF={self.conf}".encode()
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            with suppress(OSError):  # it may have ended by itself
+                if mark not in (entry / "environ").read_bytes().split(b"\0"):
+                    continue
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                above = Path("/proc", str(parent), "cmdline").read_bytes()
+                os.kill(int(entry.name), signal.SIGKILL)
+                if above.startswith(b"slurmstepd"):
+                    os.kill(parent, signal.SIGKILL)
 
     def _spawn(self, name: str, *words: str) -> None:
         with (self.root / f"{name}.out").open("ab") as out:
