@@ -22,7 +22,7 @@ from gpu_tui.alerts.quiet import quiet_until
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.config_file import Alerts
-from gpu_tui.state.news import CLOCK, GOOD, Bulletin, News, news_of, worth_a_toast
+from gpu_tui.state.news import CLOCKS, GOOD, Bulletin, News, news_of, worth_a_toast
 from gpu_tui.state.settled import settled
 from gpu_tui.state.views import FleetView
 
@@ -133,7 +133,7 @@ class Desk:
         ):
             return False
         bad = news.severity.rank <= Severity(alerts.severity).rank
-        return bad or news.kind in GOOD or news.kind == CLOCK
+        return bad or news.kind in GOOD or news.kind in CLOCKS
 
     def _lets(self, news: News) -> bool:
         """It goes out in the quiet hours, too."""

@@ -14,7 +14,8 @@ from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.views import FleetView, InstanceView
 
-CELL_FINISHED, SWEEP_FINISHED, CLOCK = "cell_finished", "sweep_finished", "clock"
+CELL_FINISHED, SWEEP_FINISHED = "cell_finished", "sweep_finished"
+CLOCKS = frozenset({"clock", "low_balance"})  # findings of deadlines
 GOOD = frozenset({CELL_FINISHED, SWEEP_FINISHED})
 ENDED = frozenset(
     {
@@ -170,4 +171,4 @@ class ScreenNews:
 
 def worth_a_toast(news: News) -> bool:
     """Alarms, deadlines and good news; not what is for later."""
-    return news.kind in GOOD or news.kind == CLOCK or news.severity.rank <= Severity.SERIOUS.rank
+    return news.kind in GOOD or news.kind in CLOCKS or news.severity.rank <= Severity.SERIOUS.rank
