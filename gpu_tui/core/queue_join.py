@@ -227,13 +227,16 @@ def _state(
             f", the wrapper refused: {run.refused}" if run.refused else ""
         )
         return CellState.FAILED, why + (", although QUEUE DONE does not list it" if said else "")
-    if said is False:
-        return CellState.SUSPICIOUS, "its end line says exit 0, but QUEUE DONE lists it as failed"
-    if seen.diverged:
-        return CellState.SUSPICIOUS, "exit 0, but its loss was NaN or Inf at the end"
+    against = []
     if seen.artifact is False:
-        where = f": {seen.artifact_why}" if seen.artifact_why else ""
-        return CellState.SUSPICIOUS, f"exit 0, but its artifact is missing{where}"
+        where = f" ({seen.artifact_why})" if seen.artifact_why else ""
+        against.append(f"its artifact is missing{where}")
+    if said is False:
+        against.append("QUEUE DONE lists it as failed")
+    if seen.diverged:
+        against.append("its loss was NaN or Inf at the end")
+    if against:
+        return CellState.SUSPICIOUS, f"exit 0, but {' and '.join(against)}"
     return CellState.FINISHED, None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.core.queue_history import (
@@ -82,6 +82,11 @@ def test_a_nan_end_and_a_missing_artifact_are_suspicious() -> None:
     assert states(history, {"a": CellEvidence(diverged=True)})[0] == "suspicious"
     assert states(history, {"a": CellEvidence(artifact=False)})[0] == "suspicious"
     assert states(history, {"a": CellEvidence(artifact=True)})[0] == "finished"
+    both = CellEvidence(artifact=False, artifact_why="it was put into quarantine", diverged=True)
+    assert cells_of(history, a=both).cells[0].why == (
+        "exit 0, but its artifact is missing (it was put into quarantine)"
+        " and its loss was NaN or Inf at the end"
+    )
 
 
 def test_a_second_header_makes_open_cells_interrupted_and_skips_the_ones_before_start() -> None:
@@ -178,6 +183,7 @@ def test_where_they_disagree_it_is_said() -> None:
     assert hidden.cells[1].why == "exit 1, although QUEUE DONE does not list it"
     blamed = closed(0, "b", 1)
     assert blamed.cells[1].state is CellState.SUSPICIOUS
+    assert blamed.cells[1].why == "exit 0, but QUEUE DONE lists it as failed"
     assert blamed.doubts == ("QUEUE DONE lists b as failed, but by its own end line it exited 0",)
     assert closed(1, "b ghost", 2).unplanned == ("ghost",)
     assert closed(1, "b", 3).doubts == ("QUEUE DONE counts 3 failed cell(s) and names 1",)
@@ -311,6 +317,7 @@ EVENTS = st.one_of(
 ENDED = {CellState.FINISHED, CellState.SYNC_FAILED, CellState.FAILED, CellState.SUSPICIOUS}
 
 
+@settings(deadline=None)
 @given(st.lists(EVENTS, max_size=30), st.sampled_from([True, False, None]))
 def test_every_history_gives_one_row_per_planned_cell(
     events: list[object], alive: bool | None
@@ -328,6 +335,7 @@ def test_every_history_gives_one_row_per_planned_cell(
             assert cell.state is not CellState.RUNNING
 
 
+@settings(deadline=None)
 @given(st.lists(EVENTS, max_size=20), st.lists(EVENTS, max_size=20), st.integers(1, 4))
 def test_only_what_follows_the_last_header_describes_now(
     before: list[object], after: list[object], start: int

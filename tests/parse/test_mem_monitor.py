@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.core.readings import MemoryPoint
@@ -75,6 +75,7 @@ def test_many_rows_are_thinned_and_the_newest_stays() -> None:
     assert points == tuple(sorted(points, key=lambda point: point.at))
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=400), st.binary(max_size=40))
 def test_no_bytes_break_it(data: bytes, head: bytes) -> None:
     parse_mem_monitor("/m.tsv", head, data)

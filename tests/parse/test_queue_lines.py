@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.core.queue_done import failed_names
@@ -67,6 +67,7 @@ def test_queue_lines(line: str, event: QueueEvent | None) -> None:
     assert parse_queue_line(line) == event
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200), st.sampled_from([line for line, _ in EVENTS]))
 def test_no_text_breaks_the_reader(text: str, line: str) -> None:
     parse_queue_line(text)
@@ -94,6 +95,7 @@ def test_roster() -> None:
     assert str(roster.rejected[0]) == 'line 6 "lonely": the task is missing: CONFIG TASK [EPOCHS]'
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_no_line_of_a_queue_file_is_lost(text: str) -> None:
     roster = parse_roster(text)
@@ -120,6 +122,7 @@ def test_failed_names(raw: str, names: tuple[str, ...]) -> None:
     assert failed_names(raw, ["a", "b", "no aug", "no", "lr_high"]) == names
 
 
+@settings(deadline=None)
 @given(st.lists(st.from_regex(r"[a-z_0-9.-]{1,8}", fullmatch=True), max_size=8, unique=True))
 def test_names_without_spaces_come_back_in_order(names: list[str]) -> None:
     assert failed_names(" ".join(names), names) == tuple(names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.parse.scores import FILE_BYTES, METRICS_KEPT, parse_scores
@@ -78,6 +78,7 @@ def test_as_the_real_head_prints_them(tmp_path: Path) -> None:
     assert parse_scores(text, way).by_run == {"a": {"psnr": 1.0}, "b": {"psnr": 2.0}}
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_no_bytes_break_it(data: bytes) -> None:
     parse_scores(data, WAYS)

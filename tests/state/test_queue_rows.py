@@ -42,7 +42,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(STEPS, max_size=12))
 def test_the_rows_are_the_same_as_if_all_were_judged(steps: list[tuple[object, ...]]) -> None:
     bench = Bench()
