@@ -43,6 +43,7 @@ def claim_of(history: QueueHistory, known: Collection[str]) -> Claim | None:
 def doubts(claim: Claim, history: QueueHistory) -> Iterator[str]:
     """The sentences in which closing line and end lines contradict each other."""
     ended = [run for run in history.runs.values() if run.ended and not run.past]
+    ended.sort(key=lambda run: (run.index, run.name))
     hidden = [run.name for run in ended if run.exit_code and claim.says(run)]
     if hidden and claim.failed is None:
         yield f"QUEUE DONE says that all exited 0, but {listed(hidden)} did not"
