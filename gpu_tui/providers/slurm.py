@@ -15,6 +15,7 @@ from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Verb
+from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.slurm import parse_details
 from gpu_tui.parse.slurm_job import Detail
 from gpu_tui.parse.slurm_words import PLACES, meaning
@@ -94,6 +95,21 @@ class Slurm:
                 "status": ", ".join(dict.fromkeys(record.word for record in records)),
             },
             ends_at=ends,
+        )
+
+    async def at_work(self, id: str) -> tuple[str, ...] | None:
+        """The job while it runs on its nodes, which the login node does not show; None where nobody says.
+
+        Other people's processes on the login node are nobody's work here.
+        """
+        try:
+            records = await self._records(id)
+        except ProviderError:
+            return None
+        return tuple(
+            f"job {record.id} {plain(record.name, 40)} is {record.word}"
+            for record in records
+            if not meaning(record.word).over and meaning(record.word).state is not CellState.PENDING
         )
 
     async def stop(self, permit: StopPermit) -> Answer:

@@ -15,7 +15,7 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.command import CommandFailed, Completed
 from gpu_tui.core.fleet import Instance, LinkState, ProviderAccess, ProviderState
 from gpu_tui.core.gate import DWELL, GateShut, StopPermit
-from gpu_tui.core.ladder import RungState
+from gpu_tui.core.ladder import GateView, RungState
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.providers.base import AnswerKind, Means, Provider
@@ -128,8 +128,27 @@ async def desk(login_node: Sshd, tmp_path: Path) -> AsyncIterator[Desk]:
         await connection.close()
 
 
-async def test_a_running_job_is_cancelled_once_and_proven_gone(slurm: Slurm, desk: Desk) -> None:
-    job = slurm.submit("sleep 300", name="doomed")
+async def test_a_running_job_is_work_and_shuts_the_gate(slurm: Slurm, desk: Desk) -> None:
+    job = slurm.submit("sleep 300", name="trains")
+    desk.job(job)
+    while (await desk.provider.read(job)).facts["status"] != "RUNNING":
+        pass
+    climb = desk.climb()
+
+    def waits(view: GateView) -> bool:
+        return any(
+            f"job {job} trains is RUNNING" in line for row in view.rungs for line in row.lines
+        )
+
+    view, _ = await until(climb, waits)
+    assert view.state == "blocked"
+    await climb.close()
+    assert desk.sent == []
+    slurm.run("scancel", job)
+
+
+async def test_a_waiting_job_is_cancelled_once_and_proven_gone(slurm: Slurm, desk: Desk) -> None:
+    job = slurm.submit("sleep 300", "--hold", name="doomed")
     other = slurm.submit("sleep 300", name="stays")
     desk.job(job)
     state = await desk.provider.read(job)
