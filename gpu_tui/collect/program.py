@@ -342,6 +342,7 @@ lane() {
             done
         else
             rest "$2"
+            kill -s 0 "$$" || exit # the main loop is gone, and we were not in its process group
         fi
     done
 }
