@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shell_box import HANDOVER, SHELLS, Inbox, ShellBox, ShellConnection, finish, start
+from shell_box import COMMANDS, HANDOVER, SHELLS, Inbox, ShellBox, ShellConnection, finish, start
 
 from gpu_tui.collect.frames import Frame
 from gpu_tui.collect.sampler import Group, plan, sample_group, samples
@@ -441,6 +441,27 @@ async def test_nothing_is_left_when_the_client_goes(files: ShellBox, shell: str)
 
 async def test_nothing_is_left_when_nobody_reads(files: ShellBox, shell: str):
     await run_to_its_end(files, shell, files.group(poll=0.1), close_stdout=True)
+
+
+async def test_nothing_is_left_where_the_client_went_before_the_start(files: ShellBox, shell: str):
+    """Its input ends behind the program, and it does not lead its process group."""
+    text = files.file("program.sh", files.group(poll=0.2).program)
+    read_end, write_end = os.pipe()
+    with text.open("rb") as program:
+        process = await asyncio.create_subprocess_exec(
+            *COMMANDS[shell],
+            stdin=program, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, cwd=files.home, pass_fds=(write_end,),
+            env=files.environment(shell),
+        )  # fmt: skip
+    os.close(write_end)
+    loop = asyncio.get_running_loop()
+    gone = asyncio.StreamReader()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(gone), os.fdopen(read_end, "rb", 0)
+    )
+    assert await asyncio.wait_for(gone.read(), 15) == b""
+    transport.close()
+    await process.wait()
 
 
 @pytest.mark.parametrize("name", ["nvidia-smi", "df", "stat"])
