@@ -31,6 +31,7 @@ class Listed:
     addresses: tuple[Address, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     remark: str | None = None
+    deadlines: Mapping[str, float] = field(default_factory=dict)  # clock id -> when it fires
 
     @property
     def label(self) -> str:
@@ -51,6 +52,7 @@ class Listed:
             facts=dict(self.facts),
             address=self.addresses[0] if self.addresses else None,
             remark=self.remark,
+            deadlines=dict(self.deadlines),
         )
 
 

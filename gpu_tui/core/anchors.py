@@ -9,6 +9,7 @@ last-contact  it was still so then, so the event came later: a deadline from it 
 reading       the box's own start, as its processes show it: the event came at or before it
 first-seen    we saw it then for the first time: the event came before it, so a deadline is the latest possible
 rate          reckoned from a rate: right only while the rate stays
+part-rate     reckoned from the part of a rate that is known: a deadline is the latest possible
 unknown       nobody knows
 """
 
@@ -20,7 +21,13 @@ from dataclasses import dataclass, field
 from gpu_tui.core.profile import ClockFact
 
 EXACT, EARLIEST, LATEST, RATE = "exact", "earliest", "latest", "rate"
-BOUNDS = {"last-contact": EARLIEST, "first-seen": LATEST, "reading": LATEST, "rate": RATE}
+BOUNDS = {
+    "last-contact": EARLIEST,
+    "first-seen": LATEST,
+    "reading": LATEST,
+    "rate": RATE,
+    "part-rate": LATEST,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +35,8 @@ class Anchors:
     """Epoch seconds, None where nobody knows.
 
     `power` is running, stopped, gone or unknown. `created_at` is when the present session, pod or boot
-    began. `manual_deadlines` maps the id of a clock to the time at which a person says it fires.
+    began. `manual_deadlines` maps the id of a clock to the time at which a person says it fires,
+    `told_deadlines` to that at which the provider says so.
     `manual_starts` says when its count began. `balance_at` is when the balance is gone (or was first seen gone: basis
     first-seen). `idle_since` is since when nothing works while the meter runs. `lost` = it cannot be
     reached, and whoever switched it off did not tell us.
@@ -40,6 +48,7 @@ class Anchors:
     created_at: float | None = None
     last_contact: float | None = None
     manual_deadlines: Mapping[str, float] | None = None
+    told_deadlines: Mapping[str, float] = field(default_factory=dict)
     created_basis: str = "api"
     rental_end: float | None = None
     rental_basis: str = "unknown"
@@ -73,6 +82,8 @@ def start_of(fact: ClockFact, seen: Anchors) -> Start:
         return Start(True, None, "manual", until=typed)
     if fact.id in seen.manual_starts:
         return Start(True, seen.manual_starts[fact.id], "manual")
+    if fact.id in seen.told_deadlines:
+        return Start(True, None, "api", until=seen.told_deadlines[fact.id])
     if seen.power == "gone" and fact.when not in ("account", "storage"):
         return Start(False, why="the provider no longer has this instance", off=True)
     if fact.anchor == "balance":

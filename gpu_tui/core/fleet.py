@@ -32,6 +32,7 @@ class QueueFiles:
     def names_runs(self) -> bool:
         """The fleet file says who tells what runs here; else it is looked for."""
         return bool(self.file or self.log or self.status or self.status_command or self.commands)
+
     memory: str | None = None
 
 
@@ -175,7 +176,8 @@ class LinkState:
 class ProviderState:
     """What the control API last said: running, stopped, gone or unknown; times are epoch seconds.
 
-    `ends_at` is when the provider takes it away; `remark` what a person must know beside the state.
+    `ends_at` is when the provider takes it away; `remark` what a person must know beside the state;
+    `deadlines` are times at which single clocks of the platform fire, by the clock's id.
     """
 
     state: str = "unknown"
@@ -188,3 +190,4 @@ class ProviderState:
     address: tuple[str, int] | None = None  # host and port of its ssh, as the API has them
     ends_at: float | None = None
     remark: str | None = None
+    deadlines: dict[str, float] = field(default_factory=dict)

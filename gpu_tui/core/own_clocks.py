@@ -98,7 +98,7 @@ def _fills(profile: Profile | None, instance: str, seen: Seen, now: float) -> It
             fact = next((f for f in _full_facts(profile, fill) if f.id not in told), None)
             if fact is not None:
                 told.add(fact.id)
-                clock = _by(clock, fact)
+                clock = _by(clock, fact, now)
             yield clock
 
 
@@ -162,7 +162,7 @@ def _jobs(profile: Profile | None, instance: str, seen: Seen, now: float) -> Ite
             early=eta is None or now + eta > at,
             why=None if eta is None or now + eta > at else "it should end before that",
         )
-        yield _told_by(clock, profile, ("walltime", "deadline"))
+        yield _told_by(clock, profile, ("walltime", "deadline"), now)
     gone = sorted((j.removed_at, j.name, j) for j in seen.jobs if j.removed_at is not None)
     for at, name, job in gone[:JOBS_SHOWN]:
         begun = job.finished_at
@@ -178,18 +178,20 @@ def _jobs(profile: Profile | None, instance: str, seen: Seen, now: float) -> Ite
             source=f"the scheduler's own removal of {job.id}",
             confidence="high",
         )
-        yield _told_by(clock, profile, ("ttl",))
+        yield _told_by(clock, profile, ("ttl",), now)
 
 
-def _told_by(clock: DangerClock, profile: Profile | None, words: Iterable[str]) -> DangerClock:
+def _told_by(
+    clock: DangerClock, profile: Profile | None, words: Iterable[str], now: float
+) -> DangerClock:
     """The clock under the name that the platform's own facts have for it, with their words."""
     fact = job_fact(profile, words)
-    return clock if fact is None else _by(clock, fact)
+    return clock if fact is None else _by(clock, fact, now)
 
 
-def _by(clock: DangerClock, fact: ClockFact) -> DangerClock:
+def _by(clock: DangerClock, fact: ClockFact, now: float) -> DangerClock:
     """The clock under the name of a platform's fact, with what that says of it."""
-    today = datetime.fromtimestamp(clock.deadline or 0.0, UTC).date()
+    today = datetime.fromtimestamp(now, UTC).date()
     return replace(
         clock,
         id=fact.id,

@@ -31,6 +31,7 @@ from gpu_tui.providers.platform import Call, Funds, Platform
 PRO = ("pro", "container-pro")  # our profile's word, and the platform's own
 PAGE_SIZE, MOST_PAGES = 50, 40
 PRICE_KEPT = 3600.0  # seconds: a price is asked for one by one, and seldom changes
+PRICE_MISSED = 600.0  # the same where it was not to be had
 PATH = "/api/v1/dev/instance/pro/"
 
 # What the API calls an instance's state -> what it means to a meter.
@@ -52,7 +53,7 @@ class AutoDL(Platform):
     key_env = "AUTODL_TOKEN"
     scheme = ""
     calls: ClassVar[Mapping[str, Call]] = {
-        "关机": Call("POST", PATH + "power_off", {"instance_uuid": "{id}"}),
+        "关机": Call("POST", PATH + "power_off", {"instance_uuid": "{id}"}, keeps=True),
         "释放": Call("POST", PATH + "release", {"instance_uuid": "{id}"}),
     }
 
@@ -64,7 +65,7 @@ class AutoDL(Platform):
         total_limit: float = TOTAL_LIMIT,
     ) -> None:
         super().__init__(means, access, total_limit=total_limit)
-        self._prices: dict[str, tuple[Money | None, float]] = {}  # and when they were asked for
+        self._prices: dict[str, tuple[Money | None, float]] = {}  # and when to ask again
 
     @classmethod
     def refuses(cls, instance: Instance) -> str | None:
@@ -96,13 +97,19 @@ class AutoDL(Platform):
 
     async def _rows(self) -> list[Row]:
         found: list[Row] = []
+        total: object = None
         for page in range(1, MOST_PAGES + 1):
             asked = {"page_index": page, "page_size": PAGE_SIZE}
             data = self.judged(await self.read(PATH + "list", method="POST", body=asked))
             found += rows_of(data, "list")
-            pages = row_of(data, "list").get("max_page")
+            told = row_of(data, "list")
+            pages = told.get("max_page")
             if not isinstance(pages, int):
                 raise BadAnswer("the list does not say how many pages it has")
+            # Pages are cut by position: where one went away meanwhile, another slipped through between two.
+            if total is not None and told.get("result_total") != total:
+                raise BadAnswer("the list changed while it was read")
+            total = told.get("result_total")
             if page >= pages:
                 return found
         raise BadAnswer(f"the list has more than {MOST_PAGES} pages")
@@ -112,13 +119,13 @@ class AutoDL(Platform):
         if one.state != "running":
             return one
         now = self.means.clock.boot()
-        price, asked = self._prices.get(one.id, (None, 0.0))
-        if price is None or now - asked > PRICE_KEPT:
+        price, due = self._prices.get(one.id, (None, now))
+        if now >= due:
             try:
-                price = await self._price(one.id)
+                price, kept = await self._price(one.id), PRICE_KEPT
             except ProviderError:
-                return one  # a price that cannot be had is not known; the state is, all the same
-            self._prices[one.id] = (price, now)
+                kept = PRICE_MISSED  # the state is known all the same, and an old price is better than none
+            self._prices[one.id] = (price, now + kept)
         return replace(one, price=price)
 
     async def _price(self, id: str) -> Money | None:
@@ -153,6 +160,7 @@ def _instance(row: Row) -> Listed:
     if status not in STATES:
         raise BadAnswer(f"the instance is in state {status}: look at the provider's console")
     stopped = STATES[status] == "stopped"
+    timer = _valid_time(row.get("timed_shutdown_at"))
     return Listed(
         platform=AutoDL.id,
         id=id_of(row, "uuid"),
@@ -162,6 +170,7 @@ def _instance(row: Row) -> Listed:
         stopped_at=_valid_time(row.get("stopped_at")) if stopped else None,
         ends_at=_valid_time(row.get("expired_at")),
         facts=texts(row, SHOWN),
+        deadlines={} if timer is None else {"autodl-timed-shutdown": timer},
     )
 
 

@@ -43,6 +43,10 @@ class Ledger:
         funds = await self._funds()
         await self._look_for_stored()
         total, at_least = spend(listed, self._stored)
+        told = funds.spend
+        if told is not None and total is not None and total.currency == told.currency:
+            # A provider's own sum may leave out the disks of what is stopped: the larger one is burnt.
+            told = max(told, total, key=lambda money: money.amount)
         why = dict(funds.why)
         if self._stored_why:
             why["stored"] = self._stored_why
@@ -54,7 +58,7 @@ class Ledger:
             complete=True,
             balance=funds.balance,
             low_balance=funds.low,
-            spend_per_hour=funds.spend or total,
+            spend_per_hour=told or total,
             spend_at_least=funds.spend is None and at_least,
             remark=funds.remark,
             why=why,
@@ -67,7 +71,7 @@ class Ledger:
             return Funds(why={"balance": str(error)})
 
     async def _look_for_stored(self) -> None:
-        """Seldom, and at once when an instance went away: what it leaves behind goes on billing."""
+        """Seldom, and at once when an instance came or went: it uses what is there, or leaves it behind."""
         due = self._listings % STORED_EVERY == 0
         self._listings = 1 if due else self._listings + 1
         if not due:
@@ -81,7 +85,7 @@ class Ledger:
         """Each with the time at which it appeared; None for what was there at the first look."""
         known, now = self._first, self._clock.now()
         ids = {one.id for one in listed}
-        if known is not None and set(known) - ids:
+        if known is not None and set(known) != ids:
             self._listings = 0
         self._first = {id: None if known is None else known.get(id, now) for id in ids}
         return tuple(replace(one, first_seen=self._first[one.id]) for one in listed)

@@ -181,6 +181,7 @@ _BASES = {
     "last-contact": "last contact",
     "first-seen": "first time it was seen",
     "reading": "box's own start",
+    "part-rate": "prices that are known",
 }
 
 

@@ -11,6 +11,7 @@ from gpu_tui.core.account import Account
 from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock, clocks_of, staged
+from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.own_clocks import JOBS_SHOWN, Fill, Seen, own_clocks
 from gpu_tui.core.rules import Idle
@@ -18,7 +19,7 @@ from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.instance import InstanceState
-from gpu_tui.state.timeline import MARKED, TYPED_SLACK
+from gpu_tui.state.timeline import MARKED, last_alive, stop_mark
 
 FILL_SPAN = 60.0  # seconds of growth before a time to full is worth a number
 READING_KEPT = 600.0  # a rate whose last point is older says nothing of now
@@ -63,11 +64,8 @@ def anchors_of(
 ) -> Anchors:
     """What was observed of the instance that a clock of its platform may start from."""
     times = {kind: at for kind, (at, _) in anchored.items()}
-    # Each of these says that it ran then: whatever ends it came later.
-    lived = ("last_contact", "last_running", "created_at")
-    contacts = [times[kind] for kind in lived if kind in times]
-    contact = max(contacts, default=None)
-    stopped, stopped_basis = _stopped(kept, times, contact)
+    contact = last_alive(times)
+    stopped, stopped_basis = _stopped(kept, times)
     created, created_basis = _created(kept, times)
     rental, rental_basis = kept.provider.ends_at, "api"
     if "rental_end" in times:
@@ -83,6 +81,7 @@ def anchors_of(
         created_basis=created_basis,
         last_contact=contact,
         manual_deadlines=_named(times, "deadline:"),
+        told_deadlines=_to_come(kept.provider, now),
         manual_starts=_named(times, "since:"),
         rental_end=rental,
         rental_basis=rental_basis if rental is not None else "unknown",
@@ -90,12 +89,21 @@ def anchors_of(
         balance_basis=balance_basis,
         idle_since=now - idle.seconds if idle is not None and idle.seconds >= IDLE_AFTER else None,
         lost=kept.timeline.lost,
-        stored=tuple(sorted({one.kind for one in account.stored})) if account else (),
+        stored=tuple(sorted({one.kind for one in account.stored if one.used is not True}))
+        if account
+        else (),
     )
 
 
 def _named(times: Mapping[str, float], prefix: str) -> dict[str, float]:
     return {kind.removeprefix(prefix): at for kind, at in times.items() if kind.startswith(prefix)}
+
+
+def _to_come(told: ProviderState, now: float) -> dict[str, float]:
+    """What the provider says of the clocks of an instance that runs; one that is over said nothing."""
+    if told.state != "running":
+        return {}
+    return {clock: at for clock, at in told.deadlines.items() if at > now}
 
 
 def _power(kept: InstanceState, stopped: float | None) -> str:
@@ -106,16 +114,12 @@ def _power(kept: InstanceState, stopped: float | None) -> str:
     return "stopped" if stopped is not None else "unknown"
 
 
-def _stopped(
-    kept: InstanceState, times: Mapping[str, float], contact: float | None
-) -> tuple[float | None, str]:
+def _stopped(kept: InstanceState, times: Mapping[str, float]) -> tuple[float | None, str]:
     """Since when it is off: as the provider says, else as a person typed since we last reached it."""
     if kept.provider.state == "stopped" and kept.provider.stopped_at is not None:
         return kept.provider.stopped_at, "api"
-    typed = times.get("stopped_at")
-    if typed is not None and (contact is None or typed >= contact - TYPED_SLACK):
-        return typed, "manual"
-    return None, "unknown"
+    typed = stop_mark(times)
+    return (None, "unknown") if typed is None else (typed, "manual")
 
 
 def _created(kept: InstanceState, times: Mapping[str, float]) -> tuple[float | None, str]:
@@ -151,7 +155,9 @@ def _balance(kept: InstanceState, account: Account | None) -> tuple[float | None
         empty = kept.history.anchor(account.key, "balance_empty")
         return (empty[0] if empty else account.read_at), "first-seen"
     runway = account.runway
-    return (None, "unknown") if runway is None else (account.read_at + runway, "rate")
+    if runway is None:
+        return None, "unknown"
+    return account.read_at + runway, "part-rate" if account.spend_at_least else "rate"
 
 
 # --- readings ----------------------------------------------------------------------------------

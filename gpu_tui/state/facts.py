@@ -17,6 +17,7 @@ from gpu_tui.core.sample import Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import scheduled
+from gpu_tui.state.timeline import stop_mark
 from gpu_tui.state.views import T, utilization
 from gpu_tui.state.witness import box_time
 
@@ -91,7 +92,8 @@ def evidence_of(
 ) -> Evidence:
     """The facts at `now`. What is stale is not known."""
     witness = kept.witness
-    stopped = kept.history.anchor(kept.instance.name, "stopped_at")
+    anchors = kept.history.anchors(kept.instance.name)
+    stopped = stop_mark({kind: at for kind, (at, _) in anchors.items()})
     last = _last_run(kept)
     oom = oom_of(kept, now, queue, run)
     memory = kept.fresh(metrics.MEMORY, now)
@@ -104,7 +106,7 @@ def evidence_of(
     session = witness.session
     scheduler, jobs, jobs_why = scheduled(kept, now)
     return Evidence(
-        link="off" if stopped and not kept.link.live else kept.link.state,
+        link="off" if stopped is not None and not kept.link.live else kept.link.state,
         provider=kept.provider.state,
         queue=queue,
         has_queue=kept.instance.queue.file is not None,

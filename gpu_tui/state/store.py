@@ -144,6 +144,9 @@ class Store:
         old = self._accounts.get(account.key)
         if account.error and old is not None:
             account = replace(old, error=account.error, serves=account.serves)
+        if account.read_at is None and not account.error:  # nobody asks it any more
+            self._accounts.pop(account.key, None)
+            return
         self._accounts[account.key] = account
         note_balance(account, self._history)
 

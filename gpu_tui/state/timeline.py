@@ -7,6 +7,8 @@ skew that is measured once and only given up when it is plainly another one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.fleet import LinkState, ProviderState
@@ -76,6 +78,18 @@ class Timeline:
     def ours(self, box_time: float) -> float:
         """A time by the box's clock, by ours."""
         return box_time - (self.skew or 0.0)
+
+
+def last_alive(times: Mapping[str, float]) -> float | None:
+    """The last time at which it is known to have run, of an instance's anchors; what ends it came later."""
+    lived = ("last_contact", "last_running", "created_at")
+    return max((times[kind] for kind in lived if kind in times), default=None)
+
+
+def stop_mark(times: Mapping[str, float]) -> float | None:
+    """When a person says that it was stopped; None where it is known to have run after that."""
+    typed, alive = times.get("stopped_at"), last_alive(times)
+    return typed if typed is None or alive is None or typed >= alive - TYPED_SLACK else None
 
 
 def note_balance(account: Account, history: History) -> None:

@@ -3,9 +3,9 @@
 A given line is words of `name=value`; times are distances from now (-3h, +2d):
 
 variant=tidal link=live contact=-2h begun=-5h     the instance, its connection, its first process
-api=stopped stopped=-3d started=-1h ends=+2d fact.NAME=24     what the provider's API says
+api=stopped stopped=-3d started=-1h ends=+2d told=+40m fact.NAME=24     what the provider's API says
 mark.stopped=-3h mark.created=-3h mark.rental=+2d mark.deadline=+2d mark.since=-2d    what a person marked
-balance=12 spend=2 read=-1h stored=network_volume         the account, in dollars
+balance=12 spend=2 part=yes read=-1h stored=network_volume used=yes     the account, in dollars
 job=train:-1h:+2h:slurm                     a job with its start and its end by the scheduler (removal: ttl)
 idle=20m                                    the box has been seen idle for so long
 disk=/workspace:90:-1h:95                   a mount that went from 90 % to 95 % since then; inodes= the same
@@ -113,6 +113,7 @@ class Bench:
             stopped_at=self._time("stopped"),
             ends_at=self._time("ends"),
             facts=facts,
+            deadlines={self.clock: self.at(self.words["told"])} if "told" in self.words else {},  # type: ignore[dict-item]
         )
         self.store.apply(ProviderRead("box", self.now, state))
 
@@ -126,7 +127,12 @@ class Bench:
             platform=self.profile.id,
             serves=("box",),
             read_at=self._time("read") or self.now,
-            stored=tuple(Stored(self.profile.id, kind, "s-1") for kind in kinds if kind),
+            stored=tuple(
+                Stored(self.profile.id, kind, "s-1", used="used" in self.words or None)
+                for kind in kinds
+                if kind
+            ),
+            spend_at_least="part" in self.words,
             balance=None if balance is None else Money(float(balance), "USD"),
             spend_per_hour=None if spend is None else Money(float(spend), "USD"),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from local_api import Asked, LocalApi, Said
@@ -18,13 +19,15 @@ ROW: dict[str, Any] = {
 
 
 class AutoDLServer(LocalApi):
-    """`polls`: lists that still say shutting_down."""
+    """`polls`: lists that still say shutting_down. `between`: what happens after one page was read."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: dict[str, dict[str, Any]] = {ID: dict(ROW)}
         self.wallet = {"assets": 123_000, "blocked_asset": 3_000, "voucher_balance": 0}
         self.polls = 0
+        self.priced = True
+        self.between: Callable[[], object] | None = None
 
     def answer(self, asked: Asked) -> Said:
         if asked.headers.get("authorization") != self.key:
@@ -38,7 +41,7 @@ class AutoDLServer(LocalApi):
         if row is None:
             return _failure("InstanceNotFound", "instance does not exist")
         match asked.method, path:
-            case "GET", "instance/pro/snapshot":
+            case "GET", "instance/pro/snapshot" if self.priced:
                 return _success({"payg_price": 1970, "root_password": "canary-secret"})
             case "POST", "instance/pro/power_off":
                 row["status"] = "shutting_down"
@@ -61,7 +64,12 @@ class AutoDLServer(LocalApi):
         rows = list(self.rows.values())
         shown = rows[(page - 1) * size : page * size]
         pages = max(1, -(-len(rows) // size))
-        return _success({"list": shown, "page_index": page, "page_size": size, "max_page": pages})
+        said = {"list": shown, "page_index": page, "page_size": size, "max_page": pages}
+        said["result_total"] = len(rows)
+        if self.between is not None:
+            self.between()
+            self.between = None
+        return _success(said)
 
 
 def _success(data: object) -> Said:

@@ -14,7 +14,7 @@ from gpu_tui.collect.provider_watch import ProviderWatch, watch_account
 from gpu_tui.core.account import Account
 from gpu_tui.core.account_rules import provider_state
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.events import Event, LinkChanged
+from gpu_tui.core.events import AccountRead, Event, LinkChanged
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, ProviderAccess, SshAccess
 from gpu_tui.providers.base import Means
@@ -48,8 +48,6 @@ class Bench:
 
     async def read(self) -> FleetView:
         """One listing of every account."""
-        from gpu_tui.core.events import AccountRead
-
         for reader in self.readers:
             self.store.apply(AccountRead(self.clock.now(), await reader.read()))
         return self.store.view(self.clock.now())
@@ -93,6 +91,7 @@ async def test_a_box_that_nobody_named_is_the_loudest_finding(server: RunPodClou
     assert text.isprintable()
     assert name.startswith("runpod:old-notebook")
     made = check_json(view)
+    assert [one["about"] for one in made["findings"]] == [name]  # type: ignore[index, attr-defined]
     assert [one["id"] for one in made["unlisted"]] == ["stray"]  # type: ignore[index, attr-defined]
     assert fleet_verdict(view) == "escalate"
 
@@ -187,6 +186,7 @@ async def test_how_long_the_money_lasts(
     server: RunPodCloud, balance: float, spend: float, severity: Severity | None
 ) -> None:
     server.account |= {"clientBalance": balance, "currentSpendPerHr": spend}
+    server.pods[ID]["cost"] = spend
     view = await Bench(server, fleet(box("b", ID, server.url))).read()
     found = told(view, "low_balance")
     assert [one[1] for one in found] == ([] if severity is None else [severity])
@@ -216,6 +216,39 @@ async def test_a_stopped_box_burns_what_its_disk_costs(server: RunPodCloud) -> N
     view = await bench.read()
     assert view["b"].cost.per_hour is None
     assert "+1?" in burn(view)[0]
+
+
+async def test_what_is_stopped_eats_the_balance_although_the_provider_says_nothing_is_spent(
+    server: RunPodCloud,
+) -> None:
+    server.account |= {"clientBalance": 0.1, "currentSpendPerHr": 0.0}
+    server.pods[ID] |= {"status": "EXITED", "cost": 0.0}
+    view = await Bench(server, fleet(box("b", ID, server.url))).read()
+    (account,) = view.accounts
+    assert account.runway == pytest.approx(0.1 / (73 * 0.20 / 730) * 3600)
+    ((_, severity, text),) = told(view, "low_balance")
+    assert (severity, "5.0 h at 0.0200 USD/h" in text) == (Severity.SERIOUS, True)
+    server.account["currentSpendPerHr"] = 0.05  # it counts more than we see
+    assert (await Bench(server, fleet(box("b", ID, server.url))).read()).accounts[
+        0
+    ].runway == pytest.approx(2 * 3600)
+
+
+async def test_a_volume_that_a_new_pod_mounts_is_in_use_at_once(server: RunPodCloud) -> None:
+    server.volumes = [{"id": "nv1", "name": "ckpt", "size": 200, "type": "STANDARD"}]
+    bench = Bench(server, fleet(box("b", ID, server.url)))
+    assert told(await bench.read(), "idle_billing")
+    mounts = {"network": [{"volumeId": "nv1", "path": "/workspace"}]}
+    server.pods["new"] = {**POD, "id": "new", "mounts": mounts}
+    bench.clock.advance(60)
+    assert not told(await bench.read(), "idle_billing")
+
+
+async def test_an_account_that_is_asked_no_more_is_not_shown(server: RunPodCloud) -> None:
+    bench = Bench(server, fleet(box("b", ID, server.url)))
+    (account,) = (await bench.read()).accounts
+    bench.store.apply(AccountRead(bench.clock.now(), Account(account.key, "runpod")))
+    assert bench.store.view(bench.clock.now()).accounts == ()
 
 
 async def test_a_price_that_changes_is_paid_by_its_hours(server: RunPodCloud) -> None:

@@ -94,6 +94,44 @@ async def test_every_page_is_read_and_a_missing_one_proves_nothing(
     assert "how many pages" in (account.error or "")
 
 
+async def test_a_list_that_changes_between_two_pages_proves_nothing(
+    server: AutoDLServer, desk: Desk
+) -> None:
+    down = {**ROW, "status": "shutdown"}
+    server.rows = {f"pro-{n}": {**down, "uuid": f"pro-{n}"} for n in range(120)}
+    server.between = lambda: server.rows.pop("pro-0")  # pro-50 slips onto the page that was read
+    account = await desk.ledger().read()
+    assert not account.complete
+    assert "changed while it was read" in (account.error or "")
+    account = await desk.ledger().read()
+    assert (account.complete, len(account.listed)) == (True, 119)
+
+
+async def test_a_timer_that_somebody_set_is_a_deadline(server: AutoDLServer, desk: Desk) -> None:
+    at = "2026-11-18T21:00:00+08:00"
+    assert (await desk.rented().read(ID)).deadlines == {}
+    server.rows[ID]["timed_shutdown_at"] = {"Time": at, "Valid": True}
+    state = await desk.rented().read(ID)
+    assert state.deadlines == {"autodl-timed-shutdown": datetime.fromisoformat(at).timestamp()}
+    server.rows[ID]["timed_shutdown_at"] = {"Time": at, "Valid": False}
+    assert (await desk.rented().read(ID)).deadlines == {}
+
+
+async def test_a_price_that_cannot_be_had_is_not_asked_for_each_minute(
+    server: AutoDLServer, desk: Desk
+) -> None:
+    server.priced = False
+    ledger = desk.ledger()
+    for _ in range(5):
+        account = await ledger.read()
+        desk.clock.advance(60)
+        assert account.listed[0].price is None
+    assert len(server.lines("GET")) == 1
+    desk.clock.advance(600)
+    server.priced = True
+    assert (await ledger.read()).listed[0].price == Money(1.97, "CNY")
+
+
 @pytest.mark.parametrize(
     ("wallet", "left"),
     [

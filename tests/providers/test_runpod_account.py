@@ -81,6 +81,7 @@ async def test_what_a_stopped_pod_really_costs(
 
 
 async def test_the_money_of_the_account(server: RunPodCloud, desk: Desk) -> None:
+    server.volumes = []
     account = await desk.ledger().read()
     assert (account.balance, account.spend_per_hour) == (Money(11.0, "USD"), Money(0.5, "USD"))
     assert account.low_balance == Money(5, "USD")

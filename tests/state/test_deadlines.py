@@ -248,6 +248,18 @@ def test_a_mark_that_the_box_has_outlived_is_no_mark() -> None:
     assert bench.clock("p-release").earliest_fires_at == NOW + 15 * DAY
 
 
+def test_a_mark_that_the_box_has_outlived_hides_no_box_that_does_not_answer() -> None:
+    bench = Bench()
+    bench.history.set_anchor("box", "stopped_at", NOW - DAY, "manual")
+    bench.link("refused")
+    assert bench.view().verdict == "off"
+    bench.link()
+    bench.sample("host", Host(NOW, 5000.0, "b"))
+    bench.now += HOUR
+    bench.link("refused")
+    assert bench.view().verdict == "unreachable"
+
+
 def test_an_end_that_a_running_box_has_outlived_is_not_in_force() -> None:
     bench = Bench()
     bench.api("running", started_at=NOW - 13 * HOUR)
@@ -460,6 +472,16 @@ def test_no_end_of_jobs_floods_the_clocks() -> None:
     bench.sample("slurm", JobTable("Slurm", jobs))
     own = [clock for clock in bench.view().clocks if clock.id == "job-time-limit"]
     assert [clock.subject for clock in own] == [f"j{n}" for n in range(20)]
+
+
+def test_a_fact_is_as_old_as_it_is_today_not_at_the_end_of_the_job() -> None:
+    limit = fact("p-walltime", "running", "reading", None, verified="2026-05")
+    bench = Bench(profile=replace(PROFILE, kind="slurm", clocks=(limit,)))
+    bench.link()
+    bench.sample("host", Host(NOW, 5000.0, "b"))
+    job = Job("17", "train", CellState.RUNNING, "RUNNING", started_at=NOW, ends_by=NOW + 40 * DAY)
+    bench.sample("slurm", JobTable("slurm", (job,)))
+    assert not bench.clock("p-walltime:train").stale_fact
 
 
 # --- checkpoints --------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ BASES = {
     "last-contact": "counted from the last contact",
     "first-seen": "counted from when it was first seen",
     "reading": "counted from the box's own start",
+    "part-rate": "counted from the prices that are known",
 }
 STARTS = {"api": "the provider", "manual": "your mark"}
 
