@@ -45,6 +45,7 @@ def check_json(view: FleetView) -> Json:
         "verdict": fleet_verdict(view),
         "instances": [instance_json(instance) for instance in view.instances],
         "clocks": [clock_json(clock) for clock in view.clocks],
+        "findings": [{"about": one.instance, **finding_json(one)} for one in view.beside],
         "unlisted": [unlisted_json(listed) for listed in view.unlisted],
         "balance": [balance_json(account) for account in view.accounts] or None,
     }

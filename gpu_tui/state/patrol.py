@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpu_tui.core import metrics
-from gpu_tui.core.account import Account, Listed
+from gpu_tui.core.account import Account
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS
 from gpu_tui.core.facts import span
@@ -24,6 +24,7 @@ from gpu_tui.state.views import FleetView, InstanceView, utilization
 FINDINGS_SHOWN = 2
 REASONS_SHOWN = 2
 CULPRITS_SHOWN = 4
+BESIDE_SHOWN = 20
 LINE = 240  # characters
 EVIDENCE = 120
 
@@ -87,12 +88,14 @@ def since_json(view: InstanceView, last: Tick | None) -> dict[str, object] | Non
 
 
 def patrol_report(view: FleetView, last: Mapping[str, Tick]) -> list[str]:
-    """The whole report: verdict and why, the instances, and what the accounts say."""
+    """The whole report: verdict and why, what is about no instance of the file, the instances, the accounts."""
     lines = [f"{fleet_verdict(view)}: {_why(view)}"]
+    lines += [_beside_line(found) for found in view.beside[:BESIDE_SHOWN]]
+    if len(view.beside) > BESIDE_SHOWN:
+        lines.append(f"! and {len(view.beside) - BESIDE_SHOWN} more of that kind: --json names all")
     for instance in view.instances:
         lines += patrol_lines(instance, view.taken_at, last.get(instance.name))
     lines += [_account_line(account) for account in view.accounts]
-    lines += [_stranger_line(listed) for listed in view.unlisted]
     return lines
 
 
@@ -184,17 +187,16 @@ def _account_line(account: Account) -> str:
     if account.balance is None:
         why = account.error or "its API tells none"
         return plain(f"account {account.key}: balance not known ({why})", LINE)
-    lasts = f", lasts {span(account.runway)}" if account.runway is not None else ""
+    most = "at most " if account.spend_at_least else ""
+    lasts = f", lasts {most}{span(account.runway)}" if account.runway is not None else ""
     stale = f" (not read now: {account.error})" if account.error else ""
     balance = f"{account.balance.amount:.2f} {account.balance.currency}"
     return plain(f"account {account.key}: balance {balance}{lasts}{stale}", LINE)
 
 
-def _stranger_line(listed: Listed) -> str:
-    price = f" at {listed.price.amount:.2f} {listed.price.currency}/h" if listed.price else ""
-    return plain(
-        f"! {listed.label} bills{price} and stands in no fleet file ({listed.state})", LINE
-    )
+def _beside_line(found: Finding) -> str:
+    """A box that bills and that nobody named, an account that runs empty."""
+    return plain(f"! {found.severity} {_kind(found)} {found.instance}: {found.evidence}", LINE)
 
 
 def _queue_line(view: InstanceView) -> str:

@@ -82,9 +82,17 @@ class _Report:
             f"{len(cells)} cells: {done} ended well by their logs, {failed} failed, "
             f"{len(cells) - done - failed} open",
             "",
+            *self._beside(),
             f"One look by gpu-tui {version}. A log says what happened, never that a checkpoint loads: only "
             "*verified* means that bytes were compared and files loaded.",
         ]
+
+    def _beside(self) -> Iterator[str]:
+        """First of all what no instance's own part can say: who bills and stands in no fleet file."""
+        for found in self._view.beside:
+            yield f"- **{found.severity}: {md(found.evidence)}** → {md(found.remedy)}"
+        if self._view.beside:
+            yield ""
 
     def first_command(self) -> list[str]:
         return [
@@ -183,6 +191,10 @@ class _Report:
         lines = ["## Money", ""]
         rates: dict[str, float] = {}
         spent: dict[str, float] = {}
+        for listed in self._view.unlisted:
+            if listed.price is not None and listed.price.amount:
+                unit = listed.price.currency
+                rates[unit] = rates.get(unit, 0) + listed.price.amount
         for one in self._view.instances:
             if one.cost.per_hour:
                 rates[one.cost.currency or "?"] = (
@@ -193,6 +205,7 @@ class _Report:
                     spent.get(one.cost.currency or "?", 0) + one.cost.spent
                 )
         unpriced = [one.name for one in self._view.instances if one.cost.per_hour is None]
+        unpriced += [listed.label for listed in self._view.unlisted if listed.price is None]
         burn = " + ".join(f"{rates[c]:.2f} {c}/h" for c in rates) or "no price is known"
         so_far = " + ".join(f"{spent[c]:.2f} {c}" for c in spent)
         lines.append(
@@ -214,18 +227,13 @@ class _Report:
                 )
                 continue
             lasts = (
-                f", lasts {span(account.runway)} at the present rate"
+                f", lasts {'at most ' if account.spend_at_least else ''}{span(account.runway)} at the present rate"
                 if account.runway is not None
                 else ""
             )
             lines.append(
                 f"- account {md(account.platform)}: {account.balance.amount:.2f} {account.balance.currency}{lasts}"
             )
-        for listed in self._view.unlisted:
-            price = (
-                f" at {listed.price.amount:.2f} {listed.price.currency}/h" if listed.price else ""
-            )
-            lines.append(f"- **{md(listed.label)} bills{price} and stands in no fleet file**")
         return lines
 
     def unwatched(self) -> list[str]:

@@ -133,6 +133,12 @@ class FleetView:
     unmet: frozenset[str] = frozenset()  # platforms whose good-to-knows nobody has read yet
     thresholds: tuple[Threshold, ...] = THRESHOLDS  # at which a deadline is told
 
+    @property
+    def beside(self) -> tuple[Finding, ...]:
+        """What is about no instance of the fleet file, worst first: a box that bills, an account, a volume."""
+        names = {view.name for view in self.instances}
+        return tuple(finding for finding in self.findings if finding.instance not in names)
+
     def __getitem__(self, name: str) -> InstanceView:
         """The view of one instance; KeyError if there is none."""
         for view in self.instances:

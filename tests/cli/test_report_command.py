@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from gpu_tui.core.account import Listed
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, Results, SshAccess
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.fleet import Fleet, Instance, Money, QueueFiles, Results, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.mask import Mask
 from gpu_tui.core.sample import Reading, Track
@@ -70,6 +72,19 @@ def test_it_says_everything_the_next_person_needs() -> None:
     assert "gpu-tui check --fleet ~/f.yaml" in text
     assert "gpu-tui looks only while it runs" in text
     assert max(map(len, text.splitlines())) < 1_500
+
+
+def test_a_box_that_nobody_named_stands_before_everything_else() -> None:
+    evidence = "you are paying for this one: RunPod: old_box, running, 0.69 USD/h"
+    bill = Finding("unlisted_instance", Severity.FATAL, "runpod:old_box", evidence, "api:runpod",
+                   "end it", NOW, NOW)  # fmt: skip
+    stray = Listed("runpod", "x1", "old_box", "running", Money(0.69, "USD"))
+    bare = Listed("runpod", "x2", "new_box", "running")
+    text = text_of(replace(one(CELLS), findings=(bill,), unlisted=(stray, bare)))
+    head, rest = text.split("## First command")
+    assert "- **fatal: you are paying for this one: RunPod: old\\_box" in head
+    assert "0.69 USD/h" in rest.split("## Money")[1].split("\n")[2]
+    assert "no price known of: runpod:new" in rest.replace("\\", "")
 
 
 def test_the_resume_command_is_exact_and_one_that_a_shell_takes(tmp_path: Path) -> None:

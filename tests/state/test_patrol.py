@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
-from gpu_tui.core.account import Account, Listed
+from gpu_tui.core.account import Account
 from gpu_tui.core.events import LinkChanged
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, SshAccess
@@ -101,15 +101,26 @@ def test_changes_in_words() -> None:
     assert changes(last, Tick(T0, 1, 0, None, None, None)) == "nothing runs any more"
 
 
-def test_accounts_and_strangers_have_a_line_each() -> None:
+def test_what_is_about_no_instance_stands_first() -> None:
     money = Account(
-        "runpod:KEY", "runpod", T0, balance=Money(4.0, "USD"), spend_per_hour=Money(2.0, "USD")
-    )
+        "runpod:KEY", "runpod", T0, balance=Money(4.0, "USD"), spend_per_hour=Money(2.0, "USD"),
+        spend_at_least=True,
+    )  # fmt: skip
     silent = Account("autodl:KEY", "autodl", error="no API key: set $KEY")
-    stranger = Listed("runpod", "x1", "old\x1bbox", "running", Money(0.69, "USD"))
-    seen = replace(empty(), accounts=(money, silent), unlisted=(stranger,))
-    assert patrol_report(seen, {})[-3:] == [
-        "account runpod:KEY: balance 4.00 USD, lasts 2.0 h",
+    bill = replace(
+        finding(Severity.FATAL, "you are paying for this one: RunPod: old\x1bbox"),
+        kind="unlisted_instance", instance="runpod:oldbox",
+    )  # fmt: skip
+    seen = replace(empty(), accounts=(money, silent), findings=(bill,))
+    lines = patrol_report(seen, {})
+    assert lines[0].startswith("escalate: runpod:oldbox")
+    assert lines[1] == (
+        "! fatal unlisted instance runpod:oldbox: you are paying for this one: RunPod: old\ufffdbox"
+    )
+    assert lines[2].startswith("a: ")
+    assert lines[-2:] == [
+        "account runpod:KEY: balance 4.00 USD, lasts at most 2.0 h",
         "account autodl:KEY: balance not known (no API key: set $KEY)",
-        "! runpod:old\ufffdbox bills at 0.69 USD/h and stands in no fleet file (running)",
     ]
+    many = tuple(replace(bill, instance=f"runpod:{n}") for n in range(200))
+    assert len(patrol_report(replace(seen, findings=many), {})) < 40
