@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 STAMPS := $(VENV)/.make
 ARGS ?=
+# Most of the tests wait for programs: more of them at once than there are processors cost nothing.
+WORKERS ?= 3
 
 # What the tests drive for real; installed only by root on a machine that has apt-get.
 APT := openssh-server openssh-client tmux procps busybox librsvg2-bin fonts-firacode task-spooler \
@@ -28,7 +30,7 @@ demo-verify: $(STAMPS)/verify ## the same with torch installed, so that checkpoi
 	$(BIN)/gpu-tui demo $(ARGS)
 
 test: $(STAMPS)/apt $(STAMPS)/dev ## run all tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 lint: $(STAMPS)/dev ## format, lint, types, import directions, age of facts
 	$(BIN)/ruff format --check .
