@@ -21,6 +21,7 @@ LINES = 12  # of one message; the rest is counted
 CELLS_APART = 3  # so many cells of one instance share a line
 NAMES = 5
 TEXT_WIDTH = 300  # characters of what a box said
+SAME = ("sweep", "kind", "instance", "cell", "part")  # two items alike in these are one thing
 FIRST_LOOK, OVERFLOW, TEST = "first_look", "overflow", "test"
 
 
@@ -63,6 +64,7 @@ def item_of(news: News, sweep: str | None, secrets: Iterable[str] = ()) -> dict[
         "sweep": sweep,
         "instance": plain(news.instance),
         "cell": plain(news.cell) if news.cell else None,
+        "part": plain(redact(news.part, secrets)) if news.part else None,
         "text": plain(redact(news.text, secrets), TEXT_WIDTH),
         "remedy": plain(news.remedy, TEXT_WIDTH),
         "count": news.count,
@@ -94,6 +96,7 @@ def first_look(
         "sweep": sweep,
         "instance": plain(worst.instance),
         "cell": None,
+        "part": None,
         "text": plain(text, TEXT_WIDTH),
         "remedy": "See: gpu-tui check",
         "count": len(alarms),
@@ -110,6 +113,7 @@ def trial(now: float) -> dict[str, object]:
         "sweep": None,
         "instance": None,
         "cell": None,
+        "part": None,
         "text": "this is a test: alerts arrive here",
         "remedy": "",
         "count": 1,
@@ -122,7 +126,7 @@ def compose(id: str, items: Sequence[Item], *, at: float, held: bool) -> Message
     """All items as one message, the worst first; `held` = they waited for the end of the quiet hours."""
     ordered = sorted(_merged(items), key=_rank)
     worst = ordered[0]
-    sweep = next((str(item["sweep"]) for item in ordered if item.get("sweep")), None)
+    sweeps = sorted({str(item["sweep"]) for item in ordered if item.get("sweep")})
     lines = list(_lines(ordered))
     if len(lines) == 1 and not held:
         title, lines = lines[0], ([f"→ {worst['remedy']}"] if worst.get("remedy") else [])
@@ -130,7 +134,7 @@ def compose(id: str, items: Sequence[Item], *, at: float, held: bool) -> Message
         title = f"{len(ordered)} alerts" + (" from the quiet hours" if held else "")
         left = len(lines) - LINES
         lines = lines[:LINES] + ([f"and {left} more: gpu-tui check"] if left > 0 else [])
-    head = f"gpu-tui {plain(sweep)}: {title}" if sweep else f"gpu-tui: {title}"
+    head = f"gpu-tui {plain(', '.join(sweeps))}: {title}" if sweeps else f"gpu-tui: {title}"
     return Message(
         id=id,
         at=rfc3339(at) or "",
@@ -146,7 +150,7 @@ def _merged(items: Sequence[Item]) -> list[Item]:
     """Without repetitions: of one thing that came twice the later word, and the higher count."""
     kept: dict[tuple[object, ...], Item] = {}
     for item in items:
-        key = tuple(item.get(name) for name in ("kind", "instance", "cell"))
+        key = tuple(item.get(name) for name in SAME)
         old = kept.pop(key, None)
         counts = [one.get("count") for one in (old, item) if one is not None]
         most = max((count for count in counts if isinstance(count, int)), default=1)

@@ -15,6 +15,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NoReturn, Protocol, cast
 
 from gpu_tui import __version__
@@ -101,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # the last place before the shell: nothing leaves as a traceback
         if debug:
             traceback.print_exc()
-        _tell(error, as_json="--json" in words)
+        _tell(error, as_json=_wants_json(words))
         if isinstance(error, UsageError):
             return USAGE
         return FAILED if _is_expected(error) else BUG
@@ -199,6 +200,12 @@ def _module(name: str) -> str:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def _wants_json(words: Sequence[str]) -> bool:
+    """Asked of the bare words, for the command line itself may be what is wrong."""
+    pairs = pairwise(words)
+    return bool({"--json", "--format=json"} & {*words}) or ("--format", "json") in pairs
 
 
 def _is_expected(error: Exception) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from gpu_tui.core.alarms import Alarm
@@ -62,8 +63,16 @@ class Evidence:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """The cells of the queue, none where no queue is known."""
-        return self.queue.cells if self.queue else ()
+        """The cells of the queue script, none where no queue is known."""
+        if self.queue is None:
+            return ()
+        every = self.queue.cells  # its own stand before those of others
+        return every[: bisect_left(every, True, key=lambda cell: cell.job is not None)]
+
+    @property
+    def listed(self) -> tuple[Cell, ...]:
+        """What other runners, or logs alone, tell of this box, where no queue script's cells are known."""
+        return self.queue.cells if self.queue and not self.cells else ()
 
     @property
     def open_cell(self) -> Cell | None:

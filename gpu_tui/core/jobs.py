@@ -23,7 +23,8 @@ class Job:
     `id` is the scheduler's own (`17_5`, `default/train-a`), `name` what the queue pane calls it. `word` is
     the state in the scheduler's own word, `why` its reason. `ends_by` is when the scheduler ends it
     whatever it does (walltime, activeDeadlineSeconds); `removed_at` when its record and log are
-    deleted. `stdout` and `stderr` are paths on the box. `finding` is the kind of finding that its bad
+    deleted. `stdout` and `stderr` are paths on the box. `pids` are the process that it is and those above it,
+    where they are known: two sources may tell of one program. `finding` is the kind of finding that its bad
     end is, None where it is a plain crash.
     """
 
@@ -52,6 +53,7 @@ class Job:
     loss: float | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
     preempted: bool = False
+    pids: tuple[int, ...] = ()
     finding: str | None = None
 
     @property
@@ -92,9 +94,10 @@ def with_jobs(
             named.add(job.name)
             cells.append(_cell(job, len(cells) + 1, evidence.get(job.name), box_now))
     notes = tuple(note for table in tables for note in _notes(table))
-    if len(cells) == len(queue.cells):
+    more = len(cells) - len(queue.cells) + sum(table.dropped for table in tables)
+    if not more:
         return replace(queue, notes=(*queue.notes, *notes))
-    total = len(cells) if queue.total is None else queue.total + len(cells) - len(queue.cells)
+    total = more + (len(queue.cells) if queue.total is None else queue.total)
     return replace(queue, cells=tuple(cells), total=total, notes=(*queue.notes, *notes))
 
 

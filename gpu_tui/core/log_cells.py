@@ -60,11 +60,15 @@ def _job(
     if still < stall_after and alive is not False and ending.failure is None:
         if alive:
             return _as(log, CellState.RUNNING, None, None)
-        return _as(log, CellState.CANNOT_TELL, "its log moves, and no process table tells who writes", None)
+        return _as(
+            log, CellState.CANNOT_TELL, "its log moves, and no process table tells who writes", None
+        )
     if ending.failure is not None:
         return _as(log, CellState.FAILED, f"its log ends with: {ending.failure}", mtime)
     if ending.complete:
-        return _as(log, CellState.FINISHED, "by its log alone: its counters came to their end", mtime)
+        return _as(
+            log, CellState.FINISHED, "by its log alone: its counters came to their end", mtime
+        )
     why = f"its log stands still for {span(still)}, and nothing else tells of it"
     return _as(log, CellState.CANNOT_TELL, why, None)
 

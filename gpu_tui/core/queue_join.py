@@ -169,8 +169,9 @@ def _judge(
     state, why = _state(row, seen, history, claim)
     duration = None
     if run and run.started is not None:
-        end = run.finished if run.ended else box_now
-        if end is not None and state is not CellState.CANNOT_TELL:
+        # Of one that is dead without an end line nobody knows how long it lived.
+        end = run.finished if run.ended else (box_now if state is CellState.RUNNING else None)
+        if end is not None:
             duration = max(0.0, end - run.started)
     typical = usual.of_task(row.task, row.epochs)
     if (

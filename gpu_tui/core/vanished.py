@@ -41,8 +41,9 @@ class Vanished:
                 self._take({}, at)
 
     def _take(self, now: dict[str, Job], at: float) -> None:
+        there = {job.id for job in now.values()}  # a second one beside it may have changed its name
         for name, job in self._last.items():
-            if name not in now and job.live:
+            if name not in now and job.id not in there and job.live:
                 self._gone[name] = replace(
                     job, state=CellState.CANNOT_TELL, word="gone", why=GONE, finished_at=at
                 )

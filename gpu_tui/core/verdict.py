@@ -31,6 +31,7 @@ class Verdict(StrEnum):
     CANNOT_TELL = "cannot-tell"
 
 
+UNENDED = frozenset({CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL})
 ESCALATES = frozenset({Verdict.CRASHED, Verdict.UNREACHABLE, Verdict.PREEMPTED, Verdict.STALLED})
 
 
@@ -187,6 +188,26 @@ def _works_unseen(seen: Evidence) -> str | None:
     return f"{known}, but its log moved {span(seen.log_quiet)} ago and a card computes"
 
 
+def _listed_run(seen: Evidence) -> str | None:
+    """Whoever runs them knows better than a table of processes what they are."""
+    runs = sum(cell.state is CellState.RUNNING for cell in seen.listed)
+    return (
+        f"{_jobs(runs)} run{'s' if runs == 1 else ''} by the list of what runs it" if runs else None
+    )
+
+
+def _listed_wait(seen: Evidence) -> str | None:
+    waits = sum(cell.state is CellState.PENDING for cell in seen.listed)
+    return f"no job runs; {_jobs(waits)} in the queue" if waits else None
+
+
+def _listed_over(seen: Evidence) -> str | None:
+    states = [cell.state for cell in seen.listed]
+    if not states or any(state in UNENDED for state in states):
+        return None
+    return f"no job runs or waits; {states.count(CellState.FAILED)} of {len(states)} failed"
+
+
 def _busy_without_queue(seen: Evidence) -> str | None:
     return "a card computes, but no queue is known" if not seen.cells and seen.works else None
 
@@ -223,6 +244,8 @@ def _vanished_without_queue(seen: Evidence) -> str | None:
     """Without a queue an end is a crash only where something says so."""
     if seen.cells or not seen.seen_alive:
         return None
+    if _listed_over(seen) and any(cell.exit_code is not None for cell in seen.listed):
+        return None  # a runner kept the ends: what failed is told of its job
     told = seen.failure is not None or seen.oom_rose or seen.rebooted
     return "the process that trained is gone" if told else None
 
@@ -289,6 +312,7 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.FINISHED_BUT_HUNG, _last_step_but_alive),
     (Verdict.STALLED, _alive_but_still),
     (Verdict.RUNNING, _alive),
+    (Verdict.RUNNING, _listed_run),
     (Verdict.RUNNING, _works_unseen),
     (Verdict.CRASHED, _refused),
     (Verdict.RUNNING, _busy_without_queue),
@@ -296,7 +320,9 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.CANNOT_TELL, _table_unread),
     # From here on the process table was read, and no process of the run is in it.
     (Verdict.PREEMPTED, _preempted),
+    (Verdict.IDLE, _listed_wait),
     (Verdict.CRASHED, _vanished_without_queue),
+    (Verdict.FINISHED, _listed_over),
     (Verdict.IDLE, _idle_without_queue),
     (Verdict.IDLE, _not_started),
     (Verdict.FINISHED, _over),

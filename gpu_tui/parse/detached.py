@@ -10,9 +10,10 @@ import re
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.liveness import is_launcher
+from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import CellState
-from gpu_tui.parse.job_names import name_of_arguments, unique
+from gpu_tui.parse.job_names import WIDTH, name_of_arguments, unique
 from gpu_tui.parse.procs import parse_processes
 
 _OUTPUT = re.compile(
@@ -52,7 +53,7 @@ def parse_detached(
     ]
     tops = [row for row in found if not _below(row, rows, paths)]
     tops.sort(key=lambda row: (-(row.age_seconds or 0.0), row.pid))
-    jobs = [_job(row, paths[row.pid], box_time) for row in tops]
+    jobs = [_job(row, paths[row.pid], box_time, _line(row, rows)) for row in tops]
     return JobTable("nohup", unique(jobs[:JOBS_KEPT]), max(0, len(jobs) - JOBS_KEPT))
 
 
@@ -66,17 +67,21 @@ def _works(row: Process) -> bool:
 
 def _below(row: Process, rows: dict[int, Process], paths: dict[int, str]) -> bool:
     """Another program above it writes to the same file: this is one of its ranks or workers."""
-    seen = {row.pid}
-    above = rows.get(row.ppid)
-    while above is not None and above.pid not in seen:
-        if paths.get(above.pid) == paths[row.pid] and is_launcher(above):
-            return True
-        seen.add(above.pid)
+    return any(
+        paths.get(pid) == paths[row.pid] and is_launcher(rows[pid]) for pid in _line(row, rows)[1:]
+    )
+
+
+def _line(row: Process, rows: dict[int, Process]) -> tuple[int, ...]:
+    """Its own number and those of the processes above it."""
+    line, above = [row.pid], rows.get(row.ppid)
+    while above is not None and above.pid not in line:
+        line.append(above.pid)
         above = rows.get(above.ppid)
-    return False
+    return tuple(line)
 
 
-def _job(row: Process, path: str, box_time: float | None) -> Job:
+def _job(row: Process, path: str, box_time: float | None, line: tuple[int, ...]) -> Job:
     file = path.rsplit("/", 1)[-1]
     stem = file.rsplit(".", 1)[0]
     name = name_of_arguments(row.argv) if file in NAMELESS else stem
@@ -85,10 +90,11 @@ def _job(row: Process, path: str, box_time: float | None) -> Job:
         started = box_time - row.age_seconds
     return Job(
         id=str(row.pid),
-        name=name,
+        name=plain(name, WIDTH) or str(row.pid),
         state=CellState.RUNNING,
         word="running",
         why=f"{row.name} with its output in {file}",
         started_at=started,
         stdout=path.removesuffix(" (deleted)"),
+        pids=line,
     )

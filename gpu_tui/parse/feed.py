@@ -120,8 +120,10 @@ def _number(value: object) -> float | None:
     """JSON knows no NaN; people write one, as a word or as Python does."""
     if isinstance(value, bool):
         return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
     if isinstance(value, int | float):
-        return float(value) if abs(value) < 1e300 or not math.isfinite(value) else None
+        return float(value) if abs(value) < 1e300 else None
     if isinstance(value, str) and value.strip().lower().lstrip("+-") in ("nan", "inf", "infinity"):
         return float(value)
     return None

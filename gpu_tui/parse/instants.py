@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from datetime import datetime
 
@@ -15,7 +14,7 @@ def epoch_of(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) and 0 <= value < LATEST else None
+        return float(value) if 0 <= value < LATEST else None
     if not isinstance(value, str) or len(value) > 64:
         return None
     try:

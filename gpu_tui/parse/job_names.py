@@ -19,15 +19,18 @@ _NAMED = re.compile(
 )
 _CONFIG = re.compile(r"([^\s\"'=]{1,200})\.(?:ya?ml|json|toml|cfg|gin)\b")
 _SCRIPT = re.compile(r"([^\s\"'=]{1,200})\.(?:py|sh)\b")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _MODULE = re.compile(r"\s-m\s+([A-Za-z_][\w.]{0,80})")
 
 
 def name_of_command(command: str) -> str:
-    """The run's own name if the command says one, else its config, its script, its module, its first word."""
+    """The run's own name if the command says one, else its config, its script, its module, its program."""
     for pattern in (_NAMED, _CONFIG, _SCRIPT, _MODULE):
         if match := pattern.search(command):
             return plain(basename(match[1]) or match[1], WIDTH)
     words = command.split()
+    while words and _ASSIGNMENT.match(words[0]):  # may be a key, and is no program
+        del words[0]
     return plain(basename(words[0]) or words[0], WIDTH) if words else "job"
 
 

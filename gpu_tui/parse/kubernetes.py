@@ -79,7 +79,11 @@ def parse_jobs(data: bytes, now: float) -> Look:
     found = _named_once(found)
     kept = found[:JOBS_KEPT]
     return Look(
-        JobTable(SOURCE, tuple(job for job, _ in kept), dropped=len(found) - len(kept)),
+        JobTable(
+            SOURCE,
+            tuple(job for job, _ in kept),
+            dropped=len(found) - len(kept) + sum(map(_beyond, jobs)),
+        ),
         tuple(_logs(kept)),
     )
 
@@ -105,6 +109,13 @@ def _rows(item: Object, pods: Sequence[Pod]) -> Iterator[tuple[Job, Pod | None]]
     for index in range(min(completions, INDEXES_KEPT)):
         speaker = _speaker(by_index.get(index, ()))
         yield _part(whole, index, speaker, done=index in done, failed=index in failed), speaker
+
+
+def _beyond(item: Object) -> int:
+    """The indexes of a job that have no row."""
+    spec = part(item, "spec")
+    indexed = spec.get("completionMode") == "Indexed" and raw(part(item, "metadata"), "name")
+    return max(0, (number(spec, "completions") or 1) - INDEXES_KEPT) if indexed else 0
 
 
 def _job(item: Object, pods: Sequence[Pod]) -> Job | None:

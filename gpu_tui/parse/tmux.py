@@ -13,7 +13,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.job_names import name_of_command, unique
 
 FORMAT = (
-    "#{pane_id}:#{pane_dead}:#{pane_dead_status}:#{session_created}:#{session_name}"
+    "#{pane_id}:#{pane_pid}:#{pane_dead}:#{pane_dead_status}:#{session_created}:#{session_name}"
     ":#{pane_current_command}:#{pane_start_command}"
 )
 FIELDS = FORMAT.count("}:") + 1
@@ -38,7 +38,14 @@ def parse_tmux(text: bytes) -> JobTable:
 
 
 def _job(
-    pane: str, dead: str, status: str, created: str, session: str, current: str, start: str
+    pane: str,
+    pid: str,
+    dead: str,
+    status: str,
+    created: str,
+    session: str,
+    current: str,
+    start: str,
 ) -> Job | None:
     ended = dead == "1"
     program = current.strip().lstrip("-")
@@ -63,4 +70,5 @@ def _job(
         why=None if ended else f"{plain(program, 30)} in tmux",
         submitted_at=float(created) if created.isascii() and created.isdigit() else None,
         exit_code=code,
+        pids=(int(pid),) if pid.isascii() and pid.isdigit() and len(pid) < 11 else (),
     )

@@ -21,6 +21,7 @@ SCHEDULERS: dict[str, Metric[JobTable]] = {
     "kubernetes": metrics.KUBERNETES,
 }
 COMPLETE = 0.999  # of the whole way: a last step need not be logged
+NOHUP = metrics.DETACHED.name
 TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}
 
 
@@ -43,12 +44,30 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
             why = f"not heard of since: {why}" if why else "not heard of for a while"
             table = replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
         tables.append(table)
+    tables = told_once(tables)
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
         tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now)))
     if (logs := _logs(kept, now, alive, tables)) is not None:
         tables.append(logs)
     return tables
+
+
+def told_once(tables: list[JobTable]) -> list[JobTable]:
+    """Without the panes of tmux whose program is told of by the file that it writes to: that one has a log."""
+    written = [job for table in tables if table.source == NOHUP for job in table.jobs]
+    live = {pid for job in written if job.live for pid in job.pids}
+    every = live | {pid for job in written for pid in job.pids}
+
+    def known(job: Job) -> bool:
+        return not (live if job.live else every).isdisjoint(job.pids)
+
+    return [
+        replace(table, jobs=tuple(job for job in table.jobs if not known(job)))
+        if table.source == metrics.TMUX.name
+        else table
+        for table in tables
+    ]
 
 
 def _logs(
@@ -84,12 +103,14 @@ def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, .
 
 def _endings(kept: InstanceState) -> Mapping[str, Ending]:
     """What the logs of all followed cells say of their ends."""
-    return {name: _ending(kept, name) for name in kept.cells}
+    named = {source.cell for source in kept.logs if source.cell is not None}
+    return {name: _ending(kept, name) for name in named | kept.cells.keys()}
 
 
 def _ending(kept: InstanceState, name: str) -> Ending:
     alarm = kept.book.failure(name, ended=True)
-    place = kept.cells[name].course.place
+    trace = kept.cells.get(name)
+    place = trace.course.place if trace else None
     share = place.share(None) if place else None
     return Ending(alarm.text if alarm else None, share is not None and share >= COMPLETE)
 

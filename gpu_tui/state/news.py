@@ -9,9 +9,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpu_tui.core.campaign import Trust
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView
 
 CELL_FINISHED, SWEEP_FINISHED = "cell_finished", "sweep_finished"
@@ -33,7 +35,8 @@ SHOWN_METRICS = 2
 class News:
     """One thing to tell. Two with one `key` are the same thing seen again; `severity` none = good news.
 
-    `happened` is when the box says that it was, by epoch seconds; None where nothing says so.
+    `happened` is when the box says that it was, by epoch seconds; None where nothing says so. `part` tells two
+    of one kind apart: a mount, a card, a clock (whatever threshold of it was crossed).
     """
 
     key: str
@@ -46,6 +49,7 @@ class News:
     remedy: str = ""
     count: int = 1
     happened: float | None = None
+    part: str | None = None
 
     @property
     def where(self) -> str:
@@ -86,12 +90,21 @@ def _finding(finding: Finding) -> News:
         cell=finding.cell,
         remedy=finding.remedy,
         count=finding.count,
+        part=_part(finding),
     )
+
+
+def _part(finding: Finding) -> str | None:
+    """Without the threshold: the next one of the same clock is a later word about the same thing."""
+    if finding.part is None or finding.kind not in CLOCKS:
+        return finding.part
+    return finding.part.rpartition("@")[0] or finding.part
 
 
 def _cells(view: InstanceView, now: float) -> Iterator[News]:
     cells = view.queue.cells
     ended = sum(cell.state in ENDED for cell in cells)
+    total = max(len(cells), view.queue.total or 0)
     for cell in cells:
         if cell.state is CellState.FINISHED:
             yield News(
@@ -99,7 +112,7 @@ def _cells(view: InstanceView, now: float) -> Iterator[News]:
                 kind=CELL_FINISHED,
                 severity=Severity.NONE,
                 instance=view.name,
-                text=f"{_result(cell)} ({ended} of {len(cells)} in this queue)",
+                text=f"{_result(cell)} ({ended} of {total} in this queue)",
                 at=now,
                 cell=cell.name,
                 happened=cell.finished_at,
@@ -107,8 +120,8 @@ def _cells(view: InstanceView, now: float) -> Iterator[News]:
 
 
 def _result(cell: Cell) -> str:
-    """How one cell ended, as far as its log says it: nothing here was loaded or verified."""
-    parts = ["its log says finished"]
+    """How one cell ended, as far as its log or its runner says it: nothing here was loaded or verified."""
+    parts = ["its log says finished" if cell.job is None else "its runner says finished"]
     if cell.duration_seconds is not None:
         parts[0] += f" after {span(cell.duration_seconds)}"
     if cell.loss is not None and math.isfinite(cell.loss):
@@ -119,12 +132,14 @@ def _result(cell: Cell) -> str:
 
 
 def _sweep(view: FleetView) -> Iterator[News]:
-    """One, when every cell of every queue has ended; never while a queue was not read."""
-    queued = [one for one in view.instances if one.instance.queue.file or one.queue.cells]
-    if not queued or any(not one.queue.cells for one in queued):
+    """One, when every cell of every queue has ended; never while a queue was not read, or counts cells
+    that nobody has named.
+    """
+    queued = [one for one in view.instances if planned(one)]
+    if any(trust_in(one) is Trust.UNREAD or _nameless(one) for one in queued):
         return
     cells = [cell for one in queued for cell in one.queue.cells]
-    if any(cell.state not in ENDED for cell in cells):
+    if not cells or any(cell.state not in ENDED for cell in cells):
         return
     good = sum(cell.state is CellState.FINISHED for cell in cells)
     rest = "" if good == len(cells) else f", {len(cells) - good} ended in another way"
@@ -138,6 +153,11 @@ def _sweep(view: FleetView) -> Iterator[News]:
         remedy="Pull and verify the results, then stop the meters: gpu-tui pull NAME, then t in the cockpit.",
         happened=max((cell.finished_at or 0.0 for cell in cells), default=0.0) or None,
     )
+
+
+def _nameless(view: InstanceView) -> bool:
+    queue = view.queue
+    return not queue.claimed_done and (queue.total or 0) > len(queue.cells)
 
 
 def _meters(view: FleetView) -> str:

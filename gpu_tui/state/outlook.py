@@ -164,7 +164,7 @@ def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | Non
 
 def _blamed(kept: InstanceState, queue: Queue) -> str | None:
     """The cell whose end is the end of the run: the last that was started, unless it ended well."""
-    if not queue.cells:
+    if not queue.cells or queue.cells[0].job is not None:  # no cell of a queue script
         named = [source.cell for source in kept.logs if kept.book.failure(source.cell, ended=True)]
         return named[-1] if named else None
     begun = [cell for cell in queue.cells if cell.started_at is not None]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
 from gpu_tui.core.mask import Mask, shell_path
+from gpu_tui.core.resume import ENDED_WELL
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
@@ -73,14 +74,15 @@ class _Report:
         verdict = fleet_verdict(view)
         cells = [cell for one in view.instances for cell in one.queue.cells]
         done, failed = queue_done(cells), queue_failed(cells)
+        total = sum(max(one.queue.total or 0, len(one.queue.cells)) for one in view.instances)
         counted = Counter(str(one.verdict) for one in view.instances)
         boxes = ", ".join(f"{number} {word}" for word, number in counted.most_common())
         return [
             f"# Hand-over: {md(view.sweep or 'fleet')}",
             "",
             f"**{verdict}** at {time(view.taken_at)} · {len(view.instances)} instances: {boxes} · "
-            f"{len(cells)} cells: {done} ended well by their logs, {failed} failed, "
-            f"{len(cells) - done - failed} open",
+            f"{total} cells: {done} ended well by their logs, {failed} failed, "
+            f"{total - done - failed} open",
             "",
             *self._beside(),
             f"One look by gpu-tui {version}. A log says what happened, never that a checkpoint loads: only "
@@ -147,12 +149,7 @@ class _Report:
                 f"**not verified**{why}: `gpu-tui pull {shell_path(one.name)}{self._flag}` brings them{where} "
                 f"and loads them{last}",
             )
-        later = [
-            cell.name for cell in one.queue.cells if (cell.finished_at or 0.0) > proof.verified_at
-        ]
-        doubt = proof.doubt or (
-            f"{len(later)} cells ended after it: {names(later)}" if later else None
-        )
+        doubt = proof.doubt or _since(one, proof.verified_at)
         files = f", {proof.files} files" if proof.files is not None else ""
         text = f"verified {time(proof.verified_at)} by {proof.by}{files}{where}"
         if doubt:
@@ -286,6 +283,21 @@ class _Report:
 # --- words -----------------------------------------------------------------------------------------
 
 
+def _since(one: InstanceView, verified_at: float) -> str | None:
+    """What happened behind a proof, so that it does not cover all that is on the box."""
+    cells = one.queue.cells
+    later = [cell.name for cell in cells if (cell.finished_at or 0.0) > verified_at]
+    if later:
+        return f"{len(later)} cells ended after it: {names(later)}"
+    open_ = [c.name for c in cells if c.state in (CellState.RUNNING, CellState.CANNOT_TELL)]
+    if open_:
+        return f"these may still write: {names(open_)}"
+    timeless = [c.name for c in cells if c.state in ENDED_WELL and c.finished_at is None]
+    if timeless:
+        return f"nothing tells when these ended: {names(timeless)}"
+    return None
+
+
 def _clock_names(clocks: Iterable[DangerClock]) -> str:
     return names(f"{clock.instance} {clock.id}" for clock in clocks)
 
@@ -323,7 +335,8 @@ def _rate(one: InstanceView) -> str:
 
 
 def _spent(one: InstanceView) -> str:
-    return "?" if one.cost.spent is None else f"{one.cost.spent:.2f}"
+    spent = one.cost.spent
+    return "?" if spent is None else f"{spent:.2f} {one.cost.currency or ''}".strip()
 
 
 def _age(one: InstanceView, now: float) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpu_tui.core import metrics
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.mask import shell_path
 from gpu_tui.core.plain import plain
 from gpu_tui.core.resume import Resume, resume_of
+from gpu_tui.core.sample import Freshness
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.markdown import code, indexed, md
 from gpu_tui.state.views import InstanceView
@@ -27,11 +28,7 @@ RESTART = {
 
 def resume_lines(one: InstanceView) -> list[str]:
     """What restarts the work, as Markdown."""
-    jobs = _jobs(one)
-    named = {job.name for _, job in jobs}
-    roster = one.track(metrics.ROSTER).value
-    planned = {cell.name for cell in roster.cells} if roster else set()
-    cells = [cell for cell in one.queue.cells if cell.name in planned or cell.name not in named]
+    cells = [cell for cell in one.queue.cells if cell.job is None]
     lines: list[str] = []
     if one.instance.queue.file and cells:
         lines += _queue_lines(one, resume_of(cells))
@@ -39,7 +36,10 @@ def resume_lines(one: InstanceView) -> list[str]:
         lines.append(
             "**Resume:** not known, the queue was never read. Look before you start anything."
         )
-    lines += _job_lines(one, jobs)
+    for metric in metrics.JOBS:
+        if (table := one.track(metric).value) is not None:
+            fresh = one.freshness(metric) is Freshness.FRESH
+            lines += _job_lines(table.source, table.jobs, fresh=fresh)
     if not lines:
         lines.append(
             "**Resume:** no queue file is known: nothing here says what restarts its work."
@@ -64,6 +64,11 @@ def _queue_lines(one: InstanceView, plan: Resume) -> Iterator[str]:
         yield (
             f"Failed before that, and not run by it: {indexed(plan.failed)}. For each alone: its line in a "
             "new queue file, index 1."
+        )
+    if plan.missed:
+        yield (
+            f"The queue went past these without starting them: {indexed(plan.missed)}. Their lines in a new "
+            "queue file, index 1."
         )
     if plan.unsynced:
         yield (
@@ -105,21 +110,16 @@ def _command(one: InstanceView, start: Cell) -> str:
     )
 
 
-def _jobs(one: InstanceView) -> list[tuple[str, Job]]:
-    found = []
-    for metric in metrics.JOBS:
-        table = one.track(metric).value
-        found += [(table.source, job) for job in table.jobs] if table else []
-    return found
-
-
-def _job_lines(one: InstanceView, jobs: list[tuple[str, Job]]) -> Iterator[str]:
-    """What restarts the jobs of each source."""
-    for source in dict.fromkeys(source for source, _ in jobs):
-        mine = [job for name, job in jobs if name == source]
-        bad = [job for job in mine if job.state in (CellState.FAILED, CellState.SYNC_FAILED)]
-        live = sum(job.live for job in mine)
-        how = RESTART.get(source.lower(), "what restarts a job is known only to its runner")
-        yield f"**{md(source)}**: {live} running, {len(bad)} failed. To restart one: {how}."
-        for job in bad[:JOBS]:
-            yield f"- failed: `{plain(job.id, 80).replace('`', '')}` {md(job.name)} ({md(job.word)}{': ' + md(job.why) if job.why else ''})"
+def _job_lines(source: str, jobs: Sequence[Job], *, fresh: bool) -> Iterator[str]:
+    """What restarts the jobs of one source. Of a list that is old nobody knows what it says now."""
+    if not jobs:
+        return
+    bad = [job for job in jobs if job.state in (CellState.FAILED, CellState.SYNC_FAILED)]
+    live = sum(job.live for job in jobs)
+    when = "" if fresh else ", when it last answered (what runs now is not known: look first)"
+    how = RESTART.get(source.lower(), "what restarts a job is known only to its runner")
+    yield f"**{md(source)}**: {live} running, {len(bad)} failed{when}. To restart one: {how}."
+    for job in bad[:JOBS]:
+        why = f": {md(job.why)}" if job.why else ""
+        id = plain(job.id, 80).replace("`", "")
+        yield f"- failed: `{id}` {md(job.name)} ({md(job.word)}{why})"

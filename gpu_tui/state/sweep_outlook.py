@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gpu_tui.core import metrics
 from gpu_tui.core.campaign import Lane, Outlook, Trust, outlook_of
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.metrics import Metric
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView, InstanceView
@@ -11,12 +15,12 @@ from gpu_tui.state.views import FleetView, InstanceView
 
 def sweep_outlook(fleet: FleetView) -> Outlook:
     """The outlook over all boxes that have a queue, or should have one by the fleet file."""
-    return outlook_of([_lane(view) for view in fleet.instances if _planned(view)])
+    return outlook_of([_lane(view) for view in fleet.instances if planned(view)])
 
 
-def _planned(view: InstanceView) -> bool:
-    of = view.instance
-    return bool(of.queue.file or of.queue.log or of.scheduler or view.queue.cells)
+def planned(view: InstanceView) -> bool:
+    """It has a queue, or should have one by the fleet file."""
+    return bool(view.instance.queue.names_runs or view.instance.scheduler or view.queue.cells)
 
 
 def _lane(view: InstanceView) -> Lane:
@@ -25,7 +29,7 @@ def _lane(view: InstanceView) -> Lane:
     return Lane(
         name=view.name,
         queue=view.queue,
-        trust=_trust(view),
+        trust=trust_in(view),
         contact=None if seen is None else max(0.0, view.taken_at - seen),
         one_by_one=view.instance.queue.file is not None or view.instance.queue.log is not None,
         stalled=view.verdict is Verdict.STALLED,
@@ -37,15 +41,26 @@ def _lane(view: InstanceView) -> Lane:
     )
 
 
-def _trust(view: InstanceView) -> Trust:
+def trust_in(view: InstanceView) -> Trust:
     """What its queue is worth: read at all, still read, or only remembered."""
-    queue, roster = view.queue, view.freshness(metrics.ROSTER)
-    if not queue.cells and not queue.total and roster is Freshness.UNKNOWN:
+    told = {view.freshness(metric) for metric in _tellers(view.instance)}
+    if not view.queue.cells and not view.queue.total and Freshness.UNKNOWN in told:
         return Trust.UNREAD
     if view.verdict is Verdict.OFF:
         return Trust.OFF
     if not view.link.live:
         return Trust.UNREACHABLE
-    if roster is Freshness.STALE:
-        return Trust.STALE
-    return Trust.LIVE
+    return Trust.STALE if Freshness.STALE in told else Trust.LIVE
+
+
+def _tellers(instance: Instance) -> list[Metric[Any]]:
+    """Who says, by the fleet file, what is to run on it."""
+    queue = instance.queue
+    named = (
+        (instance.scheduler == "slurm", metrics.SLURM),
+        (instance.scheduler == "kubernetes", metrics.KUBERNETES),
+        (queue.status or queue.status_command, metrics.FEED),
+        (queue.commands, metrics.COMMANDS),
+        (queue.file or queue.log, metrics.ROSTER),
+    )
+    return [metric for there, metric in named if there]

@@ -12,6 +12,9 @@ from newsroom import T0, cell, finding, view
 from gpu_tui.alerts.ledger import WAITING, Ledger
 from gpu_tui.alerts.once import GONE, HAPPENED, Sifted
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.jobs import JobTable
+from gpu_tui.core.metrics import SLURM
+from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.news import CELL_FINISHED, SWEEP_FINISHED, News, news_of
 from gpu_tui.state.views import FleetView
@@ -110,6 +113,28 @@ def test_a_sweep_of_which_a_queue_was_never_read_has_not_finished() -> None:
     assert SWEEP_FINISHED not in kinds(
         news_of(replace(seen, instances=(seen.instances[0], unread)))
     )
+
+
+def test_a_sweep_with_cells_that_nobody_named_has_not_finished() -> None:
+    """Between two cells of a queue whose file nobody read, all that is known has ended."""
+    seen = view(cells=(cell("x"),))
+    box = seen.instances[0]
+    for total, done, told in ((10, False, False), (10, True, True), (1, False, True)):
+        queue = replace(box.queue, total=total, claimed_done=done)
+        found = news_of(replace(seen, instances=(replace(box, queue=queue),)))
+        assert (SWEEP_FINISHED in kinds(found)) is told
+        assert f"(1 of {total} in this queue)" in found[0].text
+
+
+def test_a_cluster_that_was_not_asked_yet_holds_the_end_back() -> None:
+    seen = view(cells=(cell("x"),), names=("a", "login"))
+    box, login = seen.instances
+    login = replace(login, instance=replace(login.instance, scheduler="slurm"))
+    unread = replace(seen, instances=(box, login))
+    assert SWEEP_FINISHED not in kinds(news_of(unread))
+    table = Reading(JobTable("Slurm"), T0)
+    login = replace(login, tracks={SLURM.name: Track(table, table)})
+    assert SWEEP_FINISHED in kinds(news_of(replace(seen, instances=(box, login))))
 
 
 def test_what_is_about_no_instance_of_the_file_is_told_by_name(tmp_path: Path) -> None:

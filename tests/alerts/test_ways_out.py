@@ -12,7 +12,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from newsroom import T0, finding
+from newsroom import T0, finding, view
 from receiver import answer, hang, receiver, reset
 
 from gpu_tui.alerts.channel import Undelivered
@@ -22,7 +22,7 @@ from gpu_tui.alerts.receivers import RECEIVERS, receiver_for, refused
 from gpu_tui.alerts.webhook import WebhookChannel, WebhookRefused
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.config_file import RECEIVER_NAMES
-from gpu_tui.state.news import News
+from gpu_tui.state.news import News, news_of
 
 
 def news(kind: str = "nan", severity: Severity = Severity.FATAL, **more: object) -> News:
@@ -62,6 +62,25 @@ def test_many_alerts_are_one_message_worst_first_merged_and_capped() -> None:
     assert flood.title == "gpu-tui s: 40 alerts from the quiet hours"
     assert flood.lines[-1] == "and 28 more: gpu-tui check"
     assert len(flood.items) == 40
+
+
+def test_two_mounts_two_clocks_and_two_sweeps_are_not_one_thing() -> None:
+    full = [
+        news("disk_full", cell=None, part=path, text=f"{path} is full") for path in ("/a", "/b")
+    ]
+    stages = [
+        news_of(view(findings=(finding("clock", part=part, evidence=part),)))[0]
+        for part in ("wipe@50%", "wipe@10%", "rental@1h")
+    ]
+    made = message(*full, *stages)
+    assert made.lines == (
+        "FATAL a: disk full: /a is full",
+        "FATAL a: disk full: /b is full",
+        "FATAL a: clock: wipe@10%",  # the later word about one clock stands for both
+        "FATAL a: clock: rental@1h",
+    )
+    both = compose("i", [item_of(news(), sweep) for sweep in ("one", "two")], at=T0, held=False)
+    assert both.title == "gpu-tui one, two: 2 alerts"
 
 
 def test_nothing_of_a_box_steers_a_terminal_or_leaks_a_secret() -> None:
@@ -285,10 +304,6 @@ async def test_a_refusal_in_a_200_is_not_delivered() -> None:
 
 
 def test_the_finding_of_a_view_becomes_its_item() -> None:
-    from newsroom import view
-
-    from gpu_tui.state.news import news_of
-
     (one,) = news_of(view(findings=(finding("xid", cell="c"),)))
     item = item_of(one, "s")
     assert (item["kind"], item["cell"], item["severity"]) == ("xid", "c", "fatal")

@@ -115,6 +115,14 @@ def test_a_usage_error_with_json_is_an_object_too(capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["error"]["text"]
 
 
+@pytest.mark.parametrize("words", [["--format", "json"], ["--format=json"]])
+def test_json_by_its_other_name_is_an_object_too(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["check", "--fleet", "/nowhere.yaml", *words]) == 2
+    assert json.loads(capsys.readouterr().out)["error"]["text"]
+
+
 def test_an_error_of_the_system_names_its_file(raising, capsys: pytest.CaptureFixture[str]) -> None:
     raising(FileNotFoundError(2, "No such file or directory", "/x/y"))
     assert cli.main(["check"]) == 2

@@ -124,6 +124,24 @@ def test_jobs_say_what_restarts_them() -> None:
     assert "`17_5` train (NODE\\_FAIL: node gone)" in text
 
 
+def test_a_list_of_jobs_that_is_old_tells_of_the_past() -> None:
+    view = one((cell(1, CellState.RUNNING, "train"),))
+    job = Job("17", "train", CellState.RUNNING, "RUNNING")
+    for age, told in ((5.0, False), (600.0, True)):
+        reading = Reading(JobTable("Slurm", (job,)), NOW - age, 20.0)
+        box = replace(view.instances[0], tracks={"slurm": Track(reading, reading)})
+        text = text_of(replace(view, instances=(box,)))
+        assert ("when it last answered" in text) is told
+
+
+def test_a_queue_that_ended_before_its_last_lines_goes_on_at_them() -> None:
+    late = replace(cell(3, CellState.SKIPPED), never_run=True)
+    text = text_of(one((*(cell(n, CellState.FINISHED) for n in (1, 2)), late), queue=FILES))
+    assert "my queue.txt' 3 </dev/null" in text
+    assert "Skipped by the start index" not in text
+    assert "nothing is left" not in text
+
+
 def test_hosts_homes_and_secrets_stay_at_home() -> None:
     view = one(CELLS, queue=FILES)
     box = replace(
@@ -152,6 +170,18 @@ def test_hosts_homes_and_secrets_stay_at_home() -> None:
 )
 def test_verified_is_only_what_was_and_still_is(proof: Proof, word: str) -> None:
     assert word in text_of(one(CELLS, queue=FILES), {"box-1": proof})
+
+
+@pytest.mark.parametrize(
+    ("row", "word"),
+    [
+        (cell(1, CellState.RUNNING), "**but these may still write: c1**"),
+        (cell(1, CellState.FINISHED), "**but nothing tells when these ended: c1**"),
+    ],
+)
+def test_a_proof_covers_nothing_that_may_have_come_after_it(row: Cell, word: str) -> None:
+    text = text_of(one((row,), queue=FILES), {"box-1": Proof(NOW - 10, "a pull", 1)})
+    assert word in text
 
 
 # --- the proofs of this machine -------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_tui.core.mask import Mask, shell_path
@@ -55,6 +57,19 @@ def test_where_it_goes_on(states: str, start: int | None, again: str, failed: st
     assert (plan.start.index if plan.start else None) == start
     assert "".join(str(cell.index) for cell in plan.again) == again
     assert "".join(str(cell.index) for cell in plan.failed) == failed
+
+
+def test_what_the_queue_never_came_to_is_where_it_goes_on() -> None:
+    """Appended when its queue was over, or passed over: no start index skipped it."""
+    ended = [replace(one, never_run=one.state is CellState.SKIPPED) for one in cells("fxfkk")]
+    plan = resume_of(ended)
+    assert plan.start is not None
+    assert (plan.start.index, [c.index for c in plan.failed]) == (4, [2])
+    assert (plan.skipped, plan.missed) == ((), ())
+    passed = [replace(one, never_run=one.state is CellState.SKIPPED) for one in cells("fkfrp")]
+    plan = resume_of(passed)
+    assert plan.start is not None
+    assert (plan.start.index, [c.index for c in plan.missed]) == (4, [2])
 
 
 def test_what_needs_no_training_is_not_run_again() -> None:

@@ -12,6 +12,7 @@ from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.vanished import GONE_KEPT, Ending, Vanished
 from gpu_tui.parse.command_list import parse_commands
+from gpu_tui.parse.job_names import unique
 
 NOW = 10_000.0
 
@@ -43,6 +44,19 @@ def test_who_is_gone_stays_and_says_so() -> None:
         "b": CellState.CANNOT_TELL,
         "a": CellState.RUNNING,
     }
+
+
+def test_a_second_pane_beside_it_is_no_end_of_the_first() -> None:
+    """Two of one name get their ids behind it, and lose them again: the program is the same."""
+    alone = (Job("%1", "train", CellState.RUNNING, "running"),)
+    pair = unique((*alone, Job("%2", "train", CellState.RUNNING, "running")))
+    seen = Vanished()
+    seen.follow(Reading(JobTable("tmux", alone), NOW))
+    seen.follow(Reading(JobTable("tmux", pair), NOW + 1))
+    assert not seen.any
+    seen.follow(Reading(JobTable("tmux", alone), NOW + 2))
+    table = seen.complete(JobTable("tmux", alone), {})
+    assert states(table) == {"train·%2": CellState.CANNOT_TELL, "train": CellState.RUNNING}
 
 
 def test_a_box_that_starts_no_end_of_jobs_fills_no_memory() -> None:
@@ -121,6 +135,18 @@ def test_a_plain_list_claims_no_end() -> None:
         assert {job.state for job in rows.jobs} == {CellState.CANNOT_TELL}
 
 
+def test_a_command_over_several_lines_is_one() -> None:
+    text = "python train.py \\\r\n  --name first \\\n  --lr 3\r\n# a note \\\npython train.py --name a\x0cb\n"
+    planned = parse_commands(text + "'open \\\n still open\npython last.py \\")
+    assert [(job.id, job.name) for job in planned.table.jobs] == [
+        ("1", "first"),
+        ("5", "a"),
+        ("8", "last"),
+    ]
+    assert planned.argvs[0] == ("python", "train.py", "--name", "first", "--lr", "3")
+    assert planned.table.why == "not a command: line 6"
+
+
 def test_words_of_a_command_leave_out_what_no_process_shows() -> None:
     assert words_of("A=1 B=2 python x.py --lr=3 > out 2>&1 &") == ("python", "x.py", "--lr=3")
     assert words_of("python 'a b'.py") == ("python", "a b.py")
@@ -140,5 +166,5 @@ def test_jobs_stand_behind_the_queue_and_never_twice() -> None:
         ("a", CellState.FINISHED),
         ("b", CellState.RUNNING),
     ]
-    assert joined.total == 2
+    assert joined.total == 5  # those that are not shown are there all the same
     assert joined.notes == ("feed: job 2: it has no name", "feed: 3 more jobs are not shown")

@@ -111,6 +111,10 @@ class Scene:
         grown = size if size is not None else (old.size if old else 0) + 100
         self.files[path] = FileStat(path, 1, grown, float(int(self.box_now - ago)))
 
+    def say(self, metric: str, value: object) -> None:
+        """Somebody on the box was asked, and answers."""
+        self.store.apply(Sampled("box", self.at, metric, Reading(value, self.at, BEAT)))
+
     def write(self, path: str, text: str, *, history: bool = False, ago: float = 0.0) -> None:
         """Text is appended to a log; with `history` it was there before we came."""
         self.touch(path, ago)

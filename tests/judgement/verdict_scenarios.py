@@ -25,7 +25,9 @@ from judgement.scene import (
 )
 
 from gpu_tui.core.fleet import Instance, QueueFiles
+from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.readings import GpuProcess, Process
+from gpu_tui.core.sweep import CellState
 
 ROSTER = "a.yaml task 20\nb.yaml task 20\n"
 RUN = (INIT, SHELL, TRAINER)
@@ -172,7 +174,11 @@ def the_provider_says_stopped(s: Scene) -> None:
     s.link("refused")
 
 
-@scenario("off")
+@scenario(
+    "off",
+    "unlisted_instance:warn",  # the file names what the provider has no more: off, and no alarm
+    evidence=("no longer has", "take it out of the fleet file"),
+)
 def the_provider_says_gone(s: Scene) -> None:
     running(s)
     s.provider("gone")
@@ -290,6 +296,18 @@ def alone(s: Scene) -> None:
     s.watch(30, lambda s, _: s.touch(A))
 
 
+def jobs(s: Scene, *states: CellState) -> None:
+    """What task-spooler lists, on a box where no process looks like a training."""
+    s.link("live")
+    codes = {CellState.FINISHED: 0, CellState.FAILED: 1}
+    listed = (
+        Job(str(n), f"job{n}", state, state.value, exit_code=codes.get(state))
+        for n, state in enumerate(states)
+    )
+    gone(s)
+    s.say("task-spooler", JobTable("task-spooler", tuple(listed)))
+
+
 @scenario(
     "crashed", "crashed:fatal", cause="exception", evidence=("ValueError: bad",), box=NO_QUEUE
 )
@@ -302,6 +320,34 @@ def a_trainer_without_any_queue_raised(s: Scene) -> None:
 @scenario("idle", because=("nothing says how",), box=NO_QUEUE)
 def a_trainer_without_any_queue_ended_without_a_word(s: Scene) -> None:
     alone(s)
+    gone(s)
+
+
+@scenario("running", "crashed:serious", because=("2 jobs run by the list",), box=NO_QUEUE)
+def a_runner_knows_its_jobs_better_than_the_process_table(s: Scene) -> None:
+    jobs(s, CellState.RUNNING, CellState.RUNNING, CellState.PENDING, CellState.FAILED)
+
+
+@scenario("idle", "crashed:serious", because=("no job runs; 1 job in the queue",), box=NO_QUEUE)
+def between_two_jobs_of_a_runner_nothing_has_crashed(s: Scene) -> None:
+    alone(s)
+    jobs(s, CellState.FAILED, CellState.PENDING)
+
+
+@scenario(
+    "finished", "crashed:serious", because=("1 of 2 failed",), box=replace(NO_QUEUE, logs=None)
+)
+def a_runner_that_has_nothing_left_says_what_failed(s: Scene) -> None:
+    alone(s)
+    jobs(s, CellState.FINISHED, CellState.FAILED)
+
+
+@scenario("idle", because=("nothing says how",), box=NO_QUEUE)
+def a_detached_run_that_left_without_a_word_has_not_crashed(s: Scene) -> None:
+    alone(s)
+    job = Job("41", "vit", CellState.RUNNING, "running", started_at=s.box_now - 60)
+    s.say("nohup", JobTable("nohup", (job,)))
+    s.say("nohup", JobTable("nohup"))
     gone(s)
 
 

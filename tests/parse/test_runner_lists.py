@@ -96,6 +96,14 @@ def test_every_status_of_pueue(status: object, state: CellState, code: int | Non
     assert (name, got, exit_code) == ("a", state, code)
 
 
+def test_a_number_beyond_all_numbers_is_none() -> None:
+    huge = "9" * 400
+    text = f'{{"jobs": [{{"name": "a", "state": "running", "loss": {huge}}}]}}'
+    (job,) = parse_feed(text.encode()).jobs
+    assert job.loss is None
+    assert epoch_of(int(huge)) is None
+
+
 def test_a_feed_says_what_is_wrong_with_which_job() -> None:
     rows = [
         {"name": "a", "state": "running", "loss": "nan", "started_at": "2026-03-04T10:00:00Z"},

@@ -12,6 +12,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.cell_table import rows_of
 from gpu_tui.core.fleet import LinkState, ProviderState, QueueFiles
+from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.logs import Progress
 from gpu_tui.core.rebalance import suggest
 from gpu_tui.core.sample import Absent, Reading, Track
@@ -60,6 +61,18 @@ def test_a_queue_file_that_is_not_there_is_not_one_that_was_never_read() -> None
     (one,) = sweep_outlook(fleet(view)).lanes
     assert one.lane.trust is Trust.LIVE
     assert one.tally.total == 0
+
+
+def test_a_cluster_without_jobs_was_read_all_the_same() -> None:
+    plain = box(queue=Queue())
+    login = replace(plain, instance=replace(plain.instance, queue=QueueFiles(), scheduler="slurm"))
+    (one,) = sweep_outlook(fleet(login)).lanes
+    assert one.lane.trust is Trust.UNREAD
+    for age, trust in ((10, Trust.LIVE), (3_000, Trust.STALE)):
+        table = Reading(JobTable("Slurm"), NOW - age, 20.0)
+        read = replace(login, tracks={metrics.SLURM.name: Track(table, table)})
+        (one,) = sweep_outlook(fleet(read)).lanes
+        assert one.lane.trust is trust
 
 
 def test_a_box_without_a_queue_takes_no_part() -> None:
