@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from boxes import Sshd
+from hypothesis import settings
+
+settings.register_profile(
+    "untimed", deadline=None
+)  # how long an example takes, the machine decides
+settings.load_profile("untimed")
+
+for size in ("COLUMNS", "LINES"):
+    # A test's terminal has its own size; workers inherit none.
+    os.environ.pop(size, None)
 
 
 @pytest.fixture(autouse=True)
