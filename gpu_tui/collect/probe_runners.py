@@ -74,8 +74,13 @@ PUEUE = f"""
     fi
 """
 
+# tmux makes the directory of its sockets whenever it is asked, also where there is none.
 TMUX = f"""
-    if command -v tmux >/dev/null; then
+    uid=
+    while read -r key one rest; do
+        case $key in Uid:) uid=$one; break ;; esac
+    done <"/proc/$$/status"
+    if [ -S "${{TMUX_TMPDIR:-/tmp}}/tmux-$uid/default" ] && command -v tmux >/dev/null; then
         ask panes {LIMIT:.0f} tmux -u list-panes -a -F '{PANES}'
     fi
 """

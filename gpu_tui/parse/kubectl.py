@@ -16,6 +16,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.redact import redact
 
 PROGRAM = "kubectl"
+NO_CACHE = "--cache-dir=/dev/null"  # where nothing can be written; kubectl goes on without it
 REQUEST_SECONDS = 20  # that kubectl may wait for the API server
 NOT_FOUND = 127  # what a shell says where there is no such program
 
@@ -32,9 +33,10 @@ class Refusal:
 def kubectl(
     scope: SchedulerScope, *words: str, wait: int | None = REQUEST_SECONDS
 ) -> tuple[str, ...]:
-    """One call in the scope's context and namespace."""
+    """One call in the scope's context and namespace. On a box it leaves nothing behind."""
     return (
         PROGRAM,
+        *(() if scope.kubectl == "local" else (NO_CACHE,)),
         *((f"--context={scope.context}",) if scope.context else ()),
         *((f"--namespace={scope.namespace}",) if scope.namespace else ()),
         *((f"--request-timeout={wait}s",) if wait else ()),

@@ -99,10 +99,19 @@ class Api:
                     data += part
                     if len(data) > BODY_CAP:
                         raise NoAnswer("the answer is far too long")
-                return Reply(response.status_code, data, _after(response.headers))
+                # An API that repeats the key in its complaint must not put it into a journal.
+                return Reply(
+                    response.status_code,
+                    data.replace(key.encode(), b"***"),
+                    _after(response.headers),
+                )
         except TimeoutError as error:
             raise NoAnswer(f"no answer within {self.total_limit:.0f} s") from error
-        except httpx.HTTPError as error:
+        except (
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            OSError,
+        ) as error:  # OSError: no certificates here
             raise NoAnswer(f"no answer ({type(error).__name__})") from error
 
 
@@ -130,8 +139,11 @@ def checked_id(id: str, what: str) -> str:
 
 def checked_base_url(url: str) -> str:
     """The base URL without its slash. ProviderError unless it is https, or loopback."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        raise ProviderError("provider.base_url is not a web address") from None
     if parts.username or parts.password or parts.query or parts.fragment or not host:
         raise ProviderError("provider.base_url must be just https://HOST")
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):

@@ -84,7 +84,6 @@ exec featurize instance release
 
     async def stop(self, permit: StopPermit) -> Answer:
         """Return the instance, once."""
-        permit.redeem(self._id, self._clock.boot())
         if self._api is not None and self._id is not None:
-            return await self._api.call(permit.verb, self._id)
-        return await self._carry_out(permit.verb)
+            return await self._api.call(permit, self._id)
+        return await self._carry_out(permit)

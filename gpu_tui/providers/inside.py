@@ -32,7 +32,8 @@ class Inside:
 
     def offers(self, verb: Verb) -> bool:
         """The release from inside, where the profile has that row."""
-        return self._on_box is not None and verb.verb == self.verb and verb.via == "ssh"
+        mine = verb.verb == self.verb and verb.via == "ssh" and not verb.park
+        return self._on_box is not None and mine
 
     def remember(self, id: str) -> None:
         """Nothing to remember: only a person can look."""
@@ -43,12 +44,12 @@ class Inside:
 
     async def stop(self, permit: StopPermit) -> Answer:
         """Run the program once. What it prints is not kept: it may show the box's own token."""
-        permit.redeem(self._id, self._clock.boot())
-        return await self._carry_out(permit.verb)
+        return await self._carry_out(permit)
 
-    async def _carry_out(self, verb: str) -> Answer:
-        if verb != self.verb or self._on_box is None:
-            return Answer(AnswerKind.REFUSED, f"nothing here carries out {verb}")
+    async def _carry_out(self, permit: StopPermit) -> Answer:
+        permit.redeem(self._id, self._clock.boot())
+        if permit.verb != self.verb or self._on_box is None:
+            return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
         try:
             done = await self._on_box(("sh", "-c", self.script), limit=LIMIT)
         except CommandFailed as error:

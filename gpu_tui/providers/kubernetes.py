@@ -93,7 +93,7 @@ class Kubernetes:
 
     def offers(self, verb: Verb) -> bool:
         """The delete of this one object; nothing else of the cluster is touched."""
-        return verb.verb == DELETE and verb.via == "cli"
+        return verb.verb == DELETE and verb.via == "cli" and not verb.park
 
     def remember(self, id: str) -> None:
         """This object existed once."""

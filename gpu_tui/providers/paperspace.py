@@ -44,7 +44,7 @@ class Paperspace(Platform):
     base_url = "https://api.paperspace.com"
     key_env = "PAPERSPACE_API_KEY"
     calls: ClassVar[Mapping[str, Call]] = {
-        "shut-down": Call("PATCH", "/v1/machines/{id}/stop"),
+        "shut-down": Call("PATCH", "/v1/machines/{id}/stop", keeps=True),
         "destroy": Call("DELETE", "/v1/machines/{id}"),
     }
 

@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from gpu_tui.core.account import Listed, Stored
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess
+from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Verb
 from gpu_tui.providers.api import TOTAL_LIMIT, Api, Reply, checked_base_url, checked_id
@@ -38,13 +39,15 @@ FIRST_WAIT, MOST_WAIT = 2.0, 10.0  # seconds between them; a longer wait is the 
 class Call:
     """The one call that carries out a verb. `{id}` in path and body is the instance.
 
-    `accepted` are the statuses of a success; what it is worth only a later read tells.
+    `accepted` are the statuses of a success; what it is worth only a later read tells. `keeps`: nothing
+    of the instance is lost by it, and it can be undone.
     """
 
     method: str
     path: str
     body: Mapping[str, object] | None = None
     accepted: frozenset[int] = frozenset({200})
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,9 @@ class Platform(ABC):
         return None
 
     def offers(self, verb: Verb) -> bool:
-        """True where a call carries out this row of the profile."""
-        return verb.verb in self.calls and verb.via == "http"
+        """True where a call carries out this row of the profile, and is as harmless as the row says."""
+        call = self.calls.get(verb.verb)
+        return call is not None and verb.via == "http" and (call.keeps or not verb.park)
 
     @abstractmethod
     async def show(self, id: str) -> Listed | None:
@@ -132,11 +136,12 @@ class Platform(ABC):
             wait *= 2
         return reply
 
-    async def call(self, verb: str, id: str) -> Answer:
-        """Send the one call of `verb`, once, and say what was answered; that proves nothing yet."""
-        call = self.calls.get(verb)
+    async def call(self, permit: StopPermit, id: str) -> Answer:
+        """Send the one call of a permit for `id`, once, and say what was answered; that proves nothing yet."""
+        permit.redeem(id, self.means.clock.boot())
+        call = self.calls.get(permit.verb)
         if call is None:
-            return Answer(AnswerKind.REFUSED, f"nothing here carries out {verb}")
+            return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
         try:
             path = call.path.format(id=checked_id(id, "one of the provider's"))
             reply = await self._send(call.method, path, None, _filled(call.body, id))

@@ -44,9 +44,15 @@ class Rented:
         self._seen.add(id)
 
     async def read(self, id: str) -> ProviderState:
-        """The instance now. Not found counts as gone only for one that was seen before."""
+        """The instance now. Not found counts as gone only for one that was seen before.
+
+        A server that finds nothing at all proves nothing: the whole list must be there, without it.
+        """
         try:
             found = await self._platform.show(id)
+            if found is None and id in self._seen:
+                listing = await self._platform.listing()
+                found = next((one for one in listing if one.id == id), None)
         except ProviderError as error:
             return ProviderState(error=str(error))
         now = self._clock.now()
@@ -61,7 +67,6 @@ class Rented:
 
     async def stop(self, permit: StopPermit) -> Answer:
         """Send the one call this permit stands for. Never raises ProviderError and never repeats."""
-        permit.redeem(self._id, self._clock.boot())
         if self._id is None:
             return Answer(AnswerKind.REFUSED, "no provider.id in the fleet file: nothing was sent")
-        return await self._platform.call(permit.verb, self._id)
+        return await self._platform.call(permit, self._id)

@@ -27,8 +27,12 @@ CALL_LIMIT = 30.0
 JOB_ID = re.compile(r"[1-9]\d{0,9}(_\d{1,10})?")
 # The words of a scancel that did nothing. Whatever else goes wrong, it may have had its effect.
 REFUSALS = ("Invalid job id", "Access/permission denied", "Invalid user id", "already completed")
-# Slurm's programs as the user's own shell would find them, with times that have no zone.
-_FIND = f'PATH=$PATH:{PLACES} SLURM_TIME_FORMAT=%s; export PATH SLURM_TIME_FORMAT; exec "$@"'
+# Slurm's programs as the user's own shell would find them, with times that have no zone, and the same
+# cluster as the table of jobs: on another one the id is another job's.
+_FIND = (
+    f"PATH=$PATH:{PLACES} SLURM_TIME_FORMAT=%s; export PATH SLURM_TIME_FORMAT; "
+    'unset SLURM_CLUSTERS; exec "$@"'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class Slurm:
 
     def offers(self, verb: Verb) -> bool:
         """Scancel of this one job."""
-        return verb.verb == CANCEL and verb.via == "ssh"
+        return verb.verb == CANCEL and verb.via == "ssh" and not verb.park
 
     def remember(self, id: str) -> None:
         """This job existed once."""

@@ -339,7 +339,12 @@ class Climb:
             raise JournalDamaged(f"the journal is damaged ({damage}): nothing may be stopped")
         if intent is None:
             return None
-        id = intent.detail.get("provider_id")
+        id, place = intent.detail.get("provider_id"), _place(gather.instance)
+        if intent.detail.get("place", place) != place:
+            return (
+                f"the call of {intent.at} was never seen to end, and its id was of another account or "
+                "cluster: put the fleet file back as it was, then look again"
+            )
         if not isinstance(id, str) or not gather.provider.reads:
             return f"the call of {intent.at} was never seen to end"
         gather.provider.remember(id)
@@ -362,6 +367,7 @@ class Climb:
             "verb": permit.verb,
             "effect": permit.effect,
             "provider_id": permit.provider_id,
+            "place": _place(gather.instance),
             "console": not gather.provider.offers(gate.verb) if gate.verb else True,
         }
         try:
@@ -470,6 +476,15 @@ class Climb:
 def _wanted(effect: str) -> frozenset[str]:
     """The provider states that prove a verb done. A destroyed box must be gone, not merely off."""
     return frozenset({"stopped", "gone"}) if effect == "stop" else frozenset({"gone"})
+
+
+def _place(instance: Instance) -> str:
+    """Where an id means this instance: with another key or in another cluster it is something else."""
+    access, scope = instance.provider, instance.scheduler_scope
+    parts = [instance.platform, access.key_env, access.base_url]
+    if instance.scheduler is not None:
+        parts += [instance.ssh.host, scope.context, scope.namespace]
+    return " ".join(plain(part or "-") for part in parts)
 
 
 def _list(names: Sequence[str] | None) -> list[str] | None:

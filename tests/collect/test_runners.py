@@ -128,6 +128,14 @@ async def test_no_spooler_is_started_by_asking(box: RunnerBox, shell: str) -> No
     assert list(box.root.glob("socket-ts.*")) == []
 
 
+async def test_no_directory_of_tmux_is_made_by_asking(box: RunnerBox, shell: str) -> None:
+    needs("tmux")
+    async with asked(box, shell) as inbox:
+        event = await inbox.metric("tmux")
+    assert isinstance(event.sample, Absent)
+    assert list(box.root.glob("tmux-*")) == []
+
+
 async def test_panes_of_tmux_and_how_they_ended(box: RunnerBox, shell: str) -> None:
     needs("tmux")
     script = box.file("home/train.py", TRAINER)

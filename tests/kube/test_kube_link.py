@@ -129,6 +129,7 @@ async def test_a_namespace_behind_a_jump_host(
         assert isinstance(newest(heard, HOST.name), Reading)  # the box is watched as any other
     # A log that is silent must not keep its kubectl on the box when we are gone.
     assert await asyncio.to_thread(box.wait_idle) == {}
+    assert [path.name for path in (box.home / ".kube").iterdir()] == ["config"]  # no cache is left
 
 
 async def test_a_cluster_that_is_down_does_not_take_its_jump_host_along(

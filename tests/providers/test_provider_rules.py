@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import AsyncIterator
 
 import pytest
@@ -11,9 +13,11 @@ from platforms import SEATS, Desk
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.gate import GateShut
+from gpu_tui.core.profile import Verb
 from gpu_tui.parse.config_file import ACCOUNTS, ConfigError, parse_config
 from gpu_tui.providers import api
 from gpu_tui.providers.base import AnswerKind, Means, ProviderError
+from gpu_tui.providers.fields import number
 from gpu_tui.providers.registry import PLATFORMS
 from gpu_tui.resources import load_profiles
 
@@ -50,6 +54,41 @@ async def test_not_found_at_first_is_a_wrong_id_and_no_end(desk: Desk) -> None:
     state = await desk.rented().read(other)
     assert state.state == "unknown"
     assert "ever seen" in (state.error or "")
+
+
+NOTHING = {"error": {"code": "global/object-does-not-exist"}}  # as every platform would say it
+
+
+async def test_a_server_that_finds_nothing_at_all_proves_no_end(desk: Desk) -> None:
+    rented = desk.rented()
+    await rented.read(desk.seat.id)
+    desk.server.next = [Said(404, NOTHING)] * 2
+    assert (await rented.read(desk.seat.id)).state == "unknown"
+
+
+async def test_what_is_still_listed_is_not_gone(desk: Desk) -> None:
+    rented = desk.rented()
+    await rented.read(desk.seat.id)
+    desk.server.next = [Said(404, NOTHING)]
+    assert (await rented.read(desk.seat.id)).state in ("running", "unknown")
+
+
+async def test_a_permit_for_another_instance_sends_nothing(desk: Desk) -> None:
+    platform = desk.seat.platform(desk.means, desk.access())
+    with pytest.raises(GateShut):
+        await platform.call(desk.permit(), f"{desk.seat.id}0")
+    assert desk.server.requests == []
+
+
+async def test_a_key_that_the_api_repeats_is_not_told_on(desk: Desk) -> None:
+    desk.server.next = [Said(400, {"message": f"bad key {desk.key}"})]
+    answer = await desk.rented().stop(desk.permit())
+    assert "bad key ***" in answer.text
+
+
+def test_a_number_of_any_length_is_a_number_or_none() -> None:
+    row = {"x": json.loads("9" * 4000), "y": math.nan, "z": -math.inf}
+    assert [number(row, name, signed=True) for name in row] == [None, None, None]
 
 
 async def test_a_call_without_an_answer_is_unknown_and_never_repeated(desk: Desk) -> None:
@@ -190,6 +229,9 @@ def test_the_base_url_may_be_overridden_but_never_in_clear(id: str) -> None:
     assert local.api.base == "http://127.0.0.1:9"
     with pytest.raises(ProviderError, match="in clear"):
         platform(Means({name: "http://example.org"}, ManualClock()))
+    for url in ("https://[::1", "https://host:99999"):
+        with pytest.raises(ProviderError, match="not a web address"):
+            platform(Means({name: url}, ManualClock()))
 
 
 @pytest.mark.parametrize("id", sorted(PLATFORMS))
@@ -202,6 +244,11 @@ def test_the_code_says_what_the_profile_says(id: str) -> None:
     by_http = {verb.verb for verb in profile.teardown if verb.via == "http"}
     assert set(platform.calls) <= by_http
     destroys = {verb.verb for verb in profile.teardown if verb.effect == "destroy"}
+    parks = {verb.verb for verb in profile.teardown if verb.park}
+    assert {verb for verb, call in platform.calls.items() if call.keeps} == parks & by_http
+    api = platform(Means({}, ManualClock()))
+    for verb in platform.calls:
+        assert api.offers(Verb(verb, verb, (), "stops", True, "http")) == (verb in parks)
     assert set(platform.calls) & destroys, "no call ends the bill"
 
 

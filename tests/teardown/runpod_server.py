@@ -117,6 +117,8 @@ class RunPodServer:
             self.polls_until_done -= 1
             if self.polls_until_done < 0:
                 self._settle()
+        if path.partition("?")[0] == "/v2/pods":
+            return 200, json.dumps({"pods": [self.pod] if self.pod else []}).encode()
         if self.pod is None or path != f"/v2/pods/{self.pod['id']}":
             return 404, _problem("Not Found")
         return 200, json.dumps(self.pod).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from gpu_tui.core.fleet import ProviderAccess, ProviderState, QueueFiles, Result
 from gpu_tui.core.gate import DWELL, TTL
 from gpu_tui.core.ladder import GateView, Rung, RungState
 from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.providers.runpod import RunPod
 from gpu_tui.teardown.gather import Gather, elsewhere
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.runner import Climb, Runner
@@ -322,6 +324,21 @@ async def test_a_call_that_nobody_saw_end_is_settled_before_the_next(scene: Scen
     assert view.closed_because is None
 
 
+async def test_not_found_in_another_account_settles_no_call(scene: Scene) -> None:
+    scene.server.delete_status = 500
+    scene.server.get = []
+    _, climb, views = await _armed(scene)
+    scene.server.get = [(200, b'{"id": "7h9k2m4n6p", "status": "RUNNING"}')]
+    await climb.confirm(PHRASE)
+    scene.server.get += [(503, b"")] * 100
+    assert (await rest(views)).outcome == "unknown"
+    scene.server.get = [(404, b"{}")] * 10
+    scene.set(provider=replace(scene.instance.provider, key_env="OTHER_KEY"))
+    again = await rest(scene.runner().open("pod", "terminate").views())
+    assert "another account" in (again.closed_because or "")
+    assert "confirmed-gone" not in scene.events()
+
+
 async def test_closing_after_the_call_left_does_not_stop_the_read_back(scene: Scene) -> None:
     scene.server.polls_until_done = 3
     _, climb, views = await _armed(scene)
@@ -349,7 +366,23 @@ async def test_a_journal_that_cannot_be_written_shuts_the_gate(scene: Scene) -> 
     assert again.state == "closed"
 
 
-async def test_a_park_names_running_work_and_takes_its_acceptance(scene: Scene) -> None:
+async def test_a_park_that_the_platform_does_not_know_as_one_is_not_carried_out(
+    scene: Scene,
+) -> None:
+    """RunPod's stop wipes the container disk, whatever a profile says."""
+    climb = scene.runner().open("pod", "stop")
+    _, views = await until(climb, lambda view: view.state == "ready")
+    scene.clock.advance(DWELL)
+    await climb.confirm(PHRASE)
+    assert (await rest(views)).outcome == "steps"
+    assert scene.server.calls == []
+
+
+async def test_a_park_names_running_work_and_takes_its_acceptance(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harmless = replace(RunPod.calls["stop"], keeps=True)
+    monkeypatch.setattr(RunPod, "calls", {"stop": harmless})
     scene.box.process(9, ["python", "train.py"])
     climb = scene.runner().open("pod", "stop")
     view, views = await until(climb, lambda view: bool(view.needs_acceptance))

@@ -52,6 +52,33 @@ def test_a_provider_is_told_to_stop_in_one_place() -> None:
     assert told == [("teardown/runner.py", "provider.stop(permit)")]
 
 
+def test_what_a_platform_sends_beside_questions_takes_a_permit() -> None:
+    calls = {
+        (name, ast.unparse(node))
+        for name, tree in _trees()
+        for node in ast.walk(tree)
+        if name.startswith("providers/")
+        and isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("call", "_send")
+    }
+    assert calls == {
+        ("providers/rented.py", "self._platform.call(permit, self._id)"),
+        ("providers/featurize.py", "self._api.call(permit, self._id)"),
+        ("providers/platform.py", "self._send(method, path, query, body)"),
+        ("providers/platform.py", "self._send(call.method, path, None, _filled(call.body, id))"),
+    }
+    asked = {
+        ast.unparse(keyword.value)
+        for name, tree in _trees()
+        for node in ast.walk(tree)
+        if name.startswith("providers/") and isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "method"
+    }
+    assert asked == {"'POST'"}  # lists that are asked for by POST, and GraphQL's query
+
+
 def test_torch_is_imported_in_one_place() -> None:
     importers = {
         name
