@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,15 +14,11 @@ settings.register_profile(
 )  # how long an example takes, the machine decides
 settings.load_profile("untimed")
 
-for size in ("COLUMNS", "LINES"):
-    # A test's terminal has its own size; workers inherit none.
-    os.environ.pop(size, None)
-
 
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Colours, themes, agents and fleets of the developer's own shell must not reach a test."""
-    for name in ("NO_COLOR", "TEXTUAL_THEME", "SSH_AUTH_SOCK", "GPU_TUI_FLEET"):
+    """Colours, sizes, agents and fleets of the developer's own shell must not reach a test."""
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "SSH_AUTH_SOCK", "GPU_TUI_FLEET", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
 
 
