@@ -149,21 +149,11 @@ async def read_once(
     connection: Connection, instance: Instance, source: LogSource, sink: Sink, clock: Clock
 ) -> None:
     """The end of a log that nothing writes any more, read once as history."""
-    path = quote_path(source.path)
-    mark = secrets.token_hex(8)
-    program = (
-        f"[ -f {path} ] || exit 4\n"
-        f"printf '\\n{mark} %s\\n' \"$(stat -L -c '%i %s' -- {path})\"\n"
-        f"tail -c {ONCE_HISTORY} -- {path}\n"
-    )
-    done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + NOISE_CAP)
-    _, _, answer = done.stdout.partition(f"\n{mark} ".encode())
-    header, _, body = answer.partition(b"\n")
-    numbers = header.split()
-    if done.exit != 0 or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
+    read = await _end_of(connection, source, f"-c {ONCE_HISTORY}")
+    if read is None:
         sink(LogFailed(instance.name, clock.now(), source, f"{source.path} cannot be read"))
         return
-    inode, size = int(numbers[0]), int(numbers[1])
+    inode, size, body = read
     skipped = max(0, size - len(body))
     if skipped:
         skipped += body.find(b"\n") + 1
@@ -173,6 +163,42 @@ async def read_once(
     now = clock.now()
     sink(LogOpened(instance.name, now, source, inode, skipped, skipped, resumed=False))
     sink(LogArrived(instance.name, now, source, lines, backfill=True))
+
+
+async def read_rest(
+    connection: Connection,
+    instance: Instance,
+    source: LogSource,
+    memory: TailMemory,
+    sink: Sink,
+    clock: Clock,
+) -> None:
+    """What a log that nothing writes any more got after its tail was taken away: its last words."""
+    read = await _end_of(connection, source, f"-c +{memory.offset + 1}")
+    if read is None or read[0] != memory.inode or not read[2]:
+        return
+    lines = (*memory.take(read[2]), *memory.reader.close())
+    sink(LogArrived(instance.name, clock.now(), source, lines))
+
+
+async def _end_of(
+    connection: Connection, source: LogSource, part: str
+) -> tuple[int, int, bytes] | None:
+    """Inode, size and the asked part of a file, of which no more than ONCE_HISTORY bytes are taken."""
+    path = quote_path(source.path)
+    mark = secrets.token_hex(8)
+    program = (
+        f"[ -f {path} ] || exit 4\n"
+        f"printf '\\n{mark} %s\\n' \"$(stat -L -c '%i %s' -- {path})\"\n"
+        f"tail {part} -- {path}\n"
+    )
+    done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + NOISE_CAP)
+    _, _, answer = done.stdout.partition(f"\n{mark} ".encode())
+    header, _, body = answer.partition(b"\n")
+    numbers = header.split()
+    if done.exit != 0 or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
+        return None
+    return int(numbers[0]), int(numbers[1]), body
 
 
 class _Tail:

@@ -6,7 +6,7 @@ import asyncio
 from random import Random
 
 from gpu_tui.collect.cells import Cells
-from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, TailMemory, follow, read_once
+from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, TailMemory, follow, read_once, read_rest
 from gpu_tui.collect.kubernetes import ClusterWatch
 from gpu_tui.collect.link import LONGEST_WAIT, Link
 from gpu_tui.collect.sampler import Group, plan, sample_group
@@ -296,11 +296,18 @@ class Watched:
         ended = [source for cell in self._cells.ended for source in self._cells.sources(cell)]
         self._read.intersection_update(ended)
         for source in ended:
-            if source in followed or source in self._read or source in self._memories:
+            if source in followed or source in self._read:
                 continue
             self._read.add(source)
+            memory = self._memories.get(source)
             try:
-                await read_once(connection, self._instance, source, self._sink, self._clock)
+                # A tail that was taken away at the end may have missed the last words, or all of them.
+                if memory is None or not memory.inode:
+                    await read_once(connection, self._instance, source, self._sink, self._clock)
+                else:
+                    await read_rest(
+                        connection, self._instance, source, memory, self._sink, self._clock
+                    )
             except (TimeoutError, ChannelRefused):
                 self._read.discard(source)
 
