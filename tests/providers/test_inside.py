@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from local_api import Asked, LocalApi, Said
 from gpu_tui.core import gate as rules
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.command import CommandFailed, Completed
-from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
+from gpu_tui.core.fleet import Instance, ProviderAccess, SchedulerScope, SshAccess
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Verb
 from gpu_tui.providers.base import AnswerKind, Means
@@ -205,3 +206,23 @@ def test_the_profiles_row_is_the_one_that_is_carried_out(platform: str, kind: ty
     assert isinstance(provider, kind)
     offered = [verb.key for verb in profiles[platform].teardown if provider.offers(verb)]
     assert offered == [f"{kind.verb}:ssh"]
+
+
+def test_what_deletes_is_carried_out_for_no_row_that_calls_it_a_park() -> None:
+    means = Means({}, ManualClock(), on_box=Box(Path()), here=Box(Path()))
+    scope = SchedulerScope(kubectl="local")
+    access = {"kubernetes": "job/train-a", "slurm": "17"}
+    for platform, via in (
+        ("featurize", "ssh"),
+        ("matpool", "ssh"),
+        ("kubernetes", "cli"),
+        ("slurm", "ssh"),
+    ):
+        box = Instance("box", SshAccess("h"), platform, scheduler=platform, scheduler_scope=scope)
+        box = replace(box, provider=ProviderAccess(access.get(platform)))
+        profile = load_profiles()[platform]
+        provider = provider_for(box, {platform: profile}, means)
+        honest = next(row for row in profile.teardown if row.via == via)
+        assert provider.offers(honest), platform
+        park = replace(honest, deletes=(), reversible=True, effect="stop")
+        assert not provider.offers(park), platform

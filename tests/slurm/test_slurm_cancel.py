@@ -40,6 +40,7 @@ class Desk:
         self.clock = ManualClock()
         self.sent: list[Sequence[str]] = []
         self.silent = False  # the connection breaks while scancel is under way
+        self.login: tuple[str, ...] = ()  # what the login shell exports
         self._provider: Provider | None = None
         self._instance: Instance | None = None
 
@@ -47,6 +48,7 @@ class Desk:
         """Over the real connection; every scancel is counted."""
         if "scancel" in argv:
             self.sent.append(argv)
+        argv = ("env", *self.login, *argv) if self.login else argv
         done = await on_box(lambda: self.connection, "login")(argv, limit=limit)
         if self.silent and "scancel" in argv:
             raise CommandFailed("the connection broke")
@@ -233,6 +235,16 @@ async def test_an_id_that_became_another_job_is_not_cancelled(slurm: Slurm, desk
     assert (await desk.provider.read(job)).state == "unknown"
     answer = await desk.provider.stop(desk.permit())
     assert (answer.kind, desk.sent) == (AnswerKind.REFUSED, [])
+    slurm.run("scancel", job)
+
+
+async def test_a_login_that_points_to_another_cluster_changes_nothing(
+    slurm: Slurm, desk: Desk
+) -> None:
+    """The table of jobs is of the cluster that this node belongs to: so is the id."""
+    job = slurm.submit("sleep 300", "--hold", name="doomed")
+    desk.job(job).login = ("SLURM_CLUSTERS=elsewhere",)
+    assert (await desk.provider.read(job)).facts["job"] == "doomed"
     slurm.run("scancel", job)
 
 
