@@ -174,10 +174,15 @@ async def read_rest(
     clock: Clock,
 ) -> None:
     """What a log that nothing writes any more got after its tail was taken away: its last words."""
-    read = await _end_of(connection, source, f"-c +{memory.offset + 1}")
-    if read is None or read[0] != memory.inode or not read[2]:
+    known = memory.recent  # an inode is used again: only these bytes tell that it is the same file
+    read = await _end_of(connection, source, f"-c +{memory.offset - len(known) + 1}")
+    if read is None or read[0] != memory.inode or not read[2].startswith(known):
         return
-    lines = (*memory.take(read[2]), *memory.reader.close())
+    rest = read[2].removeprefix(known)
+    if not rest:
+        return
+    lines = (*memory.take(rest), *memory.reader.close())
+    memory.reader = LogReader()
     sink(LogArrived(instance.name, clock.now(), source, lines))
 
 

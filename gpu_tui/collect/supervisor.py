@@ -6,7 +6,14 @@ import asyncio
 from random import Random
 
 from gpu_tui.collect.cells import Cells
-from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, TailMemory, follow, read_once, read_rest
+from gpu_tui.collect.follow import (
+    CELL_HISTORY,
+    QUEUE_HISTORY,
+    TailMemory,
+    follow,
+    read_once,
+    read_rest,
+)
 from gpu_tui.collect.kubernetes import ClusterWatch
 from gpu_tui.collect.link import LONGEST_WAIT, Link
 from gpu_tui.collect.sampler import Group, plan, sample_group

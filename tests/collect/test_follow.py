@@ -16,7 +16,7 @@ import pytest
 from boxes import Sshd
 from shell_box import ShellBox, ShellConnection
 
-from gpu_tui.collect.follow import TailMemory, _Tail, follow, follow_program, read_once
+from gpu_tui.collect.follow import TailMemory, _Tail, follow, follow_program, read_once, read_rest
 from gpu_tui.collect.follow_program import sign
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened
@@ -244,6 +244,29 @@ async def test_a_log_is_read_once_without_leaving_a_process(box: Sshd) -> None:
     missing = LogSource("~/nothing.log", "x")
     await read_once(connection, box.instance(), missing, heard, ManualClock())
     assert len(heard.of(LogFailed)) == 1
+    await connection.close()
+
+
+async def test_the_rest_of_a_log_is_read_where_its_tail_was_taken_away(box: Sshd) -> None:
+    log = box.home / "train.log"
+    log.write_text("Epoch 1/2 loss: 0.5\nEpoch 2/2 los")
+    made = Follower(box)
+    connection = await SshTransport().connect(box.instance())
+    tail = asyncio.create_task(
+        follow(connection, box.instance(), SOURCE, made.heard, ManualClock(), made.memory)
+    )
+    await made.heard.until(lambda: made.memory.caught_up)
+    tail.cancel()
+    await asyncio.gather(tail, return_exceptions=True)
+    with log.open("a") as file:
+        file.write("s: nan\nsaved\n")
+    for _ in range(2):  # twice is as once
+        await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+    assert made.heard.lines() == ["Epoch 1/2 loss: 0.5", "Epoch 2/2 loss: nan", "saved"]
+    log.unlink()
+    log.write_text("another file, longer than the one before it was\n" * 3)
+    await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+    assert len(made.heard.lines()) == 3
     await connection.close()
 
 

@@ -11,7 +11,7 @@ from boxes import Sshd
 
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.events import Event, LinkChanged, LogArrived, LogOpened, Sampled
+from gpu_tui.core.events import Event, LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, Money, QueueFiles, SshAccess
 from gpu_tui.core.sample import Failure
 from gpu_tui.transport.ssh import SshTransport
@@ -88,6 +88,25 @@ async def test_started_cells_are_tailed_and_ended_ones_read_once(box: Sshd) -> N
     await heard.until(
         lambda e: isinstance(e, LogArrived) and not e.backfill and e.source.cell == "two"
     )
+    await stop(running)
+
+
+async def test_a_cell_that_ended_before_its_tail_had_opened_is_read_all_the_same(box: Sshd) -> None:
+    instance = queue_box(box)
+    (box.home / "queue.txt").write_text("one.yaml t\ntwo.yaml t\n")
+    log = box.home / "q.log"
+    log.write_text(
+        f"=== Queue q: 2 ablations, starting from 1 on h ===\n{STAMP} [1/2] STARTING one (t, 20ep)\n"
+    )
+    heard = Heard()
+    supervisor = Supervisor(Fleet("s", (instance,)), SshTransport(), heard, ManualClock())
+    running = asyncio.create_task(supervisor.run())
+    # The tail of a log that is not there waits for it.
+    await heard.until(lambda e: isinstance(e, LogFailed) and e.source.cell == "one")
+    (box.home / "logs/one.log").write_text("loss: nan\n")
+    with log.open("a") as file:
+        file.write(f"{STAMP} [1/2] FINISHED one (exit=0)\n{STAMP} [2/2] STARTING two (t, 20ep)\n")
+    await heard.until(opened("one"))
     await stop(running)
 
 
