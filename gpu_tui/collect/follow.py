@@ -30,7 +30,6 @@ from gpu_tui.transport.base import Connection
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
 QUEUE_HISTORY = 4_194_304
-ONCE_HISTORY = 65_536
 AGAIN_SECONDS = 0.05  # before a program that ended is started again
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file
 EARLY_CAP = box.MOST  # bytes that are held until it is known of which file they are
@@ -143,67 +142,6 @@ async def follow(
                 why = f"{source.path} cannot be followed: the box needs sh, stat, tail and cat"
                 sink(LogFailed(instance.name, clock.now(), source, why))
         await asyncio.sleep(wait)
-
-
-async def read_once(
-    connection: Connection, instance: Instance, source: LogSource, sink: Sink, clock: Clock
-) -> None:
-    """The end of a log that nothing writes any more, read once as history."""
-    read = await _end_of(connection, source, f"-c {ONCE_HISTORY}")
-    if read is None:
-        sink(LogFailed(instance.name, clock.now(), source, f"{source.path} cannot be read"))
-        return
-    inode, size, body = read
-    skipped = max(0, size - len(body))
-    if skipped:
-        skipped += body.find(b"\n") + 1
-        body = body.partition(b"\n")[2]
-    reader = LogReader()
-    lines = (*reader.feed(body), *reader.close())
-    now = clock.now()
-    sink(LogOpened(instance.name, now, source, inode, skipped, skipped, resumed=False))
-    sink(LogArrived(instance.name, now, source, lines, backfill=True))
-
-
-async def read_rest(
-    connection: Connection,
-    instance: Instance,
-    source: LogSource,
-    memory: TailMemory,
-    sink: Sink,
-    clock: Clock,
-) -> None:
-    """What a log that nothing writes any more got after its tail was taken away: its last words."""
-    known = memory.recent  # an inode is used again: only these bytes tell that it is the same file
-    read = await _end_of(connection, source, f"-c +{memory.offset - len(known) + 1}")
-    if read is None or read[0] != memory.inode or not read[2].startswith(known):
-        return
-    rest = read[2].removeprefix(known)
-    if not rest:
-        return
-    lines = (*memory.take(rest), *memory.reader.close())
-    memory.reader = LogReader()
-    sink(LogArrived(instance.name, clock.now(), source, lines))
-
-
-async def _end_of(
-    connection: Connection, source: LogSource, part: str
-) -> tuple[int, int, bytes] | None:
-    """Inode, size and the asked part of a file, of which no more than ONCE_HISTORY bytes are taken."""
-    path = quote_path(source.path)
-    mark = secrets.token_hex(8)
-    program = (
-        f"[ -f {path} ] || exit 4\n"
-        f"printf '\\n{mark} %s\\n' \"$(stat -L -c '%i %s' -- {path})\"\n"
-        f"tail {part} -- {path}\n"
-    )
-    done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + NOISE_CAP)
-    _, _, answer = done.stdout.partition(f"\n{mark} ".encode())
-    header, _, body = answer.partition(b"\n")
-    numbers = header.split()
-    if done.exit != 0 or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
-        return None
-    return int(numbers[0]), int(numbers[1]), body
 
 
 class _Tail:

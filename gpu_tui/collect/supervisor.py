@@ -11,11 +11,10 @@ from gpu_tui.collect.follow import (
     QUEUE_HISTORY,
     TailMemory,
     follow,
-    read_once,
-    read_rest,
 )
 from gpu_tui.collect.kubernetes import ClusterWatch
 from gpu_tui.collect.link import LONGEST_WAIT, Link
+from gpu_tui.collect.log_end import read_once, read_rest
 from gpu_tui.collect.sampler import Group, plan, sample_group
 from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import Clock

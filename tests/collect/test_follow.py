@@ -16,8 +16,9 @@ import pytest
 from boxes import Sshd
 from shell_box import ShellBox, ShellConnection
 
-from gpu_tui.collect.follow import TailMemory, _Tail, follow, follow_program, read_once, read_rest
+from gpu_tui.collect.follow import TailMemory, _Tail, follow, follow_program
 from gpu_tui.collect.follow_program import sign
+from gpu_tui.collect.log_end import read_once, read_rest
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened
 from gpu_tui.core.logs import LogSource

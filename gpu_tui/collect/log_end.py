@@ -1,0 +1,79 @@
+"""The end of a log that nothing writes any more: read once, over a channel that closes again."""
+
+from __future__ import annotations
+
+import secrets
+
+from gpu_tui.collect.follow import TailMemory
+from gpu_tui.collect.shell import quote_path
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.events import LogArrived, LogFailed, LogOpened
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.ports import Sink
+from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.transport.base import Connection
+
+ONCE_HISTORY = 65_536
+NOISE_CAP = 65_536  # of what a login shell says before
+
+
+async def read_once(
+    connection: Connection, instance: Instance, source: LogSource, sink: Sink, clock: Clock
+) -> None:
+    """The end of a log that nothing writes any more, read once as history."""
+    read = await _end_of(connection, source, f"-c {ONCE_HISTORY}")
+    if read is None:
+        sink(LogFailed(instance.name, clock.now(), source, f"{source.path} cannot be read"))
+        return
+    inode, size, body = read
+    skipped = max(0, size - len(body))
+    if skipped:
+        skipped += body.find(b"\n") + 1
+        body = body.partition(b"\n")[2]
+    reader = LogReader()
+    lines = (*reader.feed(body), *reader.close())
+    now = clock.now()
+    sink(LogOpened(instance.name, now, source, inode, skipped, skipped, resumed=False))
+    sink(LogArrived(instance.name, now, source, lines, backfill=True))
+
+
+async def read_rest(
+    connection: Connection,
+    instance: Instance,
+    source: LogSource,
+    memory: TailMemory,
+    sink: Sink,
+    clock: Clock,
+) -> None:
+    """What a log that nothing writes any more got after its tail was taken away: its last words."""
+    known = memory.recent  # an inode is used again: only these bytes tell that it is the same file
+    read = await _end_of(connection, source, f"-c +{memory.offset - len(known) + 1}")
+    if read is None or read[0] != memory.inode or not read[2].startswith(known):
+        return
+    rest = read[2].removeprefix(known)
+    if not rest:
+        return
+    lines = (*memory.take(rest), *memory.reader.close())
+    memory.reader = LogReader()
+    sink(LogArrived(instance.name, clock.now(), source, lines))
+
+
+async def _end_of(
+    connection: Connection, source: LogSource, part: str
+) -> tuple[int, int, bytes] | None:
+    """Inode, size and the asked part of a file, of which no more than ONCE_HISTORY bytes are taken."""
+    path = quote_path(source.path)
+    mark = secrets.token_hex(8)
+    program = (
+        f"[ -f {path} ] || exit 4\n"
+        f"printf '\\n{mark} %s\\n' \"$(stat -L -c '%i %s' -- {path})\"\n"
+        f"tail {part} -- {path}\n"
+    )
+    done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + NOISE_CAP)
+    _, _, answer = done.stdout.partition(f"\n{mark} ".encode())
+    header, _, body = answer.partition(b"\n")
+    numbers = header.split()
+    if done.exit != 0 or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
+        return None
+    return int(numbers[0]), int(numbers[1]), body
