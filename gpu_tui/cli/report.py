@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tui import __version__
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.settings import FleetError
 
 NAME = "report"
@@ -45,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
         _prepare(args.out)
     view = wiring.run(wiring.collect_once(fleet, args.limit))
     mask = mask_of(fleet, view, show_hosts=args.hosts)
-    text = handover(view, proofs_of(fleet), mask, version=__version__, fleet=args.fleet)
+    file = fleet_path(args)  # whole, for cron and the next person stand in other directories
+    where = None if file is None else str(file.absolute())
+    text = handover(view, proofs_of(fleet), mask, version=__version__, fleet=where)
     if args.out is None:
         print(text, end="")
         return 0

@@ -249,7 +249,7 @@ async def run_report(fleet: Path, state: Path, *words: str) -> tuple[int, str, s
     import sys
 
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "gpu_tui", "report", "--fleet", str(fleet), *words,
+        sys.executable, "-m", "gpu_tui", "report", "--fleet", fleet.name, *words, cwd=fleet.parent,
         env={**os.environ, "XDG_STATE_HOME": str(state)},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
@@ -272,6 +272,8 @@ async def test_the_command_writes_new_files_only(tmp_path: Path) -> None:
         assert "127.0.0.1" not in file.read_text()
     assert "dead" in picture.read_text()
     assert "not reached" in text.read_text()
+    # Cron and the next person stand in other directories.
+    assert f"gpu-tui check --alert --fleet {fleet} >/dev/null" in text.read_text()
 
 
 def test_an_older_file_is_never_written_over(tmp_path: Path) -> None:

@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 from sweep import Sweep
-from test_check_real_box import check, write_fleet
+from test_check_real_box import write_fleet
+
+from gpu_tui.resources import load_profiles
+from gpu_tui.settings import load_fleet
+from gpu_tui.state.contract import check_json
+from gpu_tui.wiring.once import collect_once
 
 # One cell that fails, one whose trainer waits for us, one that the first start never comes to.
 CELLS = ("first", "hold_a", "实验三")
@@ -24,8 +29,9 @@ def sweep(box) -> Iterator[Sweep]:  # type: ignore[no-untyped-def]
 
 
 async def queue_of(box: Any, path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    _, seen = await check(write_fleet(path, box), path)
-    (lab,) = seen["instances"]  # type: ignore[misc]
+    fleet = load_fleet(write_fleet(path, box), load_profiles())
+    view = await collect_once(fleet, state=path)
+    (lab,) = json.loads(json.dumps(check_json(view)))["instances"]
     return lab, {cell["name"]: cell for cell in lab["queue"]["cells"]}
 
 
