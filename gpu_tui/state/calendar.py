@@ -28,6 +28,7 @@ EPOCH_MINUTES = (
     28_000_000  # of SEQUENCE: the minute of 2023-03-28 is 0; it fits 32 bits for 4,000 years
 )
 INSTANCE = "X-GPU-TUI-INSTANCE"
+BASIS = "X-GPU-TUI-BASIS"
 MOST_LINES = 120  # of one older event
 LARGEST = 1_000_000  # bytes of an older file that is read for what it held
 _CONTROL = re.compile(
@@ -113,6 +114,7 @@ def _event(clock: DangerClock, now: float, thresholds: Sequence[Threshold]) -> I
     yield f"SUMMARY:{_text(_summary(clock))}"
     yield f"DESCRIPTION:{_text(_description(clock))}"
     yield f"{INSTANCE}:{_text(clock.instance)}"
+    yield f"{BASIS}:{clock.started_basis}"
     yield "CATEGORIES:gpu-tui"
     yield f"STATUS:{'CONFIRMED' if clock.bound == 'exact' else 'TENTATIVE'}"
     yield "TRANSP:TRANSPARENT"
@@ -128,10 +130,12 @@ def _event(clock: DangerClock, now: float, thresholds: Sequence[Threshold]) -> I
 def _is_over(event: Kept, view: FleetView) -> bool:
     """Whether the clock of an older event is known to tick no more."""
     clock = next((clock for clock in view.clocks if uid(clock) == event.uid), None)
+    box = next((one for one in view.instances if _text(one.name) == event.instance), None)
+    if box is not None and event.basis == "manual" and (clock is None or not clock.ticks):
+        return True  # a mark lies here, whatever can be seen: it was taken back, or outlived
     if clock is not None:
         return clock.off or clock.state == "fired"
     # What a reading made is gone when the box that was read answers and does not say it any more.
-    box = next((one for one in view.instances if _text(one.name) == event.instance), None)
     return box is not None and box.link.live
 
 
@@ -226,6 +230,7 @@ class Kept:
     start: str
     summary: str
     instance: str
+    basis: str
     lines: tuple[str, ...]
 
 
@@ -248,4 +253,4 @@ def _events_of(older: str) -> Iterator[Kept]:
         named = _OURS.fullmatch(known) and _STAMP.fullmatch(start)
         if whole and named and event.get("STATUS") != "CANCELLED":
             summary, instance = event.get("SUMMARY", ""), event.get(INSTANCE, "")
-            yield Kept(known, start, summary, instance, tuple(body))
+            yield Kept(known, start, summary, instance, event.get(BASIS, ""), tuple(body))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.clocks import DangerClock, clocks_of
 from gpu_tui.core.fleet import LinkState
+from gpu_tui.core.own_clocks import Seen, own_clocks
 from gpu_tui.core.profile import ClockFact, Profile, Tier
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.calendar import LINE, calendar, fold, save, uid
@@ -159,6 +160,18 @@ def test_a_clock_that_is_known_to_tick_no_more_is_called_off() -> None:
 def test_what_cannot_be_seen_now_stays_as_it_was(now: FleetView) -> None:
     older = calendar(moment(stopped(3)))
     assert read(calendar(now, older)) == read(older)
+
+
+def test_a_mark_that_was_taken_back_rings_no_phone() -> None:
+    marked = release(power="stopped", stopped_at=NOW - DAY, stopped_basis="manual")
+    (date,) = own_clocks(None, "box", Seen(dates={"mine": NOW + DAY}), NOW)
+    older = calendar(moment(marked, date))
+    assert calendar(moment(marked, date), older).count("STATUS:CONFIRMED") == 2
+    taken = calendar(moment(release(power="unknown")), older)  # the box still cannot be seen
+    assert taken.count("STATUS:CANCELLED") == 2
+    assert taken.count("STATUS:CONFIRMED") == 0
+    elsewhere = replace(moment(), instances=())  # another fleet's marks are not ours to judge
+    assert calendar(elsewhere, older).count("STATUS:CONFIRMED") == 2
 
 
 def test_what_a_reading_made_is_called_off_by_the_box_that_no_longer_says_it() -> None:

@@ -14,8 +14,10 @@ from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
 from gpu_tui.ui.text.filters import Filter
+from gpu_tui.ui.text.findings import strangers
 from gpu_tui.ui.text.fleet import SETS, columns, head, keeps, need, row
 from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
 
@@ -41,16 +43,20 @@ class InstancesPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self.rows = Rows(id="instance-rows")
+        self._strangers = Block()
+        self._strangers.display = False
         self._fits = Filter()
         self._set = "overview"
 
     def content(self) -> Iterable[Widget]:
-        """One list."""
+        """Who bills and is in no list, and the list."""
+        yield self._strangers
         yield self.rows
 
     def paint(self, moment: Moment) -> None:
         """All rows that pass the filter."""
         rows = self.rows
+        self._strangers.put(strangers(moment.fleet, rows.size.width))
         views, kept = moment.fleet.instances, self.kept(moment.fleet)
         if not views:
             hint = "no instances: write a fleet file with `gpu-tui init`, or name hosts: gpu-tui watch HOST"

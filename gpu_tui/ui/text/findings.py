@@ -6,13 +6,15 @@ from datetime import UTC, datetime, tzinfo
 
 from rich.text import Text
 
-from gpu_tui.core.findings import Finding
+from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.remedies import CARDS
+from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
 
 TITLE = 18
+STRANGERS_SHOWN = 2
 LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
 
 
@@ -41,6 +43,23 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
     return (
         line(fixed, fit(line((finding.evidence, "muted")), room)) if room > 8 else fit(fixed, width)
     )
+
+
+def strangers(fleet: FleetView, width: int) -> list[Text]:
+    """Who bills and is no row of the list: the worst ones in a line each, and how many more there are."""
+    alarms = [
+        one
+        for one in fleet.beside
+        if one.kind == "unlisted_instance" and one.severity.rank <= Severity.SERIOUS.rank
+    ]
+    rows = []
+    for one in alarms[:STRANGERS_SHOWN]:
+        style = f"severity-{one.severity}"
+        rows.append(fit(line((f"{SEVERITY_GLYPH[one.severity]} {one.evidence}", style)), width))
+    if len(alarms) > STRANGERS_SHOWN:
+        more = f"  and {len(alarms) - STRANGERS_SHOWN} more (f)"
+        rows.append(fit(line((more, "severity-fatal")), width))
+    return rows
 
 
 def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Text]:
