@@ -8,6 +8,7 @@ scheduler tells what runs, tmux and detached programs are not looked for: they a
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -122,6 +123,15 @@ def _unscheduled(snippet: str) -> Callable[[Target], str]:
     return lambda target: snippet if target.instance.scheduler is None else ""
 
 
+# What prints without end is cut before it lies in the memory of the box, and ends of that. The lane ends
+# only its own child: where there is a `timeout`, it ends the command below it.
+CAPPED = f"""\
+! timeout 5 true || set -- timeout {FEED_LIMIT:.0f} "$@"
+{{ code=$( {{ {{ "$@" 3>&- 4>&-; echo "$?" >&3; }} | head -c {FEED_BYTES + 1} >&4 3>&-; }} 3>&1 ); }} 4>&1
+exit "$code"
+"""
+
+
 def _feed_snippet(target: Target) -> str:
     queue = target.instance.queue
     if queue.status:
@@ -133,7 +143,8 @@ def _feed_snippet(target: Target) -> str:
 """
     if queue.status_command:
         words = " ".join(quote_path(word) for word in queue.status_command)
-        return f"\n    ask command {FEED_LIMIT:.0f} {words}\n"
+        capped = f"sh -c {shlex.quote(CAPPED)} sh {words}"
+        return f"\n    ask command {FEED_LIMIT:.0f} {capped}\n"
     return ""
 
 
@@ -200,6 +211,8 @@ def _feed(target: Target, sections: Sections) -> object:
         if command.exit in NOT_FOUND or command.exit in TIMED_OUT:
             why = "is not there" if command.exit in NOT_FOUND else "does not end"
             return NoValue(f"{said} {why}", FailureKind.HUNG if why[0] == "d" else None)
+        if len(command.body) > FEED_BYTES:
+            return NoValue(f"{said} prints too much", FailureKind.GARBAGE)
         if command.exit != 0:
             return NoValue(f"{said} ended with {command.exit}", FailureKind.GARBAGE)
         return _read_feed(command.body, said)

@@ -234,6 +234,12 @@ async def test_a_feed_is_a_file_or_a_command(box: RunnerBox, shell: str) -> None
     async with asked(box, shell, queue=QueueFiles(status_command=command)) as inbox:
         assert told(table(await inbox.metric("feed")).jobs) == wanted
 
+    command = ("sh", "-c", "exit 3")
+    async with asked(box, shell, queue=QueueFiles(status_command=command)) as inbox:
+        event = await inbox.metric("feed")
+    assert isinstance(event.sample, Failure)
+    assert event.sample.why == "sh ended with 3"
+
     os.utime(file, (1_700_000_000, 1_700_000_000))
     async with asked(box, shell, queue=QueueFiles(status="~/status.json")) as inbox:
         old = table(await inbox.metric("feed"))
@@ -245,3 +251,17 @@ async def test_a_feed_is_a_file_or_a_command(box: RunnerBox, shell: str) -> None
         event = await inbox.metric("feed")
     assert isinstance(event.sample, Failure)
     assert "line 1" in event.sample.why
+
+
+async def test_a_command_that_prints_without_end_fills_no_memory_of_the_box(
+    box: RunnerBox, shell: str
+) -> None:
+    box.file("home/line", "epoch 1 loss 0.4\n" * 60_000)
+    loop = "while [ $n -lt 40 ]; do cat line || exit; n=$((n + 1)); echo $n >told; done"
+    script = box.file("home/tell.sh", f"cd '{box.home}'\nn=0; echo 0 >told\n{loop}\n")
+    command = ("sh", str(script))
+    async with asked(box, shell, queue=QueueFiles(status_command=command)) as inbox:
+        event = await inbox.metric("feed")
+    assert isinstance(event.sample, Failure)
+    assert event.sample.why == "sh prints too much"
+    assert int((box.home / "told").read_text()) < 4  # MB of 40
