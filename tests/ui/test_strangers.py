@@ -38,6 +38,8 @@ async def test_who_bills_and_is_in_no_file_stands_on_the_first_screen(
         lines = text_of(app).splitlines()
         place = next(n for n, text in enumerate(lines) if "you are paying for this one" in text)
         assert place <= 2
+        if size == (80, 24):
+            assert all(one.name in text_of(app) for one in store.fleet.instances)
         assert "\x1b[2J" not in "".join(lines)
         store.become(replace(store.fleet, findings=found[1:]))  # acknowledged, or ended
         app._tick()

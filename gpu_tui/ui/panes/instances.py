@@ -101,3 +101,8 @@ class InstancesPane(Pane):
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
         self.post_message(self.Selected(event.key))
+
+
+def lines_of(fleet: FleetView) -> int:
+    """How many lines the list would fill below its head."""
+    return len(fleet.instances) + len(strangers(fleet, 80))

@@ -19,7 +19,7 @@ from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import Key, bindings, footer_keys, refusals
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in, too_small
 from gpu_tui.ui.panes.clocks import ClocksPane
-from gpu_tui.ui.panes.instances import InstancesPane
+from gpu_tui.ui.panes.instances import InstancesPane, lines_of
 from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.panes.queue import QueuePane
@@ -97,11 +97,13 @@ class Cockpit(Screen[None]):
 
     def show(self, moment: Moment) -> None:
         """Paint the panes that are in sight."""
-        self.moment = moment
+        before, self.moment = self.moment, moment
         if moment.selected is not None:
             self.selected = moment.selected.name
         if not self.is_mounted or not self.size.width:
             return
+        if before is not None and lines_of(before.fleet) != lines_of(moment.fleet):
+            self.place_panes()
         width = self.size.width
         self._header.put(header(moment.fleet, width, self.badges(), moment.zone, moment.outlook))
         for pane in self._panes.values():
@@ -162,7 +164,7 @@ class Cockpit(Screen[None]):
             self.pane(name).display = name in names
         instances = self.pane("instances")
         if len(names) == 2:
-            count = len(self.moment.fleet.instances) if self.moment else 4
+            count = lines_of(self.moment.fleet) if self.moment else 4
             most = max(5, int((self.size.height - 2) * INSTANCES_SHARE))
             instances.styles.height = min(count + 2, most)
         else:
