@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 NAME = "help"
-HELP = "the manual: fleet, runners, clocks, config, metrics, safety, exits, keys"
+HELP = "the manual: fleet, runners, clocks, config, alerts, metrics, safety, exits, keys"
 EXAMPLE = "gpu-tui help runners"
 PAGES = Path(__file__).resolve().parent.parent / "help"
-TOPICS = ("fleet", "runners", "clocks", "config", "metrics", "safety", "exits", "keys")
+TOPICS = ("fleet", "runners", "clocks", "config", "alerts", "metrics", "safety", "exits", "keys")
 
 
 class NoTopic(Exception):

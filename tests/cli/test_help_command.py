@@ -56,7 +56,8 @@ def test_the_example_of_settings_is_taken() -> None:
     [
         ("fleet", INSTANCE_KEYS),
         ("runners", (*QUEUE_KEYS, "slurm", "kubernetes", *SCHEDULER_KEYS["kubernetes"], "task-spooler")),
-        ("config", (*ALERT_KEYS, *DESKTOPS, *RECEIVER_NAMES, "theme", "keys", "clocks", "accounts")),
+        ("config", (*ALERT_KEYS, *DESKTOPS, "theme", "keys", "clocks", "accounts")),
+        ("alerts", (*ALERT_KEYS, *RECEIVER_NAMES)),
         ("keys", tuple(key.id for key in KEYS)),
     ],
 )  # fmt: skip

@@ -115,8 +115,8 @@ def test_all_of_the_alerts() -> None:
 def test_the_settings_that_the_page_about_alerts_shows_are_the_defaults_but_for_the_ways_out() -> (
     None
 ):
-    page = (Path(__file__).parents[2] / "ALERTS.md").read_text(encoding="utf-8")
-    shown = parse_config(page.split("```yaml\n")[1].split("```")[0], "ALERTS.md").alerts
+    page = (Path(__file__).parents[2] / "gpu_tui/help/alerts.md").read_text(encoding="utf-8")
+    shown = parse_config(page.split("```yaml\n")[1].split("```")[0], "alerts.md").alerts
     assert shown.webhook == WebhookAddress(url_env="GPU_TUI_WEBHOOK")
     assert shown == replace(
         Alerts(), webhook=shown.webhook, command=shown.command, quiet=shown.quiet
