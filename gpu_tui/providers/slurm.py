@@ -25,6 +25,7 @@ CANCEL = "scancel"
 READ_LIMIT = 20.0  # seconds; a client gives up on a dead controller after about 9
 CALL_LIMIT = 30.0
 JOB_ID = re.compile(r"[1-9]\d{0,9}(_\d{1,10})?")
+HALTED = ("SUSPENDED", "STOPPED")  # they wait with all that they have computed in memory
 # The words of a scancel that did nothing. Whatever else goes wrong, it may have had its effect.
 REFUSALS = ("Invalid job id", "Access/permission denied", "Invalid user id", "already completed")
 # Slurm's programs as the user's own shell would find them, with times that have no zone, and the same
@@ -113,7 +114,11 @@ class Slurm:
         return tuple(
             f"job {record.id} {plain(record.name, 40)} is {record.word}"
             for record in records
-            if not meaning(record.word).over and meaning(record.word).state is not CellState.PENDING
+            if record.word in HALTED
+            or (
+                not meaning(record.word).over
+                and meaning(record.word).state is not CellState.PENDING
+            )
         )
 
     async def stop(self, permit: StopPermit) -> Answer:

@@ -18,7 +18,7 @@ from gpu_tui.core.gate import DWELL, GateShut, StopPermit
 from gpu_tui.core.ladder import GateView, RungState
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.providers.base import AnswerKind, Means, Provider
+from gpu_tui.providers.base import AnswerKind, Means, Provider, WorksElsewhere
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.registry import provider_for
 from gpu_tui.providers.slurm import Slurm as Provided
@@ -146,6 +146,18 @@ async def test_a_running_job_is_work_and_shuts_the_gate(slurm: Slurm, desk: Desk
     assert view.state == "blocked"
     await climb.close()
     assert desk.sent == []
+    slurm.run("scancel", job)
+
+
+async def test_a_suspended_job_has_not_ended_its_work(slurm: Slurm, desk: Desk) -> None:
+    job = slurm.submit("sleep 300", name="halted")
+    provider = desk.job(job).provider
+    while (await provider.read(job)).facts["status"] != "RUNNING":
+        pass
+    slurm.run("scontrol", "suspend", job)
+    assert (await provider.read(job)).facts["status"] == "SUSPENDED"
+    assert isinstance(provider, WorksElsewhere)
+    assert await provider.at_work(job) == (f"job {job} halted is SUSPENDED",)
     slurm.run("scancel", job)
 
 
