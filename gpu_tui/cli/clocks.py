@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's flags."""
     add_fleet_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--all", action="store_true", help="the armed ones too, which do not tick")
     parser.add_argument(
         "--ics",
         metavar="FILE",
@@ -76,19 +77,33 @@ def run(args: argparse.Namespace) -> int:
         clocks = [clock_json(clock) for clock in view.clocks]
         print(json.dumps({"version": 1, "clocks": clocks}, ensure_ascii=False))
     elif not args.ics:
-        for line in listed(view.clocks, view.taken_at):
+        for line in listed(view.clocks, view.taken_at, armed=args.all):
             print(line)
     return 0
 
 
-def listed(clocks: Iterable[DangerClock], now: float) -> Iterable[str]:
-    """One line per clock: what ticks by its time, then what is armed."""
-    for clock in clocks:
-        where = f"{clock.instance}  {clock.key}"
-        only = f" (only if it is {' or '.join(clock.only)})" if clock.only else ""
-        text = f"{_when(clock, now)}  {where}: {clock.what.rstrip('.')}{only}; {clock.avoid}"
+def listed(clocks: Sequence[DangerClock], now: float, *, armed: bool = False) -> Iterable[str]:
+    """What ticks, soonest first, each with what to do; what is only armed counted, or told as well with `armed`."""
+    # Imported here: only the list needs what the screen is drawn with.
+    from gpu_tui.ui.text.deadlines import rows_of
+
+    rows = rows_of(clock for clock in clocks if armed or clock.ticks)
+    for row in rows:
+        clock = row.clock
+        yield plain(
+            f"{_when(clock, now)}  {', '.join(row.instances)}: {clock.what.rstrip('.')}", WIDTH
+        )
+        only = f" only if it is {' or '.join(clock.only)};" if clock.only else ""
         stale = ", re-check it" if clock.stale_fact else ""
-        yield plain(f"{text} ({clock.confidence}, {clock.verified}{stale})", WIDTH)
+        yield plain(f"    ->{only} {clock.avoid}", WIDTH)
+        yield plain(
+            f"    {clock.key}, {clock.confidence} confidence, {clock.verified}{stale}", WIDTH
+        )
+    silent = 0 if armed else sum(not clock.ticks for clock in clocks)
+    if not rows:
+        yield "no clock is ticking"
+    if silent:
+        yield f"{silent} more {'is' if silent == 1 else 'are'} armed, with nothing that shows them ticking: --all"
 
 
 def _when(clock: DangerClock, now: float) -> str:

@@ -120,8 +120,33 @@ def test_the_list_says_what_a_time_is_worth() -> None:
     profile = load_profiles()["autodl"]
     seen = Anchors("stopped", last_contact=1_795_000_000.0)
     clocks = clocks_of(profile, "old", seen, 1_795_000_000.0 + 86400, "pro")
-    lines = {line.split("  ")[2].split(":")[0]: line for line in listed(clocks, 1_795_086_400.0)}
-    assert lines["autodl-release-15d"].startswith(
-        "2026-12-03T11:06:40Z (in 14.0 days at the earliest)  old  autodl-release-15d: loses system disk"
+    now = 1_795_086_400.0
+    told = list(listed(clocks, now))
+    assert told[0].startswith(
+        "2026-12-03T11:06:40Z (in 14.0 days at the earliest)  old: loses system disk"
     )
-    assert lines["autodl-timed-shutdown"].startswith("armed")
+    assert told[1].startswith("    -> Pull and verify")
+    assert told[2].startswith("    autodl-release-15d, high confidence, 20")
+    armed = sum(not clock.ticks for clock in clocks)
+    assert told[-1].startswith(f"{armed} more are armed")
+    everything = "\n".join(listed(clocks, now, armed=True))
+    assert "autodl-timed-shutdown" in everything
+    assert "autodl-timed-shutdown" not in "\n".join(told)
+    assert "--all" not in everything
+
+
+def test_boxes_that_share_a_clock_share_its_lines() -> None:
+    profile = load_profiles()["runpod"]
+    seen = Anchors("running")
+    clocks = [
+        clock
+        for name in ("one", "two")
+        for clock in clocks_of(profile, name, seen, 1_795_000_000.0)
+    ]
+    told = [line for line in listed(clocks, 1_795_000_000.0, armed=True) if line[0] != " "]
+    assert told
+    assert all("  one, two: " in line for line in told)
+
+
+def test_a_fleet_in_which_nothing_ticks_says_so() -> None:
+    assert list(listed([], 1_795_000_000.0)) == ["no clock is ticking"]
