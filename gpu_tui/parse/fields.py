@@ -17,12 +17,13 @@ class Fields:
     """The fields of one mapping. `what` names it in errors; unknown keys are refused at once."""
 
     def __init__(self, node: Node, what: str, known: Iterable[str]) -> None:
+        names = list(known)
         if not isinstance(node.value, Mapping):
-            raise node.error(f"{what} must be a mapping of keys, not {node.shown}")
+            hint = f"Known keys: {', '.join(names)}."
+            raise node.error(f"{what} must be a mapping of keys, not {node.shown}", hint)
         self.node = node
         self.what = what
         self.values: Mapping[str, Node] = node.value
-        names = list(known)
         for key, at in node.keys.items():
             if key not in names:
                 hint = did_you_mean(key, names) or f"Known keys: {', '.join(names)}."

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}", re.ASCII)
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}", re.ASCII)
+# Of a line to copy, as consoles give it: "ssh -p 12345 root@host", "ssh root@host -p 12345 -i KEY".
+_LOGIN = re.compile(r"\s([A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9._-]+)(?=\s|$)", re.ASCII)
+_DASH_P = re.compile(r"\s-p\s*([0-9]{1,5})(?=\s|$)", re.ASCII)
 _EXAMPLES = "Write an alias of ~/.ssh/config, user@host, or ssh://user@host:port."
 
 
@@ -31,6 +34,8 @@ class HostAddress:
 
 def parse_host(text: str) -> HostAddress:
     """The address in `text`; AddressError if it is none. A password is refused and never repeated."""
+    if text.startswith("ssh "):
+        raise _command(text)
     is_url = text.startswith("ssh://")
     rest = text.removeprefix("ssh://").removesuffix("/") if is_url else text
     user, at, host = rest.rpartition("@")
@@ -40,6 +45,15 @@ def parse_host(text: str) -> HostAddress:
         raise AddressError(f"{user!r} is not a user name")
     host, port = _split_port(host, text, is_url)
     return HostAddress(host, user if at else None, port)
+
+
+def _command(text: str) -> AddressError:
+    """What to write in place of a whole ssh command."""
+    login, port = _LOGIN.search(text), _DASH_P.search(text)
+    says = "a host is wanted here, not a whole ssh command"
+    if login is None:
+        return AddressError(says)
+    return AddressError(says, f"Write ssh://{login[1]}{f':{port[1]}' if port else ''}.")
 
 
 def _split_port(host: str, text: str, is_url: bool) -> tuple[str, int | None]:

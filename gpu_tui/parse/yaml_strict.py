@@ -138,8 +138,10 @@ def load(
         mark = error.problem_mark or error.context_mark
         what = error.problem or error.context or "not YAML"
         line = mark.line + first_line if mark else first_line
+        tab = "'\\t'" in what
+        hint = "Indent with spaces: YAML takes no tabs." if tab else None
         raise raises(
-            f"not valid YAML: {what}", path, line, mark.column + 1 if mark else 1
+            f"not valid YAML: {what}", path, line, mark.column + 1 if mark else 1, hint
         ) from None
 
 

@@ -75,3 +75,21 @@ def test_no_accepted_host_can_be_an_option(text: str) -> None:
         return
     assert not address.host.startswith("-")
     assert not (address.user or "").startswith("-")
+
+
+@pytest.mark.parametrize(
+    ("text", "teaches"),
+    [
+        ("ssh -p 12345 root@gpu.example.org", "ssh://root@gpu.example.org:12345"),
+        ("ssh root@10.0.0.7 -p 10123 -i ~/.ssh/id_ed25519", "ssh://root@10.0.0.7:10123."),
+        ("ssh -p2222 me@gpu", "ssh://me@gpu:2222"),
+        ("ssh me@gpu", "Write ssh://me@gpu."),
+        ("ssh gpu", "an alias of ~/.ssh/config"),
+        ("ssh root:hunter2@gpu", "an alias of ~/.ssh/config"),
+    ],
+)
+def test_a_copied_command_is_answered_with_what_to_write(text: str, teaches: str) -> None:
+    with pytest.raises(AddressError, match="whole ssh command") as caught:
+        parse_host(text)
+    assert teaches in caught.value.next
+    assert "hunter2" not in caught.value.next

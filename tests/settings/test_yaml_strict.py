@@ -148,3 +148,9 @@ def test_what_a_common_writer_writes_is_read_back(value: dict[str, object]) -> N
     back = read(yaml.safe_dump(value, allow_unicode=True, default_flow_style=False))
     # PyYAML leaves words such as 1e5 bare: the one thing that may be refused here.
     assert back == value or "without quotes" in str(back)
+
+
+def test_a_tab_is_answered_with_spaces() -> None:
+    with pytest.raises(SourceError) as caught:
+        load("a: 1\n\tb: 2\n", "f.yaml")
+    assert "spaces" in (caught.value.next or "")
