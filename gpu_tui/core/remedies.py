@@ -34,7 +34,7 @@ REMEDIES: dict[str, str] = {
     "ckpt_corrupt": "A checkpoint does not load. Keep the file, fall back to the one before it.",
     "sync_failed": "Trained, but the durable copy is missing. Copy best.pth and best_metrics.json before any teardown.",
     "artifact_missing": "The cell ended with exit 0 but its artifact is not there. Do not tear down; look for the checkpoint.",
-    "suspicious_end": "It ended far faster than its siblings. Read its log before you believe it.",
+    "suspicious_end": "It says that it ended well, and this speaks against it. Read its log before you believe it.",
     "duplicate_cell": "Two queue entries share one name and will overwrite each other. Rename one, or take it out of one queue file.",
     "probe_hung": "A command on the box does not return (a wedged mount or driver). Other readings go on.",
     "unreachable": "No connection. That is not a dead run: check the provider's console (balance, power, preemption).",
