@@ -175,9 +175,9 @@ def _alive_but_still(seen: Evidence) -> str | None:
 def _alive(seen: Evidence) -> str | None:
     if not seen.alive:
         return None
-    if not seen.cells:
-        return "something works, but no queue is known"
-    return "a process of the run is alive"
+    if seen.cells:
+        return "a process of the run is alive"
+    return _listed_run(seen) or "something works, but no queue is known"
 
 
 def _works_unseen(seen: Evidence) -> str | None:

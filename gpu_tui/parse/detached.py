@@ -19,8 +19,9 @@ from gpu_tui.parse.procs import parse_processes
 _OUTPUT = re.compile(
     r"[`'‘\"]?/?(?:\S*/)?([0-9]{1,10})/fd/1['’\"]? -> [`'‘\"]?(/[^\n]{1,4000}?)['’\"]?"
 )
-# Programs of Python that serve people and do not train.
+# Programs of Python that serve people and do not train; a patrol of ours among them.
 SERVICES = (
+    "gpu_tui", "gpu-tui", "pytest",
     "jupyter", "ipykernel", "tensorboard", "wandb", "http.server", "supervisord", "gunicorn", "uvicorn",
     "visdom", "mlflow", "aim", "ray", "streamlit", "gradio", "code-server", "networkd-dispatcher",
     "unattended-upgrade", "fail2ban", "apt", "pip",

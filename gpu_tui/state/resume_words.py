@@ -11,6 +11,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.resume import Resume, resume_of
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.job_tables import told_once
 from gpu_tui.state.markdown import code, indexed, md
 from gpu_tui.state.views import InstanceView
 
@@ -36,10 +37,10 @@ def resume_lines(one: InstanceView) -> list[str]:
         lines.append(
             "**Resume:** not known, the queue was never read. Look before you start anything."
         )
-    for metric in metrics.JOBS:
-        if (table := one.track(metric).value) is not None:
-            fresh = one.freshness(metric) is Freshness.FRESH
-            lines += _job_lines(table.source, table.jobs, fresh=fresh)
+    told = [(m, table) for m in metrics.JOBS if (table := one.track(m).value) is not None]
+    for (metric, _), table in zip(told, told_once([t for _, t in told]), strict=True):
+        fresh = one.freshness(metric) is Freshness.FRESH
+        lines += _job_lines(table.source, table.jobs, fresh=fresh)
     if not lines:
         lines.append(
             "**Resume:** no queue file is known: nothing here says what restarts its work."

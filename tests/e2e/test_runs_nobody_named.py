@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import shutil
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from test_check_real_box import check, write_fleet
 
@@ -18,6 +21,13 @@ for epoch in range(1, 400):
 """
 
 
+async def tmux(*words: str) -> None:
+    """The user's own server, as the box sees it."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("TMUX")}
+    process = await asyncio.create_subprocess_exec("tmux", *words, env=plain)
+    assert await process.wait() == 0
+
+
 async def test_a_detached_run_is_found_with_its_progress(box, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     fleet = write_fleet(tmp_path, box)
     body = yaml.safe_load(fleet.read_text())
@@ -26,16 +36,20 @@ async def test_a_detached_run_is_found_with_its_progress(box, tmp_path: Path) ->
     fleet.write_text(yaml.safe_dump(body))
     script = box.home / "train_vit.py"
     script.write_text(TRAINER)
-    with (box.home / "vit_b16.log").open("wb") as out:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, str(script), stdout=out, stderr=out, start_new_session=True
-        )
+    if shutil.which("tmux") is None:
+        pytest.fail("tmux is not installed: apt-get install tmux")
+    line = f"exec {sys.executable} {script} > {box.home}/vit_b16.log 2>&1"
+    session = f"gpu-tui-test-{os.getpid()}"
+    await tmux("new-session", "-d", "-s", session, line)
     try:
         _, seen = await check(fleet, tmp_path)
     finally:
-        process.kill()
-        await process.wait()
-    queue = seen["instances"][0]["queue"]  # type: ignore[index]
+        await tmux("kill-session", "-t", f"={session}")
+    (lab,) = seen["instances"]  # type: ignore[misc]
+    queue = lab["queue"]
+    assert "by the list of what runs it" in lab["because"][0]
+    # Its pane of tmux tells of the same program: one row, the one that has a log.
+    assert session not in [cell["name"] for cell in queue["cells"]]
     (cell,) = [cell for cell in queue["cells"] if cell["name"] == "vit_b16"]
     assert cell["state"] == "running", json.dumps(queue)
     assert cell["epoch"] >= 1

@@ -150,16 +150,17 @@ def test_a_job_is_called_as_a_person_would(command: str, name: str) -> None:
 
 def test_ranks_of_one_program_are_one_job() -> None:
     outputs = b"".join(
-        b"'/proc/%d/fd/1' -> '/root/out/vit.log'\n" % pid for pid in (10, 11, 12, 20)
+        b"'/proc/%d/fd/1' -> '/root/out/vit.log'\n" % pid for pid in (10, 11, 12, 20, 31)
     )
     outputs += b"'/proc/30/fd/1' -> '/var/log/jupyter.log'\n'/proc/x/fd/1' -> '/y'\n"
-    stat = b"10 (torchrun) S 1 100\n11 (python) S 10 110\n12 (python) S 10 110\n20 (tee) S 1 5\n30 (python) S 1 5\n"
+    stat = b"10 (torchrun) S 1 100\n11 (python) S 10 110\n12 (python) S 10 110\n20 (tee) S 1 5\n30 (python) S 1 5\n31 (python) S 1 5\n"
     lists = {
         10: "torchrun\x1ftrain.py",
         11: "python\x1f-u\x1ftrain.py",
         12: "python\x1f-u\x1ftrain.py",
         20: "tee\x1fx",
         30: "python\x1f/usr/bin/jupyter-lab",
+        31: "python\x1f-m\x1fgpu_tui\x1fcheck",
     }
     cmdline = "".join(f"==> /proc/{pid}/cmdline <==\n{words}\n" for pid, words in lists.items())
     table = parse_detached(outputs, stat, cmdline.encode(), 50.0, 1_000.0)
