@@ -23,6 +23,9 @@ _SHAPES = (
     r"((?:api_?key|access_?key|secret|passw(?:or)?d|passphrase|credential|auth_?token|(?<![a-z])token)s?"
     r"[\"']?(?:\s*[=:]\s*|\s+)[\"']?)(?![\d.]+\b|<|\[hidden\]|none\b|null\b|true\b|false\b)"
     r"(?=[^\s\"',;]*[\d\W_])[^\s\"',;]{8,}",
+    # A pod's environment, as kubectl prints it; also inside of an annotation, where quotes are escaped.
+    r'("name\\?":\s*\\?"[^"\\]{0,80}(?:key|token|secret|passw|credential|auth)[^"\\]{0,80}\\?",'
+    r'\s*\\?"value\\?":\s*\\?")[^"\\]+',
     r"(\bwandb[_ ](?:login|api_key)\W{1,3})[0-9a-f]{40}",
     # A private key: its first line, and lines of nothing but base64 that are no digest.
     r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*",

@@ -365,6 +365,11 @@ async def test_a_record_that_is_not_understood_is_told_and_the_rest_plays(tmp_pa
         ("Authorization: Bearer abc.def-123456", f"Authorization: Bearer {HIDDEN}"),
         ("--password hunter2hunter2 --lr 1", f"--password {HIDDEN} --lr 1"),
         ('"api_key": "a1b2c3d4e5f6"', f'"api_key": "{HIDDEN}"'),
+        ('"name": "HF_TOKEN",\n  "value": "ab"', f'"name": "HF_TOKEN",\n  "value": "{HIDDEN}"'),
+        (
+            r"{\"name\":\"WANDB_API_KEY\",\"value\":\"ab\"}",
+            rf"{{\"name\":\"WANDB_API_KEY\",\"value\":\"{HIDDEN}\"}}",
+        ),
     ],
 )
 def test_what_looks_like_a_secret_is_hidden(text: str, hidden: str) -> None:
@@ -417,7 +422,9 @@ def test_a_recording_is_never_open_to_others(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("unit", ["eyJ-", "eyJabcdefgh-", "token ", "://a:", "sk-", "-----BEGIN "])
+@pytest.mark.parametrize(
+    "unit", ["eyJ-", "eyJabcdefgh-", "token ", "://a:", "sk-", '"name":"key', "-----BEGIN "]
+)
 def test_no_line_is_slow_to_look_through_for_secrets(unit: str) -> None:
     """Squared, a megabyte would take an hour."""
     text = unit * (1_000_000 // len(unit))
