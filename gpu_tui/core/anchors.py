@@ -16,7 +16,7 @@ unknown       nobody knows
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.profile import ClockFact
 
@@ -104,7 +104,9 @@ def start_of(fact: ClockFact, seen: Anchors) -> Start:
     if fact.anchor == "stopped_at":
         return _stopped(seen)
     if fact.anchor == "created_at":
-        return _known(seen.created_at, seen.created_basis, "nobody knows since when it runs")
+        start = _known(seen.created_at, seen.created_basis, "nobody knows since when it runs")
+        told = seen.power == "running" or seen.created_basis == "manual"
+        return start if told else replace(start, why="if it still runs; nobody knows")
     return _known(seen.last_contact, "last-contact", "it was never reached")
 
 
@@ -114,11 +116,12 @@ def bound_of(basis: str) -> str:
 
 
 def _unseen(fact: ClockFact, seen: Anchors) -> bool:
-    """Out of sight a session goes on counting: from its typed beginning, and idle from our last contact."""
+    """Out of sight a session goes on counting to its end: from its beginning, and idle from our last contact."""
     if fact.when != "running" or seen.power != "unknown":
         return False
     if fact.anchor == "created_at":
-        return seen.created_at is not None and seen.created_basis == "manual"
+        lasting = fact.after is not None or seen.created_basis == "manual"
+        return seen.created_at is not None and lasting
     return fact.anchor == "last_contact" and seen.last_contact is not None
 
 

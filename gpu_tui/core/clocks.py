@@ -204,6 +204,8 @@ def _state(
     counted = fact.when == "running" and fact.anchor in ("created_at", "last_contact")
     if counted and anchors.power == "running" and now - deadline > OVERRUN:
         return "armed", "its time is over and the box still runs: it is not in force here"
+    if counted and start.why and anchors.power == "unknown" and fact.anchor == "created_at":
+        return "armed", "nobody knows whether it is running"  # and that session is over by now
     return "fired", start.why
 
 

@@ -126,6 +126,8 @@ def test_each_anchor_counts_in_each_state(when: str, anchor: str, power: str) ->
         ticks = power == "stopped" and when != "running"
     if (when, anchor, power) == ("running", "last_contact", "unknown"):
         ticks = True  # it was running when it was last reached, and idle since then for all we know
+    if (when, anchor, power) == ("running", "created_at", "unknown"):
+        ticks = True  # if it still runs, its session ends then
     assert clock.state == ("running" if ticks else "armed")
     if ticks:
         assert (clock.started_basis, clock.bound) == BASIS[anchor]
@@ -150,6 +152,21 @@ def test_a_box_that_is_gone_has_no_clocks_but_those_of_account_and_storage(when:
     ).off
     kept = one(Anchors(power="gone", rental_end=NOW), fact(when="account", anchor="rental_end"))
     assert kept.state == "running"
+
+
+@pytest.mark.parametrize("basis", ["api", "reading", "first-seen"])
+def test_a_session_out_of_sight_counts_to_its_end_and_not_beyond(basis: str) -> None:
+    row = fact(when="running", anchor="created_at", after=12 * 3600.0)
+    begun = {"created_at": NOW - 11 * 3600, "created_basis": basis}
+    seen = one(Anchors(power="running", **begun), row)  # type: ignore[arg-type]
+    lost = one(Anchors(power="unknown", **begun), row)  # type: ignore[arg-type]
+    assert (lost.deadline, lost.bound, lost.stage) == (seen.deadline, seen.bound, "1h")
+    assert lost.why == "if it still runs; nobody knows"
+    over = {"created_at": NOW - 13 * 3600, "created_basis": basis}
+    gone = one(Anchors(power="unknown", **over), row)  # type: ignore[arg-type]
+    assert (gone.state, gone.deadline, gone.stage) == ("armed", None, None)
+    bill = fact(when="running", anchor="created_at", after=None, effect="bills", loses=())
+    assert one(Anchors(power="unknown", **begun), bill).state == "armed"  # type: ignore[arg-type]
 
 
 def test_a_running_bill_is_billing_since_whenever() -> None:
