@@ -13,7 +13,7 @@ import pytest
 from newsroom import T0, cell, finding, view
 from receiver import Receiver, answer, receiver, reset
 
-from gpu_tui.alerts.desk import Desk
+from gpu_tui.alerts.desk import SETTLE_SECONDS, Desk
 from gpu_tui.alerts.ledger import Ledger
 from gpu_tui.alerts.webhook import WebhookChannel
 from gpu_tui.core.clock import ManualClock
@@ -131,6 +131,19 @@ async def test_an_instance_that_connects_is_not_judged_yet(office, hook: Receive
     assert made.toasts() == []
     await made.look(view(findings=(finding("nan"),)))
     assert made.toasts() == [(["nan"], True)]
+
+
+async def test_a_box_that_connects_for_ever_holds_back_no_word_of_the_account(
+    office, hook: Receiver
+) -> None:  # type: ignore[no-untyped-def]
+    made = office()
+    asking = {"names": ("a", "b"), "connecting": ("a",)}
+    await made.look(view(**asking))
+    await made.look(view(**asking), SETTLE_SECONDS + 1)
+    bill = finding("unlisted_instance", instance="runpod:x1")
+    await made.look(view(findings=(bill,), **asking))
+    await made.deliver()
+    assert texts(hook) == [["unlisted_instance"]]
 
 
 async def test_a_receiver_that_fails_gets_the_same_message_again(office, hook: Receiver) -> None:  # type: ignore[no-untyped-def]
