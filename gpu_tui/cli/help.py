@@ -12,6 +12,7 @@ NAME = "help"
 HELP = "the manual: fleet, runners, clocks, config, alerts, metrics, safety, exits, keys"
 EXAMPLE = "gpu-tui help runners"
 PAGES = Path(__file__).resolve().parent.parent / "help"
+ALSO = {"queue": "runners", "slurm": "runners", "kubernetes": "runners", "prometheus": "metrics"}
 TOPICS = ("fleet", "runners", "clocks", "config", "alerts", "metrics", "safety", "exits", "keys")
 
 
@@ -47,6 +48,7 @@ def contents() -> str:
 
 def page(topic: str) -> str:
     """The text of one page. Raises NoTopic."""
+    topic = ALSO.get(topic, topic)
     if topic not in TOPICS:
         raise NoTopic(topic)
     if topic == "keys":

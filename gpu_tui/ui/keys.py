@@ -222,5 +222,5 @@ def keys_text() -> str:
         lines += ["", f"## {where[:1].upper()}{where[1:]}", ""]
         for key in keys_of(context):
             mark = " (acts)" if key.dangerous else ""
-            lines.append(f"  {shown(key):12} {key.help}{mark}".ljust(66) + f"  {key.id}")
+            lines.append(f"  {shown(key):12} {key.help}{mark}".ljust(82) + f"  {key.id}")
     return "\n".join(lines) + "\n"

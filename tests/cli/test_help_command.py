@@ -33,6 +33,11 @@ def test_every_page_fits_and_has_a_title(topic: str, capsys: pytest.CaptureFixtu
     assert f"gpu-tui help {topic}" in capsys.readouterr().out
 
 
+def test_other_words_for_a_page_lead_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", "slurm"]) == 0
+    assert "squeue" in capsys.readouterr().out
+
+
 def test_a_page_that_is_not_there_names_one_that_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "runer"]) == 2
     assert "gpu-tui help runners" in capsys.readouterr().err
