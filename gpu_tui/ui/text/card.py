@@ -44,25 +44,36 @@ def card(
 
 
 def verb_rows(verbs: Sequence[Verb], width: int) -> list[list[Text]]:
-    """Each verb with its note: the way it goes, and what it does to the meter and to the data."""
+    """Each verb with its note: first what it does to the meter and to the data, then the way it goes."""
     longest = max((cell_len(verb.label) for verb in verbs), default=0)
     label = min(longest, max(20, width - BESIDE))
-    return [_verb_lines(verb, label, width) for verb in verbs]
+    meter = max((cell_len(_meter(verb)[0]) for verb in verbs), default=0)
+    deletes = max((cell_len(_deletes(verb)) for verb in verbs), default=0)
+    deletes = min(deletes, max(1, width - label - meter - 4))
+    return [_verb_lines(verb, (label, meter, deletes), width) for verb in verbs]
 
 
-def _verb_lines(verb: Verb, label: int, width: int) -> list[Text]:
-    meter = METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
-    deletes = f"deletes {', '.join(verb.deletes)}" if verb.deletes else "deletes nothing"
-    back = ("can be undone", "muted") if verb.reversible else ("cannot be undone", "level-act")
+def _verb_lines(verb: Verb, widths: tuple[int, int, int], width: int) -> list[Text]:
+    label, meter, deletes = widths
+    back = ("can be undone" if verb.reversible else "cannot be undone").ljust(16)
     first = line(
         fit(line((verb.label, "strong")), label), "  ",
-        fit(line((WAYS.get(verb.via, verb.via), "accent")), 14), "  ",
-        meter, "  ", back, "  ",
-        (deletes, "level-act" if verb.deletes else "level-ok"),
+        fit(line(_meter(verb)), meter), "  ",
+        fit(line((_deletes(verb), "level-act" if verb.deletes else "level-ok")), deletes), "  ",
+        (back, "muted" if verb.reversible else "level-act"), "  ",
+        (WAYS.get(verb.via, verb.via), "accent"),
     )  # fmt: skip
     if first.cell_len > width:
         first = fit(first, max(label, width))  # the matrix says the rest
     return [first, *(wrap(verb.note, width, "muted", indent=2) if verb.note else [])]
+
+
+def _meter(verb: Verb) -> tuple[str, str]:
+    return METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
+
+
+def _deletes(verb: Verb) -> str:
+    return f"deletes {', '.join(verb.deletes)}" if verb.deletes else "deletes nothing"
 
 
 def _head(profile: Profile, width: int, variant: str | None, today: date | None) -> list[Text]:

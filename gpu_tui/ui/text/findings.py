@@ -14,6 +14,7 @@ from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
 
 TITLE = 18
+ROOMY, ROOMY_TITLE, ROOMY_NAME = 110, 22, 24  # where whole names have room
 STRANGERS_SHOWN = 2
 LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
 
@@ -21,16 +22,17 @@ LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has 
 def finding_row(finding: Finding, now: float, width: int) -> Text:
     """One finding in one line."""
     where = finding.cell or ""
+    wide = width >= ROOMY
     times = f"×{finding.count}" if finding.count > 1 else ""
     style = f"severity-{finding.severity}"
     fixed = line(
         fit(
             line((f"{SEVERITY_GLYPH[finding.severity]} {finding.kind.replace('_', ' ')}", style)),
-            TITLE,
+            ROOMY_TITLE if wide else TITLE,
         ),
         " ",
         ("▌", box_style(finding.instance)),
-        fit(line((finding.instance, "strong")), 12),
+        fit(line((finding.instance, "strong")), ROOMY_NAME if wide else 12),
         " ",
         fit(line((where, "text")), 14),
         " ",
