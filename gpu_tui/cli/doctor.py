@@ -82,17 +82,25 @@ def machine_items(fleet: Fleet) -> Iterator[Item]:
         f"torch {version}" if version else "torch is not installed: checkpoints cannot be loaded",
         None if version else f"{Path(sys.executable).name} -m pip install 'gpu-tui[verify]'",
     )
+    disks: dict[int, list[Path]] = {}
     for place in sorted({box.results.local for box in fleet.instances if box.results.local}):
-        parent = next(path for path in (Path(place), *Path(place).parents) if path.exists())
-        free = shutil.disk_usage(parent).free
+        disks.setdefault(_standing(Path(place)).stat().st_dev, []).append(Path(place))
+    for places in disks.values():
+        free = shutil.disk_usage(_standing(places[0])).free
         enough = free >= LEAST_FREE
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         yield Item(
             None,
             "local disk",
             "ok" if enough else "warn",
-            f"{free / 1024**3:.0f} GiB free for {place}",
+            f"{free / 1024**3:.0f} GiB free for {places[0]}{more}",
             None if enough else "Make room, or set results.local to another disk.",
         )
+
+
+def _standing(place: Path) -> Path:
+    """The nearest folder above that is there already."""
+    return next(path for path in (place, *place.parents) if path.exists())
 
 
 def box_items(box: InstanceView) -> Iterator[Item]:
