@@ -84,7 +84,15 @@ class Desk:
                 await asyncio.sleep(self._beat)
 
     async def look(self, view: FleetView) -> None:
-        """Sift one view."""
+        """Sift one view. What is known as told is on its way also where the caller is cancelled meanwhile."""
+        work = asyncio.ensure_future(self._look(view))
+        try:
+            await asyncio.shield(work)
+        except asyncio.CancelledError:
+            await asyncio.wait({work})
+            raise
+
+    async def _look(self, view: FleetView) -> None:
         now = self._clock.now()
         members = frozenset(one.name for one in view.instances)
         ready = self._ready(view, now)
@@ -164,14 +172,16 @@ class Desk:
         wanted = [one for one in fresh if self.wanted(one)]
         pressing = [one for one in wanted if until is None or self._lets(one)]
         later = [one for one in wanted if one not in pressing]
-        summary = first_look([one for one in first if self.wanted(one)], sweep, now, self._secrets)
+        there = [one for one in first if self.wanted(one)]
+        summary = first_look(there, sweep, now, self._secrets)
+        waits = until is not None and not any(map(self._lets, there))
         for courier in self._couriers:
             await self._put(courier, [self._item(one, sweep) for one in pressing], now, now)
             if later and until is not None:
                 held = [{**self._item(one, sweep), "held": True} for one in later]
                 await self._put(courier, held, now, until)
             if summary is not None:
-                due = now + self._first_wait if until is None else until
+                due = until if waits and until is not None else now + self._first_wait
                 await self._put(courier, [summary], now, due)
 
     async def _put(self, courier: Courier, items: Sequence[Item], now: float, due: float) -> None:

@@ -198,7 +198,7 @@ AGAIN = 6  # rounds after which a queue file is read that seems to be as it was
 
 def _files_snippet(target: Target) -> str:
     if not target.files:
-        return ""
+        return "\n    :\n"  # it is answered all the same: who waits for a first look waits for this
     words = " ".join(quote_pattern(pattern) for pattern in target.files)
     return f"""
     open home; tell home "$HOME"; close 0
@@ -209,6 +209,8 @@ def _files_snippet(target: Target) -> str:
 
 
 def _files(target: Target, sections: Sections) -> object:
+    if not target.files:
+        return NoValue("no queue, log or result is named whose files could be watched")
     section = sections.get("files", NOTHING)
     if section.exit in nvidia_smi.TIMED_OUT:
         return NoValue("stat does not return: a mount may be dead", FailureKind.HUNG)

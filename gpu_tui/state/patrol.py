@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
+from gpu_tui.core.campaign import Trust
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS
 from gpu_tui.core.facts import span
@@ -19,9 +20,11 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import Cell
 from gpu_tui.core.verdict import ESCALATES
 from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
+from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView, utilization
 
 FINDINGS_SHOWN = 2
+GPU_WORDS = {"no-nvidia-smi": "– (no nvidia-smi)", "no-device": "– (no card)"}
 REASONS_SHOWN = 2
 CULPRITS_SHOWN = 4
 BESIDE_SHOWN = 20
@@ -42,8 +45,8 @@ class Tick:
 
 
 def tick_of(view: InstanceView) -> Tick | None:
-    """What the next patrol will compare with; None where the box did not answer."""
-    if view.last_contact is None:
+    """What the next patrol will compare with; None where the box did not answer, or its queue was not read."""
+    if view.last_contact is None or (planned(view) and trust_in(view) is Trust.UNREAD):
         return None
     running, memory = view.queue.running, view.track(metrics.MEMORY).value
     return Tick(
@@ -222,14 +225,17 @@ def _vitals_line(view: InstanceView) -> str:
     table = view.track(metrics.GPUS).value
     parts = []
     if table and table.error:
-        parts.append(f"gpu {table.error.kind}")
+        parts.append(f"gpu {GPU_WORDS.get(table.error.kind, table.error.kind)}")
     elif (busy := utilization(table)) is not None:
         parts.append(f"gpu {busy:.0%}")
     else:
         parts.append("gpu ?")
     memory = view.track(metrics.MEMORY).value
     used = share(memory.used, memory.limit) if memory else None
-    parts.append("mem ?" if used is None else f"mem {used:.0%}")
+    if memory and memory.used is not None and memory.limit is None:
+        parts.append("mem –")  # there is no limit to be near to
+    else:
+        parts.append("mem ?" if used is None else f"mem {used:.0%}")
     for mount in view.track(metrics.MOUNTS).value or ():
         size = _percent(share(mount.bytes_used, mount.bytes_total))
         inodes = _percent(share(mount.inodes_used, mount.inodes_total))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC
@@ -220,6 +221,40 @@ async def test_quiet_hours_hold_back_all_but_the_fatal_and_end_with_one_digest(
     assert texts(hook)[1:] == [["stalled", "hang", "cell_finished"]]
     assert "from the quiet hours" in json.loads(hook.got[1][1])["title"]
     assert made.toasts() == [(["stalled", "hang", "cell_finished"], True)]
+
+
+@pytest.mark.parametrize(("lets", "goes"), [("fatal", True), ("nothing", False)])
+async def test_a_fatal_first_look_in_quiet_hours_goes_out_as_any_fatal_news(
+    office, hook: Receiver, lets: str, goes: bool
+) -> None:  # type: ignore[no-untyped-def]
+    late = T0 - T0 % 86_400 + 23 * 3_600 + 1_800
+    made = office(Alerts(quiet=NIGHT, quiet_lets=lets), at=late)
+    await made.look(view(findings=(finding("nan"),)))
+    await made.deliver()
+    assert texts(hook) == ([["first_look"]] if goes else [])
+
+
+async def test_who_leaves_in_the_middle_of_a_look_loses_no_alert(office, hook: Receiver) -> None:  # type: ignore[no-untyped-def]
+    made = office()
+    await made.look(view())
+    sifting, go = asyncio.Event(), threading.Event()
+    loop, sift = asyncio.get_running_loop(), made.ledger.sift
+
+    def slow(*words: object, **more: object) -> object:
+        found = sift(*words, **more)
+        loop.call_soon_threadsafe(sifting.set)
+        go.wait(20)
+        return found
+
+    made.ledger.sift = slow
+    look = asyncio.create_task(made.look(view(findings=(finding("nan"),))))
+    await sifting.wait()
+    look.cancel()
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await look
+    await office(at=T0 + 100).deliver()  # the next gpu-tui
+    assert texts(hook) == [["nan"]]
 
 
 async def test_quiet_hours_may_hold_back_everything(office, hook: Receiver) -> None:  # type: ignore[no-untyped-def]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpu_tui.core.account import Account
 from gpu_tui.core.events import LinkChanged
 from gpu_tui.core.findings import Finding, Severity
-from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, SshAccess
+from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, QueueFiles, SshAccess
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
@@ -92,6 +92,9 @@ def test_the_first_check_is_a_baseline_and_the_next_says_what_changed() -> None:
     assert (told["done"], told["epoch"], told["oom_kill"]) == (1, 4, None)
     away = replace(view, tracks={})
     assert "since" not in patrol_lines(away, T0, last)[1]
+    # A queue that could not be read this time has not lost its cells.
+    unread = replace(view, queue=Queue(), instance=replace(view.instance, queue=QueueFiles("/q")))
+    assert "since" not in patrol_lines(unread, T0, last)[1]
 
 
 def test_changes_in_words() -> None:
