@@ -59,7 +59,7 @@ class Ledger:
             balance=funds.balance,
             low_balance=funds.low,
             spend_per_hour=told or total,
-            spend_at_least=funds.spend is None and at_least,
+            spend_at_least=funds.spend is None and (at_least or not platform.lists_all),
             remark=funds.remark,
             why=why,
         )

@@ -70,6 +70,7 @@ class Platform(ABC):
     header: ClassVar[str] = "Authorization"
     scheme: ClassVar[str] = "Bearer"
     calls: ClassVar[Mapping[str, Call]]
+    lists_all: ClassVar[bool] = True  # the list holds every instance that the balance pays for
     spacing: ClassVar[float] = 0.0  # seconds between two requests that the platform asks for
 
     def __init__(

@@ -43,6 +43,7 @@ async def test_the_price_is_in_thousandths_and_asked_once_an_hour(
         account = await ledger.read()
         desk.clock.advance(60)
         assert account.spend_per_hour == Money(1.97, "CNY")
+        assert account.spend_at_least  # ordinary instances drink from the same wallet
     assert len(server.lines("GET")) == 1
     desk.clock.advance(3600)
     await ledger.read()
