@@ -41,7 +41,14 @@ def outlook_lines(
     `brief` leaves out what the prices are by, and how cells are moved.
     """
     if not outlook.lanes:
-        return [line(("no box has a queue: name `queue:` in the fleet file", "muted"))]
+        return [
+            line(
+                (
+                    "no queue is known: none is named in the fleet file, and no run was found",
+                    "muted",
+                )
+            )
+        ]
     rows = bounds.flow(_counts(outlook, width), width)
     rows += bounds.flow(_end(outlook, now, zone), width, lead=_lead("ends"))
     rows += bounds.flow(_money(outlook, brief=brief), width, lead=_lead("money"))

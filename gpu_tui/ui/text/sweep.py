@@ -7,7 +7,9 @@ from datetime import tzinfo
 
 from rich.text import Text
 
+from gpu_tui.core import metrics
 from gpu_tui.core.campaign import LaneOutlook, spent_so_far
+from gpu_tui.core.sample import Freshness
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
@@ -182,5 +184,8 @@ def queue_note(view: InstanceView) -> Text:
     if view.instance.scheduler is not None and view.because:
         return line((view.because[0], "absent"))
     if view.instance.queue.file is None and view.instance.scheduler is None:
-        return line(("no queue file is named for this instance in the fleet file", "absent"))
+        asked = view.freshness(metrics.DETACHED) is not Freshness.UNKNOWN
+        if not asked:
+            return line((f"{UNKNOWN} what runs here was not read yet", "unknown"))
+        return line(("no queue is named in the fleet file, and no run was found", "absent"))
     return line((f"{UNKNOWN} the queue file was not read yet", "unknown"))

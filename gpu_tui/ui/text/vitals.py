@@ -63,7 +63,8 @@ def _no_link(view: InstanceView, width: int) -> list[Text]:
     rows = wrap(f"⊘ {link.state}: {link.error or 'no connection'}", width, "level-act")
     if link.next:
         rows += wrap(f"→ {link.next}", width, "accent")
-    rows.append(line(("What follows is what was last seen.", "stale")))
+    if view.last_contact is not None:
+        rows.append(line(("What follows is what was last seen.", "stale")))
     rows.append(line())
     return rows
 
@@ -102,7 +103,7 @@ def _gpus(view: InstanceView, width: int) -> list[Text]:
         style = "absent" if table.error.kind in ("no-device", "no-nvidia-smi") else "level-act"
         what = GPU_ERRORS.get(table.error.kind, table.error.kind)
         rows = [line(_label("gpu"), (what, style), _age_note(view, metrics.GPUS))]
-        if table.error.text:
+        if table.error.text and what not in table.error.text:
             rows += wrap(table.error.text, width, "muted", indent=LABEL)[:3]
         return rows
     rows = []
@@ -253,7 +254,8 @@ def _mounts(view: InstanceView, width: int) -> list[Text]:
     mounts = view.track(metrics.MOUNTS).value
     if mounts is None:
         return [line(_label("disk"), believed(None, fresh), _age_note(view, metrics.MOUNTS))]
-    name = min(max((len(mount.path) for mount in mounts), default=0) + 2, max(12, width - 42))
+    longest = max((len(mount.path) for mount in mounts), default=0)
+    name = min(max(longest, len("mount")) + 2, max(12, width - 42))
     rows = [_mount_head(name)] if mounts else []
     for mount in mounts:
         rows += _mount(view, mount, fresh, name)
