@@ -232,8 +232,8 @@ def _vitals_line(view: InstanceView) -> str:
         parts.append("gpu ?")
     memory = view.track(metrics.MEMORY).value
     used = share(memory.used, memory.limit) if memory else None
-    if memory and memory.used is not None and memory.limit is None:
-        parts.append("mem –")  # there is no limit to be near to
+    if memory and "limit" in memory.why:
+        parts.append("mem –")  # no limit is set: absent, not unknown
     else:
         parts.append("mem ?" if used is None else f"mem {used:.0%}")
     for mount in view.track(metrics.MOUNTS).value or ():
