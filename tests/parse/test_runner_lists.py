@@ -219,3 +219,15 @@ def test_no_json_raises(rows: list[dict[str, object]]) -> None:
     parse_pueue(json.dumps({"tasks": {str(at): row for at, row in enumerate(rows)}}).encode())
     table = parse_feed(json.dumps(rows).encode())
     assert all(job.name.isprintable() for job in table.jobs)
+
+
+def test_a_key_before_a_command_is_not_its_name() -> None:
+    assert name_of_command("WANDB_API_KEY=0123456789abcdef LR=3 ./bin/run_vit 5") == "run_vit"
+    assert name_of_command("WANDB_API_KEY=0123456789abcdef") == "job"
+
+
+def test_a_file_cannot_steer_a_terminal_by_its_name() -> None:
+    outputs = b"'/proc/10/fd/1' -> '/root/a\x1b[2Jb.txt'\n"
+    cmdline = b"==> /proc/10/cmdline <==\npython\x1ftrain.py\n"
+    (job,) = parse_detached(outputs, b"10 (python) S 1 100\n", cmdline, 50.0, 1_000.0).jobs
+    assert job.name.isprintable()
