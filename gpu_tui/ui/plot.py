@@ -98,7 +98,10 @@ def render_curves(
     plotext.ylim(0, 1)
     parts = [part / 4 for part in range(5)]
     plotext.yticks(parts, [number(straight(low + tall * part)) for part in parts])
-    plotext.xticks(parts, [across(first + wide * part) for part in parts])
+    spots = [first + wide * part for part in parts]
+    if across is count and wide >= 4:  # whole numbers stand where they are
+        spots = [min(last, max(first, float(round(spot)))) for spot in spots]
+    plotext.xticks([(spot - first) / wide for spot in spots], [across(spot) for spot in spots])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     return _coloured(plotext.build().rstrip("\n"), [style for style, _ in drawn])
