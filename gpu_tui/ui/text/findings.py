@@ -14,7 +14,7 @@ from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
 
 TITLE = 18
-ROOMY, ROOMY_TITLE, ROOMY_NAME = 110, 22, 24  # where whole names have room
+ROOMY, ROOMY_TITLE, ROOMY_NAME = 130, 22, 24  # where whole names have room
 STRANGERS_SHOWN = 2
 LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
 
