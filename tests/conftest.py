@@ -15,6 +15,19 @@ settings.register_profile(
 settings.load_profile("untimed")
 
 
+# Tests whose boxes show this machine's own processes: one's queue must not look like another's.
+REAL_PROCESSES = ("e2e", "faults", "slurm")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A file's tests stay in one worker, and so do all that see the machine's process table."""
+    here = Path(__file__).parent
+    for item in items:
+        room = item.path.relative_to(here)
+        group = "processes" if room.parts[0] in REAL_PROCESSES else str(room)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Colours, sizes, agents and fleets of the developer's own shell must not reach a test."""

@@ -145,11 +145,11 @@ def test_a_long_line_that_never_ends_is_bounded():
 def test_a_plan_asks_only_for_what_is_there_to_ask():
     vitals = {"gpus", "memory", "cpu", "host", "processes", "mounts"}
     runners = {"task-spooler", "pueue"}
-    assert set(METRICS) == vitals | runners | {"tmux", "nohup"}
+    assert set(METRICS) == vitals | runners | {"files", "tmux", "nohup"}
     (with_queue,) = plan(Instance("b", SshAccess("h"), queue=QueueFiles("/q.txt")))
     assert {p.metric for p in with_queue.probes} == vitals | runners | {"roster", "files"}
     (cluster,) = plan(Instance("b", SshAccess("h"), scheduler="slurm"))
-    assert {p.metric for p in cluster.probes} == vitals | {"slurm"}
+    assert {p.metric for p in cluster.probes} == vitals | {"files", "slurm"}
 
 
 def test_a_slow_poll_slows_every_beat_and_a_fast_one_only_the_cheap_ones():
