@@ -167,7 +167,7 @@ async def test_a_detached_program_is_named_and_its_log_is_known(box: RunnerBox, 
     log = box.root / "home" / "nohup.out"
     with log.open("wb") as out:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, str(script), "--exp_name", "vit_b16"),
+            *(sys.executable, str(script), "--exp_name", "nobodys_vit"),
             stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
     try:
@@ -177,7 +177,7 @@ async def test_a_detached_program_is_named_and_its_log_is_known(box: RunnerBox, 
         process.kill()
         await process.wait()
     (job,) = [job for job in jobs if job.id == str(process.pid)]
-    assert (job.name, job.state, job.stdout) == ("vit_b16", CellState.RUNNING, str(log))
+    assert (job.name, job.state, job.stdout) == ("nobodys_vit", CellState.RUNNING, str(log))
     assert job.started_at is not None
 
 
