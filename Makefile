@@ -30,7 +30,7 @@ demo-verify: $(STAMPS)/verify ## the same with torch installed, so that checkpoi
 	$(BIN)/gpu-tui demo $(ARGS)
 
 test: $(STAMPS)/apt $(STAMPS)/dev ## run all tests
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 lint: $(STAMPS)/dev ## format, lint, types, import directions, age of facts
 	$(BIN)/ruff format --check .

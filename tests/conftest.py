@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from boxes import Sshd
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile(
     "untimed", deadline=None
@@ -16,16 +17,19 @@ settings.load_profile("untimed")
 
 
 # Tests whose boxes show this machine's own processes: one's queue must not look like another's.
-REAL_PROCESSES = ("e2e", "faults", "slurm")
+REAL_PROCESSES = ("tests/e2e/", "tests/faults/", "tests/slurm/")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class OneWorkerPerFile(LoadScopeScheduling):
     """A file's tests stay in one worker, and so do all that see the machine's process table."""
-    here = Path(__file__).parent
-    for item in items:
-        room = item.path.relative_to(here)
-        group = "processes" if room.parts[0] in REAL_PROCESSES else str(room)
-        item.add_marker(pytest.mark.xdist_group(group))
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "processes" if nodeid.startswith(REAL_PROCESSES) else nodeid.partition("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+    """What `pytest -n` shares the tests out by."""
+    return OneWorkerPerFile(config, log)
 
 
 @pytest.fixture(autouse=True)
