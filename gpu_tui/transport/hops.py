@@ -14,7 +14,7 @@ import asyncssh
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import LinkError
 from gpu_tui.transport.doors import Doors
-from gpu_tui.transport.pulse import beats
+from gpu_tui.transport.pulse import beats, shut
 
 Dial = Callable[
     [Route, asyncssh.SSHClientConnection | None], Awaitable[asyncssh.SSHClientConnection]
@@ -93,9 +93,7 @@ class Hops:
         await asyncio.gather(*self._opening.values(), return_exceptions=True)
         # From the far end: a hop closes only when nothing lies behind it any more.
         for chain in sorted(self._open, key=len, reverse=True):
-            connection = self._open.pop(chain)
-            connection.abort()
-            await connection.wait_closed()
+            await shut(self._open.pop(chain))
 
 
 def broken(hops: tuple[Hop, ...]) -> str | None:

@@ -14,6 +14,7 @@ from typing import TypeVar
 import asyncssh
 
 from gpu_tui.transport.base import ChannelRefused, LinkError, LinkLost
+from gpu_tui.transport.pulse import shut
 
 MAX_SESSIONS = 10  # what sshd allows on one connection unless told otherwise
 MAX_LINES = 3
@@ -178,9 +179,7 @@ class Lines:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
         self._more = None
-        for line in self._lines:
-            line.connection.abort()
-        waiting = [asyncio.ensure_future(line.connection.wait_closed()) for line in self._lines]
+        waiting = [asyncio.ensure_future(shut(line.connection)) for line in self._lines]
         await asyncio.wait(waiting, timeout=CLOSE_SECONDS)
         for task in waiting:
             task.cancel()

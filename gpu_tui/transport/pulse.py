@@ -1,4 +1,4 @@
-"""The one room for asyncssh's private API: is anybody there, and how much may be on its way to us."""
+"""The one room for asyncssh's private API: is anybody there, how much may be on its way to us, what must end."""
 
 from __future__ import annotations
 
@@ -28,3 +28,15 @@ async def beats(connection: asyncssh.SSHClientConnection, within: float) -> bool
 def grant(channel: asyncssh.SSHClientChannel[bytes], window: int) -> None:
     """From the next grant on, let the box send `window` bytes ahead; what is granted stays granted."""
     channel._init_recv_window = window
+
+
+async def shut(connection: asyncssh.SSHClientConnection) -> None:
+    """Abort it and wait until all of it is over.
+
+    asyncssh kills its ProxyCommand with the connection and forgets it: nobody would wait for the process.
+    """
+    proxy = connection._tunnel
+    connection.abort()
+    await connection.wait_closed()
+    if proxy is not None:
+        await proxy.wait_closed()  # type: ignore[no-untyped-call]

@@ -35,6 +35,7 @@ from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login
 from gpu_tui.transport.openssh import OpenSshConnection
 from gpu_tui.transport.prompts import ASKER, Desk
+from gpu_tui.transport.pulse import shut
 from gpu_tui.transport.ssh_config import UserConfig, connect_options
 
 # AES-GCM first: on servers without strict key exchange it is not open to Terrapin, and it is twice
@@ -100,8 +101,7 @@ class SshTransport:
             further = await log_in()
             # known_hosts may trust several: what is read must not be of two machines.
             if _shown(further) != _shown(line):
-                further.connection.abort()
-                await further.connection.wait_closed()
+                await shut(further.connection)
                 raise LinkError(f"another host key answers at {route.where} now")
             return further
 
