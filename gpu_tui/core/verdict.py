@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gpu_tui.core import verdict_jobs as jobs
 from gpu_tui.core.cause import GONE, Cause, cause_of
 from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState
@@ -31,7 +32,6 @@ class Verdict(StrEnum):
     CANNOT_TELL = "cannot-tell"
 
 
-UNENDED = frozenset({CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL})
 ESCALATES = frozenset({Verdict.CRASHED, Verdict.UNREACHABLE, Verdict.PREEMPTED, Verdict.STALLED})
 
 
@@ -83,59 +83,6 @@ def _no_link(seen: Evidence) -> str | None:
     return f"no connection ({seen.link})" if seen.link != "live" else None
 
 
-def _elsewhere(seen: Evidence) -> bool:
-    """A scheduler runs the jobs on other machines, and no queue of our own is watched on this one."""
-    return seen.scheduler is not None and not seen.has_queue
-
-
-def _jobs_unread(seen: Evidence) -> str | None:
-    if not _elsewhere(seen) or seen.jobs is not None:
-        return None
-    return f"{seen.scheduler} does not say what runs: {seen.jobs_why or 'not read yet'}"
-
-
-def _jobs_run(seen: Evidence) -> str | None:
-    runs, waits = _in_state(seen, CellState.RUNNING), _in_state(seen, CellState.PENDING)
-    if not _elsewhere(seen) or not runs:
-        return None
-    return f"{_jobs(runs)} run{'s' if runs == 1 else ''} and {waits or 'none'} wait"
-
-
-def _jobs_wait(seen: Evidence) -> str | None:
-    waiting = [job for job in seen.jobs or () if job.state is CellState.PENDING]
-    if not _elsewhere(seen) or not waiting:
-        return None
-    because = f" ({waiting[0].why})" if waiting[0].why else ""
-    return f"no job runs; {_jobs(len(waiting))} in the queue{because}"
-
-
-def _jobs_preempted(seen: Evidence) -> str | None:
-    ended = [job for job in seen.jobs or () if job.finished_at is not None]
-    last = max(ended, key=lambda job: job.finished_at or 0.0, default=None)
-    if not _elsewhere(seen) or last is None or not last.preempted:
-        return None
-    return f"{last.name} was preempted, and no job runs or waits"
-
-
-def _jobs_over(seen: Evidence) -> str | None:
-    if not _elsewhere(seen) or not seen.jobs:
-        return None
-    failed = _in_state(seen, CellState.FAILED, CellState.SYNC_FAILED)
-    return f"no job runs or waits; {failed} of {len(seen.jobs)} failed"
-
-
-def _no_jobs(seen: Evidence) -> str | None:
-    return f"{seen.scheduler} lists no job" if _elsewhere(seen) else None
-
-
-def _in_state(seen: Evidence, *states: CellState) -> int:
-    return sum(job.state in states for job in seen.jobs or ())
-
-
-def _jobs(count: int) -> str:
-    return f"{count} job{'' if count == 1 else 's'}"
-
-
 def _ended_but_alive(seen: Evidence) -> str | None:
     if not (seen.ended and seen.alive):
         return None
@@ -177,7 +124,7 @@ def _alive(seen: Evidence) -> str | None:
         return None
     if seen.cells:
         return "a process of the run is alive"
-    return _listed_run(seen) or "something works, but no queue is known"
+    return jobs.listed_run(seen) or "something works, but no queue is known"
 
 
 def _works_unseen(seen: Evidence) -> str | None:
@@ -186,26 +133,6 @@ def _works_unseen(seen: Evidence) -> str | None:
         return None
     known = "no process of it is recognised" if seen.alive is False else "no process table was read"
     return f"{known}, but its log moved {span(seen.log_quiet)} ago and a card computes"
-
-
-def _listed_run(seen: Evidence) -> str | None:
-    """Whoever runs them knows better than a table of processes what they are."""
-    runs = sum(cell.state is CellState.RUNNING for cell in seen.listed)
-    return (
-        f"{_jobs(runs)} run{'s' if runs == 1 else ''} by the list of what runs it" if runs else None
-    )
-
-
-def _listed_wait(seen: Evidence) -> str | None:
-    waits = sum(cell.state is CellState.PENDING for cell in seen.listed)
-    return f"no job runs; {_jobs(waits)} in the queue" if waits else None
-
-
-def _listed_over(seen: Evidence) -> str | None:
-    states = [cell.state for cell in seen.listed]
-    if not states or any(state in UNENDED for state in states):
-        return None
-    return f"no job runs or waits; {states.count(CellState.FAILED)} of {len(states)} failed"
 
 
 def _busy_without_queue(seen: Evidence) -> str | None:
@@ -244,7 +171,7 @@ def _vanished_without_queue(seen: Evidence) -> str | None:
     """Without a queue an end is a crash only where something says so."""
     if seen.cells or not seen.seen_alive:
         return None
-    if _listed_over(seen) and any(cell.exit_code is not None for cell in seen.listed):
+    if jobs.listed_over(seen) and any(cell.exit_code is not None for cell in seen.listed):
         return None  # a runner kept the ends: what failed is told of its job
     told = seen.failure is not None or seen.oom_rose or seen.rebooted
     return "the process that trained is gone" if told else None
@@ -300,19 +227,19 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.CANNOT_TELL, _connecting),
     (Verdict.UNREACHABLE, _no_link),
     # Where a scheduler runs the jobs elsewhere, this box itself says nothing of them.
-    (Verdict.CANNOT_TELL, _jobs_unread),
-    (Verdict.RUNNING, _jobs_run),
-    (Verdict.IDLE, _jobs_wait),
-    (Verdict.PREEMPTED, _jobs_preempted),
-    (Verdict.FINISHED, _jobs_over),
-    (Verdict.IDLE, _no_jobs),
+    (Verdict.CANNOT_TELL, jobs.jobs_unread),
+    (Verdict.RUNNING, jobs.jobs_run),
+    (Verdict.IDLE, jobs.jobs_wait),
+    (Verdict.PREEMPTED, jobs.jobs_preempted),
+    (Verdict.FINISHED, jobs.jobs_over),
+    (Verdict.IDLE, jobs.no_jobs),
     (Verdict.FINISHED_BUT_HUNG, _ended_but_alive),
     (Verdict.CANNOT_TELL, _ended_but_busy),
     (Verdict.FINISHED, _ended),
     (Verdict.FINISHED_BUT_HUNG, _last_step_but_alive),
     (Verdict.STALLED, _alive_but_still),
     (Verdict.RUNNING, _alive),
-    (Verdict.RUNNING, _listed_run),
+    (Verdict.RUNNING, jobs.listed_run),
     (Verdict.RUNNING, _works_unseen),
     (Verdict.CRASHED, _refused),
     (Verdict.RUNNING, _busy_without_queue),
@@ -320,9 +247,9 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.CANNOT_TELL, _table_unread),
     # From here on the process table was read, and no process of the run is in it.
     (Verdict.PREEMPTED, _preempted),
-    (Verdict.IDLE, _listed_wait),
+    (Verdict.IDLE, jobs.listed_wait),
     (Verdict.CRASHED, _vanished_without_queue),
-    (Verdict.FINISHED, _listed_over),
+    (Verdict.FINISHED, jobs.listed_over),
     (Verdict.IDLE, _idle_without_queue),
     (Verdict.IDLE, _not_started),
     (Verdict.FINISHED, _over),

@@ -1,0 +1,91 @@
+"""What lists of jobs answer to the verdict's questions: a scheduler's, of jobs on other machines, and those of
+other runners on this one. Each answer is a reason, or None where the question is not answered.
+"""
+
+from __future__ import annotations
+
+from gpu_tui.core.facts import Evidence
+from gpu_tui.core.sweep import CellState
+
+UNENDED = frozenset({CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL})
+
+
+def _elsewhere(seen: Evidence) -> bool:
+    """A scheduler runs the jobs on other machines, and no queue of our own is watched on this one."""
+    return seen.scheduler is not None and not seen.has_queue
+
+
+def jobs_unread(seen: Evidence) -> str | None:
+    """Nobody says what runs."""
+    if not _elsewhere(seen) or seen.jobs is not None:
+        return None
+    return f"{seen.scheduler} does not say what runs: {seen.jobs_why or 'not read yet'}"
+
+
+def jobs_run(seen: Evidence) -> str | None:
+    """At least one job of the scheduler runs."""
+    runs, waits = _in_state(seen, CellState.RUNNING), _in_state(seen, CellState.PENDING)
+    if not _elsewhere(seen) or not runs:
+        return None
+    return f"{_jobs(runs)} run{'s' if runs == 1 else ''} and {waits or 'none'} wait"
+
+
+def jobs_wait(seen: Evidence) -> str | None:
+    """None runs, some wait."""
+    waiting = [job for job in seen.jobs or () if job.state is CellState.PENDING]
+    if not _elsewhere(seen) or not waiting:
+        return None
+    because = f" ({waiting[0].why})" if waiting[0].why else ""
+    return f"no job runs; {_jobs(len(waiting))} in the queue{because}"
+
+
+def jobs_preempted(seen: Evidence) -> str | None:
+    """The last that ended was preempted, and nothing follows it."""
+    ended = [job for job in seen.jobs or () if job.finished_at is not None]
+    last = max(ended, key=lambda job: job.finished_at or 0.0, default=None)
+    if not _elsewhere(seen) or last is None or not last.preempted:
+        return None
+    return f"{last.name} was preempted, and no job runs or waits"
+
+
+def jobs_over(seen: Evidence) -> str | None:
+    """All have ended."""
+    if not _elsewhere(seen) or not seen.jobs:
+        return None
+    failed = _in_state(seen, CellState.FAILED, CellState.SYNC_FAILED)
+    return f"no job runs or waits; {failed} of {len(seen.jobs)} failed"
+
+
+def no_jobs(seen: Evidence) -> str | None:
+    """It lists none."""
+    return f"{seen.scheduler} lists no job" if _elsewhere(seen) else None
+
+
+def _in_state(seen: Evidence, *states: CellState) -> int:
+    return sum(job.state in states for job in seen.jobs or ())
+
+
+def _jobs(count: int) -> str:
+    return f"{count} job{'' if count == 1 else 's'}"
+
+
+def listed_run(seen: Evidence) -> str | None:
+    """Whoever runs them knows better than a table of processes what they are."""
+    runs = sum(cell.state is CellState.RUNNING for cell in seen.listed)
+    return (
+        f"{_jobs(runs)} run{'s' if runs == 1 else ''} by the list of what runs it" if runs else None
+    )
+
+
+def listed_wait(seen: Evidence) -> str | None:
+    """By a runner's list none runs, some wait."""
+    waits = sum(cell.state is CellState.PENDING for cell in seen.listed)
+    return f"no job runs; {_jobs(waits)} in the queue" if waits else None
+
+
+def listed_over(seen: Evidence) -> str | None:
+    """By a runner's list all have ended."""
+    states = [cell.state for cell in seen.listed]
+    if not states or any(state in UNENDED for state in states):
+        return None
+    return f"no job runs or waits; {states.count(CellState.FAILED)} of {len(states)} failed"
