@@ -23,6 +23,7 @@ from gpu_tui.providers.fields import (
     number,
     row_of,
     rows_of,
+    status_of,
     text,
     texts,
 )
@@ -155,11 +156,7 @@ class AutoDL(Platform):
 
 def _instance(row: Row) -> Listed:
     """The allow-listed fields of one instance."""
-    status = text(row, "status", 40)
-    if status is None:
-        raise BadAnswer("the answer names no status")
-    if status not in STATES:
-        raise BadAnswer(f"the instance is in state {status}: look at the provider's console")
+    status = status_of(row, STATES, "instance")
     stopped = STATES[status] == "stopped"
     timer = _valid_time(row.get("timed_shutdown_at"))
     return Listed(

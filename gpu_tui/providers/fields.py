@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
 
 from gpu_tui.core.account import Address
@@ -45,6 +45,16 @@ def text(row: Row, name: str, longest: int = 80) -> str | None:
     """A text that is not empty, made harmless."""
     value = row.get(name)
     return plain(value, longest) if isinstance(value, str) and value else None
+
+
+def status_of(row: Row, known: Container[str], what: str) -> str:
+    """The `status` of `what`, one of those that are `known`: of any other nobody knows what it bills."""
+    status = text(row, "status", 40)
+    if status is None:
+        raise BadAnswer("the answer names no status")
+    if status not in known:
+        raise BadAnswer(f"the {what} is in state {status}: look at the console")
+    return status
 
 
 def texts(row: Row, names: Iterable[str]) -> dict[str, str]:

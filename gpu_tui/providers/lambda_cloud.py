@@ -23,6 +23,7 @@ from gpu_tui.providers.fields import (
     number,
     row_of,
     rows_of,
+    status_of,
     text,
     texts,
 )
@@ -100,11 +101,7 @@ class Lambda(Platform):
 
 def _instance(row: Row) -> Listed:
     """The allow-listed fields of one instance."""
-    status = text(row, "status", 40)
-    if status is None:
-        raise BadAnswer("the answer names no status")
-    if status not in STATES:
-        raise BadAnswer(f"the instance is in state {status}: look at the console")
+    status = status_of(row, STATES, "instance")
     state, remark = STATES[status]
     kind = row.get("instance_type")
     type_row: Row = kind if isinstance(kind, dict) else {}

@@ -24,6 +24,7 @@ from gpu_tui.providers.fields import (
     number,
     row_of,
     rows_of,
+    status_of,
     text,
     texts,
 )
@@ -104,11 +105,7 @@ class RunPod(Platform):
 
 def _pod(row: Row) -> Listed:
     """The allow-listed fields of one pod."""
-    status = text(row, "status", 40)
-    if status is None:
-        raise BadAnswer("the answer names no status")
-    if status not in STATES:
-        raise BadAnswer(f"the pod is in state {status}: look at the console")
+    status = status_of(row, STATES, "pod")
     cost = number(row, "cost") if status == "RUNNING" else None
     return Listed(
         platform=RunPod.id,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import dataclass, field
 from typing import Any
+
+from http_wire import HttpServer, Reply, Request
 
 POD: dict[str, Any] = {
     "id": "7h9k2m4n6p",
@@ -19,11 +20,10 @@ POD: dict[str, Any] = {
     "cost": 0.44,
     "startedAt": "2026-11-20T12:02:00Z",
 }
-REASONS = {200: "OK", 204: "No Content", 302: "Found"}
 
 
 @dataclass
-class RunPodServer:
+class RunPodServer(HttpServer):
     """One pod. The moods are set by a test before it calls.
 
     `delete_status`/`stop_status`: the answer to that call; 2xx also has its effect, after
@@ -39,55 +39,20 @@ class RunPodServer:
     hang: bool = False
     get: list[tuple[int, bytes]] = field(default_factory=list)
     requests: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
-    port: int = 0
     _pending: str | None = None
-    _server: asyncio.Server | None = None
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     @property
     def calls(self) -> list[str]:
         """The requests that would change something."""
         return [f"{method} {path}" for method, path, _, _ in self.requests if method != "GET"]
 
-    async def __aenter__(self) -> RunPodServer:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        await self._server.wait_closed()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
-            method, path, _ = head[0].split(" ", 2)
-            headers = {
-                name.lower(): value.strip()
-                for name, _, value in (line.partition(":") for line in head[1:] if line)
-            }
-            body = await reader.readexactly(int(headers.get("content-length", 0)))
-            self.requests.append((method, path, headers, body))
-            status, answer = self._answer(method, path, headers, body)
-            if status is None:
-                await reader.read()  # until the client gives up
-                return
-            extra = "Location: http://127.0.0.1:1/\r\n" if status == 302 else ""
-            writer.write(
-                f"HTTP/1.1 {status} {REASONS.get(status, 'Error')}\r\n{extra}"
-                f"Content-Type: application/json\r\nContent-Length: {len(answer)}\r\n"
-                "Connection: close\r\n\r\n".encode()
-                + answer
-            )
-            await writer.drain()
-        except (ConnectionError, asyncio.IncompleteReadError):
-            return
-        finally:
-            writer.close()
+    def reply(self, request: Request) -> Reply:
+        """The pod as it is, or as its mood has it."""
+        method, path, headers, body = request.method, request.target, request.headers, request.body
+        self.requests.append((method, path, headers, body))
+        status, answer = self._answer(method, path, headers, body)
+        away = {"Location": "http://127.0.0.1:1/"} if status == 302 else {}
+        return Reply(status, answer, away)
 
     def _answer(
         self, method: str, path: str, headers: dict[str, str], body: bytes
