@@ -13,6 +13,8 @@ from gpu_tui.ui.text.units import age, count, number
 
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
+TICKS = 5  # beside the one that says now
+STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 FIRST_COLOUR = 100  # of plotext's numbered colours: which one is replaced by a meaning afterwards
 LOG_FROM = 5.0  # times the lowest value of several curves: from there on the axis is logarithmic
 FARTHEST = 1e15  # along the axis: beyond it neighbours cannot be told apart
@@ -50,11 +52,19 @@ def render_plot(
     plotext.ylim(low, high)
     levels = [low + (high - low) * part / 4 for part in range(5)]
     plotext.yticks(levels, [unit(level) for level in levels])
-    ticks = [(start - end) * part / 4 for part in (4, 3, 2, 1)]
+    ticks = time_ticks(end - start)
     plotext.xticks([*ticks, 0], [*(f"-{age(-tick)}" for tick in ticks), "now"])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     return Text(plotext.uncolorize(plotext.build()).rstrip("\n"), "accent")
+
+
+def time_ticks(span: float) -> list[float]:
+    """Where an axis of `span` seconds up to now is marked: whole steps of a clock, at most TICKS of them."""
+    day = STEPS[-1]
+    days = (math.floor(span / (TICKS + 1) / day) + 1) * day
+    step = next((step for step in STEPS if span < step * (TICKS + 1)), days)
+    return [-step * part for part in range(min(TICKS, int(span / step)), 0, -1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.color import Color, ColorSystem
 
 from gpu_tui.cli.main import main
 from gpu_tui.core.profile import Profile
 from gpu_tui.resources import load_profiles
-from gpu_tui.ui.plot import render_plot
+from gpu_tui.ui.plot import TICKS, render_plot, time_ticks
 from gpu_tui.ui.screens.chart import place, unit
 from gpu_tui.ui.shots import SHOTS, picture, plain_svg
 from gpu_tui.ui.text import units
@@ -225,3 +225,17 @@ def test_the_command_renders_what_is_asked(
     assert str(tmp_path / "teardown.svg") in capsys.readouterr().out
     assert main(["screenshots", "nothing", "--out", str(tmp_path)]) == 2
     assert "choose from cockpit-night" in capsys.readouterr().err
+
+
+@example(1800.0)
+@given(st.floats(1.0, 400 * 86_400.0))
+def test_a_time_axis_is_marked_at_whole_steps_of_a_clock(span: float) -> None:
+    ticks = time_ticks(span)
+    assert 1 <= len(ticks) <= TICKS
+    assert all(-span <= tick < 0 for tick in ticks)
+    assert all(tick % ticks[-1] == 0 for tick in ticks)
+
+
+def test_a_quarter_of_an_hour_is_marked_every_few_minutes() -> None:
+    assert [units.age(-tick) for tick in time_ticks(900.0)] == ["15m", "10m", "5m"]
+    assert [units.age(-tick) for tick in time_ticks(3_500.0)] == ["50m", "40m", "30m", "20m", "10m"]
