@@ -25,8 +25,9 @@ from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore, NewsPort
 from gpu_tui.ui.prompter import ScreenPrompter
 from gpu_tui.ui.safe import LastFilter, safe
+from gpu_tui.ui.screens.acting import ActingCockpit
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
+from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.logview import LogView

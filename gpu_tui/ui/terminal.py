@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from queue import Queue
 from typing import Any
@@ -15,6 +16,12 @@ from gpu_tui.core.plain import plain
 
 CHOKED = 6  # frames waiting to be written: the terminal does not read
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def draw_on_the_terminal() -> None:
+    """Let textual draw on stdout where stderr leads elsewhere: it draws on stderr, which people send into files."""
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():
+        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
 
 
 def choked(app: App[Any]) -> bool:

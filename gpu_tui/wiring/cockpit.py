@@ -46,8 +46,10 @@ def run_cockpit(
     # Imported here: `check` and `triage` must not pay for the screen.
     from gpu_tui.ui.app import CockpitApp
     from gpu_tui.ui.prompter import ScreenPrompter
-    from gpu_tui.ui.terminal import desktop_forms
+    from gpu_tui.ui.terminal import desktop_forms, draw_on_the_terminal
     from gpu_tui.ui.theme import load_themes
+
+    draw_on_the_terminal()
 
     async def cockpit() -> int:
         with _tape(record_to, fleet) as tape:
@@ -94,7 +96,10 @@ def run_replay(path: Path, *, theme: str | None = None, start: float = 0.0) -> i
     _need_terminal()
     config = settings.load_config(os.environ)
     from gpu_tui.ui.app import CockpitApp
+    from gpu_tui.ui.terminal import draw_on_the_terminal
     from gpu_tui.ui.theme import load_themes
+
+    draw_on_the_terminal()
 
     async def cockpit() -> int:
         profiles = load_profiles()

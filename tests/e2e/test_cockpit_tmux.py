@@ -84,3 +84,17 @@ async def test_a_sweep_goes_nan_before_your_eyes(  # type: ignore[no-untyped-def
         await terminal.until("left with 0")
     finally:
         sweep.kill()
+
+
+async def test_the_cockpit_is_there_where_stderr_goes_into_a_file(  # type: ignore[no-untyped-def]
+    box, make_terminal, tmp_path: Path
+) -> None:
+    terminal: Terminal = make_terminal(80, 24)
+    words = [sys.executable, "-m", "gpu_tui", "--fleet", str(write_fleet(tmp_path, box))]
+    state = shlex.quote(f"XDG_STATE_HOME={tmp_path}")
+    errors = tmp_path / "errors"
+    await terminal.run(f"env {state} {shlex.join(words)} 2>{errors}; echo left with $?; exec cat")
+    await terminal.until("1 Instances", "lab-1")
+    await terminal.keys("q")
+    await terminal.until("left with 0")
+    assert await asyncio.to_thread(errors.read_text) == ""

@@ -21,8 +21,9 @@ from gpu_tui.ui.keys import (
 from gpu_tui.ui.panes.clocks import ClocksPane
 from gpu_tui.ui.panes.instances import InstancesPane
 from gpu_tui.ui.panes.log import LogPane
+from gpu_tui.ui.screens.acting import ActingCockpit
 from gpu_tui.ui.screens.chart import ChartScreen
-from gpu_tui.ui.screens.cockpit import ActingCockpit, Cockpit
+from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
 from gpu_tui.ui.screens.profile import ProfileScreen
 from gpu_tui.ui.screens.replay import ReplayCockpit

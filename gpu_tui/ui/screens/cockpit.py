@@ -1,4 +1,4 @@
-"""The cockpit: five panes, a line above and a line below. Read-only unless it is an `ActingCockpit`."""
+"""The cockpit: five panes, a line above and a line below. Read-only: what acts is in `acting`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.screen import Screen
 
-from gpu_tui.core.clock import Clock
-from gpu_tui.core.ports import FleetControl, TeardownPort
+from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.profile import Profile
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import Key, bindings, footer_keys, refusals
@@ -26,12 +25,10 @@ from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.chart import ChartScreen
-from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
+from gpu_tui.ui.screens.findings import FindingsScreen
 from gpu_tui.ui.screens.help import HelpScreen
 from gpu_tui.ui.screens.profile import ProfileScreen
 from gpu_tui.ui.screens.sweep import SweepScreen
-from gpu_tui.ui.screens.teardown import TeardownScreen
-from gpu_tui.ui.screens.verbs import VerbScreen
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.help import footer
 from gpu_tui.ui.widgets.paint import Block, OneLine
@@ -359,60 +356,3 @@ class Cockpit(Screen[None]):
         if self.moment is not None and self.moment.selected is not None:
             self._tail.choose(self.moment.selected, event.cell)
             self.bring("log")
-
-
-class ActingCockpit(Cockpit):
-    """The same with what acts outside: acknowledging and teardown. A read-only cockpit has no such methods."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("cockpit", dangerous=True)]
-    READ_ONLY = False
-
-    def __init__(
-        self,
-        store: FleetStore,
-        control: FleetControl | None,
-        profiles: Mapping[str, Profile],
-        *,
-        teardown: TeardownPort | None,
-        clock: Clock,
-        badges: Sequence[str] = (),
-        keymap: Mapping[str, str] | None = None,
-        tour: bool = False,
-    ) -> None:
-        super().__init__(store, control, profiles, badges=badges, keymap=keymap, tour=tour)
-        self._teardown = teardown
-        self._clock = clock
-
-    def action_findings(self) -> None:
-        """All findings, which may be acknowledged."""
-        if self.moment is not None:
-            screen = ActingFindings(self.moment, self.store.acknowledge)
-            self.app.push_screen(screen, self._go_to)
-
-    def action_teardown(self) -> None:
-        """Choose a verb, then climb its ladder."""
-        view = self.choose(self.moment.fleet) if self.moment else None
-        if self.moment is None or view is None:
-            self.app.notify("no instance is selected", severity="warning")
-            return
-        port = self._teardown
-        if port is None or view.instance.read_only:
-            why = (
-                "is read-only in the fleet file"
-                if view.instance.read_only
-                else "cannot be torn down from here"
-            )
-            self.app.notify(f"{view.name} {why}", severity="warning", markup=False)
-            return
-        verbs = tuple(port.verbs(view.name))
-        if not verbs:
-            text = f"the profile {view.instance.platform} names no way to stop {view.name}; see p"
-            self.app.notify(text, severity="warning", markup=False)
-            return
-
-        def climb(verb: str | None) -> None:
-            if verb is not None and self.moment is not None:
-                ladder = port.open(view.name, verb)
-                self.app.push_screen(TeardownScreen(self.moment, view, ladder, self._clock))
-
-        self.app.push_screen(VerbScreen(self.moment, view, verbs), climb)
