@@ -36,11 +36,45 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondResource:
+    """What hangs on the instance and has an end or a price of its own under this verb: a volume, a file
+    system, a static IP, a snapshot.
+
+    `fate` is dies, bills-on or unknown. What could not be listed is one too, with the fate unknown.
+    `price` is per hour.
+    """
+
+    id: str
+    kind: str
+    label: str
+    fate: str
+    price: Money | None = None
+    note: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells it from every other: platforms number their kinds apart."""
+        return f"{self.kind}:{self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What the results are not. `outside`: (directory, bytes) beside them that is large; None where
+    nobody looked. `newest` is the youngest result, `newest_age` its age in seconds by the box's clock.
+    """
+
+    outside: tuple[tuple[str, int], ...] | None = None
+    newest: str | None = None
+    newest_age: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What will be done to which machine. `provider` is a ProviderState.state.
 
     `console`: no control API will be called, a person gets the steps. `unresolved`: an earlier call
-    whose end nobody saw.
+    whose end nobody saw. `basis` is the `basis_of` what the fleet file and the profile say.
+    `ends_at` is the epoch second at which the provider takes the instance away by itself.
     """
 
     instance: str
@@ -56,6 +90,9 @@ class Plan:
     provider_error: str | None = None
     unresolved: str | None = None
     elsewhere: str | None = None  # why the provider's instance is not the box that was looked at
+    seconds: tuple[SecondResource, ...] = ()
+    basis: str = ""
+    ends_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +121,7 @@ class Inventory:
     identity: Identity
     cells: Cells | None
     refused: tuple[tuple[str, str], ...] = ()
+    coverage: Coverage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +135,22 @@ class Pulled:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Both sides read again after the pull."""
+    """Both sides read again after the pull. `stamps`: a digest over every path, size, time and inode
+    of both sides, so that a file that was merely touched is noticed.
+    """
 
     remote: Manifest
     local: Manifest
+    stamps: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FileVerdict:
-    """What loading one local file showed. `load` is ok, failed, refused or skipped.
+    """What loading one file showed. `load` is ok, ok-remote, failed, refused or skipped.
 
-    `nonfinite` is the share of weights that are NaN or infinite, None where none were read.
+    ok-remote: the box's own torch loaded the bytes with this hash, a weaker proof. `needs` are the
+    dotted names that a safe load refused. `nonfinite` is the share of weights that are NaN or infinite,
+    None where none were read.
     """
 
     path: str
@@ -116,13 +159,32 @@ class FileVerdict:
     detail: str = ""
     checkpoint: bool = False
     nonfinite: float | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The load verdict of every file of the manifest."""
+    """The load verdict of every file of the manifest. `verifier` names what read them, with versions."""
 
     verdicts: tuple[FileVerdict, ...]
+    verifier: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Overridden:
+    """A person allows, under the list of what that means, what a safe load here refused."""
+
+    text: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """A person saw what becomes of one second resource. `resource_id` is its key."""
+
+    resource_id: str
+    typed: str
+    evidence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +228,10 @@ class Recheck:
     paths: tuple[str, ...] | None = None
     remote: Manifest | None = None
     local: Manifest | None = None
+    seconds: tuple[SecondResource, ...] = ()
+    basis: str = ""
+    stamps: str = ""
+    verifier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +262,8 @@ class Tick:
 
 
 Event = (
-    Plan | Quiet | Accepted | Inventory | Pulled | Matched | Loaded | Listed | Typed | Abandoned
-    | Recheck | IntentWritten | ReadBack | Relocked | Tick
+    Plan | Quiet | Accepted | Inventory | Pulled | Matched | Loaded | Listed | Overridden
+    | Acknowledged | Typed | Abandoned | Recheck | IntentWritten | ReadBack | Relocked | Tick
 )  # fmt: skip
 
 

@@ -453,6 +453,10 @@ class Gate:
         self.confirmed_at: float | None = None
         self.outcome: str | None = None
         self.outcome_lines: tuple[str, ...] = ()
+        self.allowed: frozenset[str] = (
+            frozenset()
+        )  # dotted names that a person allowed to be loaded
+        self.on_box = False  # a person takes the box's own torch for a proof, though a weaker one
         self.digest = ""
         self._seen: dict[type, Event] = {}
         self._beat: float | None = None

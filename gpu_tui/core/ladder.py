@@ -43,6 +43,19 @@ class RungView:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondView:
+    """One second resource for the screen. `id` is what an acknowledgement names, `phrase` what must be
+    typed for it, `done` true once it was.
+    """
+
+    id: str
+    label: str
+    lines: tuple[str, ...]
+    phrase: str
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class GateView:
     """The whole ladder as the modal shows it.
 
@@ -51,6 +64,9 @@ class GateView:
     `lost_paths` is what an abandonment would destroy; `outcome` is gone, stopped, still-there, unknown,
     steps (console-only: `outcome_lines` are what to click), verified (a pull), cancelled or None.
     `evidence` is the digest of what is shown: a confirmation counts for this digest only.
+    `override_phrase` is what must be typed to load all the same what a safe load here refused, None
+    where nothing may be allowed; `override_lines` say what that allows. Every one of `seconds` must be
+    acknowledged before a confirmation or an abandonment is taken.
     """
 
     instance: str
@@ -69,3 +85,6 @@ class GateView:
     outcome: str | None = None
     outcome_lines: tuple[str, ...] = ()
     evidence: str = ""
+    override_phrase: str | None = None
+    override_lines: tuple[str, ...] = ()
+    seconds: tuple[SecondView, ...] = ()

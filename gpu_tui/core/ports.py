@@ -98,6 +98,18 @@ class Teardown(Protocol):
         """Give up the listed paths; `typed` must equal the view's `abandon_phrase`."""
         ...
 
+    async def override(self, typed: str) -> None:
+        """Allow what the view's `override_lines` say; `typed` must equal its `override_phrase`."""
+        ...
+
+    async def acknowledge(self, resource_id: str, typed: str) -> None:
+        """What becomes of one of the view's `seconds` is seen; `typed` must equal its `phrase`."""
+        ...
+
+    async def relock(self, reason: str) -> None:
+        """Shut the gate: the screen can no longer show all of the evidence."""
+        ...
+
     async def close(self) -> None:
         """Cancel: shut the gate and stop all work."""
         ...

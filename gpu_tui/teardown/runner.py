@@ -16,12 +16,14 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.evidence import (
     Abandoned,
     Accepted,
+    Acknowledged,
     Event,
     IntentWritten,
     Inventory,
     Listed,
     Loaded,
     Matched,
+    Overridden,
     Plan,
     Pulled,
     Quiet,
@@ -207,6 +209,20 @@ class Climb:
     async def abandon(self, typed: str) -> None:
         """Give up the paths of the shown view."""
         await self._typed.put(Abandoned(typed, self._shown.evidence))
+
+    async def override(self, typed: str) -> None:
+        """Allow what the shown view says that it allows."""
+        await self._typed.put(Overridden(typed, self._shown.evidence))
+
+    async def acknowledge(self, resource_id: str, typed: str) -> None:
+        """What becomes of one second resource of the shown view is seen."""
+        await self._typed.put(Acknowledged(resource_id, typed, self._shown.evidence))
+
+    async def relock(self, reason: str) -> None:
+        """Shut the gate, unless the call has left."""
+        if not self._gate.called and not self._gate.ended:
+            self._apply(Relocked(reason))
+            self._publish()
 
     async def close(self) -> None:
         """Cancel: shut the gate and stop all work, but never a read-back of a call that left."""

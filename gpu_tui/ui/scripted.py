@@ -39,6 +39,18 @@ class ScriptedLadder:
         """Remembered."""
         self.asked.append(("abandon", typed))
 
+    async def override(self, typed: str) -> None:
+        """Remembered."""
+        self.asked.append(("override", typed))
+
+    async def acknowledge(self, resource_id: str, typed: str) -> None:
+        """Remembered."""
+        self.asked.append((f"acknowledge {resource_id}", typed))
+
+    async def relock(self, reason: str) -> None:
+        """Remembered."""
+        self.asked.append(("relock", reason))
+
     async def close(self) -> None:
         """Remembered."""
         self.asked.append(("close", ""))
