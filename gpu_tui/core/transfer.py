@@ -1,0 +1,102 @@
+"""How far a long look or a pull is: bytes, rate, time left. Pure; whoever counts brings the time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from gpu_tui.core.plain import plain
+
+WINDOW = 10.0  # seconds that the rate looks back
+SETTLED = 1.0  # seconds of bytes before there is a rate at all
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Bytes done of `total`; `rate` in bytes/s and `eta` in seconds, None while nobody can know them.
+
+    `file` is what is read now, as the box names it: not yet made harmless.
+    """
+
+    done: int
+    total: int
+    rate: float | None = None
+    eta: float | None = None
+    file: str | None = None
+
+    @property
+    def share(self) -> float:
+        """0–1; nothing to do counts as done."""
+        return min(1.0, self.done / self.total) if self.total else 1.0
+
+    def words(self) -> str:
+        """`1.2 of 5.1 GB · 83 MB/s · ETA 47 s`, as far as it is known."""
+        size, unit = _unit(self.total)
+        parts = [f"{self.done / size:.{0 if size == 1 else 1}f} of {_short(self.total)} {unit}"]
+        if self.rate is not None:
+            parts.append(f"{_short(self.rate)} {_unit(self.rate)[1]}/s")
+        if self.eta is not None:
+            parts.append(f"ETA {_seconds(self.eta)}")
+        return " · ".join(parts)
+
+    def name(self, cap: int = 80) -> str:
+        """The file, harmless and at most `cap` characters."""
+        return plain(self.file, cap) if self.file else ""
+
+
+class Meter:
+    """Counts bytes as they come; `tell` hears of each count. `clock` gives seconds that never jump back."""
+
+    def __init__(
+        self, total: int, clock: Callable[[], float], tell: Callable[[Transfer], None]
+    ) -> None:
+        self._now = Transfer(0, total)
+        self._clock, self._tell = clock, tell
+        self._marks: deque[tuple[float, int]] = deque([(clock(), 0)])
+        tell(self._now)
+
+    def __call__(self, count: int, file: str | None = None, *, moved: bool = True) -> None:
+        """`count` bytes more, or fewer where it is negative. `moved` False: they were there already, and
+        say nothing of the rate.
+        """
+        now = self._clock()
+        done = self._now.done + count
+        if not moved:
+            self._marks = deque((at, was + count) for at, was in self._marks)
+        elif now - self._marks[-1][0] >= WINDOW / 50:
+            self._marks.append((now, done))
+        while len(self._marks) > 2 and now - self._marks[1][0] > WINDOW:
+            self._marks.popleft()
+        began, was = self._marks[0]
+        rate = (done - was) / (now - began) if now - began >= SETTLED and done > was else None
+        left = max(0, self._now.total - done)
+        self._now = replace(
+            self._now,
+            done=done,
+            rate=rate,
+            eta=left / rate if rate else None,
+            file=file if file is not None else self._now.file,
+        )
+        self._tell(self._now)
+
+
+def _unit(count: float) -> tuple[float, str]:
+    for size, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= size:
+            return size, name
+    return 1, "B"
+
+
+def _short(count: float) -> str:
+    size = _unit(count)[0]
+    value = count / size
+    return f"{value:.0f}" if size == 1 or value >= 20 else f"{value:.1f}"
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5_400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3_600:.1f} h"
