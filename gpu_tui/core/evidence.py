@@ -150,7 +150,7 @@ class FileVerdict:
 
     ok-remote: the box's own torch loaded the bytes with this hash, a weaker proof. `needs` are the
     dotted names that a safe load refused. `nonfinite` is the share of weights that are NaN or infinite,
-    None where none were read.
+    None where none were read. `warnings` block nothing, but whoever confirms must have read them.
     """
 
     path: str
@@ -160,6 +160,7 @@ class FileVerdict:
     checkpoint: bool = False
     nonfinite: float | None = None
     needs: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
