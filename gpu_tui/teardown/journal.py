@@ -6,28 +6,31 @@ damaged line before it is a finding, and while it is there nothing may be stoppe
 
 from __future__ import annotations
 
-import fcntl
 import getpass
 import hashlib
 import json
 import os
 import socket
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock, rfc3339
+from gpu_tui.core.ending import OpenEnd
+from gpu_tui.teardown.journal_file import Held as Held
+from gpu_tui.teardown.journal_file import Hold as Hold
+from gpu_tui.teardown.journal_file import append, opened, read_all
 
 FILE_NAME = "teardown.jsonl"
 FIRST = "0" * 64  # what the first line is chained to
 EVENTS = frozenset(
     {
-        *("open", "plan", "manifest", "pulled", "matched", "loaded", "confirmed"),
-        *("permit", "intent", "call", "answer", "read-back", "confirmed-gone", "still-there"),
-        *("unknown", "relock", "abandon", "cancelled"),
+        *("open", "plan", "manifest", "pulled", "matched", "loaded", "override", "acknowledged"),
+        *("confirmed", "permit", "intent", "call", "answer", "read-back", "confirmed-gone"),
+        *("still-there", "unknown", "stated", "relock", "abandon", "cancelled"),
     }
 )
-RESOLVING = frozenset({"confirmed-gone", "still-there"})  # an earlier call whose end was seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +73,8 @@ class Journal:
         """Append one record and return once it is on the disk. OSError where that is not possible."""
         if event not in EVENTS:
             raise ValueError(f"{event} is no journal event")
-        fd = self._open()
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            found = parse(_read_all(fd))
+        with opened(self.path) as fd:
+            found = parse(read_all(fd))
             if found.damage:
                 raise JournalDamaged(f"{self.path}: {found.damage}")
             record = Record(
@@ -86,45 +87,67 @@ class Journal:
                 detail=detail,
                 prev=found.tip,
             )
-            line = line_of(record)
             # A torn tail is closed off by its own newline, so that it never swallows this record.
-            data = (b"\n" if found.torn else b"") + line + b"\n"
-            if os.write(fd, data) != len(data):
-                raise OSError(f"{self.path}: the record was cut short (is the disk full?)")
-            os.fsync(fd)
+            end = b"\n" if found.torn else b""
+            append(fd, end + line_of(record) + b"\n", self.path)
             return record
-        finally:
-            os.close(fd)
 
     def read(self) -> Reading:
         """Everything in it; an empty reading where there is no journal yet."""
         return read_journal(self.path)
 
-    def unresolved(self, instance: str) -> Record | None:
-        """The last intent for this instance if nobody saw how its call ended."""
-        pending = None
-        for record in self.read().records:
-            if record.instance != instance:
-                continue
-            if record.event == "intent" and not record.detail.get("console"):
-                pending = record
-            elif record.event in RESOLVING:
-                pending = None
-        return pending
+    def hold(self, instance: str) -> Hold:
+        """Keep this instance for one ladder. Held where another gpu-tui of this state has one open."""
+        who = f"{self._actor}, pid {os.getpid()}"
+        return Hold.take(self.path.parent, instance, who)
 
-    def _open(self) -> int:
-        directory = self.path.parent
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = not self.path.exists()
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(self.path, flags, 0o600)
-        if new:
-            held = os.open(directory, os.O_RDONLY)
-            try:
-                os.fsync(held)
-            finally:
-                os.close(held)
-        return fd
+    def unresolved(self, instance: str) -> Record | None:
+        """The last intent for this instance if a call may have left and nobody saw how it ended."""
+        found = self.read()
+        end = open_ends(found.records).get(instance)
+        if end is None or not end.blocks:
+            return None
+        return next(record for record in found.records if record.seq == end.seq)
+
+
+def open_ends(records: Iterable[Record]) -> dict[str, OpenEnd]:
+    """What was asked for and is not proven to be over, by instance."""
+    ends: dict[str, OpenEnd] = {}
+    for record in records:
+        name, detail = record.instance, record.detail
+        match record.event:
+            case "intent":
+                ends[name] = _end(record)
+            case "still-there" if name in ends:
+                if "reason" in detail:  # no call left: what was asked for never began
+                    del ends[name]
+                else:
+                    ends[name] = replace(ends[name], outcome="still-there")
+            case "confirmed-gone" | "stated":
+                ends.pop(name, None)
+    return ends
+
+
+def _end(record: Record) -> OpenEnd:
+    detail = record.detail
+    return OpenEnd(
+        instance=record.instance,
+        at=_when(record.at),
+        seq=record.seq,
+        verb=str(detail.get("verb", "teardown")),
+        effect=str(detail.get("effect", "destroy")),
+        console=detail.get("console") is True,
+        provider_id=id if isinstance(id := detail.get("provider_id"), str) else None,
+        place=place if isinstance(place := detail.get("place"), str) else None,
+    )
+
+
+def _when(text: str) -> float | None:
+    try:
+        at = datetime.fromisoformat(text)
+        return None if at.tzinfo is None else at.timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def read_journal(path: Path) -> Reading:
@@ -139,28 +162,29 @@ def parse(data: bytes) -> Reading:
     """The records of a journal's bytes, as far as the chain holds.
 
     A line that is not whole counts as torn only where a power cut can leave it: at the end, or
-    directly before the record that was appended after it.
+    before a record that was appended after it.
     """
     if not data:
         return Reading()
     lines = data.split(b"\n")
     open_end = lines.pop()  # what stands behind the last newline
     records: list[Record] = []
-    tip, fragment = FIRST, False
+    tip, fragments = FIRST, 0
     for number, line in enumerate(lines, 1):
         record = _record(line)
         if record is None:
-            if fragment:
-                return Reading(tuple(records), f"line {number} is not a record", False, tip)
-            fragment = True
+            fragments += 1
             continue
         if record.prev != tip or record.seq != len(records) + 1:
             return Reading(
                 tuple(records), f"line {number} does not follow the one before", False, tip
             )
-        fragment = False
+        fragments = 0
         records.append(record)
         tip = hashlib.sha256(line).hexdigest()
+    if fragments > 1:
+        bad = len(lines) - fragments + 1
+        return Reading(tuple(records), f"line {bad} is not a record", False, tip)
     whole = _record(open_end) if open_end else None
     if whole is not None and whole.prev == tip and whole.seq == len(records) + 1:
         records.append(whole)
@@ -186,13 +210,3 @@ def _record(line: bytes) -> Record | None:
     if not all(isinstance(text, str) for text in strings) or not isinstance(record.seq, int):
         return None
     return record
-
-
-def _read_all(fd: int) -> bytes:
-    size = os.fstat(fd).st_size
-    os.lseek(fd, 0, os.SEEK_SET)
-    parts, left = [], size
-    while left and (part := os.read(fd, left)):
-        parts.append(part)
-        left -= len(part)
-    return b"".join(parts)

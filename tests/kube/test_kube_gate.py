@@ -33,7 +33,9 @@ from gpu_tui.providers.base import Means, Provider
 from gpu_tui.providers.registry import provider_for
 from gpu_tui.resources import load_profiles
 from gpu_tui.state.views import Cost, CpuUse, InstanceView
-from gpu_tui.teardown.runner import Climb, Pace, Runner
+from gpu_tui.teardown.act import Pace
+from gpu_tui.teardown.climb import Climb
+from gpu_tui.teardown.runner import Runner
 from gpu_tui.transport.local import LocalConnection, connect_here
 from gpu_tui.wiring.programs import here
 

@@ -24,7 +24,9 @@ from gpu_tui.providers.registry import provider_for
 from gpu_tui.providers.slurm import Slurm as Provided
 from gpu_tui.resources import load_profiles
 from gpu_tui.state.views import Cost, CpuUse, InstanceView
-from gpu_tui.teardown.runner import Climb, Pace, Runner
+from gpu_tui.teardown.act import Pace
+from gpu_tui.teardown.climb import Climb
+from gpu_tui.teardown.runner import Runner
 from gpu_tui.transport.base import Connection
 from gpu_tui.transport.ssh import SshTransport
 from gpu_tui.wiring.programs import on_box

@@ -32,7 +32,9 @@ from gpu_tui.providers.registry import provider_for
 from gpu_tui.providers.rented import Rented
 from gpu_tui.providers.runpod import RunPod
 from gpu_tui.state.views import Cost, CpuUse, InstanceView
-from gpu_tui.teardown.runner import Climb, Pace, Runner
+from gpu_tui.teardown.act import Pace
+from gpu_tui.teardown.climb import Climb
+from gpu_tui.teardown.runner import Runner
 from gpu_tui.transport.base import Connection
 
 BOOT_ID = "0f3a9c1e-1111-4222-8333-444455556666"

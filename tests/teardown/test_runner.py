@@ -17,9 +17,10 @@ from gpu_tui.core.gate import DWELL, TTL
 from gpu_tui.core.ladder import GateView, Rung, RungState
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.providers.runpod import RunPod
+from gpu_tui.teardown.climb import Climb
 from gpu_tui.teardown.gather import Gather, elsewhere
 from gpu_tui.teardown.local import local_tree
-from gpu_tui.teardown.runner import Climb, Runner
+from gpu_tui.teardown.runner import Runner
 
 PHRASE = "pod-4n6p"
 

@@ -49,7 +49,7 @@ def test_a_provider_is_told_to_stop_in_one_place() -> None:
         and (node.args or "provider" in ast.unparse(node.func))
         and not name.startswith("demo/")
     ]
-    assert told == [("teardown/runner.py", "provider.stop(permit)")]
+    assert told == [("teardown/act.py", "provider.stop(permit)")]
 
 
 def test_what_a_platform_sends_beside_questions_takes_a_permit() -> None:

@@ -1,0 +1,129 @@
+"""Rungs 8 and 9: the intent on disk, the one call, and looking until its end is proven or given up.
+
+The one call of a provider's `stop` in the whole program is here. Once it may have left, nothing
+cancels the read-back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.ending import proofs
+from gpu_tui.core.evidence import Event, IntentWritten, ReadBack, Relocked
+from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
+from gpu_tui.core.plain import plain
+from gpu_tui.providers.base import Answer, AnswerKind, Provider
+from gpu_tui.providers.manual import Manual
+from gpu_tui.teardown.diary import Diary, sentence
+from gpu_tui.teardown.gather import Gather
+from gpu_tui.teardown.journal import JournalDamaged
+from gpu_tui.teardown.settle import ENDS, place_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds between looks: at the clock while armed, at the provider after the call."""
+
+    pulse: float = 1.0
+    poll: float = 3.0
+    poll_most: float = 10.0
+    give_up: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One act. `apply` tells the gate, `say` the person, `told` whoever watches the fleet."""
+
+    gate: Gate
+    gather: Gather
+    diary: Diary
+    clock: Clock
+    pace: Pace
+    apply: Callable[[Event], State]
+    say: Callable[[str], None]
+    told: Callable[[ProviderState], None]
+
+    async def carry_out(self) -> None:
+        """Write the intent, make the one call, read back until it is proven or given up."""
+        gate, permit = self.gate, self.gate.permit
+        if permit is None:
+            return
+        about = {
+            "verb": permit.verb,
+            "effect": permit.effect,
+            "provider_id": permit.provider_id,
+            "place": place_of(self.gather.instance),
+            "console": not self.gather.provider.offers(gate.verb) if gate.verb else True,
+        }
+        journal = self.diary.journal
+        try:
+            if await asyncio.to_thread(journal.unresolved, gate.instance):
+                self.apply(Relocked("another gpu-tui has a call under way for it"))
+                return
+            await self.diary.write("permit", **about)
+            await self.diary.write("intent", **about)
+        except (OSError, JournalDamaged) as error:
+            self.apply(Relocked(f"the journal cannot be written: {sentence(error)}"))
+            return
+        if (reason := self.gather.changed()) is not None:
+            self.apply(Relocked(reason))
+            await self.diary.note("still-there", reason=reason)  # settled: no call left
+            return
+        if self.apply(IntentWritten(permit.evidence)) is not State.CALLED:
+            return
+        self.say("calling the provider now" if not about["console"] else "for you to do")
+        answer = await self._call(permit)
+        self.say(f"the provider: {plain(answer.text)}")
+        await self.diary.note(
+            "answer", kind=answer.kind.value, text=answer.text, status=answer.status
+        )
+        outcome, seen = await self._read_back(answer, permit)
+        await self.diary.note(ENDS.get(outcome, "unknown"), outcome=outcome)
+        self.apply(ReadBack(outcome, answer.lines or seen))
+
+    def _actor(self) -> Provider:
+        """Who carries the verb out: the API where it offers it, else a person by the console's steps."""
+        verb = self.gate.verb
+        if verb is not None and self.gather.provider.offers(verb):
+            return self.gather.provider
+        return Manual(self.gather.instance, self.gather.profile, self.clock)
+
+    async def _call(self, permit: StopPermit) -> Answer:
+        """The one call; also refused at the last moment, after the journal took its time."""
+        await self.diary.note("call", verb=permit.verb, provider_id=permit.provider_id)
+        if (reason := self.gather.changed()) is not None:
+            return Answer(AnswerKind.REFUSED, f"not called: {reason}")
+        try:
+            provider = self._actor()
+            return await provider.stop(permit)
+        except GateShut as error:
+            return Answer(AnswerKind.REFUSED, str(error))
+        except Exception as error:  # whatever went wrong, the call may have had its effect
+            return Answer(AnswerKind.UNKNOWN, f"the call broke off ({type(error).__name__})")
+
+    async def _read_back(self, answer: Answer, permit: StopPermit) -> tuple[str, tuple[str, ...]]:
+        """gone, stopped, still-there, unknown, or steps where only a person can look; and what was seen."""
+        if answer.kind is AnswerKind.STEPS:
+            return "steps", ()
+        proof, pace = proofs(permit.effect), self.pace
+        waited, delay = 0.0, pace.poll
+        while True:
+            state = await self.gather.provider.read(permit.provider_id or "")
+            known = state.state
+            line = f"the provider now says: {plain(state.error or known)}"
+            self.say(line)
+            self.told(state)
+            await self.diary.note("read-back", state=known, error=state.error)
+            seen = (f"the provider: {plain(answer.text)}", line)
+            if known in proof:
+                return known, seen
+            if answer.kind is AnswerKind.REFUSED and known != "unknown":
+                return "still-there", seen
+            if waited >= pace.give_up:
+                return ("unknown" if known == "unknown" else "still-there"), seen
+            await asyncio.sleep(delay)
+            waited, delay = waited + delay, min(delay * 1.5, pace.poll_most)

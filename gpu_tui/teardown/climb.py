@@ -1,0 +1,315 @@
+"""One ladder: does what the gate's state asks, and tells the gate what came of it.
+
+The gate decides, this only asks and shows. Closing it, for any reason, shuts its gate; only a call
+that left goes on to its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
+
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.evidence import (
+    Abandoned,
+    Accepted,
+    Acknowledged,
+    Event,
+    Inventory,
+    Listed,
+    Loaded,
+    Matched,
+    Overridden,
+    Plan,
+    Pulled,
+    Quiet,
+    Relocked,
+    Tick,
+    Typed,
+)
+from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.gate import Gate, State
+from gpu_tui.core.ladder import GateView
+from gpu_tui.core.manifest import Manifest
+from gpu_tui.teardown.act import Act, Pace
+from gpu_tui.teardown.box import BoxError
+from gpu_tui.teardown.diary import Diary, names, sentence
+from gpu_tui.teardown.gather import Gather
+from gpu_tui.teardown.journal import Held, Hold, Journal, JournalDamaged
+from gpu_tui.teardown.settle import settle
+from gpu_tui.teardown.words import paint
+from gpu_tui.transport.base import LinkError, RemoteFileError
+
+# What may go wrong while evidence is gathered; everything else is a bug and surfaces as one.
+TROUBLE = (LinkError, RemoteFileError, BoxError, OSError, JournalDamaged, Held)
+
+
+class Climb:
+    """One open ladder. `told` hears what the provider says after the call."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        gather: Callable[[str, Callable[[float], None]], Gather],
+        journal: Journal,
+        clock: Clock,
+        pace: Pace,
+        *,
+        refusal: str | None = None,
+        told: Callable[[str, ProviderState], None] = lambda name, state: None,
+        ended: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self._clock = clock
+        self._pace = pace
+        self._journal = journal
+        self._diary = Diary(journal, gate, self._say)
+        self._gate = gate
+        self._make = gather
+        self._told = told
+        self._ended = ended
+        self._typed: asyncio.Queue[Event] = asyncio.Queue()
+        self._changed = asyncio.Event()
+        self._share: float | None = None
+        self._acted: tuple[str, ...] = ()
+        self._task: asyncio.Task[None] | None = None
+        self._act_task: asyncio.Task[None] | None = None
+        self._hold: Hold | None = None
+        self._closed = False
+        if refusal:
+            self._apply(Relocked(refusal))
+        self._latest = paint(gate, clock.boot())
+        self._shown = self._latest
+
+    @property
+    def over(self) -> bool:
+        """Nothing of it goes on, not even a read-back."""
+        acting = self._act_task is not None and not self._act_task.done()
+        return not acting and (self._closed or self._gate.ended)
+
+    async def views(self) -> AsyncGenerator[GateView]:
+        """The ladder each time it changes, until it ends."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._climb(), name=f"teardown:{self._gate.instance}")
+            self._task.add_done_callback(lambda _: self._changed.set())
+        try:
+            yield self._latest
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                ended = self._task.done()
+                if self._latest is not self._shown:
+                    self._shown = self._latest
+                    yield self._latest
+                if ended:
+                    break
+            if not self._task.cancelled():
+                self._task.result()
+        finally:
+            await self.close()
+
+    async def accept(self) -> None:
+        """Accept the running work that the shown view named (parks only)."""
+        await self._typed.put(Accepted(self._shown.needs_acceptance))
+
+    async def confirm(self, typed: str) -> None:
+        """Offer the typed phrase for the evidence of the shown view."""
+        await self._typed.put(Typed(typed, self._shown.evidence))
+
+    async def abandon(self, typed: str) -> None:
+        """Give up the paths of the shown view."""
+        await self._typed.put(Abandoned(typed, self._shown.evidence))
+
+    async def override(self, typed: str) -> None:
+        """Allow what the shown view says that it allows."""
+        await self._typed.put(Overridden(typed, self._shown.evidence))
+
+    async def acknowledge(self, resource_id: str, typed: str) -> None:
+        """What becomes of one second resource of the shown view is seen."""
+        await self._typed.put(Acknowledged(resource_id, typed, self._shown.evidence))
+
+    async def relock(self, reason: str) -> None:
+        """Shut the gate, unless the call has left."""
+        if not self._gate.called and not self._gate.ended:
+            self._apply(Relocked(reason))
+            self._publish()
+
+    async def close(self) -> None:
+        """Cancel: shut the gate and stop all work, but never a read-back of a call that left."""
+        if self._closed:
+            return
+        self._closed = True
+        gate = self._gate
+        if not gate.called and not gate.ended:
+            self._apply(Relocked("cancelled"))
+            gate.outcome = "cancelled"
+            self._publish()
+            with suppress(OSError, JournalDamaged):
+                await self._diary.write("cancelled")
+        if self._task is not None and self._act_task is None:
+            self._task.cancel()
+            await asyncio.wait({self._task})  # until its child and its channels are gone
+
+    # --- the climb ---
+
+    async def _climb(self) -> None:
+        gate = self._gate
+        if gate.ended:
+            return
+        try:
+            if gate.verb is not None:
+                self._hold = await asyncio.to_thread(self._journal.hold, gate.instance)
+            gather = self._make(gate.instance, self._shared)
+            await self._diary.write("open", verb=gate.verb.verb if gate.verb else "pull")
+            while not gate.ended and not (gate.kind == "pull" and gate.state is State.BLOCKED):
+                event = await self._next(gather)
+                await self._take(event)
+                if gate.state is State.PERMITTED:
+                    self._act_task = asyncio.create_task(self._act(gather))
+                    await asyncio.shield(self._act_task)
+        except TROUBLE as error:
+            self._apply(Relocked(sentence(error)))
+        finally:
+            if self._act_task is None:
+                self._release()
+        self._publish()
+        if gate.state is State.CLOSED:
+            with suppress(OSError, JournalDamaged):
+                await self._diary.write("relock", reason=gate.because)
+
+    async def _next(self, gather: Gather) -> Event:
+        """Do what the gate's state asks; the evidence that came of it."""
+        gate = self._gate
+        match gate.state:
+            case State.PLANNING if gate.verb is not None:
+                unresolved = await settle(
+                    self._journal, gather.instance, gather.provider, gate.digest
+                )
+                return await gather.plan(gate.verb, unresolved)
+            case State.QUIESCING:
+                return await gather.quiet()
+            case State.LISTING:
+                return await gather.inventory()
+            case State.PULLING:
+                return await gather.pulled(gate.manifest)
+            case State.MATCHING:
+                return await gather.matched(gate.manifest)
+            case State.LOADING:
+                return await gather.loaded(gate.manifest)
+            case State.BLOCKED if gate.kind == "stop" and gate.of(Listed) is None:
+                return await gather.listed()
+            case State.RECHECKING:
+                return await self._recheck(gather)
+            case _:
+                return await self._wait(gather)
+
+    async def _take(self, event: Event) -> None:
+        """Apply evidence, show it, and keep it in the journal."""
+        gate, write = self._gate, self._diary.write
+        before = gate.state
+        self._share = None
+        self._apply(event)
+        self._publish()
+        if gate.state in (before, State.CLOSED):
+            return
+        detail: dict[str, object] = {"refused": gate.because} if gate.state is State.BLOCKED else {}
+        match event:
+            case Quiet():
+                plan = gate.of(Plan)
+                verb = plan.verb if plan else None
+                deletes = list(verb.deletes) if verb else []
+                await write("plan", running=names(event.running), deletes=deletes, **detail)
+            case Inventory():
+                files, size = len(event.manifest.files), event.manifest.total_bytes
+                await write("manifest", files=files, bytes=size, **detail)
+            case Pulled():
+                await write("pulled", files=event.files, bytes=event.bytes, **detail)
+            case Matched():
+                await write("matched", digest=event.remote.digest, **detail)
+            case Loaded():
+                bad = [v.path for v in event.verdicts if v.load in ("failed", "refused")]
+                await write("loaded", files=len(event.verdicts), bad=bad[:50], **detail)
+            case Typed() if gate.state is State.RECHECKING:
+                await write("confirmed", typed=event.text)
+            case Abandoned() if gate.state is State.RECHECKING and gate.loss is not None:
+                await write(
+                    "abandon",
+                    typed=event.text,
+                    paths=list(gate.loss.paths),
+                    cells=list(gate.loss.cells),
+                    running=list(gate.loss.running),
+                )
+
+    async def _wait(self, gather: Gather) -> Event:
+        """Something typed, or the next beat; what the fleet says meanwhile may shut the gate."""
+        if (reason := gather.changed()) is not None:
+            return Relocked(reason)
+        try:
+            async with asyncio.timeout(self._pace.pulse):
+                return await self._typed.get()
+        except TimeoutError:
+            return Tick()
+
+    async def _recheck(self, gather: Gather) -> Event:
+        """Look again, with the gate's clock beating meanwhile: a machine that slept proves nothing."""
+        gate = self._gate
+        known: Manifest | None = gate.loss.proven if gate.loss else gate.manifest
+        look = asyncio.ensure_future(gather.recheck(None if gate.park else known))
+        try:
+            while True:
+                await asyncio.wait({look}, timeout=self._pace.pulse)
+                if look.done():
+                    return look.result()
+                if self._apply(Tick()) is State.CLOSED:
+                    return Tick()
+        finally:
+            look.cancel()
+
+    async def _act(self, gather: Gather) -> None:
+        """From here on nothing is called off."""
+        name = self._gate.instance
+
+        def told(state: ProviderState) -> None:
+            self._told(name, state)
+
+        try:
+            act = Act(
+                self._gate,
+                gather,
+                self._diary,
+                self._clock,
+                self._pace,
+                self._apply,
+                self._say,
+                told,
+            )
+            await act.carry_out()
+        finally:
+            self._publish()
+            self._release()
+            self._ended(name)
+
+    # --- parts ---
+
+    def _release(self) -> None:
+        if self._hold is not None:
+            self._hold.close()
+            self._hold = None
+
+    def _apply(self, event: Event) -> State:
+        return self._gate.apply(event, self._clock.boot(), self._clock.now())
+
+    def _publish(self) -> None:
+        view = paint(self._gate, self._clock.boot(), share=self._share, acted=self._acted)
+        if view != self._latest:
+            self._latest = view
+            self._changed.set()
+
+    def _shared(self, share: float) -> None:
+        if self._share is None or share >= 1.0 or share - self._share >= 0.01 or share == 0.0:
+            self._share = share
+            self._publish()
+
+    def _say(self, line: str) -> None:
+        self._acted = (*self._acted[:1], line) if self._acted else (line,)
+        self._publish()
