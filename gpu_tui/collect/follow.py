@@ -23,6 +23,7 @@ from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.ports import Sink
 from gpu_tui.parse.log_reader import LogReader, mouthful
@@ -57,13 +58,16 @@ class TailMemory:
     of them. `skipped` are the bytes before the first one taken, `end` the size when last opened.
     `inode` and `born` (as the box says it) are the file, `since` its time of change when it was first
     opened. `done`: all of it was read and nobody writes it any more; `cut`: it was seen cut short
-    (CUT), and there is no copy made before (ALONE).
+    (CUT), and there is no copy made before (ALONE). `line_at` is the byte where the unfinished line, or
+    the next one, begins; `head` are the first bytes taken, at `skipped`.
     `past` are files known to be older. `gaps` counts what could not be read, `lost` its known bytes.
     """
 
     inode: int = 0
     born: str = "0"
     offset: int = 0
+    line_at: int | None = 0
+    head: bytes = b""
     recent: bytes = b""
     skipped: int = 0
     end: int = 0
@@ -82,6 +86,11 @@ class TailMemory:
 
     def take(self, data: bytes) -> Sequence[LogLine]:
         """Count and read more bytes."""
+        if len(self.head) < ANCHOR and self.offset - self.skipped == len(self.head):
+            self.head += data[: ANCHOR - len(self.head)]
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            self.line_at = self.offset + cut
         self.offset += len(data)
         self.recent = (self.recent + data[-box.OVERLAP :])[-box.OVERLAP :]
         return self.reader.feed(data)
@@ -91,8 +100,14 @@ class TailMemory:
         rest = self.reader.close()
         self.reader = LogReader()
         self.inode, self.born, self.offset, self.skipped = inode, born, offset, offset
+        self.line_at, self.head = offset, b""
         self.recent, self.done, self.cut = b"", False, ""
         return rest
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """What tells this file from another one; None where its first bytes were not taken."""
+        return Anchor(self.skipped, self.head) if self.head else None
 
     def remember(self, *files: str) -> None:
         """These files (inode:born) are older than what is read from now on."""
@@ -301,6 +316,7 @@ class _Tail:
             return
         self._gap(CUT_SHORT)
         memory.offset, memory.recent = sent, memory.recent[-sent:]
+        memory.line_at, memory.head = None, b""  # of the new text, whose beginning we cannot tell
 
     def _compared(self, data: bytes) -> bytes | None:
         """What follows the overlap; None where it is not the text that we read before."""
@@ -324,6 +340,7 @@ class _Tail:
             self._held = data
             return b""
         self._memory.offset = self._memory.skipped = self._align + cut
+        self._memory.line_at = self._memory.offset
         self._held, self._align = b"", None
         self._tell_opened(resumed=False)
         return data[cut:]
@@ -360,4 +377,5 @@ class _Tail:
 
     def _arrived(self, lines: Sequence[LogLine], *, backfill: bool) -> None:
         now = self._clock.now()
-        self._sink(LogArrived(self._instance, now, self._source, lines, backfill))
+        upto = self._memory.line_at
+        self._sink(LogArrived(self._instance, now, self._source, lines, backfill, upto))

@@ -35,7 +35,7 @@ async def read_once(
     lines = (*reader.feed(body), *reader.close())
     now = clock.now()
     sink(LogOpened(instance.name, now, source, inode, skipped, skipped, resumed=False))
-    sink(LogArrived(instance.name, now, source, lines, backfill=True))
+    sink(LogArrived(instance.name, now, source, lines, backfill=True, upto=skipped + len(body)))
 
 
 async def read_rest(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from random import Random
+from typing import TypeVar
 
 from gpu_tui.collect.cells import Cells
 from gpu_tui.collect.follow import (
@@ -15,17 +18,21 @@ from gpu_tui.collect.follow import (
 from gpu_tui.collect.kubernetes import ClusterWatch
 from gpu_tui.collect.link import LONGEST_WAIT, Link
 from gpu_tui.collect.log_end import read_once, read_rest
+from gpu_tui.collect.log_range import read_part, search
 from gpu_tui.collect.sampler import Group, plan, sample_group
 from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.transport.argv import Here, OnBox, Programs
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError, Transport
 
+A = TypeVar("A")
+R = TypeVar("R")
 CELL_TAILS = 6  # with the sampler and the queue's log: the places that streams may take
 MEMORIES = 300  # logs that are not followed now and could be taken up where they were left
 RETRY_SECONDS = 2.0
@@ -106,6 +113,20 @@ class Supervisor:
         if box := self._boxes.get(instance):
             box.select(cell)
 
+    async def read_log(self, instance: str, source: LogSource, ask: LogAsk) -> LogPart:
+        """Read a stretch of one log. Raises LogUnread."""
+        return await self._box(instance).read_log(source, ask)
+
+    async def search_log(self, instance: str, source: LogSource, terms: Sequence[Term]) -> LogHits:
+        """Search the whole of one log, on the box. Raises LogUnread."""
+        return await self._box(instance).search_log(source, terms)
+
+    def _box(self, instance: str) -> Watched:
+        box = self._boxes.get(instance)
+        if box is None:
+            raise LogUnread(f"{instance} is no longer watched")
+        return box
+
     async def replace_fleet(self, fleet: Fleet) -> None:
         """Take an edited fleet: instances that are watched as before keep their connection."""
         old, self._fleet = self._fleet, fleet
@@ -160,6 +181,7 @@ class Watched:
         clustered = instance.scheduler == "kubernetes"
         self._cluster = ClusterWatch(instance, sink, clock) if clustered else None
         self._failed: set[LogSource] = set()
+        self._asking = asyncio.Lock()  # one channel at most for what a person asks of a log
         self._waits = False  # every cell that is wanted has its tail, every ended one was read
 
     @property
@@ -201,6 +223,33 @@ class Watched:
             if losses is None or bugs is not None:
                 raise
             raise _first(losses) from None
+
+    async def read_log(self, source: LogSource, ask: LogAsk) -> LogPart:
+        """Read a stretch of one log; of the file that its tail knows, unless another one is asked for."""
+        memory = self._memories.get(source)
+        if memory is not None and memory.inode and ask.file in (0, memory.inode):
+            anchor = ask.anchor or memory.anchor
+            ask = replace(ask, file=memory.inode, anchor=anchor)
+        async with self._asking:
+            return await self._answered(read_part, source, ask)
+
+    async def search_log(self, source: LogSource, terms: Sequence[Term]) -> LogHits:
+        """Search the whole of one log, on the box."""
+        async with self._asking:
+            return await self._answered(search, source, terms)
+
+    async def _answered(
+        self, ask: Callable[[Connection, LogSource, A], Awaitable[R]], source: LogSource, of: A
+    ) -> R:
+        connection = self.link.connection
+        if self._cluster is not None:
+            raise LogUnread("kubectl reads the log of a pod from its end only")
+        if connection is None:
+            raise LogUnread("the box is not connected: r tries again")
+        try:
+            return await ask(connection, source, of)
+        except LinkError as error:
+            raise LogUnread(str(error)) from None
 
     def _watch_box(self, connection: Connection, tasks: asyncio.TaskGroup) -> None:
         """What matters most comes first: where a box allows few sessions, the rest must yield."""

@@ -53,7 +53,8 @@ class LogOpened:
 class LogArrived:
     """Lines of one chunk, in order. The last one may be `open`: the next batch replaces it.
 
-    `backfill` is true for what was in the file before we came: history, not news.
+    `backfill` is true for what was in the file before we came: history, not news. `upto` is the byte of
+    the file where the last line begins if it is open, else where the next one will; None: not known.
     """
 
     instance: str
@@ -61,6 +62,7 @@ class LogArrived:
     source: LogSource
     lines: Sequence[LogLine]
     backfill: bool = False
+    upto: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from typing import Protocol
 
 from gpu_tui.core.events import Event
 from gpu_tui.core.gate import GateView
+from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
+from gpu_tui.core.logs import LogSource
 from gpu_tui.core.profile import Verb
 from gpu_tui.core.prompts import Prompts
 
@@ -28,6 +30,14 @@ class FleetControl(Protocol):
 
     def follow_cell(self, instance: str, cell: str | None) -> None:
         """Tail this cell's log (None: the queue's master log only) besides what is tailed anyway."""
+        ...
+
+    async def read_log(self, instance: str, source: LogSource, ask: LogAsk) -> LogPart:
+        """Read a stretch of one log as history: no finding comes of it. Raises LogUnread."""
+        ...
+
+    async def search_log(self, instance: str, source: LogSource, terms: Sequence[Term]) -> LogHits:
+        """Search the whole of one log, on the box. Raises LogUnread."""
         ...
 
 

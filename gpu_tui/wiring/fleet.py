@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,8 @@ from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Event, LogArrived, LogOpened, Noted
 from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
+from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import FleetControl, Prompter
 from gpu_tui.core.profile import Profile
 from gpu_tui.parse.log_reader import warm_up
@@ -66,6 +68,14 @@ class Control:
     def follow_cell(self, instance: str, cell: str | None) -> None:
         """Tail this cell's log."""
         self._supervisor.follow_cell(instance, cell)
+
+    async def read_log(self, instance: str, source: LogSource, ask: LogAsk) -> LogPart:
+        """Read a stretch of one log."""
+        return await self._supervisor.read_log(instance, source, ask)
+
+    async def search_log(self, instance: str, source: LogSource, terms: Sequence[Term]) -> LogHits:
+        """Search the whole of one log, on the box."""
+        return await self._supervisor.search_log(instance, source, terms)
 
 
 class Tap:
