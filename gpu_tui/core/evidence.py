@@ -5,9 +5,11 @@ None always means "not known", and what is not known never opens anything. Times
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from gpu_tui.core.fleet import Money
+from gpu_tui.core.fleet import Instance, Money
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.profile import Tier, Verb
 
@@ -276,3 +278,18 @@ class Loss:
     cells: tuple[str, ...]
     running: tuple[str, ...]
     proven: Manifest
+
+
+def basis_of(instance: Instance, verb: Verb | None, tiers: tuple[Tier, ...]) -> str:
+    """SHA-256 over what the fleet file and the profile say of a teardown. `verb` None: no such row now.
+
+    What is only drawn (price, tags, the beat of the readings) is left out.
+    """
+    plain = replace(instance, price=None, tags=(), poll=1.0, stall_after=0.0)
+    return hashlib.sha256(repr((plain, verb, tiers)).encode("utf-8", "replace")).hexdigest()
+
+
+def stamps_of(there: Mapping[str, object], here: Mapping[str, object]) -> str:
+    """SHA-256 over what `stat` said of every file on the box and of every copy here."""
+    sides = repr((sorted(there.items()), sorted(here.items())))
+    return hashlib.sha256(sides.encode("utf-8", "surrogatepass")).hexdigest()

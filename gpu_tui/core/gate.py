@@ -11,17 +11,17 @@ None. RECHECKS is what must hold again within seconds of the call. There is no o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import InitVar, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NoReturn, TypeVar
 
+from gpu_tui.core.allowance import Offer, offer
 from gpu_tui.core.evidence import (
     Abandoned,
     Accepted,
-    Cells,
+    Acknowledged,
     Event,
-    FileVerdict,
     Identity,
     IntentWritten,
     Inventory,
@@ -29,12 +29,14 @@ from gpu_tui.core.evidence import (
     Loaded,
     Loss,
     Matched,
+    Overridden,
     Plan,
     Pulled,
     Quiet,
     ReadBack,
     Recheck,
     Relocked,
+    SecondResource,
     Tick,
     Typed,
 )
@@ -42,19 +44,30 @@ from gpu_tui.core.ladder import GateView as GateView
 from gpu_tui.core.ladder import Rung as Rung
 from gpu_tui.core.ladder import RungState as RungState
 from gpu_tui.core.ladder import RungView as RungView
-from gpu_tui.core.manifest import Manifest, MatchReport, compare, is_checkpoint, must_load
-from gpu_tui.core.plain import plain
+from gpu_tui.core.manifest import Manifest, compare
 from gpu_tui.core.profile import Verb
+from gpu_tui.core.proof import ARTIFACTS as ARTIFACTS
+from gpu_tui.core.proof import (
+    by_reason,
+    cells_refusal,
+    difference,
+    holds_weights,
+    misnamed,
+    shrunk,
+    some,
+    unproven,
+)
+from gpu_tui.core.proof import proves as proves
 
 E = TypeVar("E")
 
-TTL = 600.0  # boot seconds that evidence lives once all of it is there
+TTL = 600.0  # boot seconds that evidence waits for a person once all of it is there
 DWELL = 3.0  # boot seconds before a confirmation is taken
 RECHECK_AGE = 10.0  # the last look at the box may be this old when the permit is minted
 PERMIT_LIFE = 15.0  # boot seconds from minting to the call
 WALL_JUMP = 60.0  # wall and boot clock may drift apart by this much during one climb
-SLEEP_GAP = 30.0  # no beat for this long while armed: the machine slept
-ARTIFACTS = ("best.pth", "best_metrics.json")  # what every cell must leave
+SLEEP_GAP = 10.0  # no beat for this long while armed: the machine slept
+OUTCOMES = frozenset({"gone", "stopped", "still-there", "unknown", "steps"})
 
 
 class State(StrEnum):
@@ -84,19 +97,23 @@ _TO_PROOF: dict[tuple[State, type[Event]], tuple[State, State]] = {
     (State.MATCHING, Matched): (State.LOADING, State.BLOCKED),
 }
 _TO_CALL: dict[tuple[State, type[Event]], tuple[State, State]] = {
+    (State.READY, Acknowledged): (State.READY, State.READY),
     (State.READY, Typed): (State.RECHECKING, State.READY),
     (State.RECHECKING, Recheck): (State.PERMITTED, State.CLOSED),
     (State.PERMITTED, IntentWritten): (State.CALLED, State.CLOSED),
     (State.CALLED, ReadBack): (State.DONE, State.DONE),
 }
 TRANSITIONS: dict[str, dict[tuple[State, type[Event]], tuple[State, State]]] = {
-    # What deletes or may delete: all nine rungs; below BLOCKED lies only the typed abandonment.
+    # What deletes or may delete: all nine rungs; below BLOCKED lie only what is typed: the override that
+    # leads back to LOADING, and the abandonment.
     "stop": {
         (State.PLANNING, Plan): (State.QUIESCING, State.CLOSED),
         (State.QUIESCING, Quiet): (State.LISTING, State.BLOCKED),
         **_TO_PROOF,
         (State.LOADING, Loaded): (State.READY, State.BLOCKED),
         (State.BLOCKED, Listed): (State.BLOCKED, State.BLOCKED),
+        (State.BLOCKED, Overridden): (State.LOADING, State.BLOCKED),
+        (State.BLOCKED, Acknowledged): (State.BLOCKED, State.BLOCKED),
         (State.BLOCKED, Abandoned): (State.RECHECKING, State.BLOCKED),
         **_TO_CALL,
     },
@@ -125,6 +142,10 @@ STATE_RUNG: Mapping[State, Rung] = {
     State.CALLED: Rung.READ_BACK,
 }
 FINAL = frozenset({State.CLOSED, State.DONE})
+# What a person types. A wrong word changes nothing, and says what was wrong with it.
+ACTS = (Overridden, Acknowledged, Typed, Abandoned)
+# What is judged by the evidence shown, and is no part of it.
+JUDGED = (Typed, Abandoned, Recheck, IntentWritten, ReadBack)
 
 
 class GateShut(Exception):
@@ -190,7 +211,12 @@ def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
         return plan.elsewhere
     if not plan.console and plan.provider not in ("running", "stopped"):
         return plan.provider_error or "the control API does not say what state it is in"
-    if not plan.verb.park and not plan.results:
+    if not plan.basis:
+        return "what the fleet file and the profile say of it could not be noted"
+    if plan.verb.park:
+        lost = [tier.label or tier.id for tier in plan.tiers if tier.survives_stop is not True]
+        return f"the profile is not sure that these survive: {some(lost)}" if lost else None
+    if not plan.results:
         return "no results directory: results.remote must be on the box, results.local named"
     return None
 
@@ -201,11 +227,11 @@ def _quiet_rule(gate: Gate, quiet: Quiet, now: float) -> str | None:
     if gate.park:
         return None
     if quiet.running:
-        return f"still at work: {_some(quiet.running)}"
+        return f"still at work: {some(quiet.running)}"
     if quiet.busy is None:
         return "the box does not say whether files are still being written"
     if quiet.busy:
-        return f"still being written: {_some(quiet.busy)}"
+        return f"still being written: {some(quiet.busy)}"
     return None
 
 
@@ -221,15 +247,19 @@ def _inventory_rule(gate: Gate, inventory: Inventory, now: float) -> str | None:
     if plan is not None and inventory.identity != plan.identity:
         return "this is another machine, or it was rebooted"
     if inventory.refused:
-        return f"cannot be pulled: {_some([f'{path} ({why})' for path, why in inventory.refused])}"
+        return f"cannot be pulled: {some([f'{path} ({why})' for path, why in inventory.refused])}"
     if not inventory.manifest.files:
         return "there is no result file on the box"
+    if odd := misnamed(inventory.manifest):
+        return f"no honest list of files: {some(odd)}"
+    if gone := shrunk(plan.cells if plan else None, inventory):
+        return f"the queue named these when it was planned, and does not now: {some(gone)}"
     return None
 
 
 def _pulled_rule(gate: Gate, pulled: Pulled, now: float) -> str | None:
     if pulled.failed:
-        return f"not pulled: {_some([f'{path} ({why})' for path, why in pulled.failed])}"
+        return f"not pulled: {some([f'{path} ({why})' for path, why in pulled.failed])}"
     if pulled.files != len(gate.manifest.files):
         return f"pulled {pulled.files} of {len(gate.manifest.files)} files"
     return None
@@ -238,32 +268,29 @@ def _pulled_rule(gate: Gate, pulled: Pulled, now: float) -> str | None:
 def _matched_rule(gate: Gate, matched: Matched, now: float) -> str | None:
     if matched.remote != gate.manifest:
         return "files on the box changed while they were pulled"
+    if not matched.stamps:
+        return "it was not noted when the files were last changed"
     report = compare(matched.remote, matched.local)
     if not report.ok:
-        return _difference(report)
+        return difference(report)
     inventory = gate.of(Inventory)
-    return _cells_refusal(inventory.cells if inventory else None, gate.manifest)
+    return cells_refusal(inventory.cells if inventory else None, gate.manifest)
 
 
 def _loaded_rule(gate: Gate, loaded: Loaded, now: float) -> str | None:
+    gate.offer = None
     expected = {file.path: file.sha256 for file in gate.manifest.files}
-    if {verdict.path: verdict.sha256 for verdict in loaded.verdicts} != expected:
+    judged = {verdict.path: verdict.sha256 for verdict in loaded.verdicts}
+    if judged != expected or len(loaded.verdicts) != len(expected):
         return "not every file was judged"
-    bad = [verdict for verdict in loaded.verdicts if not proves(verdict)]
+    if not loaded.verifier:
+        return "it was not noted what read the files"
+    bad = [verdict for verdict in loaded.verdicts if not proves(verdict, on_box=gate.on_box)]
     if bad:
-        return f"not verified: {_by_reason(bad)}"
-    if not any(v.checkpoint or is_checkpoint(v.path) for v in loaded.verdicts):
+        gate.offer = offer(loaded.verdicts, gate.allowed, on_box=gate.on_box)
+        return f"not verified: {by_reason(bad)}"
+    if not any(holds_weights(verdict) for verdict in loaded.verdicts):
         return "no checkpoint is among the results"
-    return None
-
-
-def _typed_rule(gate: Gate, typed: Typed, now: float) -> str | None:
-    if gate.ready_at is None or now < gate.ready_at:
-        return "too early: read what stands here first"
-    if typed.evidence != gate.digest:
-        return "the evidence changed while it was typed"
-    if not gate.phrase or typed.text != gate.phrase:
-        return f"that is not {gate.phrase}"
     return None
 
 
@@ -271,18 +298,59 @@ def _listed_rule(gate: Gate, listed: Listed, now: float) -> str | None:
     plan = gate.of(Plan)
     known = plan is not None and listed.running is not None and listed.identity == plan.identity
     gate.loss = _loss(gate, listed) if known else None
-    return gate.because or "blocked"
+    return None
+
+
+# --- what a person types: under the evidence that is shown, after the time it takes to read it ---
+
+
+def _read_first(gate: Gate, evidence: str, now: float) -> str | None:
+    if gate.ready_at is None or now < gate.ready_at:
+        return "too early: read what stands here first"
+    if evidence != gate.digest:
+        return "the evidence changed while it was typed"
+    return None
+
+
+def _override_rule(gate: Gate, override: Overridden, now: float) -> str | None:
+    if gate.override_phrase is None:
+        return "nothing here can be allowed by hand"
+    if reason := _read_first(gate, override.evidence, now):
+        return reason
+    return (
+        None if override.text == gate.override_phrase else f"that is not “{gate.override_phrase}”"
+    )
+
+
+def _acknowledge_rule(gate: Gate, seen: Acknowledged, now: float) -> str | None:
+    resource = next((one for one in gate.seconds if one.key == seen.resource_id), None)
+    if resource is None:
+        return "there is no such second resource"
+    if reason := _read_first(gate, seen.evidence, now):
+        return reason
+    phrase = second_phrase(resource)
+    return None if seen.typed == phrase else f"that is not {phrase}"
+
+
+def _typed_rule(gate: Gate, typed: Typed, now: float) -> str | None:
+    if reason := _read_first(gate, typed.evidence, now):
+        return reason
+    if left := gate.unseen:
+        return f"not yet acknowledged: {some([one.label for one in left])}"
+    if not gate.phrase or typed.text != gate.phrase:
+        return f"that is not {gate.phrase}"
+    return None
 
 
 def _abandoned_rule(gate: Gate, abandoned: Abandoned, now: float) -> str | None:
-    if gate.loss is None or gate.ready_at is None:
-        return gate.because or "there is nothing to abandon"
-    if now < gate.ready_at:
-        gate.note = "too early: read the list first"
-        return gate.because or gate.note
-    if abandoned.evidence != gate.digest or abandoned.text != gate.abandon_phrase:
-        gate.note = f"that is not “{gate.abandon_phrase}”"
-        return gate.because or "not abandoned"
+    if gate.loss is None:
+        return "there is nothing to abandon"
+    if reason := _read_first(gate, abandoned.evidence, now):
+        return reason
+    if left := gate.unseen:
+        return f"not yet acknowledged: {some([one.label for one in left])}"
+    if abandoned.text != gate.abandon_phrase:
+        return f"that is not “{gate.abandon_phrase}”"
     return None
 
 
@@ -300,7 +368,10 @@ def _intent_rule(gate: Gate, intent: IntentWritten, now: float) -> str | None:
 
 
 def _read_back_rule(gate: Gate, seen: ReadBack, now: float) -> str | None:
-    gate.outcome, gate.outcome_lines = seen.outcome, seen.lines
+    outcome = seen.outcome if seen.outcome in OUTCOMES else "unknown"
+    if outcome == "stopped" and gate.verb is not None and gate.verb.effect != "stop":
+        outcome = "still-there"  # switched off is not destroyed: it goes on billing
+    gate.outcome, gate.outcome_lines = outcome, seen.lines
     return None
 
 
@@ -343,18 +414,49 @@ def _same_provider(gate: Gate, seen: Recheck, now: float) -> str | None:
     return None
 
 
+def _same_basis(gate: Gate, seen: Recheck, now: float) -> str | None:
+    plan = gate.of(Plan)
+    if plan is None or not seen.basis or seen.basis != plan.basis:
+        return "the fleet file or the profile was edited"
+    return None
+
+
+def _same_seconds(gate: Gate, seen: Recheck, now: float) -> str | None:
+    if len(seen.seconds) != len(gate.seconds) or set(seen.seconds) != set(gate.seconds):
+        return "what hangs on the instance (volumes, addresses) changed"
+    return None
+
+
+def _same_verifier(gate: Gate, seen: Recheck, now: float) -> str | None:
+    loaded = gate.of(Loaded)
+    if gate.park or gate.loss is not None:
+        return None
+    if loaded is None or not seen.verifier or seen.verifier != loaded.verifier:
+        return "what read the checkpoints is not installed any more as it was"
+    return None
+
+
+def _same_stamps(gate: Gate, seen: Recheck, now: float) -> str | None:
+    matched = gate.of(Matched)
+    if gate.park or gate.loss is not None:
+        return None
+    if matched is None or not seen.stamps or seen.stamps != matched.stamps:
+        return "a file was touched since it was compared, here or on the box"
+    return None
+
+
 def _still_quiet(gate: Gate, seen: Recheck, now: float) -> str | None:
     if seen.running is None:
         return "the process table could not be read again"
     allowed = set(gate.allowed_work)
     if new := [work for work in seen.running if work not in allowed]:
-        return f"work started: {_some(new)}"
+        return f"work started: {some(new)}"
     if gate.loss is not None or gate.park:
         return None
     if seen.busy is None:
         return "the box no longer says whether files are being written"
     if seen.busy:
-        return f"being written again: {_some(seen.busy)}"
+        return f"being written again: {some(seen.busy)}"
     return None
 
 
@@ -375,7 +477,7 @@ def _same_remote(gate: Gate, seen: Recheck, now: float) -> str | None:
             return "the files on the box could not be listed again"
         safe = {file.path for file in gate.loss.proven.files}
         if new := sorted(set(seen.paths) - safe - set(gate.loss.paths)):
-            return f"not in the list that was abandoned: {_some(new)}"
+            return f"not in the list that was abandoned: {some(new)}"
         if seen.remote is None or not set(gate.loss.proven.files) <= set(seen.remote.files):
             return "files on the box changed"
         return None
@@ -394,7 +496,7 @@ def _same_local(gate: Gate, seen: Recheck, now: float) -> str | None:
     if seen.local is None:
         return "the files here could not be read again"
     report = compare(gate.manifest, seen.local)
-    return None if report.ok else f"files here changed: {_difference(report)}"
+    return None if report.ok else f"files here changed: {difference(report)}"
 
 
 RECHECKS: dict[str, Callable[[Gate, Recheck, float], str | None]] = {
@@ -404,10 +506,14 @@ RECHECKS: dict[str, Callable[[Gate, Recheck, float], str | None]] = {
     "identity": _same_machine,
     "address": _same_address,
     "provider": _same_provider,
+    "basis": _same_basis,
+    "seconds": _same_seconds,
     "quiet": _still_quiet,
     "queue": _same_queue,
     "remote": _same_remote,
     "local": _same_local,
+    "stamps": _same_stamps,
+    "verifier": _same_verifier,
 }
 
 
@@ -421,6 +527,8 @@ RULES: dict[type[Event], Callable[[Gate, Any, float], str | None]] = {
     Matched: _matched_rule,
     Loaded: _loaded_rule,
     Listed: _listed_rule,
+    Overridden: _override_rule,
+    Acknowledged: _acknowledge_rule,
     Typed: _typed_rule,
     Abandoned: _abandoned_rule,
     Recheck: _recheck_rule,
@@ -446,6 +554,7 @@ class Gate:
         self.note: str | None = None  # what was wrong with the last thing typed
         self.stuck: Rung | None = None  # the rung whose evidence was refused
         self.loss: Loss | None = None
+        self.offer: Offer | None = None
         self.permit: StopPermit | None = None
         self.ready_at: float | None = None
         self.expires_at: float | None = None
@@ -458,7 +567,11 @@ class Gate:
         )  # dotted names that a person allowed to be loaded
         self.on_box = False  # a person takes the box's own torch for a proof, though a weaker one
         self.digest = ""
+        self.window: float | None = None  # boot seconds from the last look to the call
+        self.acknowledged: frozenset[str] = frozenset()  # keys of second resources
         self._seen: dict[type, Event] = {}
+        self._hashing: float | None = None  # boot second at which the comparison began
+        self._hashed = 0.0  # boot seconds that it took
         self._beat: float | None = None
         self._offset: float | None = None  # wall minus boot, when it was armed
 
@@ -490,9 +603,27 @@ class Gate:
         return phrase_of(self.instance, plan.identity) if plan else ""
 
     @property
+    def seconds(self) -> tuple[SecondResource, ...]:
+        """What hangs on the instance beside it, as planned; each must be acknowledged by itself."""
+        plan = self.of(Plan)
+        return plan.seconds if plan else ()
+
+    @property
+    def unseen(self) -> tuple[SecondResource, ...]:
+        """The second resources that nobody acknowledged yet."""
+        return tuple(one for one in self.seconds if one.key not in self.acknowledged)
+
+    @property
+    def override_phrase(self) -> str | None:
+        """What must be typed to load what was refused, or None where nothing may be allowed."""
+        if self.offer is None or self.state is not State.BLOCKED or not self.phrase:
+            return None
+        return self.offer.phrase(self.phrase)
+
+    @property
     def abandon_phrase(self) -> str | None:
         """What must be typed to give up the listed paths, or None where nothing may be given up."""
-        if self.loss is None or self.state is not State.BLOCKED or not self.phrase:
+        if self.loss is None or self.state is not State.BLOCKED or not self.phrase or self.unseen:
             return None
         return f"abandon {len(self.loss.paths)} files on {self.phrase}"
 
@@ -511,7 +642,8 @@ class Gate:
 
     def ready(self, now_boot: float) -> bool:
         """A confirmation would be taken now."""
-        return self.state is State.READY and self.ready_at is not None and now_boot >= self.ready_at
+        waited = self.ready_at is not None and now_boot >= self.ready_at
+        return self.state is State.READY and waited and not self.unseen
 
     def apply(self, event: Event, now_boot: float, now_wall: float) -> State:
         """Take one piece of evidence at this time and return the new state.
@@ -532,42 +664,71 @@ class Gate:
             if self.state is not State.CALLED:
                 self._close(f"{type(event).__name__} came while {self.state}")
             return self.state
-        self._seen[type(event)] = event
-        self.note = None
-        reason = RULES[type(event)](self, event, now_boot)
-        before = self.digest
-        if not isinstance(event, Typed | Abandoned | Recheck | IntentWritten | ReadBack):
-            self.digest = self._digest()
         up, shut = leads
-        if reason is None:
-            self._enter(up, event, now_boot, now_wall)
-        elif shut is State.READY:
+        if not isinstance(event, ACTS):
+            self._seen[type(event)] = event
+        reason = RULES[type(event)](self, event, now_boot)
+        self.note = None
+        if reason is not None and isinstance(event, ACTS):
             self.note = reason
+        elif reason is None:
+            self._enter(up, event, now_boot, now_wall)
         elif shut is State.CLOSED:
             self._close(reason)
         else:
             self.state, self.because, self.stuck = shut, reason, self.rung
-            if self.loss is not None and before != self.digest:
-                self._arm(now_boot, now_wall)
+        before = self.digest
+        if not isinstance(event, JUDGED):
+            self.digest = self._digest()
+        if self.state is State.BLOCKED and (self.loss or self.offer) and before != self.digest:
+            self._arm(now_boot, now_wall)
         return self.state
 
     def _enter(self, state: State, event: Event, now_boot: float, now_wall: float) -> None:
-        quiet = self.of(Quiet)
+        before, quiet = self.state, self.of(Quiet)
         if state is State.ACCEPTING and quiet is not None and not quiet.running:
             state = State.READY
         self.state = state
         self.rung = STATE_RUNG.get(state, self.rung)
-        if state is State.READY:
+        match event:
+            case Pulled():
+                self._hashing = now_boot
+            case Matched() if self._hashing is not None:
+                self._hashed = now_boot - self._hashing
+            case Overridden():
+                self._allow()
+            case Acknowledged():
+                self.acknowledged |= {event.resource_id}
+            case Typed() | Abandoned():
+                self.confirmed, self.confirmed_at = event.evidence, now_boot
+                # The evidence is read anew now. That takes as long as the comparison did.
+                self.expires_at = now_boot + TTL + 2 * self._hashed
+            case IntentWritten():
+                seen = self.of(Recheck)
+                self.window = now_boot - seen.read_at if seen else None
+        if state is State.ACCEPTING or (state is State.READY and before is not State.READY):
             self._arm(now_boot, now_wall)
-        elif state is State.RECHECKING and isinstance(event, Typed | Abandoned):
-            self.confirmed, self.confirmed_at = event.evidence, now_boot
         elif state is State.PERMITTED:
             self.permit = self._mint(now_boot)
         elif state is State.DONE and self.kind == "pull":
             self.outcome = "verified"
 
+    def _allow(self) -> None:
+        """Back to loading, with what was allowed; what a refusal led to is forgotten."""
+        if self.offer is not None:
+            self.allowed |= frozenset(self.offer.names)
+            self.on_box = self.on_box or bool(self.offer.unread)
+        self.offer = self.loss = self.because = self.stuck = None
+        self.ready_at = self.expires_at = None
+        self._seen.pop(Listed, None)
+
     def _arm(self, now_boot: float, now_wall: float) -> None:
-        self.ready_at, self.expires_at = now_boot + DWELL, now_boot + TTL
+        plan, waits = self.of(Plan), TTL
+        if plan is not None and plan.ends_at is not None and plan.ends_at > now_wall:
+            waits = min(waits, plan.ends_at - now_wall)  # then the provider takes it by itself
+        if self.of(Accepted) is None or self.expires_at is None:
+            self.expires_at = now_boot + waits
+        self.ready_at = now_boot + DWELL
         self._beat, self._offset = now_boot, now_wall - now_boot
 
     def _watch_time(self, now_boot: float, now_wall: float) -> None:
@@ -576,7 +737,10 @@ class Gate:
             return
         beat, self._beat = self._beat, now_boot
         if now_boot >= self.expires_at:
-            self._close("the evidence is older than ten minutes")
+            late = self.state in (State.RECHECKING, State.PERMITTED)
+            self._close(
+                "the last look took too long" if late else "the evidence is older than ten minutes"
+            )
         elif beat is not None and not 0 <= now_boot - beat <= SLEEP_GAP:
             self._close("this machine slept; what was seen before proves nothing now")
         elif self._offset is not None and abs(now_wall - now_boot - self._offset) > WALL_JUMP:
@@ -601,19 +765,19 @@ class Gate:
 
     def _digest(self) -> str:
         """SHA-256 over everything that was seen and everything that would be lost."""
-        inventory, matched, loaded = self.of(Inventory), self.of(Matched), self.of(Loaded)
+        inventory, matched = self.of(Inventory), self.of(Matched)
         parts = [
             repr(self.of(Plan)),
             repr(self.of(Quiet)),
             repr(self.of(Accepted)),
-            repr(
-                (inventory.manifest.digest, inventory.identity, inventory.cells, inventory.refused)
-            )
+            repr((inventory.manifest.digest, replace(inventory, manifest=Manifest())))
             if inventory
             else "",
             repr(self.of(Pulled)),
-            repr((matched.remote.digest, matched.local.digest)) if matched else "",
-            repr(loaded),
+            repr((matched.remote.digest, matched.local.digest, matched.stamps)) if matched else "",
+            repr(self.of(Loaded)),
+            repr((self.offer, sorted(self.allowed), self.on_box)),
+            repr(sorted(self.acknowledged)),
             repr(self.of(Listed)),
             repr(self.loss),
         ]
@@ -626,52 +790,19 @@ class Gate:
 def phrase_of(instance: str, identity: Identity) -> str:
     """`<name>-<last 4 of the provider id, else of the host key>`, or empty where neither is known."""
     for source in (identity.provider_id, identity.host_key):
-        letters = [char for char in source or "" if char.isascii() and char.isalnum()]
-        if letters:
-            return f"{instance}-{''.join(letters[-4:])}"
+        if tail := _tail(source or ""):
+            return f"{instance}-{tail}"
     return ""
 
 
-def proves(verdict: FileVerdict) -> bool:
-    """True where the file was loaded, or is no checkpoint and needs only its hash."""
-    if verdict.checkpoint or must_load(verdict.path):
-        return verdict.load == "ok"
-    return verdict.load in ("ok", "skipped")
+def second_phrase(resource: SecondResource) -> str:
+    """`<kind>-<last 4 of its id>`: what is typed for this one thing."""
+    kind = "".join(char for char in resource.kind if char.isascii() and char.isalnum())
+    return "-".join(part for part in (kind or "resource", _tail(resource.id)) if part)
 
 
-def missing_artifacts(cells: Cells, files: Manifest) -> tuple[str, ...]:
-    """What each cell should have left and did not, in a person's words."""
-    paths = {file.path for file in files.files}
-    states = dict(cells.unfinished)
-    lines = []
-    for name in cells.names:
-        absent = [part for part in ARTIFACTS if f"{name}/{part}" not in paths]
-        if absent:
-            lines.append(f"{name} ({states.get(name, 'finished')}): no {' and no '.join(absent)}")
-    return tuple(lines)
-
-
-def _unproven(cells: Cells, proven: Manifest) -> tuple[str, ...]:
-    """The cells whose artifacts are not all proven to be at home: pulled is not yet proven."""
-    paths = {file.path for file in proven.files}
-    states = dict(cells.unfinished)
-    return tuple(
-        f"{name} ({states.get(name, 'finished')}): {' and '.join(absent)} not proven here"
-        for name in cells.names
-        if (absent := [part for part in ARTIFACTS if f"{name}/{part}" not in paths])
-    )
-
-
-def _cells_refusal(cells: Cells | None, files: Manifest) -> str | None:
-    if cells is None:
-        return "the roster is not known: name queue.file in the fleet file"
-    if not cells.names:
-        return "the queue file names no cell"
-    if cells.doubtful:
-        return f"the queue file is in doubt: {_some(cells.doubtful)}"
-    if absent := missing_artifacts(cells, files):
-        return f"cells without their artifacts: {_some(absent)}"
-    return None
+def _tail(id: str) -> str:
+    return "".join([char for char in id if char.isascii() and char.isalnum()][-4:])
 
 
 def _loss(gate: Gate, listed: Listed) -> Loss:
@@ -679,43 +810,20 @@ def _loss(gate: Gate, listed: Listed) -> Loss:
     matched, loaded = gate.of(Matched), gate.of(Loaded)
     proven = Manifest()
     if matched is not None and loaded is not None:
-        good = {verdict.path: verdict.sha256 for verdict in loaded.verdicts if proves(verdict)}
+        good = {
+            verdict.path: verdict.sha256
+            for verdict in loaded.verdicts
+            if proves(verdict, on_box=gate.on_box)
+        }
         both = set(matched.remote.files) & set(matched.local.files)
         proven = Manifest.of(file for file in both if good.get(file.path) == file.sha256)
     safe = {file.path for file in proven.files}
     inventory, plan = gate.of(Inventory), gate.of(Plan)
     cells = inventory.cells if inventory else plan.cells if plan else None
-    lines = ("the roster is not known",) if cells is None else _unproven(cells, proven)
+    lines = ("the roster is not known",) if cells is None else unproven(cells, proven)
     return Loss(
         paths=tuple(sorted(set(listed.paths) - safe)),
         cells=lines,
         running=listed.running or (),
         proven=proven,
     )
-
-
-def _by_reason(verdicts: Sequence[FileVerdict]) -> str:
-    """Each reason once, with the first files that have it: one missing reader must not fill a screen."""
-    reasons: dict[str, list[str]] = {}
-    for verdict in verdicts:
-        reasons.setdefault(verdict.detail or verdict.load, []).append(verdict.path)
-    return "; ".join(f"{_some(paths)} ({plain(why)})" for why, paths in reasons.items())
-
-
-def _difference(report: MatchReport) -> str:
-    parts = [
-        f"{word}: {_some(paths)}"
-        for word, paths in (
-            ("missing here", report.missing),
-            ("not on the box", report.unexpected),
-            ("different", report.differing),
-        )
-        if paths
-    ]
-    return "; ".join(parts) or "nothing to compare"
-
-
-def _some(names: Sequence[str], limit: int = 3) -> str:
-    """The first few names, made harmless, and how many more there are."""
-    shown = ", ".join(plain(name) for name in names[:limit])
-    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown

@@ -26,6 +26,8 @@ from gpu_tui.core.evidence import (
     Pulled,
     Quiet,
     Recheck,
+    basis_of,
+    stamps_of,
 )
 from gpu_tui.core.fleet import Instance, Money, ProviderState, SshAccess
 from gpu_tui.core.manifest import Manifest
@@ -38,6 +40,7 @@ from gpu_tui.teardown.box import BoxError, Survey, stamps, survey, work
 from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import manifest_json
 from gpu_tui.teardown.pull import Listing, list_remote, pull_files, remote_manifest
+from gpu_tui.teardown.reader import reader
 from gpu_tui.teardown.roster import read_cells, read_roster
 from gpu_tui.teardown.verify import load_all
 from gpu_tui.transport.base import Connection
@@ -59,6 +62,7 @@ class Gather:
     share: Share
     _link: Connection | None = None
     _listing: Listing | None = field(default=None, repr=False)
+    _verb: Verb | None = None
 
     @property
     def instance(self) -> Instance:
@@ -69,6 +73,7 @@ class Gather:
         """Rung 1: which machine, what the verb does there, what the queue planned."""
         view = self._seen_now()
         instance = view.instance
+        self._verb = verb
         seen = await self._survey()
         console = not self.provider.offers(verb)
         state = await self._state()
@@ -91,6 +96,8 @@ class Gather:
             price=price or state.price,
             unresolved=unresolved,
             elsewhere=elsewhere(state, instance.ssh),
+            basis=self._basis(),
+            ends_at=state.ends_at,
         )
 
     async def quiet(self) -> Quiet:
@@ -121,13 +128,15 @@ class Gather:
         """Rung 5: both sides again, from scratch."""
         listing = await self._list(await self._survey())
         step = self._steps(listing.bytes + manifest.total_bytes)
+        there = await stamps(self.link(), listing.root)
+        here = await asyncio.to_thread(local_stamps, self.local)
         remote, failed = await remote_manifest(self.link(), listing, step)
         tree = await asyncio.to_thread(local_tree, self.local, step)
         if failed or listing.refused or tree.odd:
             odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
             raise BoxError(f"cannot be compared: {odd[0]}")
         await asyncio.to_thread(_keep_manifest, self.local, tree, self.name, self.clock)
-        return Matched(remote, tree.manifest)
+        return Matched(remote, tree.manifest, stamps_of(there, here))
 
     async def loaded(self, manifest: Manifest) -> Loaded:
         """Rung 6: every checkpoint opened in a child process."""
@@ -136,7 +145,8 @@ class Gather:
         def judged(verdict: FileVerdict) -> None:
             step(1)
 
-        return Loaded(await load_all(self.local, manifest, step=judged))
+        verdicts = await load_all(self.local, manifest, step=judged)
+        return Loaded(verdicts, await asyncio.to_thread(reader))
 
     async def listed(self) -> Listed:
         """What an abandonment would lose: every path on the box now."""
@@ -156,6 +166,7 @@ class Gather:
         """
         began = self.clock.boot()
         remote = local = paths = cells = None
+        touched = ""
         if wanted is not None:
             seen = await self._survey()
             there = await stamps(self.link(), self._root(seen))
@@ -179,8 +190,10 @@ class Gather:
             paths = tuple({*listing.paths, *(now.keys() - there.keys())})
             if any(path not in now or there.get(path) != now[path] for path in safe):
                 remote = None
-            if await asyncio.to_thread(local_stamps, self.local) != here:
+            again = await asyncio.to_thread(local_stamps, self.local)
+            if again != here:
                 local = None
+            touched = stamps_of(now, again)
         read_at = self.clock.boot()
         seen = await self._survey()
         return Recheck(
@@ -196,6 +209,9 @@ class Gather:
             paths=paths,
             remote=remote,
             local=local,
+            basis=self._basis(),
+            stamps=touched,
+            verifier=await asyncio.to_thread(reader),
         )
 
     # --- parts ---
@@ -269,6 +285,14 @@ class Gather:
     async def _cells(self, roster: Roster | None) -> Cells | None:
         """The cells as the box has them now. What the screen showed of a queue is no evidence."""
         return await read_cells(self.link(), self.instance.queue, roster) if roster else None
+
+    def _basis(self) -> str:
+        """What the fleet file and the profile say of this teardown now."""
+        instance, verb, profile = self.instance, self._verb, self.profile
+        rows = profile.teardown if profile else ()
+        row = next((row for row in rows if row == verb), None)
+        tiers = profile.tiers_under(verb, instance.provider.variant) if profile and verb else ()
+        return basis_of(instance, row, tiers)
 
     async def _state(self) -> ProviderState:
         id = self.instance.provider.id

@@ -20,6 +20,7 @@ from gpu_tui.core.evidence import (
     Pulled,
     Quiet,
     Recheck,
+    SecondResource,
     Tick,
     Typed,
 )
@@ -61,6 +62,10 @@ class World:
     busy: tuple[str, ...] | None = ()
     cells: Cells | None = CELLS
     elsewhere: str | None = None
+    seconds: tuple[SecondResource, ...] = ()
+    basis: str = "as planned"
+    verifier: str = "torch 2.13.0"
+    touched: int = 0
     read_only: bool = False
     boot: float = 1_000.0
     wall: float = 1_763_700_000.0
@@ -82,7 +87,10 @@ class World:
 
     def plan(self) -> Plan:
         return Plan(
-            "box", self.verb, self.identity, self.provider, False, self.read_only, "/r", self.cells
+            *("box", self.verb, self.identity, self.provider, False, self.read_only, "/r"),
+            self.cells,
+            seconds=self.seconds,
+            basis=self.basis,
         )
 
     def inventory(self) -> Inventory:
@@ -98,8 +106,15 @@ class World:
                     checkpoint=file.path.endswith(".pth"),
                 )
                 for file in manifest_of(self.box).files
-            )
+            ),
+            self.verifier,
         )
+
+    def matched(self) -> Matched:
+        return Matched(manifest_of(self.box), manifest_of(self.local), self.stamps())
+
+    def stamps(self) -> str:
+        return repr((self.touched, self.box, self.local))
 
     def recheck(self) -> Recheck:
         full = not self.verb.park
@@ -116,6 +131,10 @@ class World:
             paths=tuple(self.box) if full else None,
             remote=manifest_of(self.box) if full else None,
             local=manifest_of(self.local) if full else None,
+            seconds=self.seconds,
+            basis=self.basis,
+            stamps=self.stamps() if full else "",
+            verifier=self.verifier,
         )
 
     # --- steps of the climb ---
@@ -143,7 +162,7 @@ class World:
                 self.local = dict(self.box)
                 return self.apply(Pulled(len(self.local), 1))
             case State.MATCHING:
-                return self.apply(Matched(manifest_of(self.box), manifest_of(self.local)))
+                return self.apply(self.matched())
             case State.LOADING:
                 return self.apply(self.verdicts())
             case State.BLOCKED:
@@ -162,7 +181,7 @@ class World:
     def beat(self, seconds: float) -> None:
         """Let time pass with the runner's ticks in it."""
         while seconds > 0:
-            part = min(seconds, 20.0)
+            part = min(seconds, 5.0)
             self.boot += part
             self.wall += part
             seconds -= part

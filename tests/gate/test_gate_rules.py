@@ -327,7 +327,7 @@ def test_a_pull_never_reaches_a_permit() -> None:
     for event in (
         world.inventory(),
         Pulled(len(world.box), 1),
-        Matched(manifest_of(world.box), manifest_of(world.local)),
+        world.matched(),
         world.verdicts(),
     ):
         world.apply(event)

@@ -1,0 +1,116 @@
+"""What verdicts and rosters prove, in a person's words. Pure; the rules that use it stand in `gate`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
+from gpu_tui.core.manifest import Manifest, MatchReport, is_checkpoint, must_load
+from gpu_tui.core.plain import plain
+
+ARTIFACTS = ("best.pth", "best_metrics.json")  # what every cell must leave
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def proves(verdict: FileVerdict, *, on_box: bool = False) -> bool:
+    """True where the file was loaded, or is no checkpoint and needs only its hash.
+
+    `on_box`: a person takes a load by the box's own torch for one, though it proves less.
+    """
+    if verdict.checkpoint or must_load(verdict.path):
+        return verdict.load == "ok" or (on_box and verdict.load == "ok-remote")
+    return verdict.load in ("ok", "skipped")
+
+
+def holds_weights(verdict: FileVerdict) -> bool:
+    """True where the content or the name says that it is a checkpoint."""
+    return verdict.checkpoint or is_checkpoint(verdict.path)
+
+
+def misnamed(manifest: Manifest) -> tuple[str, ...]:
+    """Rows of a manifest that no honest list has: a path that leaves the results or stands twice, a hash
+    that is none.
+    """
+    twice = {path for path, count in Counter(f.path for f in manifest.files).items() if count > 1}
+    return tuple(
+        file.path or "a file without a name"
+        for file in manifest.files
+        if file.path in twice
+        or not _SHA256.fullmatch(file.sha256)
+        or file.bytes < 0
+        or any(part in ("", ".", "..") for part in file.path.split("/"))
+    )
+
+
+def missing_artifacts(cells: Cells, files: Manifest) -> tuple[str, ...]:
+    """What each cell should have left and did not, in a person's words."""
+    paths = {file.path for file in files.files}
+    states = dict(cells.unfinished)
+    lines = []
+    for name in cells.names:
+        absent = [part for part in ARTIFACTS if f"{name}/{part}" not in paths]
+        if absent:
+            lines.append(f"{name} ({states.get(name, 'finished')}): no {' and no '.join(absent)}")
+    return tuple(lines)
+
+
+def unproven(cells: Cells, proven: Manifest) -> tuple[str, ...]:
+    """The cells whose artifacts are not all proven to be at home: pulled is not yet proven."""
+    paths = {file.path for file in proven.files}
+    states = dict(cells.unfinished)
+    return tuple(
+        f"{name} ({states.get(name, 'finished')}): {' and '.join(absent)} not proven here"
+        for name in cells.names
+        if (absent := [part for part in ARTIFACTS if f"{name}/{part}" not in paths])
+    )
+
+
+def cells_refusal(cells: Cells | None, files: Manifest) -> str | None:
+    """Why the roster does not show that every cell is among the files, or None."""
+    if cells is None:
+        return "the roster is not known: name queue.file in the fleet file"
+    if not cells.names:
+        return "the queue file names no cell"
+    if cells.doubtful:
+        return f"the queue file is in doubt: {some(cells.doubtful)}"
+    if absent := missing_artifacts(cells, files):
+        return f"cells without their artifacts: {some(absent)}"
+    return None
+
+
+def shrunk(before: Cells | None, inventory: Inventory) -> tuple[str, ...]:
+    """The cells that the queue named when the climb began and does not name any more."""
+    if before is None:
+        return ()
+    now = set(inventory.cells.names if inventory.cells else ())
+    return tuple(name for name in before.names if name not in now)
+
+
+def by_reason(verdicts: Sequence[FileVerdict]) -> str:
+    """Each reason once, with the first files that have it: one missing reader must not fill a screen."""
+    reasons: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        reasons.setdefault(verdict.detail or verdict.load, []).append(verdict.path)
+    return "; ".join(f"{some(paths)} ({plain(why)})" for why, paths in reasons.items())
+
+
+def difference(report: MatchReport) -> str:
+    """What a comparison found, in words."""
+    parts = [
+        f"{word}: {some(paths)}"
+        for word, paths in (
+            ("missing here", report.missing),
+            ("not on the box", report.unexpected),
+            ("different", report.differing),
+        )
+        if paths
+    ]
+    return "; ".join(parts) or "nothing to compare"
+
+
+def some(names: Sequence[str], limit: int = 3) -> str:
+    """The first few names, made harmless, and how many more there are."""
+    shown = ", ".join(plain(name) for name in names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
