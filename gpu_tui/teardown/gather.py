@@ -40,8 +40,8 @@ from gpu_tui.teardown.box import BoxError, Survey, stamps, survey, work
 from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import manifest_json
 from gpu_tui.teardown.pull import Listing, list_remote, pull_files, remote_manifest
-from gpu_tui.teardown.reader import reader
 from gpu_tui.teardown.roster import read_cells, read_roster
+from gpu_tui.teardown.verifier import verifier
 from gpu_tui.teardown.verify import load_all
 from gpu_tui.transport.base import Connection
 
@@ -146,7 +146,7 @@ class Gather:
             step(1)
 
         verdicts = await load_all(self.local, manifest, step=judged)
-        return Loaded(verdicts, await asyncio.to_thread(reader))
+        return Loaded(verdicts, await asyncio.to_thread(verifier))
 
     async def listed(self) -> Listed:
         """What an abandonment would lose: every path on the box now."""
@@ -211,7 +211,7 @@ class Gather:
             local=local,
             basis=self._basis(),
             stamps=touched,
-            verifier=await asyncio.to_thread(reader),
+            verifier=await asyncio.to_thread(verifier),
         )
 
     # --- parts ---
