@@ -28,6 +28,7 @@ from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
 from gpu_tui.ui.screens.profile import ProfileScreen
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.sweep import SweepScreen
+from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.text.help import footer, help_lines
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
@@ -36,7 +37,7 @@ OWNERS = {
     "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
     "clocks": ClocksPane,
     "replay": ReplayCockpit, "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "sweep": SweepScreen,
-    "overlay": FindingsScreen, "profile": ProfileScreen,
+    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen,
 }  # fmt: skip
 
 

@@ -11,12 +11,14 @@ from textual.pilot import Pilot
 from textual.widgets import Button
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.gate import RungState
+from gpu_tui.core.gate import GateView, Rung, RungState
+from gpu_tui.core.ladder import SecondView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import AUTODL, fleet
 from gpu_tui.ui.scenes import ladder_blocked, ladder_ready, sweep
 from gpu_tui.ui.screens.abandon import AbandonScreen
 from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.screens.override import OverrideScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.verbs import VerbScreen
 from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
@@ -206,6 +208,7 @@ async def test_abandoning_lists_every_path_and_needs_its_own_sentence(
     app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
     async with app.run_test(size=SIZE) as pilot:
         await climb(pilot)
+        clock.advance(1)
         await pilot.click("#abandon")
         await pilot.pause()
         assert isinstance(app.screen, AbandonScreen)
@@ -254,14 +257,21 @@ async def test_every_outcome_is_told(
         assert str(app.screen.query_one("#cancel", Button).label) == "Close"
 
 
-async def test_running_work_is_named_and_accepted(cockpit: Make, text_of: Read) -> None:
+async def test_running_work_is_named_and_accepted(
+    cockpit: Make, clock: ManualClock, text_of: Read
+) -> None:
     asks = replace(ladder_blocked(), needs_acceptance=("no_aug: epoch 12/20",), lost_paths=())
     ladder = ScriptedLadder([asks])
     app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
     async with app.run_test(size=SIZE) as pilot:
         await climb(pilot)
         assert "no_aug: epoch 12/20" in text_of(app)
-        await pilot.click("#accept")
+        await pilot.click("#accept")  # it came up under the pointer: nobody meant it
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == []
+        clock.advance(1)
+        await pilot.press("enter")
         await pilot.pause()
         assert ladder.asked == [("accept", "")]
 
@@ -311,3 +321,191 @@ async def test_no_word_of_a_box_stands_over_an_open_ladder(
         app._tick()
         await pilot.pause()
         assert [note.title for note in app._notifications] == ["xid"]
+
+
+SECONDS = (
+    SecondView("volume:vol-8af2", "volume data, 50 GB", ("dies with it",), "autodl-1-8af2"),
+    SecondView("ip:203.0.113.9", "static IP", ("goes on billing",), "autodl-1-13.9"),
+)
+SIZES = [(160, 45), (100, 30), (80, 24), (60, 20)]
+SIGNS = {
+    RungState.PASSED: "✓", RungState.WORKING: "▸", RungState.BLOCKED: "✗", RungState.WAITING: "·",
+}  # fmt: skip
+
+
+def wordy(view: GateView) -> GateView:
+    """The same with as much evidence on the first two rungs as a bad day brings."""
+    many = tuple(
+        f"python train.py --config configs/ablation_{n}.yaml (pid 40{n:02})" for n in range(12)
+    )
+    return replace(view, rungs=tuple(
+        replace(rung, lines=many) if rung.rung <= Rung.QUIESCE else rung for rung in view.rungs
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("many", [False, True])
+async def test_all_nine_rungs_and_the_question_are_in_sight_at_once(
+    size: tuple[int, int], many: bool, cockpit: Make, clock: ManualClock, text_of: Read
+) -> None:
+    for made in (ladder_ready(expires_at=clock.boot() + 300), ladder_blocked()):
+        view = wordy(made) if many else made
+        app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([view])))
+        async with app.run_test(size=size) as pilot:
+            await climb(pilot)
+            text = text_of(app)
+            for rung in view.rungs:
+                assert f"{SIGNS[rung.state]} {rung.rung.value} {rung.title}" in text
+            assert "Cancel" in text
+            assert (PHRASE in text) is view.ready
+            if view.closed_because:
+                assert view.closed_because in text.replace("\n", " ")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("outcome", ["gone", "stopped", "still-there", "unknown", "steps"])
+async def test_the_outcome_is_seen_at_once(
+    size: tuple[int, int], outcome: str, cockpit: Make, text_of: Read
+) -> None:
+    words = {"gone": "CONFIRMED GONE", "stopped": "CONFIRMED STOPPED", "still-there": "STILL THERE",
+             "unknown": "UNKNOWN", "steps": "FOR YOU TO DO"}  # fmt: skip
+    steps = tuple(f"Press the button number {n}" for n in range(4))
+    ended = replace(wordy(ladder_ready()), ready=False, outcome=outcome, outcome_lines=steps)
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([ended])))
+    async with app.run_test(size=size) as pilot:
+        await climb(pilot)
+        text = text_of(app)
+        assert words[outcome] in text
+        assert "Close" in text
+        if outcome == "steps":
+            assert all(f"{n}. {step}" in text for n, step in enumerate(steps, 1))
+
+
+async def test_the_steps_for_a_console_can_be_copied(
+    cockpit: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = replace(
+        ladder_ready(), ready=False, outcome="steps", outcome_lines=("Open it", "Press it")
+    )
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([ended])))
+    copied: list[str] = []
+    monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        await pilot.press("y")
+        assert copied == ["1. Open it\n2. Press it"]
+
+
+async def test_each_second_resource_is_typed_before_the_phrase(
+    cockpit: Make, clock: ManualClock, text_of: Read
+) -> None:
+    ready = replace(ladder_ready(expires_at=clock.boot() + 300), seconds=SECONDS)
+    ladder = ScriptedLadder([ready])
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        assert "1 of 2 beside it: volume data, 50 GB" in text_of(app)
+        await pilot.press("tab")
+        clock.advance(1)
+        await type_slowly(pilot, clock, PHRASE)
+        clock.advance(1)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == []
+        for _ in PHRASE:
+            clock.advance(0.1)
+            await pilot.press("backspace")
+        await type_slowly(pilot, clock, "autodl-1-8af2")
+        clock.advance(1)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == [("acknowledge volume:vol-8af2", "autodl-1-8af2")]
+        first, second = SECONDS
+        ladder.show(replace(ready, seconds=(replace(first, done=True), second)))
+        await pilot.pause()
+        assert "2 of 2 beside it: static IP" in text_of(app)
+        ladder.show(replace(ready, seconds=tuple(replace(one, done=True) for one in SECONDS)))
+        await pilot.pause()
+        assert f"To go on, type {PHRASE}" in text_of(app)
+
+
+async def test_an_override_names_what_it_allows_and_needs_its_own_sentence(
+    cockpit: Make, clock: ManualClock, text_of: Read
+) -> None:
+    sentence = "load 2 files with numpy.core.multiarray.scalar on autodl-1-3f9c"
+    names = tuple(f"runs/cell-{n}/best.pth needs numpy.core.multiarray.scalar" for n in range(40))
+    blocked = replace(ladder_blocked(), override_phrase=sentence, override_lines=names)
+    ladder = ScriptedLadder([blocked])
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        clock.advance(1)
+        await pilot.click("#override")
+        await pilot.pause()
+        assert isinstance(app.screen, OverrideScreen)
+        assert "cell-0/" in text_of(app)
+        assert "more lines" in text_of(app)
+        app.screen.query_one(PhraseField).focus()
+        await pilot.pause()
+        clock.advance(1)
+        await type_slowly(pilot, clock, sentence)
+        clock.advance(1)
+        await pilot.press("enter")  # the end of the list was never in sight
+        await pilot.pause()
+        assert isinstance(app.screen, OverrideScreen)
+        clock.advance(1)
+        await pilot.press("end")
+        assert "cell-39/" in text_of(app)
+        clock.advance(1)
+        await type_slowly(pilot, clock, sentence)
+        clock.advance(1)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == [("override", sentence)]
+
+
+async def test_a_window_too_small_for_the_evidence_shuts_the_gate(
+    app: CockpitApp, ladder: ScriptedLadder
+) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await climb(pilot)
+        await pilot.resize_terminal(60, 20)
+        await pilot.pause()
+        assert isinstance(app.screen, TeardownScreen)
+        await pilot.resize_terminal(60, 12)
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert [asked for asked, _ in ladder.asked] == ["relock", "close"]
+        assert "60x12" in ladder.asked[0][1]
+
+
+async def test_a_call_that_left_is_shown_whatever_the_size(cockpit: Make) -> None:
+    rungs = tuple(
+        replace(rung, state=RungState.WORKING if rung.rung is Rung.ACT else RungState.PASSED)
+        for rung in ladder_ready().rungs
+    )
+    ladder = ScriptedLadder([replace(ladder_ready(), ready=False, rungs=rungs)])
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await climb(pilot)
+        await pilot.resize_terminal(60, 12)
+        await pilot.pause()
+        assert isinstance(app.screen, TeardownScreen)
+        assert ladder.asked == []
+
+
+async def test_another_rung_can_be_looked_at_where_not_all_fits(
+    cockpit: Make, text_of: Read
+) -> None:
+    app = cockpit(
+        teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([wordy(ladder_blocked())]))
+    )
+    async with app.run_test(size=(80, 24)) as pilot:
+        await climb(pilot)
+        assert "── 5 match" in text_of(app)
+        await pilot.press("h", "h", "left", "left")
+        text = text_of(app)
+        assert "── 1 plan" in text
+        assert "ablation_0.yaml" in text
+        await pilot.press("end")
+        assert "file storage" in text_of(app)  # what survives, under the plan

@@ -70,6 +70,8 @@ class ActingCockpit(Cockpit):
         def climb(verb: str | None) -> None:
             if verb is not None and self.moment is not None:
                 ladder = port.open(view.name, verb)
-                self.app.push_screen(TeardownScreen(self.moment, view, ladder, self._clock))
+                chosen = next((one for one in verbs if one.key == verb), None)
+                screen = TeardownScreen(self.moment, view, ladder, self._clock, chosen)
+                self.app.push_screen(screen)
 
         self.app.push_screen(VerbScreen(self.moment, view, verbs), climb)

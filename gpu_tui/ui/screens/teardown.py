@@ -1,14 +1,17 @@
 """The ladder: evidence rung by rung, then a phrase that only a hand can type.
 
-The screen covers everything below it. It shows what the gate says and decides nothing itself.
+The screen covers everything below it. It shows what the gate says and decides nothing itself. Where it
+can no longer show all nine rungs it shuts the gate: nobody confirms what nobody sees.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
+from typing import ClassVar
 
 from rich.text import Text
 from textual import events, on
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widget import Widget
@@ -16,21 +19,38 @@ from textual.widgets import Button
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.gate import GateView, Rung, RungState
+from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.ports import Teardown
+from gpu_tui.core.profile import Verb
 from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.keys import Key, bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.abandon import AbandonScreen
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import box_style
-from gpu_tui.ui.text.ladder import ladder
+from gpu_tui.ui.screens.losing import small
+from gpu_tui.ui.screens.override import OverrideScreen
+from gpu_tui.ui.text.ladder import (
+    INDENT,
+    detail,
+    here,
+    identity,
+    in_short,
+    ladder,
+    question,
+    second_rows,
+    strip,
+    verdict,
+)
 from gpu_tui.ui.text.marks import line
-from gpu_tui.ui.widgets.paint import OneLine
+from gpu_tui.ui.text.survival import survival
+from gpu_tui.ui.widgets.careful import CarefulButton
+from gpu_tui.ui.widgets.paint import Block, OneLine
 from gpu_tui.ui.widgets.phrase import PhraseField
 from gpu_tui.ui.widgets.rows import Rows
 
 BEAT = 0.25
-SCROLL = {"up": -1, "down": 1, "pageup": -8, "pagedown": 8, "home": -1000, "end": 1000}
+AIRY = 24  # from this height on there is a blank line to spare
+RULE = "─"
 
 
 class TeardownScreen(Card):
@@ -38,6 +58,8 @@ class TeardownScreen(Card):
 
     AUTO_FOCUS = "#cancel"
     QUIET = True
+    CONTEXTS = ("ladder", "overlay")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("ladder")]
 
     class Climbed(Message):
         """The gate shows something else."""
@@ -46,41 +68,56 @@ class TeardownScreen(Card):
             super().__init__()
             self.gate = gate
 
-    def __init__(self, moment: Moment, view: InstanceView, port: Teardown, clock: Clock) -> None:
+    def __init__(
+        self,
+        moment: Moment,
+        view: InstanceView,
+        port: Teardown,
+        clock: Clock,
+        verb: Verb | None = None,
+    ) -> None:
         super().__init__(moment)
         self._view = view
         self._port = port
         self._clock = clock
+        self._verb = verb
+        self._looked: Rung | None = None  # None: the rung that matters now
+        self._gone = False
         self.gate: GateView | None = None
         self._identity = OneLine(id="identity")
+        self._strip = Block(id="strip")
         self._ladder = Rows(id="ladder")
-        self._asking = OneLine(id="question")
+        self._verdict = Block(id="verdict")
+        self._asking = Block(id="question")
         self._phrase = PhraseField(clock, id="phrase")
         self._leave = Button("Cancel", id="cancel", compact=True)
-        self._take = Button("Accept the running work", id="accept", compact=True)
-        self._go = Button("Confirm", id="confirm", compact=True, disabled=True)
-        self._lose = Button("Abandon data…", id="abandon", compact=True)
+        self._take = CarefulButton("Accept the running work", clock, id="accept")
+        self._go = CarefulButton("Confirm", clock, id="confirm", disabled=True)
+        self._allow = CarefulButton("Load them all the same…", clock, id="override")
+        self._lose = CarefulButton("Abandon data…", clock, id="abandon")
 
     def title_words(self) -> str:
         """What this is."""
         return "Teardown: verify, then confirm"
 
     def content(self) -> Iterable[Widget]:
-        """Whose box, the ladder, the question, the ways out."""
+        """Whose box, the rungs, what came of it, the question, the ways out."""
         yield self._identity
-        self._ladder.can_focus = (
-            False  # tab leads from Cancel to the phrase; scroll keys work anyway
-        )
+        yield self._strip
+        # Tab leads from Cancel to the phrase; the keys of the ladder work wherever the focus is.
+        self._ladder.can_focus = False
         yield self._ladder
+        yield self._verdict
         yield self._asking
         yield self._phrase
         with Horizontal(id="buttons"):
-            yield from (self._leave, self._take, self._go, self._lose)
+            yield from (self._leave, self._take, self._go, self._allow, self._lose)
 
     def on_mount(self) -> None:
         """Start listening to the gate."""
-        for widget in (self._take, self._lose, self._phrase):
-            widget.display = False
+        self._phrase.display = False
+        for button in (self._take, self._go, self._allow, self._lose):
+            button.appear(False)
         self.set_interval(BEAT, self._beat)
         self.run_worker(self._climb(), name="climb", group="gate", exclusive=False)
 
@@ -95,75 +132,123 @@ class TeardownScreen(Card):
     @on(Climbed)
     def _climbed(self, event: Climbed) -> None:
         event.stop()
-        self.gate = event.gate
-        phrase = self._phrase
-        phrase.expect(event.gate.phrase if event.gate.ready else "")
-        phrase.display = event.gate.ready
-        self._take.display = bool(event.gate.needs_acceptance)
-        self._lose.display = bool(event.gate.lost_paths and event.gate.abandon_phrase)
-        if not event.gate.ready and self.focused in (phrase, self._go):
+        before, self.gate = self.gate, event.gate
+        if before is None or here(before) is not here(event.gate):
+            self._looked = None  # the ladder follows the rung at work
+        self._phrase.expect(self._wanted)
+        self._phrase.display = bool(self._wanted)
+        self._take.appear(bool(event.gate.needs_acceptance))
+        self._allow.appear(bool(event.gate.override_phrase))
+        self._lose.appear(bool(event.gate.lost_paths and event.gate.abandon_phrase))
+        if not self._wanted and self.focused in (self._phrase, self._go):
             self._leave.focus()
         self.show(self.moment)
 
+    # --- what it shows ------------------------------------------------------------------------
+
     def paint(self, moment: Moment) -> None:
         """The gate as it was last shown to us; nothing from the box but its evidence lines."""
-        self._identify()
-        rows = self._ladder
-        if self.gate is None:
-            rows.put([line(("opening the ladder …", "muted"))])
+        gate, width = self.gate, self._width
+        label = gate.label if gate else self._verb.label if self._verb else ""
+        self._identity.styles.margin = (0, 0, self._air, 0)
+        self._identity.put(identity(self._view, label, self._verb, width))
+        if gate is None:
+            self._ladder.put([line(("opening the ladder …", "muted"))])
         else:
-            rows.put(ladder(self.gate, rows.size.width))
+            self._draw(gate, width)
         self._beat()
 
-    def _identify(self) -> None:
-        view, style = self._view, box_style(self._view.name)
-        cost = view.cost
-        price = (
-            units.money(cost.per_hour, cost.currency) + "/h"
-            if cost.per_hour is not None
-            else "price ?"
-        )
-        spent = (
-            f"   {units.money(cost.spent, cost.currency)} spent" if cost.spent is not None else ""
-        )
-        up = f"   up {units.span(view.uptime)}" if view.uptime is not None else ""
-        verb = f"   {self.gate.label}" if self.gate else ""
-        text = line(
-            ("███ ", style), (view.name, "strong"), (f"  {view.instance.platform}", "muted"),
-            (f"   {price}{spent}", "money"), (up, "muted"), (verb, "danger"),
-        )  # fmt: skip
-        self._identity.put(text)
+    def _draw(self, gate: GateView, width: int) -> None:
+        """The whole ladder where it fits, else all rungs in one line each and one of them whole."""
+        said, free = verdict(gate, width), self._free
+        whole = ladder(gate, width, self._more(gate, width - INDENT))
+        if self._looked is None and len(whole) + len(said) < free:
+            self._strip.put([])
+            self._ladder.put(whole)
+            self._verdict.put([line(), *said] if said else [])
+        elif self._looked is None and gate.outcome:
+            # It is over: what came of it comes first, and scrolls where it is long.
+            rungs = strip(gate, None, width)
+            fits = len(rungs) + len(said) < free
+            self._strip.put([*rungs, line()] if fits else [in_short(gate, width)])
+            self._ladder.put(said)
+            self._verdict.put([])
+        else:
+            self._one(gate, self._looked or here(gate), width)
+            self._verdict.put(said)
+
+    def _one(self, gate: GateView, looked: Rung, width: int) -> None:
+        """All rungs in one line each, and the evidence of one."""
+        rung = next(one for one in gate.rungs if one.rung is looked)
+        head = f"{RULE * 2} {rung.rung.value} {rung.title} "
+        rule = line((head + RULE * max(0, width - len(head)), "faint"))
+        self._strip.put([*strip(gate, looked, width), rule])
+        self._ladder.put(detail(rung, width, self._more(gate, width).get(looked, ())))
+
+    def _more(self, gate: GateView, width: int) -> dict[Rung, list[Text]]:
+        """What the screen knows by itself: what the verb leaves alive, and what must be typed one by one."""
+        more: dict[Rung, list[Text]] = {}
+        profile = self._view.profile
+        if self._verb is not None and profile is not None and profile.storage:
+            variant = self._view.instance.provider.variant
+            more[Rung.PLAN] = [line(), *survival(profile, width, self._verb, variant)]
+        if gate.seconds:
+            more[Rung.CONFIRM] = second_rows(gate.seconds, width)
+        return more
+
+    @property
+    def _width(self) -> int:
+        return self._ladder.size.width or self.size.width
+
+    @property
+    def _free(self) -> int:
+        """Lines for the ladder and the verdict together, when all else has its place."""
+        taken = self._asking.size.height if self._asking.display else 0
+        taken += 1 if self._phrase.display else 0
+        frame = 1 if self.size.width < 110 else 2
+        return (
+            self.size.height - frame - taken - 4 - self._air
+        )  # identity, buttons and theirs, footer
+
+    @property
+    def _air(self) -> int:
+        return 1 if self.size.height >= AIRY else 0
 
     def _beat(self) -> None:
         """Time passes: the button comes alive, the evidence grows old."""
-        confirm = self._go
-        confirm.disabled = not self._may_confirm
-        confirm.display = bool(self.gate and self.gate.ready)
-        self._asking.put(self._question())
-        cancel = self._leave
-        label = (
-            "Close" if self.gate and self.gate.outcome else "Leave" if self._acting else "Cancel"
-        )
-        if str(cancel.label) != label:
-            cancel.label = label
+        self._go.disabled = not self._may_confirm
+        self._go.appear(bool(self._wanted))
+        self._go.label_once("Confirm" if self._second is None else "Seen")
+        self._asking.put(question(self.gate, self._second, self._clock.boot(), self._width))
+        done = self.gate is not None and (self.gate.outcome or self.gate.state == "closed")
+        label = "Close" if done else "Leave" if self._acting else "Cancel"
+        if str(self._leave.label) != label:
+            self._leave.label = label
 
-    def _question(self) -> Text:
+    def footer_keys(self) -> list[Key]:
+        """Copying is for steps; choosing a rung is for a ladder that does not fit."""
+        steps = self.gate is not None and self.gate.outcome == "steps"
+        compact = bool(self._strip.lines) or self._looked is not None
+        away = ({"copy"} if not steps else set()) | ({"rung"} if not compact else set())
+        return [key for key in super().footer_keys() if key.action not in away]
+
+    # --- what may be typed --------------------------------------------------------------------
+
+    @property
+    def _second(self) -> SecondView | None:
+        """The second resource that must be typed next."""
         gate = self.gate
-        if gate is None or not gate.ready:
-            if self._acting:
-                return line(("The call is out. Leaving does not take it back.", "level-watch"))
-            return line()
-        text = line(("To go on, type ", "text"), (gate.phrase, "danger"))
-        now = self._clock.boot()
-        if gate.ready_at is not None and now < gate.ready_at:
-            text.append_text(line((f"   live in {gate.ready_at - now:.0f} s", "muted")))
-        if gate.expires_at is not None:
-            left = gate.expires_at - now
-            style = "level-watch" if left < 30 else "muted"
-            text.append_text(
-                line((f"   evidence void in {units.countdown(max(1.0, left))}", style))
-            )
-        return text
+        if gate is None or gate.outcome or not (gate.ready or gate.abandon_phrase):
+            return None
+        return next((second for second in gate.seconds if not second.done), None)
+
+    @property
+    def _wanted(self) -> str:
+        """What the field takes now; empty where it takes nothing."""
+        second, gate = self._second, self.gate
+        if second is not None:
+            return second.phrase
+        return gate.phrase if gate is not None and gate.ready else ""
 
     @property
     def _acting(self) -> bool:
@@ -174,7 +259,7 @@ class TeardownScreen(Card):
     @property
     def _may_confirm(self) -> bool:
         gate, now = self.gate, self._clock.boot()
-        if gate is None or not gate.ready:
+        if gate is None or not self._wanted:
             return False
         if gate.ready_at is not None and now < gate.ready_at:
             return False
@@ -184,6 +269,9 @@ class TeardownScreen(Card):
 
     # --- what a person does -------------------------------------------------------------------
 
+    def _ask(self, request: Awaitable[None], name: str) -> None:
+        self.run_worker(request, name=name, group="gate", exclusive=False)
+
     @on(PhraseField.Changed)
     def _phrase_changed(self) -> None:
         self._beat()
@@ -192,37 +280,86 @@ class TeardownScreen(Card):
     @on(Button.Pressed, "#confirm")
     def _confirm(self) -> None:
         """Only with the whole phrase, typed, after the wait, before the evidence is void."""
-        if self._may_confirm:
-            typed = self._phrase.typed
-            self.run_worker(
-                self._port.confirm(typed), name="confirm", group="gate", exclusive=False
-            )
+        if not self._may_confirm:
+            return
+        typed, second = self._phrase.typed, self._second
+        self._phrase.clear("")
+        if second is not None:
+            self._ask(self._port.acknowledge(second.id, typed), "acknowledge")
+        else:
+            self._ask(self._port.confirm(typed), "confirm")
 
     @on(Button.Pressed, "#accept")
     def _accept(self) -> None:
-        self.run_worker(self._port.accept(), name="accept", group="gate", exclusive=False)
+        self._ask(self._port.accept(), "accept")
+
+    @on(Button.Pressed, "#override")
+    def _override(self) -> None:
+        gate = self.gate
+        if gate is not None and gate.override_phrase:
+            self.app.push_screen(OverrideScreen(self.moment, gate, self._clock), self._overridden)
+
+    def _overridden(self, typed: str | None) -> None:
+        if typed is not None:
+            self._ask(self._port.override(typed), "override")
 
     @on(Button.Pressed, "#abandon")
     def _abandon(self) -> None:
         gate = self.gate
         if gate is not None and gate.lost_paths and gate.abandon_phrase:
-            screen = AbandonScreen(self.moment, gate, self._clock)
-            self.app.push_screen(screen, self._abandoned)
+            self.app.push_screen(AbandonScreen(self.moment, gate, self._clock), self._abandoned)
 
     def _abandoned(self, typed: str | None) -> None:
         if typed is not None:
-            self.run_worker(
-                self._port.abandon(typed), name="abandon", group="gate", exclusive=False
-            )
+            self._ask(self._port.abandon(typed), "abandon")
 
     @on(Button.Pressed, "#cancel")
     def _cancel(self) -> None:
         self.dismiss(None)
 
+    def on_resize(self) -> None:
+        """Lines are made for one width; a screen too small for the evidence shuts the gate."""
+        if not self._shut_if_small():
+            super().on_resize()
+
+    @on(events.ScreenResume)
+    def _back(self) -> None:
+        self._shut_if_small()
+
+    def _shut_if_small(self) -> bool:
+        """A call that left, and its end, are shown whatever the size."""
+        over = self._acting or bool(self.gate and self.gate.outcome)
+        if over or self._gone or not self.is_current or not small(self.size):
+            return False
+        self._gone = True
+        reason = "the window is too small to show all of the evidence"
+        said = f"{reason}: the gate was shut, nothing was changed"
+        self.app.notify(said, severity="warning")
+        self._ask(self._port.relock(f"{reason} ({self.size.width}x{self.size.height})"), "relock")
+        self.dismiss(None)
+        return True
+
     def on_key(self, event: events.Key) -> None:
-        """The ladder scrolls wherever the focus is."""
-        if event.key in SCROLL:
-            self._ladder.scroll_lines(SCROLL[event.key])
+        """The keys that scroll work wherever the focus is, also while a phrase is typed."""
+        self._ladder.take(event.key)
+
+    def action_rung(self, way: str) -> None:
+        """The evidence of another rung."""
+        if self.gate is None:
+            return
+        now = self._looked or here(self.gate)
+        self._looked = Rung(max(1, min(len(Rung), now + int(way))))
+        self.show(self.moment)
+        self._ladder.scroll_lines(-10_000)
+
+    def action_copy(self) -> None:
+        """The steps, to the clipboard: one reads them while one clicks."""
+        gate = self.gate
+        if gate is None or gate.outcome != "steps":
+            return
+        steps = "\n".join(f"{n}. {step}" for n, step in enumerate(gate.outcome_lines, 1))
+        self.app.copy_to_clipboard(steps)
+        self.app.notify(f"{len(gate.outcome_lines)} steps copied", timeout=3)
 
     def action_close(self) -> None:
         """Escape cancels."""

@@ -1,12 +1,22 @@
-"""The teardown ladder as lines, rung by rung, exactly as the gate's view says."""
+"""The teardown ladder as lines, rung by rung, exactly as the gate's view says.
+
+Where all of the evidence has room, `ladder` is the whole of it. Where it has none, `strip` keeps all nine
+rungs in sight, one line each, and `detail` is the evidence of the one that is looked at.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from rich.text import Text
 
-from gpu_tui.core.gate import GateView, RungState, RungView
+from gpu_tui.core.gate import GateView, Rung, RungState, RungView
+from gpu_tui.core.ladder import SecondView
+from gpu_tui.core.profile import Verb
+from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.marks import bar, line, wrap
+from gpu_tui.ui.text.fleet import box_style
+from gpu_tui.ui.text.marks import bar, fit, line, wrap
 
 RUNGS: dict[RungState, tuple[str, str]] = {
     RungState.WAITING: ("·", "rung-waiting"),
@@ -15,69 +25,234 @@ RUNGS: dict[RungState, tuple[str, str]] = {
     RungState.BLOCKED: ("✗", "rung-blocked"),
     RungState.SKIPPED: ("–", "rung-waiting"),
 }
-OUTCOMES: dict[str, tuple[str, str]] = {
-    "gone": ("The instance is gone and the meter is proven stopped.", "safe"),
-    "stopped": ("The instance is stopped, as read back from the provider.", "safe"),
+# outcome -> (the word that nobody can mistake, the sentence under it, style of the word)
+OUTCOMES: dict[str, tuple[str, str, str]] = {
+    "gone": (
+        "CONFIRMED GONE",
+        "The provider no longer has the instance: the meter is proven stopped.",
+        "safe",
+    ),
+    "stopped": (
+        "CONFIRMED STOPPED",
+        "The instance is stopped, as read back from the provider. What it still bills is in the plan.",
+        "safe",
+    ),
     "still-there": (
-        "STILL THERE: the call was made, but the meter is not proven stopped.",
+        "STILL THERE",
+        "The call was made, and the meter is not proven stopped. It stays red until it is: look at the "
+        "provider's console now, then open the ladder again.",
         "danger-badge",
     ),
     "unknown": (
-        "UNKNOWN: nobody can say whether it stopped. Look at the provider's console.",
+        "UNKNOWN",
+        "Nobody can say whether it stopped. Take it that the meter runs: look at the provider's console, "
+        "then open the ladder again.",
         "danger-badge",
     ),
-    "steps": ("This platform has no call for it. Do these steps, then read back:", "level-watch"),
-    "cancelled": ("Cancelled. Nothing was changed.", "safe"),
+    "steps": (
+        "FOR YOU TO DO",
+        "This platform has no call for it. Do these steps (y copies them), then look here again:",
+        "level-watch",
+    ),
+    "cancelled": ("CANCELLED", "Nothing was changed.", "safe"),
+    "verified": ("VERIFIED", "Everything is home, compared and loaded.", "safe"),
 }
-TITLE = 18
+METERS = {"stops": "nothing", "partly": "a part of it", "continues": "the same"}
+TITLE = 10  # cells of the longest title, "read back", and a space
+INDENT = 5 + TITLE
+BAR = 16
+MARK = {True: "›", False: " "}
 
 
-def rung_lines(rung: RungView, width: int) -> list[Text]:
-    """One rung: its state, then its evidence."""
+def rung_lines(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Text]:
+    """One rung: its state, then its evidence, then `more` lines that belong under it."""
     glyph, style = RUNGS[rung.state]
-    first = line(
-        (f" {glyph} {rung.rung.value} ", style),
-        (f"{rung.title:<{TITLE}}", style if rung.state is not RungState.PASSED else "strong"),
-    )
-    if rung.share is not None and rung.state is RungState.WORKING:
-        first.append_text(
-            line(bar(rung.share, 16, "rung-working"), (f" {units.percent(rung.share)}", "text"))
-        )
-    tone = {
-        RungState.BLOCKED: "level-act",
-        RungState.WAITING: "faint",
-        RungState.SKIPPED: "muted",
-    }.get(rung.state, "muted")
-    indent = first.cell_len
+    first = line((f" {glyph} {rung.rung.value} ", style), _title(rung, style))
+    if rung.state is RungState.WORKING and (moving := _progress(rung)):
+        first.append_text(moving)
+    tone = "level-act" if rung.state is RungState.BLOCKED else "muted"
     evidence: list[Text] = []
     for text in rung.lines:
-        evidence += wrap(text, width, tone, indent=5 + TITLE)
-    if evidence and indent <= 5 + TITLE:
-        evidence[0] = line(first, evidence[0][5 + TITLE :])
+        evidence += wrap(text, width, tone, indent=INDENT)
+    if evidence and first.cell_len <= INDENT:
+        evidence[0] = line(first, evidence[0][INDENT:])
         rows = evidence
     else:
         rows = [first, *evidence]
+    rows += [line(" " * INDENT, row) for row in more]
     if rung.next:
-        rows += wrap(f"→ {rung.next}", width, "accent", indent=5 + TITLE)
+        rows += wrap(f"→ {rung.next}", width, "accent", indent=INDENT)
     return rows
 
 
-def ladder(gate: GateView, width: int) -> list[Text]:
-    """All rungs, why the gate is closed, and what came of it."""
+def ladder(
+    gate: GateView, width: int, more: Mapping[Rung, Sequence[Text]] | None = None
+) -> list[Text]:
+    """All rungs with all their evidence."""
     rows: list[Text] = []
     for rung in gate.rungs:
-        rows += rung_lines(rung, width)
-    if gate.needs_acceptance:
-        rows += [line(), line(("Running work that this would stop:", "level-watch"))]
-        for text in gate.needs_acceptance:
-            rows += wrap(text, width, "strong", indent=4)
-    if gate.closed_because:
-        rows.append(line())
-        rows += wrap(f"The gate is shut: {gate.closed_because}", width, "level-act", indent=1)
+        rows += rung_lines(rung, width, (more or {}).get(rung.rung, ()))
+    return rows
+
+
+def in_short(gate: GateView, width: int) -> Text:
+    """All rungs in one line: their signs."""
+    row = line((" rungs ", "muted"))
+    for rung in gate.rungs:
+        glyph, style = RUNGS[rung.state]
+        row.append_text(line((f" {rung.rung.value}{glyph}", style)))
+    return fit(row, width)
+
+
+def strip(gate: GateView, looked: Rung | None, width: int) -> list[Text]:
+    """All rungs, one line each; the one whose evidence stands below is marked."""
+    rows = []
+    for rung in gate.rungs:
+        glyph, style = RUNGS[rung.state]
+        here = rung.rung is looked
+        row = line((MARK[here], "accent"), (f"{glyph} {rung.rung.value} ", style))
+        row.append_text(line((f"{rung.title:<{TITLE}}", "strong" if here else style)))
+        if rung.state is RungState.WORKING and (moving := _progress(rung)):
+            row.append_text(moving)
+        elif rung.lines:
+            blocked = rung.state is RungState.BLOCKED
+            text = (gate.closed_because or rung.lines[-1]) if blocked else rung.lines[0]
+            row.append_text(line((text, "level-act" if blocked else "muted")))
+        rows.append(fit(row, width))
+    return rows
+
+
+def detail(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Text]:
+    """The evidence of one rung, whole."""
+    tone = "level-act" if rung.state is RungState.BLOCKED else "text"
+    rows: list[Text] = []
+    for text in rung.lines:
+        rows += wrap(text, width, tone)
+    if not rows and not more:
+        said = {
+            RungState.WAITING: "not reached yet",
+            RungState.WORKING: "at it …",
+            RungState.SKIPPED: "not climbed here",
+        }
+        rows.append(line((said.get(rung.state, "nothing to show"), "faint")))
+    rows += more
+    if rung.next:
+        rows += wrap(f"→ {rung.next}", width, "accent")
+    return rows
+
+
+def here(gate: GateView) -> Rung:
+    """The rung that matters now: the one that is stuck, else the one at work, else the last one passed."""
+    for wanted in (RungState.BLOCKED, RungState.WORKING):
+        for rung in gate.rungs:
+            if rung.state is wanted:
+                return rung.rung
+    passed = [rung.rung for rung in gate.rungs if rung.state is RungState.PASSED]
+    return passed[-1] if passed else Rung.PLAN
+
+
+def verdict(gate: GateView, width: int) -> list[Text]:
+    """What came of it, or why the gate is shut: seen at once, wherever the ladder is scrolled."""
     if gate.outcome:
-        text, style = OUTCOMES.get(gate.outcome, (gate.outcome, "unknown"))
-        rows += [line(), *wrap(text, width, style, indent=1)]
+        word, text, style = OUTCOMES.get(gate.outcome, (gate.outcome.upper(), "", "danger-badge"))
+        banner = fit(line((f" {word}", style)), width)
+        banner.stylize(style)
+        if style != "danger-badge":
+            banner.stylize("reverse")
+        rows = [banner, *wrap(text, width, "text", indent=1)]
         for number, step in enumerate(gate.outcome_lines, 1):
             prefix = f"{number}. " if gate.outcome == "steps" else ""
-            rows += wrap(f"{prefix}{step}", width, "strong", indent=3)
+            lead = len(prefix)
+            step_rows = wrap(step, width, "strong", indent=2 + lead)
+            if step_rows and prefix:
+                step_rows[0] = line("  ", (prefix, "accent"), step_rows[0][2 + lead :])
+            rows += step_rows
+        return rows
+    rows = []
+    if gate.needs_acceptance:
+        rows.append(line(("This would stop running work:", "level-watch")))
+        for text in gate.needs_acceptance:
+            rows += wrap(text, width, "strong", indent=2)
+    if gate.closed_because:
+        rows += wrap(f"The gate is shut: {gate.closed_because}", width, "level-act")
+        stuck = next((rung for rung in gate.rungs if rung.state is RungState.BLOCKED), None)
+        if stuck is not None and stuck.next:
+            rows += wrap(f"→ {stuck.next}", width, "accent")
+    return rows
+
+
+def _title(rung: RungView, style: str) -> Text:
+    tone = style if rung.state is not RungState.PASSED else "strong"
+    return line((f"{rung.title:<{TITLE}}", tone))
+
+
+def _progress(rung: RungView) -> Text | None:
+    """How far it is: a bar, and what is known of bytes, speed and the time left."""
+    if rung.share is None:
+        return None
+    return line(bar(rung.share, BAR, "rung-working"), (f" {units.percent(rung.share)}", "text"))
+
+
+def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> Text:
+    """Whose box this is, in its own colour, what it costs, and what is about to be done to it."""
+    cost = view.cost
+    price = (
+        f"{units.money(cost.per_hour, cost.currency)}/h" if cost.per_hour is not None else "? /h"
+    )
+    meter = METERS.get(verb.meter, "?") if verb is not None else ""
+    pieces: list[tuple[str, str]] = [
+        (f"  {view.instance.platform}", "muted"),
+        (f"  {price}{f' → {meter}' if meter else ''}", "money"),
+        (f"  {units.money(cost.spent, cost.currency)} spent" if cost.spent is not None else "", "money"),
+        (f"  up {units.span(view.uptime)}" if view.uptime is not None else "", "muted"),
+    ]  # fmt: skip
+    name = line(("███ ", box_style(view.name)), (view.name, "strong"))
+    end = line("  ", (label, "danger")) if label else line()
+    while pieces and name.cell_len + end.cell_len + sum(len(text) for text, _ in pieces) > width:
+        pieces.pop()  # the name and the verb are never cut for the sake of the rest
+    return line(name, end, *pieces)
+
+
+def second_rows(seconds: Sequence[SecondView], width: int) -> list[Text]:
+    """What hangs on the instance and has an end or a price of its own; each is typed on its own."""
+    rows = [line(("and what hangs on it, each by its own word:", "strong"))]
+    for second in seconds:
+        mark = ("✓ ", "rung-passed") if second.done else ("☐ ", "level-watch")
+        rows.append(line(mark, (second.label, "strong")))
+        for text in second.lines:
+            rows += wrap(text, width, "muted", indent=2)
+    return rows
+
+
+def question(
+    gate: GateView | None, second: SecondView | None, now: float, width: int
+) -> list[Text]:
+    """What to type, how long until it counts, how long the evidence lives."""
+    if gate is None or gate.outcome:
+        return []
+    acting = any(r.rung >= Rung.ACT and r.state is RungState.WORKING for r in gate.rungs)
+    if acting:
+        return [line(("The call is out. Leaving does not take it back.", "level-watch"))]
+    if second is not None:
+        number = [one.id for one in gate.seconds].index(second.id) + 1
+        ask = f"{number} of {len(gate.seconds)} beside it: {second.label}. Seen? Type "
+        pieces = [(ask, "text"), (second.phrase, "danger")]
+    elif gate.ready:
+        pieces = [("To go on, type ", "text"), (gate.phrase, "danger")]
+    else:
+        return []
+    rows = [line(*pieces)]
+    if rows[0].cell_len > width:
+        rows = [*wrap(pieces[0][0], width, "text"), *wrap(pieces[1][0], width, "danger")]
+    times = line()
+    if gate.ready_at is not None and now < gate.ready_at:
+        times.append_text(line((f"live in {gate.ready_at - now:.0f} s   ", "level-watch")))
+    if gate.expires_at is not None:
+        left = gate.expires_at - now
+        said = f"evidence void in {units.countdown(left)}" if left > 0 else "the evidence is void"
+        times.append_text(line((said, "level-watch" if left < 60 else "muted")))
+    if times.plain and rows[-1].cell_len + 3 + times.cell_len <= width:
+        rows[-1].append_text(line("   ", times))
+    elif times.plain:
+        rows.append(times)
     return rows

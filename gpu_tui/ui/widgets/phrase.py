@@ -16,6 +16,7 @@ SETTLE = (
     0.5  # seconds after the focus came in which no key counts: it may have been meant for elsewhere
 )
 TOO_FAST = 0.005  # seconds between two keys that no hand can type: a paste, or a terminal answering
+PASSED = ("tab", "shift+tab", "escape", "up", "down", "pageup", "pagedown", "home", "end")
 
 
 class PhraseField(Widget, can_focus=True):
@@ -69,7 +70,7 @@ class PhraseField(Widget, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """One key of the phrase."""
-        if event.key in ("tab", "shift+tab", "escape"):
+        if event.key in PASSED:
             return
         event.stop()
         event.prevent_default()

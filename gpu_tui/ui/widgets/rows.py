@@ -131,7 +131,12 @@ class Rows(Widget, can_focus=True):
         text, here = shown[y] if y < len(shown) else (BLANK, False)
         base = self.rich_style
         if here:
-            base += self.app.console.get_style("cursor" if self.has_focus else "cursor-away")
+            cursor = self.app.console.get_style("cursor" if self.has_focus else "cursor-away")
+            base += cursor
+            if (
+                cursor.color is not None
+            ):  # one ink for the whole line: no other is sure to be read on it
+                text = Text(text.plain, end="")
         return paint(text, self.size.width, self.app.console, base)
 
     # --- moving -------------------------------------------------------------------------------
@@ -139,6 +144,18 @@ class Rows(Widget, can_focus=True):
     def scroll_lines(self, by: int) -> None:
         """Move from outside, as the keys do."""
         self._move(by)
+
+    def take(self, key: str) -> bool:
+        """Scroll as `key` does in a list that has the focus; False where it does not scroll."""
+        most, page = len(self._lines), max(1, self._room - 1)
+        by = {
+            "down": 1, "j": 1, "up": -1, "k": -1, "pagedown": page, "pageup": -page,
+            "ctrl+d": page // 2 or 1, "ctrl+u": -(page // 2 or 1),
+            "home": -most, "g": -most, "end": most, "G": most,
+        }  # fmt: skip
+        if key in by:
+            self._move(by[key])
+        return key in by
 
     def _move(self, by: int) -> None:
         before = self._shown()
@@ -169,6 +186,14 @@ class Rows(Widget, can_focus=True):
     def action_page_up(self) -> None:
         """One page up."""
         self._move(-max(1, self._room - 1))
+
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self._move(max(1, self._room // 2))
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self._move(-max(1, self._room // 2))
 
     def action_top(self) -> None:
         """To the first line."""
