@@ -127,3 +127,21 @@ class WorksElsewhere(Protocol):
     async def at_work(self, id: str) -> tuple[str, ...] | None:
         """What of it has not ended, named for a person; None where that cannot be told."""
         ...
+
+
+@runtime_checkable
+class SeenFromInside(Protocol):
+    """A box that nobody but itself can be asked about: what runs on it tells that it is there."""
+
+    async def look_inside(self) -> ProviderState:
+        """Running where the box answers as one of its platform. Silence is unknown: it proves nothing."""
+        ...
+
+
+async def state_of(provider: Provider, id: str | None) -> ProviderState:
+    """What the provider says now, or the box of itself; unknown where only a person can look."""
+    if isinstance(provider, SeenFromInside):
+        return await provider.look_inside()
+    if id is None or not provider.reads:
+        return ProviderState()
+    return await provider.read(id)

@@ -1,6 +1,7 @@
 """Featurize: returned by one HTTP call where a token is set, else by the box's own program. No list, no price.
 
-HTTP 200 is no success here: only `"status": 0` is.
+HTTP 200 is no success here: only `"status": 0` is. No API says what an id belongs to: the box must say
+the same id of itself (FEATURIZE_INSTANCE_ID, the source of the featurize package, 0.0.27).
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from gpu_tui.core.account import Listed
-from gpu_tui.core.fleet import Instance
+from gpu_tui.core.command import Completed
+from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Verb
 from gpu_tui.providers.api import TOTAL_LIMIT, Reply
@@ -63,10 +65,16 @@ class Featurize(Inside):
 
     verb = RETURN
     look = "Look at 我的实例 (https://featurize.cn/vm): only its list shows that the bill ended."
-    script = """\
+    # A login shell may lack what the first process has; without an id the client would ask for nothing.
+    _find = """\
 PATH=$PATH:$HOME/.local/bin:/environment/miniconda3/bin:/opt/conda/bin
-command -v featurize >/dev/null || exit 127
-exec featurize instance release
+id=${FEATURIZE_INSTANCE_ID:-$(tr '\\0' '\\n' </proc/1/environ | sed -n 's/^FEATURIZE_INSTANCE_ID=//p')}
+[ -n "$id" ] || exit 126
+"""
+    presence = _find + 'printf "%s\\n" "$id"\n'
+    script = f"""\
+{_find}command -v featurize >/dev/null || exit 127
+FEATURIZE_INSTANCE_ID=$id exec featurize instance release
 """
 
     def __init__(
@@ -81,6 +89,13 @@ exec featurize instance release
     def offers(self, verb: Verb) -> bool:
         """One of the two ways, never both: what is asked for is what is done."""
         return self._api.offers(verb) if self._api else super().offers(verb)
+
+    def _seen(self, done: Completed) -> ProviderState:
+        """The API would return whatever has the id: the box must say that this is it."""
+        state = super()._seen(done)
+        if self._api is not None and state.state == "running" and "id" not in state.facts:
+            return ProviderState(error="the box does not say which instance it is: use the console")
+        return state
 
     async def stop(self, permit: StopPermit) -> Answer:
         """Return the instance, once."""

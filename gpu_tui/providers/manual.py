@@ -8,6 +8,37 @@ from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.providers.base import Answer, AnswerKind
 
+# Verbs about what hangs beside an instance. No call is made for them: only a person knows which one.
+BESIDE: dict[tuple[str, str], tuple[str, ...]] = {
+    ("runpod", "delete-network-volume"): (
+        "Open https://console.runpod.io/user/storage.",
+        "Find the network volume by its id and its size; no pod may mount it any more.",
+        "Pull and verify whatever is on it: it is gone for good.",
+        "Choose Delete, type its name, and confirm.",
+        "Look at the list again: while it is there, it bills.",
+    ),
+    ("vastai", "delete-volume"): (
+        "Open https://cloud.vast.ai/volumes/.",
+        "Find the volume by its id; the instances that use it must be destroyed first.",
+        "Pull and verify whatever is on it: it is gone for good.",
+        "Click its bin and confirm.",
+        "Look at the list again: while it is there, it bills.",
+    ),
+    ("lambda", "delete-filesystem"): (
+        "Open https://cloud.lambda.ai/file-systems.",
+        "Find the file system by its name and region; it must not be in use.",
+        "Pull and verify whatever is on it: it is gone for good.",
+        "Choose Delete and confirm.",
+        "Look at the list again: while it is there, it bills for what is in it.",
+    ),
+    ("paperspace", "delete-snapshot"): (
+        "Open https://console.paperspace.com and choose CORE → Machines.",
+        "Open the machine's page and its snapshots; find the one by its name and date.",
+        "Choose Delete and confirm: nothing can be restored from it afterwards.",
+        "Look at the list again: while it is there, it bills.",
+    ),
+}
+
 
 class Manual:
     """Console-only. `why` says why no API is used, where one exists."""
@@ -44,6 +75,8 @@ class Manual:
         for row in rows:
             if row.steps:
                 return row.steps
+        if (steps := BESIDE.get((self._instance.platform, verb))) is not None:
+            return steps
         named = self._instance.provider.id or f"the one behind {self._instance.ssh.host}"
         where = self._profile.title if self._profile else self._instance.platform
         return (

@@ -13,6 +13,10 @@ class Matpool(Inside):
 
     verb = "停止并释放"
     look = "Look at 矩池云 → 我的机器 (https://matpool.com/user/matbox): only its list shows that the bill ended."
+    presence = """\
+[ -x /public/script/matncli ] || exit 127
+[ -n "$(tr '\\0' '\\n' </proc/1/environ | sed -n 's/^MATCLOUD_CANCELTOKEN=//p')" ] || exit 126
+"""
     script = """\
 [ -x /public/script/matncli ] || exit 127
 token=$(tr '\\0' '\\n' </proc/1/environ | sed -n 's/^MATCLOUD_CANCELTOKEN=//p')

@@ -9,6 +9,7 @@ from gpu_tui.core.fleet import Fleet, Instance, ProviderAccess
 from gpu_tui.core.profile import Profile
 from gpu_tui.providers.api import is_local
 from gpu_tui.providers.autodl import AutoDL
+from gpu_tui.providers.autodl_box import AutoDLBox
 from gpu_tui.providers.base import AccountReader, Means, Provider, ProviderError
 from gpu_tui.providers.featurize import Featurize
 from gpu_tui.providers.kubernetes import Kubernetes
@@ -34,6 +35,7 @@ APIS: dict[str, Callable[[Instance, Means], Provider]] = {
 }
 # Where the box or its scheduler is spoken to: no provider.id is needed.
 BY_BOX: dict[str, Callable[[Instance, Means], Provider]] = {
+    "autodl": AutoDLBox,
     "featurize": Featurize,
     "matpool": Matpool,
 }
@@ -43,6 +45,8 @@ def provider_for(instance: Instance, profiles: Mapping[str, Profile], means: Mea
     """The provider of one instance; the console where there is no API or no id for it."""
     profile = profiles.get(instance.platform)
     make = BY_BOX.get(instance.platform)
+    if instance.platform == AutoDL.id and AutoDL.refuses(instance) is None:
+        make = None  # a Pro instance has an API, and that one can be read back
     if make is None:
         make = APIS.get(instance.platform)
         if make is None:

@@ -16,7 +16,7 @@ from gpu_tui.core.evidence import Event, IntentWritten, ReadBack, Relocked
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
 from gpu_tui.core.plain import plain
-from gpu_tui.providers.base import Answer, AnswerKind, Provider
+from gpu_tui.providers.base import Answer, AnswerKind, Provider, state_of
 from gpu_tui.providers.manual import Manual
 from gpu_tui.teardown.diary import Diary, sentence
 from gpu_tui.teardown.gather import Gather
@@ -57,7 +57,8 @@ class Act:
             "effect": permit.effect,
             "provider_id": permit.provider_id,
             "place": place_of(self.gather.instance),
-            "console": not self.gather.provider.offers(gate.verb) if gate.verb else True,
+            "console": not self._offers(),
+            "watched": self._watched(),
         }
         journal = self.diary.journal
         try:
@@ -85,10 +86,20 @@ class Act:
         await self.diary.note(ENDS.get(outcome, "unknown"), outcome=outcome)
         self.apply(ReadBack(outcome, answer.lines or seen))
 
+    def _offers(self) -> bool:
+        verb = self.gate.verb
+        return verb is not None and self.gather.provider.offers(verb)
+
+    def _watched(self) -> bool:
+        """The state of the instance tells whether the verb is done: it is about nothing beside it."""
+        verb, profile = self.gate.verb, self.gather.profile
+        rows = profile.teardown if profile else ()
+        same = [row for row in rows if verb is not None and row.verb == verb.verb]
+        return any(self.gather.provider.offers(row) for row in (*same, *([verb] if verb else [])))
+
     def _actor(self) -> Provider:
         """Who carries the verb out: the API where it offers it, else a person by the console's steps."""
-        verb = self.gate.verb
-        if verb is not None and self.gather.provider.offers(verb):
+        if self._offers():
             return self.gather.provider
         return Manual(self.gather.instance, self.gather.profile, self.clock)
 
@@ -112,7 +123,7 @@ class Act:
         proof, pace = proofs(permit.effect), self.pace
         waited, delay = 0.0, pace.poll
         while True:
-            state = await self.gather.provider.read(permit.provider_id or "")
+            state = await state_of(self.gather.provider, permit.provider_id)
             known = state.state
             line = f"the provider now says: {plain(state.error or known)}"
             self.say(line)

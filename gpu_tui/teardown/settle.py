@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from gpu_tui.core.ending import proofs
+from gpu_tui.core.clock import rfc3339
+from gpu_tui.core.ending import OpenEnd, proofs
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.plain import plain
-from gpu_tui.providers.base import Provider
-from gpu_tui.teardown.journal import Journal, JournalDamaged
+from gpu_tui.providers.base import Provider, SeenFromInside, state_of
+from gpu_tui.teardown.journal import Held, Journal, JournalDamaged, open_ends
 
 # An outcome of the read-back -> the journal's word for it; anything else is `unknown`.
 ENDS = {"gone": "confirmed-gone", "stopped": "confirmed-gone", "still-there": "still-there"}
@@ -26,36 +27,73 @@ def place_of(instance: Instance) -> str:
 async def settle(
     journal: Journal, instance: Instance, provider: Provider, evidence: str = ""
 ) -> str | None:
-    """Settle an earlier call of this instance by the provider's word, or say why it cannot be settled.
+    """Settle an earlier call of this instance by what can be seen now, or say why it cannot be settled.
 
-    Raises JournalDamaged where the journal cannot be believed, OSError where it cannot be used.
+    The caller holds the instance. Raises JournalDamaged where the journal cannot be believed, OSError
+    where it cannot be used.
     """
-    intent = await asyncio.to_thread(journal.unresolved, instance.name)
-    damage = (await asyncio.to_thread(journal.read)).damage
-    if damage:
-        raise JournalDamaged(f"the journal is damaged ({damage}): nothing may be stopped")
-    if intent is None:
+    end = await _open_end(journal, instance.name)
+    if end is None:
         return None
-    id, place = intent.detail.get("provider_id"), place_of(instance)
-    if intent.detail.get("place", place) != place:
-        return (
-            f"the call of {intent.at} was never seen to end, and its id was of another account or "
-            "cluster: put the fleet file back as it was, then look again"
+    word = await _seen(end, instance, provider)
+    if word in ENDS.values() and (end.blocks or word == "confirmed-gone"):
+        await asyncio.to_thread(
+            journal.write, instance.name, word, evidence, settles=end.seq, verb=end.verb
         )
-    if not isinstance(id, str) or not provider.reads:
-        return f"the call of {intent.at} was never seen to end"
-    provider.remember(id)
-    state = await provider.read(id)
+        return None
+    if not end.blocks:
+        return None
+    return f"the call of {rfc3339(end.at) or 'an earlier day'} was never seen to end{word}"
+
+
+async def look_again(journal: Journal, instance: Instance, provider: Provider) -> bool:
+    """The same for a teardown that nobody has open: true where the journal learned something.
+
+    Nothing is settled while a ladder of this instance is open here or elsewhere, nor by a look that is
+    older than the end of one.
+    """
+    before = await _open_end(journal, instance.name)
+    if before is None:
+        return False
+    try:
+        (await asyncio.to_thread(journal.hold, instance.name)).close()
+        word = await _seen(before, instance, provider)
+        if word not in ENDS.values() or (word == "still-there" and not before.blocks):
+            return False
+        hold = await asyncio.to_thread(journal.hold, instance.name)
+    except Held:
+        return False
+    try:
+        if await _open_end(journal, instance.name) != before:
+            return False
+        await asyncio.to_thread(
+            journal.write, instance.name, word, settles=before.seq, verb=before.verb
+        )
+    finally:
+        hold.close()
+    return True
+
+
+async def _open_end(journal: Journal, name: str) -> OpenEnd | None:
+    found = await asyncio.to_thread(journal.read)
+    if found.damage:
+        raise JournalDamaged(f"the journal is damaged ({found.damage}): nothing may be stopped")
+    return open_ends(found.records).get(name)
+
+
+async def _seen(end: OpenEnd, instance: Instance, provider: Provider) -> str:
+    """The journal's word for what became of it, or the end of a sentence that says why nobody knows."""
+    inside = isinstance(provider, SeenFromInside)
+    if end.place not in (None, place_of(instance)):
+        return (
+            ", and its id was of another account or cluster: put the fleet file back as it was, "
+            "then look again"
+        )
+    if not end.watched or not (inside or (end.provider_id is not None and provider.reads)):
+        return f": look at the console, then gpu-tui journal {instance.name} --settle"
+    if end.provider_id is not None:
+        provider.remember(end.provider_id)
+    state = await state_of(provider, end.provider_id)
     if state.state == "unknown":
-        return f"the call of {intent.at} was never seen to end, and the API does not say"
-    ended = state.state in proofs(str(intent.detail.get("effect")))
-    event = "confirmed-gone" if ended else "still-there"
-    await asyncio.to_thread(
-        journal.write,
-        instance.name,
-        event,
-        evidence,
-        provider=state.state,
-        settles=intent.seq,
-    )
-    return None
+        return f", and now: {plain(state.error or 'nobody can tell')}"
+    return "confirmed-gone" if state.state in proofs(end.effect) else "still-there"

@@ -17,6 +17,7 @@ from gpu_tui.core.command import CommandFailed, Completed
 from gpu_tui.core.fleet import Instance, ProviderAccess, SchedulerScope, SshAccess
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Verb
+from gpu_tui.providers.autodl_box import AutoDLBox
 from gpu_tui.providers.base import AnswerKind, Means
 from gpu_tui.providers.featurize import Featurize
 from gpu_tui.providers.matpool import Matpool
@@ -37,6 +38,7 @@ class Box:
     def __init__(self, bin: Path) -> None:
         self.bin = bin
         self.ran: list[Sequence[str]] = []
+        self.id: str | None = "vm-1"
 
     def has(self, name: str, script: str) -> None:
         """A program of the box."""
@@ -47,6 +49,8 @@ class Box:
     async def __call__(self, argv: Sequence[str], *, limit: float) -> Completed:
         self.ran.append(argv)
         environment = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": os.fspath(self.bin)}
+        if self.id is not None:
+            environment["FEATURIZE_INSTANCE_ID"] = self.id
         process = await asyncio.create_subprocess_exec(
             *argv, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
         )
@@ -85,9 +89,9 @@ def featurize(box: Box | None, server: LocalApi | None = None, key: str = "test-
 
 
 async def test_featurize_returns_itself(box: Box, tmp_path: Path) -> None:
-    box.has("featurize", f'echo "$@" > {tmp_path}/said')
+    box.has("featurize", f'echo "$FEATURIZE_INSTANCE_ID $@" > {tmp_path}/said')
     answer = await featurize(box).stop(permit(RETURN))
-    assert (tmp_path / "said").read_text() == "instance release\n"
+    assert (tmp_path / "said").read_text() == "vm-1 instance release\n"
     assert answer.kind is AnswerKind.ACCEPTED
     assert "featurize.cn" in answer.lines[0]
 
@@ -97,7 +101,7 @@ async def test_matpools_token_stays_on_the_box(box: Box) -> None:
     provider = Matpool(instance, Means({}, ManualClock(), on_box=box))
     answer = await provider.stop(permit(RELEASE))  # there is no matncli here
     assert (answer.kind, len(box.ran)) == (AnswerKind.REFUSED, 1)
-    assert "no program" in answer.text
+    assert "nothing was run" in answer.text
     # The same program, with this machine's stand-ins for what only a rented box has.
     box.has("matncli", f'echo "$MATCLOUD_CANCELTOKEN $@" > {box.bin}/said')
     (box.bin / "environ").write_bytes(b"A=1\0MATCLOUD_CANCELTOKEN=t=0k\0B=2\0")
@@ -198,7 +202,77 @@ async def test_a_permit_works_once(box: Box) -> None:
     assert (box.bin / "said").read_text() == "x\n"
 
 
-@pytest.mark.parametrize(("platform", "kind"), [("featurize", Featurize), ("matpool", Matpool)])
+async def test_a_box_that_answers_is_there_and_silence_proves_nothing(box: Box) -> None:
+    seen = await featurize(box).look_inside()
+    assert (seen.state, seen.facts["id"]) == ("running", "vm-1")
+    box.id = None  # nor has the first process of this machine one
+    lost = await featurize(box).look_inside()
+    assert lost.state == "unknown"
+
+    async def gone(argv: Sequence[str], *, limit: float) -> Completed:
+        raise CommandFailed("box is not connected")
+
+    instance = Instance("box", SshAccess("h"), "featurize")
+    silent = await Featurize(instance, Means({}, ManualClock(), on_box=gone)).look_inside()
+    assert silent.state == "unknown"
+    assert "proves nothing" in (silent.error or "")
+
+
+@pytest.mark.parametrize("told", ["vm-2", "vm 1", None])
+async def test_an_id_that_is_not_the_boxes_is_never_returned_over_http(
+    box: Box, server: FeaturizeServer, told: str | None
+) -> None:
+    box.id = told
+    state = await featurize(box, server).look_inside()
+    assert state.state == "unknown"
+    assert state.error
+    assert server.requests == []
+    box.id = "vm-1"
+    assert (await featurize(box, server).look_inside()).state == "running"
+
+
+async def test_a_client_without_an_id_is_not_started(box: Box, tmp_path: Path) -> None:
+    box.id = None
+    box.has("featurize", f"echo x > {tmp_path}/said")
+    answer = await featurize(box).stop(permit(RETURN))
+    assert answer.kind is AnswerKind.REFUSED
+    assert not (tmp_path / "said").exists()
+
+
+async def test_an_ordinary_autodl_box_powers_itself_off_and_no_other_machine_does() -> None:
+    ran: list[str] = []
+
+    async def box(argv: Sequence[str], *, limit: float) -> Completed:
+        ran.append(argv[-1])
+        return Completed(b"", b"", exits.pop(0))
+
+    instance = Instance("box", SshAccess("h"), "autodl", provider=ProviderAccess("x"))
+    provider = AutoDLBox(instance, Means({}, ManualClock(), on_box=box))
+    rows = load_profiles()["autodl"].teardown
+    assert [row.key for row in rows if provider.offers(row)] == ["关机:ssh"]
+    exits = [0, 126, 0]
+    assert (await provider.look_inside()).state == "running"
+    elsewhere = await provider.look_inside()  # a machine that is none of AutoDL's
+    assert elsewhere.state == "unknown"
+    answer = await provider.stop(permit("关机", "x"))
+    assert answer.kind is AnswerKind.ACCEPTED
+    assert "/usr/bin/shutdown" in ran[-1]
+    assert len(ran) == 3
+
+
+@pytest.mark.skipif(Path("/root/autodl-tmp").exists(), reason="this machine looks like AutoDL's")
+async def test_the_script_that_powers_off_does_nothing_on_this_machine(box: Box) -> None:
+    assert (await box(("sh", "-c", AutoDLBox.presence), limit=10)).exit in (126, 127)
+    # What the script asks first is what `presence` asks: it ends before there is anything to run.
+    guard, *_ = AutoDLBox.script.partition("\n")
+    assert guard in AutoDLBox.presence
+    assert (await box(("sh", "-c", guard), limit=10)).exit == 126
+
+
+@pytest.mark.parametrize(
+    ("platform", "kind"),
+    [("autodl", AutoDLBox), ("featurize", Featurize), ("matpool", Matpool)],
+)
 def test_the_profiles_row_is_the_one_that_is_carried_out(platform: str, kind: type) -> None:
     profiles = load_profiles()
     means = Means({}, ManualClock(), on_box=Box(Path()))

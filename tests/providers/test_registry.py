@@ -15,6 +15,7 @@ from gpu_tui.core.events import Event, ProviderRead
 from gpu_tui.core.fleet import Instance, ProviderAccess, ProviderState, SshAccess
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Profile, Verb
+from gpu_tui.providers.autodl_box import AutoDLBox
 from gpu_tui.providers.base import AnswerKind, Means
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.registry import provider_for
@@ -45,7 +46,9 @@ def _instance(platform: str, **access: object) -> Instance:
         ("runpod", {"id": "p1"}, Rented),
         ("runpod", {}, Manual),
         ("runpod", {"id": "p1", "base_url": "http://evil.example"}, Manual),
-        ("autodl", {"id": "x"}, Manual),
+        ("autodl", {"id": "x"}, AutoDLBox),
+        ("autodl", {"variant": "container"}, AutoDLBox),
+        ("autodl", {"variant": "pro"}, Manual),
         ("autodl", {"id": "x", "variant": "pro"}, Rented),
         ("nowhere", {}, Manual),
     ],
@@ -57,7 +60,7 @@ def test_the_provider_of_a_platform(platform: str, access: dict[str, object], ki
 
 
 async def test_the_console_names_the_profiles_steps_and_proves_nothing() -> None:
-    provider = provider_for(_instance("autodl", id="x"), PROFILES, Means({}, ManualClock()))
+    provider = Manual(_instance("autodl", id="x"), AUTODL, ManualClock())
     permit = StopPermit("box", "x", "释放", "destroy", "e", 2_000.0, token=rules._MINT)
     answer = await provider.stop(permit)
     assert (answer.kind, answer.lines) == (AnswerKind.STEPS, ("Click 释放.",))
