@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from typing import Any, cast
 
+from rich.console import RenderableType
 from textual import events
 from textual.app import App, SystemCommand
 from textual.filter import LineFilter
@@ -21,6 +22,7 @@ from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import KEYS
+from gpu_tui.ui.output import CellOutput
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore, NewsPort
 from gpu_tui.ui.prompter import ScreenPrompter
@@ -72,6 +74,7 @@ class CockpitApp(App[None]):
         self._themes = {one.name: one for one in themes}
         self._last_filter = LastFilter()
         super().__init__()
+        self._output = CellOutput(self)
         self.animation_level = "none"
         self._store = store
         self._clock = clock
@@ -112,6 +115,7 @@ class CockpitApp(App[None]):
     def on_mount(self) -> None:
         """Start looking at the store; be ready to leave tidily."""
         self.theme_changed_signal.subscribe(self, self._theme_changed)
+        self.app_resume_signal.subscribe(self, lambda _: self.action_repaint())
         if not self.is_headless:
             self._give_back = terminal.on_endings(self._end)
         self.set_interval(FRAME, self._tick)
@@ -134,6 +138,8 @@ class CockpitApp(App[None]):
 
         So the keys of a fast typist act in order, and what follows `/` is text of the filter.
         """
+        if isinstance(event, events.Resize):
+            self._output.drop()  # what a terminal makes of its old content is its own affair
         if isinstance(event, events.Key) and not event.is_forwarded:
             in_list = isinstance(self.focused, Rows | LogView) and not self.screen.query(Tour)
             bound = self.screen.active_bindings.get(event.key) if in_list else None
@@ -144,10 +150,26 @@ class CockpitApp(App[None]):
 
     # --- frames -------------------------------------------------------------------------------
 
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Only the cells that changed go to the terminal."""
+        if not self._output.paint(screen, renderable):
+            super()._display(screen, renderable)
+
+    def action_repaint(self) -> None:
+        """Draw everything again: something else wrote on the terminal."""
+        self._output.drop()
+        self.screen.refresh()
+
+    def bell(self) -> None:
+        """Ring, unless the terminal does not read."""
+        if not terminal.choked(self):
+            super().bell()
+
     def _tick(self) -> None:
         """One look: paint only where something changed, and once a second for clocks and ages."""
         if not self.screen_stack or terminal.choked(self):
             return  # it is closing, or the terminal does not read
+        self._output.settle()
         now = self._clock.now()
         beat = int(now) != self._second
         if not self._store.drain() and not beat:

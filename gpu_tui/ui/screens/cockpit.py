@@ -278,9 +278,9 @@ class Cockpit(Screen[None]):
         """A key that acts, pressed where nothing may act."""
         self.app.notify("read-only: nothing can be stopped from here", timeout=3)
 
-    def action_redraw(self) -> None:
+    async def action_redraw(self) -> None:
         """Draw the whole screen again."""
-        self.refresh(layout=True)
+        await self.app.run_action("app.repaint")
 
     def action_palette(self) -> None:
         """Every action by name."""

@@ -1,0 +1,342 @@
+"""What goes to the terminal: only the cells that changed.
+
+textual paints every dirty region again, whole; a clock that ticks costs its whole line. Here stands what
+the terminal shows, cell by cell, and an update becomes the shortest moves, colours and characters that lead
+from it to what it should show. Rests on private parts of textual 8.2.8: with any other version, and with
+any driver but the one for a Unix terminal, textual paints by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+from rich.cells import get_character_cell_size, split_graphemes
+from rich.color import ColorSystem
+from rich.style import Style
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.app import App
+from textual.screen import Screen
+from textual.strip import Strip
+
+from gpu_tui.ui.terminal import choked
+
+KNOWN = "8.2.8"  # the textual whose updates are understood
+SWITCH = "GPU_TUI_PAINT"  # `stock` in the environment: textual paints by itself
+SYNC_FROM = 512  # bytes: a smaller frame is one write, which a terminal never shows half
+SYNC_START, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
+
+BOLD, DIM, ITALIC, UNDERLINE, BLINK, BLINK2, REVERSE, CONCEAL, STRIKE = (1 << n for n in range(9))
+UNDERLINE2, FRAME, ENCIRCLE, OVERLINE = (1 << n for n in range(9, 13))
+ON = ("1", "2", "3", "4", "5", "6", "7", "8", "9", "21", "51", "52", "53")  # by bit
+OFF = (
+    (BOLD | DIM, "22"), (ITALIC, "23"), (UNDERLINE | UNDERLINE2, "24"), (BLINK | BLINK2, "25"),
+    (REVERSE, "27"), (CONCEAL, "28"), (STRIKE, "29"), (FRAME | ENCIRCLE, "54"), (OVERLINE, "55"),
+)  # fmt: skip
+ON_BLANK = REVERSE | UNDERLINE | UNDERLINE2 | STRIKE | FRAME | ENCIRCLE | OVERLINE
+
+
+class Pen(NamedTuple):
+    """How a cell is drawn: a bit for each attribute, and the parameters of SGR for both colours ("" = default)."""
+
+    attributes: int
+    colour: str
+    ground: str
+
+
+PLAIN = Pen(0, "", "")
+
+
+class Cell(NamedTuple):
+    """One place of the terminal; the second half of a wide character has no text."""
+
+    text: str
+    pen: Pen
+
+
+Row = list[Cell | None]  # None: nobody knows what stands there
+
+
+class Cells:
+    """What a terminal of one size shows, and the way from there to what it should show."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self._rows: list[Row] = [[None] * width for _ in range(height)]
+
+    def lead_to(self, update: CompositorUpdate, depth: ColorSystem) -> str:
+        """The sequences that bring the terminal to `update`; it begins and ends with the plain pen."""
+        wanted: dict[int, Row] = {}
+        for x, y, strip in _strips(update):
+            if 0 <= y < self.height:
+                _lay(wanted.setdefault(y, self._rows[y].copy()), x, strip, depth)
+        out = _Writer(self.width)
+        for y, row in wanted.items():
+            before = self._rows[y]
+            if row != before:
+                self._rows[y] = row
+                out.row(y, before, row)
+        return out.text()
+
+
+class _Writer:
+    """Collects sequences; knows where the cursor is, where it can be known, and which pen is set."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._parts: list[str] = []
+        self._at: tuple[int, int] | None = None
+        self._pen = PLAIN
+
+    def text(self) -> str:
+        """Everything, with the plain pen at the end."""
+        return "".join(self._parts) + _change(self._pen, PLAIN)
+
+    def row(self, y: int, before: Row, after: Row) -> None:
+        """The cells of one line that changed; all of them where terminals disagree about a width in it."""
+        whole = _odd(before) or _odd(after)
+        x, end = 0, len(after)
+        while x < end:
+            cell = after[x]
+            if cell is None or (cell == before[x] and not whole):
+                x += 1
+                continue
+            while x and not cell.text and (lead := after[x - 1]) is not None:
+                x, cell = x - 1, lead  # half a wide character cannot be written
+            self._go(x, y, after)
+            x = self._put(x, y, cell, after)
+
+    def _put(self, x: int, y: int, cell: Cell, row: Row) -> int:
+        """Write the cell at `x`; the place behind it."""
+        self._dip(cell)
+        self._parts.append(cell.text or " ")
+        x += 1
+        while cell.text and x < len(row) and (rest := row[x]) is not None and not rest.text:
+            x += 1
+        sure = x < self._width and not _unsure(cell.text)
+        self._at = (x, y) if sure else None
+        return x
+
+    def _go(self, x: int, y: int, row: Row) -> None:
+        """Bring the cursor to a place the short way; a small gap of the same pen is written again."""
+        if self._at == (x, y):
+            return
+        if self._at is not None and self._at[1] == y and self._at[0] < x:
+            start = self._at[0]
+            step = "\x1b[C" if x - start == 1 else f"\x1b[{x - start}C"
+            gap = row[start:x]
+            if len(gap) <= len(step) and all(
+                cell is not None and len(cell.text) == 1 and cell.text.isascii()
+                and self._dipped(cell) == self._pen
+                for cell in gap
+            ):  # fmt: skip
+                self._parts += [cell.text for cell in gap if cell is not None]
+            else:
+                self._parts.append(step)
+        else:
+            self._parts.append(f"\x1b[{y + 1}H" if x == 0 else f"\x1b[{y + 1};{x + 1}H")
+        self._at = (x, y)
+
+    def _dipped(self, cell: Cell) -> Pen:
+        """The pen for a cell: of a blank only the ground is to be seen."""
+        if cell.text != " " or cell.pen.attributes:
+            return cell.pen
+        return Pen(self._pen.attributes & ~ON_BLANK, self._pen.colour, cell.pen.ground)
+
+    def _dip(self, cell: Cell) -> None:
+        pen = self._dipped(cell)
+        if pen != self._pen:
+            self._parts.append(_change(self._pen, pen))
+            self._pen = pen
+
+
+# --- from textual's updates to cells --------------------------------------------------------------
+
+
+def _strips(update: CompositorUpdate) -> Iterator[tuple[int, int, Strip]]:
+    """(x, y, strip) of everything that an update would paint."""
+    if isinstance(update, LayoutUpdate):
+        for y, line in enumerate(update.strips, update.region.y):
+            x = update.region.x
+            for strip in line:
+                yield x, y, strip
+                x += strip.cell_length
+    elif isinstance(update, ChopsUpdate):
+        for y, x1, x2 in update.spans:
+            for end, (x, chop) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+                if chop is None or x > x2 or end <= x1:
+                    continue
+                whole = x2 > x >= x1 and end <= x2
+                yield x, y, chop if whole else chop.crop(0, min(end, x2) - x)
+
+
+def _lay(row: Row, x: int, strip: Strip, depth: ColorSystem) -> None:
+    """Put the cells of a strip into a line, from `x` on."""
+    width = len(row)
+    if 0 < x < width and (first := row[x]) is not None and not first.text:
+        row[x - 1] = None  # its other half may be lost
+    begin = x
+    for segment in strip:
+        joins, cells = _cells(segment.text, _pen(segment.style, depth))
+        if joins and x > begin:
+            _join(row, x, joins)
+        if x + len(cells) > width:
+            cells = cells[: max(0, width - x)]
+        row[x : x + len(cells)] = cells
+        x += len(cells)
+    while x < width and (cut := row[x]) is not None and not cut.text:
+        row[x] = None
+        x += 1
+
+
+def _join(row: Row, x: int, text: str) -> None:
+    """What has no width of its own joins the character before it."""
+    while x and (cell := row[x - 1]) is not None:
+        x -= 1
+        if cell.text:
+            row[x] = _cell(cell.text + text, cell.pen)
+            return
+
+
+@lru_cache(2048)
+def _cells(text: str, pen: Pen) -> tuple[str, Sequence[Cell]]:
+    """The cells of one text in one pen, and before them what joins the character before it."""
+    if text.isascii():
+        return "", tuple([_cell(char, pen) for char in text])
+    joins = ""
+    cells: Row = []
+    spans, _ = split_graphemes(text)
+    for start, end, width in spans:
+        if width:
+            cells += [_cell(text[start:end], pen), *(_cell("", pen) for _ in range(width - 1))]
+        elif cells:
+            _join(cells, len(cells), text[start:end])
+        else:
+            joins += text[start:end]
+    return joins, tuple([cell for cell in cells if cell is not None])
+
+
+@lru_cache(8192)
+def _cell(text: str, pen: Pen) -> Cell:
+    """One cell, the same object each time; nothing of a blank is to be seen but its ground."""
+    if text == " " and not pen.attributes & ON_BLANK:
+        return Cell(text, Pen(0, "", pen.ground))
+    return Cell(text, pen)
+
+
+@lru_cache(2048)
+def _pen(style: Style | None, depth: ColorSystem) -> Pen:
+    """The pen for a style of rich at this depth of colour."""
+    if style is None:
+        return PLAIN
+    colours = []
+    for colour, front in ((style.color, True), (style.bgcolor, False)):
+        codes = () if colour is None else colour.downgrade(depth).get_ansi_codes(front)
+        colours.append("" if codes in ((), ("39",), ("49",)) else ";".join(codes))
+    return Pen(style._attributes & style._set_attributes, *colours)
+
+
+@lru_cache(4096)
+def _change(old: Pen, new: Pen) -> str:
+    """The shortest sequence from one pen to another."""
+    if old == new:
+        return ""
+    if new == PLAIN:
+        return "\x1b[m"
+    lost, gained = old.attributes & ~new.attributes, new.attributes & ~old.attributes
+    codes = []
+    for group, off in OFF:
+        if lost & group:
+            codes.append(off)
+            gained |= new.attributes & group
+    codes += _attributes(gained)
+    if old.colour != new.colour:
+        codes.append(new.colour or "39")
+    if old.ground != new.ground:
+        codes.append(new.ground or "49")
+    afresh = ["0", *_attributes(new.attributes), *(c for c in (new.colour, new.ground) if c)]
+    return f"\x1b[{min(';'.join(codes), ';'.join(afresh), key=len)}m"
+
+
+def _attributes(bits: int) -> Iterable[str]:
+    return (code for n, code in enumerate(ON) if bits & 1 << n)
+
+
+def _odd(row: Row) -> bool:
+    """Something in it may be of another width in another terminal: a cluster, or an emoji."""
+    return any(cell is not None and _unsure(cell.text) for cell in row)
+
+
+def _unsure(text: str) -> bool:
+    if text.isascii():
+        return False
+    if len(text) > 1:
+        return True
+    return get_character_cell_size(text) != 1 and not "\u2e80" <= text <= "\uffe6"
+
+
+# --- the way to the terminal ----------------------------------------------------------------------
+
+
+class CellOutput:
+    """Paints for one app; what it does not understand it leaves to textual."""
+
+    def __init__(self, app: App[Any]) -> None:
+        self._app = app
+        self._cells: Cells | None = None
+        self._writer: object = None
+        self._known = version("textual") == KNOWN and os.environ.get(SWITCH) != "stock"
+        self._owed = False
+        self._cursor = (0, 0)
+
+    def drop(self) -> None:
+        """Nothing is known of what the terminal shows: the next frame is a whole one."""
+        self._cells = None
+
+    def settle(self) -> None:
+        """Once the terminal reads again: show what it missed."""
+        if self._owed and not choked(self._app):
+            self._owed = False
+            self._app.screen.refresh()
+
+    def paint(self, screen: Screen[Any], update: object) -> bool:
+        """Paint `update`; False where textual has to do it."""
+        app = self._app
+        driver, depth = app._driver, app.console._color_system
+        if (
+            not self._known
+            or not isinstance(update, LayoutUpdate | ChopsUpdate)
+            or app.is_headless
+            or not app._running
+            or type(driver).__name__ != "LinuxDriver"
+            or driver is None
+            or app._batch_count
+        ):
+            self.drop()
+            return False
+        if choked(app):
+            self._owed = True  # it would wait in the queue and be late; the last state is enough
+            return True
+        writer = driver._writer_thread  # type: ignore[attr-defined]
+        if writer is not self._writer:  # a new one with each return from the shell
+            self.drop()
+        size = screen._compositor.size
+        cells = self._cells
+        if cells is None or (cells.width, cells.height) != size:
+            cells, self._writer = Cells(*size), writer
+            self._cells = cells
+            if not isinstance(update, LayoutUpdate):
+                update = screen._compositor.render_full_update()
+        text = cells.lead_to(update, depth or ColorSystem.TRUECOLOR)
+        x, y = size.clamp_offset(app.cursor_position)
+        if (x or y) and (text or (x, y) != self._cursor):
+            text += f"\x1b[{y + 1};{x + 1}H"  # an input method opens there
+        self._cursor = (x, y)
+        if text:
+            if app._sync_available and len(text) >= SYNC_FROM:
+                text = f"{SYNC_START}{text}{SYNC_END}"
+            driver.write(text)
+        return True
