@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import humanize
 
-from gpu_tui.core.evidence import Inventory, Loaded, Loss, Matched, Plan, Pulled, Quiet
-from gpu_tui.core.gate import ARTIFACTS, Gate, State, proves
-from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
+from gpu_tui.core.evidence import (
+    Coverage,
+    FileVerdict,
+    Inventory,
+    Loaded,
+    Loss,
+    Matched,
+    Plan,
+    Pulled,
+    Quiet,
+)
+from gpu_tui.core.gate import PERMIT_LIFE, RECHECK_AGE, Gate, State
+from gpu_tui.core.ladder import GateView, Rung, RungState, RungView, SecondView
 from gpu_tui.core.plain import plain
+from gpu_tui.core.proof import ARTIFACTS, holds_weights, proves
+from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
 
 TITLES = {
     Rung.PLAN: "Plan",
@@ -19,16 +31,6 @@ TITLES = {
     Rung.CONFIRM: "Confirm",
     Rung.ACT: "Act",
     Rung.READ_BACK: "Read back",
-}
-METER = {
-    "stops": "the meter stops",
-    "partly": "only a part of the meter stops",
-    "continues": "the meter goes on",
-}
-PRICE_AFTER = {
-    "stops": "nothing after",
-    "partly": "a part of it after",
-    "continues": "unchanged after",
 }
 PROVEN = frozenset({"gone", "stopped", "verified"})
 NEXT = {
@@ -46,11 +48,20 @@ READER = (
     "install what reads them where gpu-tui runs (in a checkout: make demo-verify, or "
     "pip install '.[verify]'), then open the ladder again: what is here is kept"
 )
+ALLOW = (
+    "if you know who wrote the file, allow by hand what it names; or keep it, look for the checkpoint "
+    "before it, or abandon it"
+)
 SHOWN = 8  # rows of one rung; how many more there are is always said
+LINE = 400  # characters of one row
 
 
 def paint(
-    gate: Gate, now_boot: float, *, share: float | None = None, acted: tuple[str, ...] = ()
+    gate: Gate,
+    now_boot: float,
+    *,
+    share: float | None = None,
+    acted: tuple[str, ...] = (),
 ) -> GateView:
     """The whole ladder as it stands. `acted` is what the call and the read-back said so far."""
     verb = gate.verb
@@ -67,13 +78,19 @@ def paint(
         ready=gate.ready(now_boot),
         ready_at=gate.ready_at,
         expires_at=gate.expires_at,
-        closed_because=closed,
+        closed_because=plain(closed, LINE) if closed else None,
         needs_acceptance=tuple(asks),
         lost_paths=lost(gate.loss) if gate.loss else (),
         abandon_phrase=gate.abandon_phrase,
         outcome=gate.outcome,
-        outcome_lines=gate.outcome_lines,
+        outcome_lines=_harmless(gate.outcome_lines),
         evidence=gate.digest,
+        override_phrase=gate.override_phrase,
+        override_lines=_harmless(gate.offer.lines()) if gate.override_phrase and gate.offer else (),
+        seconds=tuple(
+            SecondView(one.id, plain(one.label), _harmless(one.lines), one.phrase, one.done)
+            for one in second_views(gate)
+        ),
     )
 
 
@@ -98,13 +115,15 @@ def _rung(gate: Gate, rung: Rung, share: float | None, acted: tuple[str, ...]) -
         rung=rung,
         title=TITLES[rung],
         state=state,
-        lines=lines,
+        lines=_harmless(lines),
         share=share if state is RungState.WORKING else None,
         next=_next(gate, rung) if state is RungState.BLOCKED else None,
     )
 
 
 def _next(gate: Gate, rung: Rung) -> str:
+    if rung is Rung.LOAD and gate.override_phrase:
+        return READER if gate.offer and gate.offer.unread else ALLOW
     if rung is Rung.LOAD and _unread(gate.of(Loaded)):
         return READER
     return NEXT[rung] if gate.kind != "pull" else "correct it and pull again: what is here is kept"
@@ -130,7 +149,8 @@ def _state(gate: Gate, rung: Rung) -> RungState:
 def _lines(gate: Gate, rung: Rung, acted: tuple[str, ...]) -> tuple[str, ...]:
     match rung:
         case Rung.PLAN:
-            return _plan(gate.of(Plan))
+            plan = gate.of(Plan)
+            return plan_lines(plan) if plan else ()
         case Rung.QUIESCE:
             return _quiet(gate.of(Quiet))
         case Rung.MANIFEST:
@@ -141,50 +161,13 @@ def _lines(gate: Gate, rung: Rung, acted: tuple[str, ...]) -> tuple[str, ...]:
         case Rung.MATCH:
             return _match(gate)
         case Rung.LOAD:
-            return _load(gate.of(Loaded))
+            return _load(gate)
         case Rung.CONFIRM:
             return _confirm(gate)
         case Rung.ACT:
-            return acted[:1]
+            return (*acted[:1], *_window(gate))
         case Rung.READ_BACK:
             return acted[1:]
-
-
-def _plan(plan: Plan | None) -> tuple[str, ...]:
-    if plan is None:
-        return ()
-    verb = plan.verb
-    gone = [tier for tier in plan.tiers if tier.id in verb.deletes]
-    kept = [tier for tier in plan.tiers if tier.id not in verb.deletes]
-    lines = [
-        f"{plain(verb.label)}: {METER.get(verb.meter, 'nobody knows whether the meter stops')}"
-    ]
-    if gone:
-        lines.append(
-            f"deletes {', '.join(f'{tier.label or tier.id} ({tier.path})' for tier in gone)}"
-        )
-    elif verb.deletes:
-        lines.append(f"deletes {', '.join(verb.deletes)}")
-    else:
-        lines.append("deletes nothing" if verb.park else "take it that everything is deleted")
-    if kept and (gone or verb.park):
-        lines.append(
-            f"keeps {', '.join(f'{tier.label or tier.id} ({tier.path})' for tier in kept)}"
-        )
-    if plan.price:
-        after = PRICE_AFTER.get(verb.meter, "unknown after")
-        lines.append(f"{plan.price.amount:.2f} {plan.price.currency}/h now, {after}")
-    if plan.console:
-        lines.append("no call is made from here: you get the steps for the provider's console")
-    else:
-        lines.append(f"the provider says: {plan.provider}")
-    if plan.results and not verb.park:
-        lines.append(
-            f"only {plain(plan.results, 120)} comes home; nothing else on those disks does"
-        )
-    if plan.cells:
-        lines += [f"not finished: {plain(name)} ({why})" for name, why in plan.cells.unfinished]
-    return tuple(lines)
 
 
 def _quiet(quiet: Quiet | None) -> tuple[str, ...]:
@@ -205,47 +188,92 @@ def _manifest(inventory: Inventory | None) -> tuple[str, ...]:
         f"{len(manifest.files)} files, {_size(manifest.total_bytes)}, hashed on the box",
         f"SHA-256 of the list {manifest.digest[:16]}…",
     ]
-    return tuple(lines) + _first(tuple(f"{plain(p)}: {why}" for p, why in inventory.refused))
+    refused = _first(tuple(f"{plain(p)}: {why}" for p, why in inventory.refused))
+    return (*lines, *refused, *_uncovered(inventory.coverage))
+
+
+def _uncovered(coverage: Coverage | None) -> tuple[str, ...]:
+    """What does not come home, as far as anybody looked."""
+    if coverage is None:
+        return ()
+    lines = []
+    if coverage.newest is not None and coverage.newest_age is not None:
+        age = humanize.precisedelta(max(0.0, coverage.newest_age), format="%.0f")
+        lines.append(f"the newest of them is {plain(coverage.newest)}, written {age} before")
+    if coverage.outside is None:
+        lines.append("nobody looked what else lies on those disks")
+    for path, size in (coverage.outside or ())[:SHOWN]:
+        lines.append(f"not covered: {plain(path)}, {_size(size)}, lies outside the results")
+    if more := len(coverage.outside or ()) - SHOWN:
+        lines += [f"not covered: {more} more large directories"] if more > 0 else []
+    return tuple(lines)
 
 
 def _match(gate: Gate) -> tuple[str, ...]:
     matched, inventory = gate.of(Matched), gate.of(Inventory)
     if matched is None:
         return ()
-    lines = [f"{len(matched.local.files)} files read again on both sides"]
+    lines = [
+        f"{len(matched.local.files)} files read again on both sides: equal bytes, whatever is in them"
+        if gate.stuck is not Rung.MATCH
+        else f"{len(matched.local.files)} files read again on both sides"
+    ]
     cells = inventory.cells if inventory else None
     if cells and gate.stuck is not Rung.MATCH:
         lines.append(f"all {len(cells.names)} cells have {' and '.join(ARTIFACTS)}")
     return tuple(lines)
 
 
-def _load(loaded: Loaded | None) -> tuple[str, ...]:
+def _load(gate: Gate) -> tuple[str, ...]:
+    loaded = gate.of(Loaded)
     if loaded is None:
         return ()
-    good = sum(verdict.load == "ok" for verdict in loaded.verdicts)
-    plain_data = sum(v.load == "skipped" and proves(v) for v in loaded.verdicts)
-    unread = _unread(loaded)
-    skipped = (f"{unread} not read at all: no reader is installed",) if unread else ()
-    notes = tuple(
-        f"{plain(verdict.path)}: {plain(verdict.detail)}"
-        for verdict in loaded.verdicts
-        if verdict.nonfinite or verdict.load in ("failed", "refused")
-    )
-    return (f"{good} loaded, {plain_data} by hash alone", *skipped, *_first(notes))
+    verdicts = loaded.verdicts
+    good = sum(verdict.load == "ok" for verdict in verdicts)
+    there = sum(verdict.load == "ok-remote" for verdict in verdicts)
+    by_hash = sum(v.load == "skipped" and proves(v) for v in verdicts)
+    lines = [
+        f"{good} loaded here, {by_hash} by hash alone: they can be read, which says not how good"
+    ]
+    if there:
+        lines.append(f"{there} loaded by the box's own torch only: the weaker proof")
+    if gate.allowed:
+        lines.append(f"allowed by hand: {', '.join(sorted(gate.allowed))}")
+    if unread := _unread(loaded):
+        lines.append(f"{unread} not read at all: no reader is installed")
+    notes = [
+        f"{plain(verdict.path)}: {plain(words)}"
+        for verdict in verdicts
+        for words in (
+            *((verdict.detail,) if _tells(verdict) else ()),
+            *verdict.warnings,
+        )
+        if words
+    ]
+    return (*lines, *_first(tuple(dict.fromkeys(notes))))
+
+
+def _tells(verdict: FileVerdict) -> bool:
+    """Its detail is something to read, not the usual."""
+    return bool(verdict.nonfinite) or verdict.load in ("failed", "refused", "ok-remote")
 
 
 def _unread(loaded: Loaded | None) -> int:
     """Checkpoints that nothing here could read."""
     if loaded is None:
         return 0
-    return sum(v.load == "skipped" and not proves(v) for v in loaded.verdicts)
+    return sum(v.load == "skipped" and holds_weights(v) for v in loaded.verdicts)
 
 
 def _confirm(gate: Gate) -> tuple[str, ...]:
     if gate.state is State.READY:
+        left = len(gate.unseen)
+        asks = f"first acknowledge {left} more, one by one" if left else f"type {gate.phrase}"
         return (
-            f"type {gate.phrase}",
-            "until the provider acts a new job could still write: nothing locks a rented box",
+            asks,
+            "then all of it is read once more, here and there; whatever changed shuts the gate",
+            f"between that look and the call may lie up to {RECHECK_AGE + PERMIT_LIFE:.0f} s in which "
+            "a new job could still write: nothing locks a rented box, and one that lies can hide files",
         )
     if gate.state is State.RECHECKING:
         return ("looking once more at the box, the provider and the files here",)
@@ -254,9 +282,19 @@ def _confirm(gate: Gate) -> tuple[str, ...]:
     return ("given up by hand, path by path" if gate.loss else "typed by hand under this evidence",)
 
 
+def _window(gate: Gate) -> tuple[str, ...]:
+    if gate.window is None:
+        return ()
+    return (f"the last look at the box ended {gate.window:.1f} s before the call left",)
+
+
+def _harmless(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Whatever a room before this one forgot: nothing here may steer a terminal."""
+    return tuple(plain(line, LINE) for line in lines)
+
+
 def _first(lines: tuple[str, ...]) -> tuple[str, ...]:
-    more = len(lines) - SHOWN
-    return (*lines[:SHOWN], f"and {more} more") if more > 0 else lines
+    return capped(lines, SHOWN)
 
 
 def _size(count: int) -> str:

@@ -9,6 +9,7 @@ from gpu_tui.core import gate as rules
 from gpu_tui.core.evidence import (
     Accepted,
     Cells,
+    Coverage,
     FileVerdict,
     Identity,
     IntentWritten,
@@ -66,6 +67,8 @@ class World:
     basis: str = "as planned"
     verifier: str = "torch 2.13.0"
     touched: int = 0
+    coverage: Coverage | None = None
+    detail: str = ""
     read_only: bool = False
     boot: float = 1_000.0
     wall: float = 1_763_700_000.0
@@ -94,7 +97,7 @@ class World:
         )
 
     def inventory(self) -> Inventory:
-        return Inventory(manifest_of(self.box), self.identity, self.cells)
+        return Inventory(manifest_of(self.box), self.identity, self.cells, coverage=self.coverage)
 
     def verdicts(self) -> Loaded:
         return Loaded(
@@ -103,6 +106,7 @@ class World:
                     file.path,
                     file.sha256,
                     _load(file.path, self.local.get(file.path, "")),
+                    self.detail,
                     checkpoint=file.path.endswith(".pth"),
                 )
                 for file in manifest_of(self.box).files

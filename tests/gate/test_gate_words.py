@@ -1,0 +1,150 @@
+"""The gate in words: what a verb really does on each platform, and nothing that steers a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from gate_world import World
+
+from gpu_tui.core.evidence import Coverage, Plan, SecondResource
+from gpu_tui.core.fleet import Money
+from gpu_tui.core.gate import State
+from gpu_tui.core.ladder import GateView, Rung
+from gpu_tui.core.profile import Verb
+from gpu_tui.resources import load_profiles
+from gpu_tui.teardown.words import paint
+from gpu_tui.teardown.words_plan import plan_lines, tier_line
+
+PROFILES = load_profiles()
+VERBS = [(id, verb) for id, profile in sorted(PROFILES.items()) for verb in profile.teardown]
+VOLUME = SecondResource(
+    "vol-77aa", "volume", "datasets", "bills-on", Money(0.02, "USD"), "20 GB in EU-1"
+)
+SNAPSHOT = SecondResource("snap-1", "snapshot", "before the run", "unknown")
+
+
+def _plan(id: str, verb: Verb, **changed: object) -> Plan:
+    tiers = PROFILES[id].tiers_under(verb, None)
+    plan = Plan("box", verb, World().identity, "running", False, False, "/r", tiers=tiers)
+    return replace(plan, **changed)  # type: ignore[arg-type]
+
+
+def _rung(view: GateView, rung: Rung) -> tuple[str, ...]:
+    return next(row.lines for row in view.rungs if row.rung is rung)
+
+
+@pytest.mark.parametrize(("id", "verb"), VERBS, ids=[f"{id} {verb.key}" for id, verb in VERBS])
+def test_every_verb_says_what_it_does_and_to_which_disk(id: str, verb: Verb) -> None:
+    plan = _plan(id, verb, price=Money(2.0, "USD"))
+    lines = plan_lines(plan)
+    assert lines[0].startswith(f"{verb.label}: can")
+    assert "meter" in lines[1]
+    assert "2.00 USD/h now" in lines[1]
+    assert verb.note is None or verb.note in lines
+    for tier in plan.tiers:
+        if not verb.concerns(tier):
+            continue
+        [line] = [line for line in lines if f"({tier.path})" in line and (tier.label or "") in line]
+        survives = tier.survives_stop if verb.effect == "stop" else tier.survives_destroy
+        kept = line.startswith("kept:")
+        assert kept == (survives is True and tier.id not in verb.deletes), line
+    for id_ in verb.deletes:
+        tier_ = PROFILES[id].tier(id_)
+        assert tier_ is not None
+        assert tier_line(tier_, verb).startswith("lost:")
+
+
+def test_a_disk_that_is_kept_says_what_it_goes_on_costing() -> None:
+    runpod = PROFILES["runpod"]
+    stop = next(verb for verb in runpod.teardown if verb.verb == "stop")
+    lines = plan_lines(_plan("runpod", stop))
+    assert any(
+        line.startswith("kept: volume disk") and "0.20 USD/GB/month" in line for line in lines
+    )
+    assert "lost: container disk (/)" in lines
+    assert "its price is not known" in lines[1]
+
+
+def test_each_second_resource_has_its_own_fate_price_and_word() -> None:
+    world = World(seconds=(VOLUME, SNAPSHOT))
+    world.arm()
+    view = paint(world.gate, world.boot)
+    assert [(one.label, one.phrase, one.done) for one in view.seconds] == [
+        ("datasets", "volume-77aa", False),
+        ("before the run", "snapshot-nap1", False),
+    ]
+    assert view.seconds[0].lines == (
+        "volume vol-77aa: stays, and goes on billing",
+        "0.0200 USD/h until it is deleted",
+        "20 GB in EU-1",
+    )
+    assert "take it that it is lost, and that it bills" in view.seconds[1].lines[0]
+    assert not view.ready
+    assert "first acknowledge 2 more, one by one" in _rung(view, Rung.CONFIRM)
+
+
+def test_the_price_after_counts_what_stays() -> None:
+    verb = next(verb for verb in PROFILES["runpod"].teardown if verb.verb == "terminate")
+    lines = plan_lines(_plan("runpod", verb, price=Money(2.0, "USD"), seconds=(VOLUME,)))
+    assert (
+        lines[1] == "the meter stops: 2.00 USD/h now, nothing after it, and 0.0200 USD/h for what "
+        "stays beside it"
+    )
+    unknown = replace(VOLUME, price=None)
+    lines = plan_lines(_plan("runpod", verb, price=Money(2.0, "USD"), seconds=(VOLUME, unknown)))
+    assert lines[1].endswith("and what stays beside it bills on")
+
+
+def test_what_does_not_come_home_is_said() -> None:
+    world = World()
+    world.coverage = Coverage((("/root/data", 3_000_000_000),), "base/best.pth", 42.0)
+    while world.gate.state is not State.PULLING:
+        world.step()
+    lines = _rung(paint(world.gate, world.boot), Rung.MANIFEST)
+    assert "the newest of them is base/best.pth, written 42 seconds before" in lines
+    assert "not covered: /root/data, 3.0 GB, lies outside the results" in lines
+
+
+def test_the_time_that_nothing_guards_is_told() -> None:
+    world = World()
+    world.arm()
+    assert any("25 s" in line for line in _rung(paint(world.gate, world.boot), Rung.CONFIRM))
+    world.type()
+    assert world.press(dawdle=0.0) is not None
+    view = paint(world.gate, world.boot, acted=("calling",))
+    assert "the last look at the box ended 0.0 s before the call left" in _rung(view, Rung.ACT)
+
+
+HOSTILE = "\x1b[2J\x9b31m\u202e\u200b[@click=app.quit]x\r\n"
+
+
+def test_nothing_foreign_steers_a_terminal() -> None:
+    verb = Verb(
+        f"t{HOSTILE}", f"t{HOSTILE}", (HOSTILE,), "stops", reversible=False, via="http",
+        effect="destroy", note=HOSTILE,
+    )  # fmt: skip
+    volume = SecondResource(HOSTILE, f"volume{HOSTILE}", HOSTILE, "dies", note=HOSTILE)
+    world = World(verb, seconds=(volume,), elsewhere=None)
+    world.box["base/best.pth"] = "bad"
+    world.coverage = Coverage(((HOSTILE, 1),), HOSTILE, 1.0)
+    world.detail = HOSTILE
+    views = []
+    for _ in range(8):
+        world.step()
+        views.append(paint(world.gate, world.boot, acted=(HOSTILE, HOSTILE)))
+    assert views[-1].state == "blocked"
+    shown = [
+        text
+        for view in views
+        for text in (
+            *(line for row in view.rungs for line in (*row.lines, row.next or "")),
+            *view.lost_paths,
+            *view.outcome_lines,
+            *view.override_lines,
+            view.closed_because or "",
+            *(text for one in view.seconds for text in (one.label, one.phrase, *one.lines)),
+        )
+    ]
+    assert any("\ufffd" in text for text in shown)
+    assert all(text.isprintable() for text in shown)
