@@ -31,7 +31,7 @@ from gpu_tui.state.book import Book
 from gpu_tui.state.cost import Meter
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.joined import Joined
-from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.logbuffer import LogBuffer, LogPool
 from gpu_tui.state.past import Past
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
@@ -42,10 +42,17 @@ from gpu_tui.state.witness import Witness
 class InstanceState:
     """Takes the events of one instance and keeps what they say."""
 
-    def __init__(self, instance: Instance, profile: Profile | None, history: History) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        profile: Profile | None,
+        history: History,
+        pool: LogPool | None = None,
+    ) -> None:
         self.instance = instance
         self.profile = profile
         self.logs: dict[LogSource, LogBuffer] = {}
+        self._pool = pool
         self.history = history
         self.link = LinkState()
         self.was_live = False
@@ -149,29 +156,30 @@ class InstanceState:
     def log_opened(self, event: LogOpened) -> None:
         """A tail starts; one that could not resume begins a new file."""
         source = event.source
-        buffer = self.logs.setdefault(source, LogBuffer())
+        buffer = self._log(source)
         if not event.resumed and buffer.end:
             self.book.restart_log(source.path)
             if source.cell is None:
                 self.queue_history = QueueHistory()
+        buffer.opened(event.inode, event.offset, resumed=event.resumed)
         self.log_views[source] = LogView(
             source, buffer.first, buffer.end, buffer.version, skipped_bytes=event.skipped
         )
 
     def log_failed(self, event: LogFailed) -> None:
         """A log cannot be followed now."""
-        buffer = self.logs.setdefault(event.source, LogBuffer())
+        buffer = self._log(event.source)
         view = self.log_views.get(event.source, LogView(event.source, 0, 0, 0))
         self.log_views[event.source] = replace(view, error=event.why, version=buffer.version)
 
     def log_arrived(self, event: LogArrived) -> None:
         """Lines came: keep them, fold what they say of queue and cell, and note alarms."""
         source = event.source
-        buffer = self.logs.setdefault(source, LogBuffer())
+        buffer = self._log(source)
         number = buffer.end - buffer.open
         for place, line in telling(event.lines):
             self._take_line(line, number + place, source, event)
-        buffer.extend(event.lines)
+        buffer.extend(event.lines, event.upto)
         view = self.log_views.get(source, LogView(source, 0, 0, 0))
         self.log_views[source] = replace(
             view,
@@ -181,6 +189,16 @@ class InstanceState:
             last_at=event.at,
             error=None,
         )
+
+    def _log(self, source: LogSource) -> LogBuffer:
+        if source not in self.logs:
+            self.logs[source] = LogBuffer(pool=self._pool)
+        return self.logs[source]
+
+    def forget_logs(self) -> None:
+        """This instance is no longer watched: its lines make room for others."""
+        for buffer in self.logs.values():
+            buffer.leave()
 
     def _take_line(self, line: LogLine, number: int, source: LogSource, event: LogArrived) -> None:
         if line.queue is not None and source.cell is None and not line.open:

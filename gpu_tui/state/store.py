@@ -25,7 +25,7 @@ from gpu_tui.state.acquaintance import Acquaintance
 from gpu_tui.state.fleet_outlook import FleetBooks, fleet_view
 from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.instance import InstanceState
-from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.logbuffer import POOL, LogBuffer, LogPool
 from gpu_tui.state.outlook import view_of
 from gpu_tui.state.timeline import note_balance
 from gpu_tui.state.views import FleetView
@@ -42,7 +42,10 @@ class Store:
         profiles: Mapping[str, Profile],
         history: History | None = None,
         thresholds: tuple[Threshold, ...] = THRESHOLDS,
+        log_bytes: int = POOL,
     ) -> None:
+        """`log_bytes`: what all kept lines of all logs may take in memory."""
+        self._pool = LogPool(log_bytes)
         self._thresholds = thresholds
         self._profiles = profiles
         self._history = history or NoHistory()
@@ -57,7 +60,8 @@ class Store:
 
     def _new(self, name: str) -> InstanceState:
         instance = self.fleet[name]
-        return InstanceState(instance, self._profiles.get(instance.platform), self._history)
+        profile = self._profiles.get(instance.platform)
+        return InstanceState(instance, profile, self._history, self._pool)
 
     def replace_fleet(self, fleet: Fleet) -> None:
         """Take an edited fleet file: an instance that is watched as before keeps all that is known of it."""
@@ -71,6 +75,9 @@ class Store:
                 self._states[name] = kept[name]
             else:
                 self._states[name] = self._new(name)
+        for name, state in kept.items():
+            if self._states.get(name) is not state:
+                state.forget_logs()
         self._dirty.update(fleet.names)
         self._dirty.add("")
 

@@ -76,17 +76,3 @@ def test_line_numbers_never_shift_when_old_lines_leave() -> None:
     assert (buffer.first, buffer.end) == (2, 5)
     assert buffer[4].text == "4"
     assert [line.text for line in buffer.slice(0, 9)] == ["2", "3", "4"]
-
-
-def test_heavy_lines_count_for_what_they_take() -> None:
-    from gpu_tui.core.findings import Severity
-    from gpu_tui.core.logs import LogLine, Mark, Span
-
-    mark = Mark("benign", Severity.NONE, False)
-    buffer = LogBuffer(size=1000, budget=100_000)
-    heavy = LogLine("x" * 100, mark, spans=tuple(Span(n, n + 1, "red") for n in range(100)))
-    buffer.extend([heavy] * 50)
-    assert len(buffer) == 6
-    assert (buffer.first, buffer.end) == (44, 50)
-    buffer.extend([LogLine("y" * 200_000, mark)])
-    assert (buffer.first, buffer.end) == (50, 51)
