@@ -15,10 +15,10 @@ from gpu_tui.cli.main import main
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
-from gpu_tui.teardown import verify_worker
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.manifest_file import ManifestUnreadable, manifest_json, read_manifest
+from gpu_tui.teardown.reader.outcome import INSTALL
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_without_torch_it_is_incomplete(
     monkeypatch.setattr("sys.executable", str(python))
     code, report = _verify(capsys, results, "--roster", results.parent / "queue.txt")
     assert (code, report["verdict"]) == (2, "incomplete")
-    assert verify_worker.INSTALL in report["why"][0]
+    assert INSTALL in report["why"][0]
 
 
 def test_text_output_says_what_failed(results: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,141 @@
+"""Checkpoints of torch.save, zip and legacy: opened with weights_only=True, never by another way."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from typing import Any, BinaryIO
+
+from gpu_tui.core.allowance import may_allow
+from gpu_tui.teardown.reader import archive
+from gpu_tui.teardown.reader.ask import names_in
+from gpu_tui.teardown.reader.formats import ZIP
+from gpu_tui.teardown.reader.hulls import HARMLESS, Hull, hulls
+from gpu_tui.teardown.reader.outcome import NAMES_MOST, Failed, Refused, Seen
+from gpu_tui.teardown.reader.torch_lib import load_weights, torch_module
+from gpu_tui.teardown.reader.weights import Tally
+
+WEIGHT_KEYS = ("model_state_dict", "model", "state_dict")
+LEGACY_PICKLES = 4  # magic, protocol, system, the object
+# What trainers keep beside the weights under names of their own: nothing of it must be a tensor.
+COMPANION = re.compile(
+    r"(scheduler(_\d+)?\.(pt|bin)|scaler(_\d+)?\.(pt|bin)|training_args\.bin|sampler(_\d+)?\.bin"
+    r"|random_states_\d+\.pkl|rng_state(_\d+)?\.(pth|pt))",
+    re.ASCII,
+)
+
+
+def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
+    """The judgement on one file. `name` without directories: best.pth must hold a model."""
+    torch = torch_module()
+    loaded, note = load(torch, file, size, allow)
+    if name == "best.pth" and not (isinstance(loaded, dict) and {*WEIGHT_KEYS} & loaded.keys()):
+        raise Failed(f"it is no checkpoint: none of {', '.join(WEIGHT_KEYS)} is in it")
+    tally = Tally(torch)
+    tally.add(loaded)
+    companion = bool(COMPANION.fullmatch(name)) and isinstance(loaded, dict | Hull)
+    seen = tally.seen(may_be_empty=companion and bool(loaded))
+    seen.detail = note
+    return seen
+
+
+def load(torch: Any, file: BinaryIO, size: int, allow: frozenset[str]) -> tuple[Any, str]:
+    """(what is in it, a note); Refused and Failed in our own words."""
+    if size == 0:
+        raise Failed("an empty file")
+    head = file.read(4)
+    file.seek(0)
+    zipped = head.startswith(ZIP)
+    note = archive.NO_CHECKSUM
+    if zipped:
+        note, opened = archive.check(file, size)
+        if {"constants.pkl", "code"} & {part for n in opened.namelist() for part in n.split("/")}:
+            raise Refused("TorchScript is a program, not weights: it is never loaded")
+    try:
+        return load_weights(torch, file, hulls(allow)), note
+    except Exception as error:
+        raise _translated(torch, error, file, allow) from None
+
+
+def _translated(torch: Any, error: Exception, file: BinaryIO, allow: frozenset[str]) -> Exception:
+    """Our own words: torch's advice on failure is to switch the protection off."""
+    text = str(error)
+    if isinstance(error, MemoryError) or ("memory" in text and isinstance(error, RuntimeError)):
+        return MemoryError()
+    if "legacy .tar format" in text:
+        return Refused("torch's tar format of 2016, which no safe load reads: save it again there")
+    if _BY_NAME.search(text):
+        return _refusal(torch, file, allow)
+    if _BY_CALL.search(text):
+        return Refused("it calls what it names in a way that is not allowed in a checkpoint")
+    if "Unsupported operand" in text and (protocol := _protocol(file)) > 2:
+        return Refused(
+            f"pickle protocol {protocol}, of which no safe load reads all: save it again there"
+            " without pickle_protocol"
+        )
+    return Failed(f"it does not load ({type(error).__name__})")
+
+
+# The words of torch/_weights_only_unpickler.py.
+_BY_NAME = re.compile(r"nsupported (global: )?GLOBAL |must be imported to load ")
+_BY_CALL = re.compile(
+    r"Trying to call reduce|Can only (create new object|build|append|extend|SETITEM)"
+    r"|Only persistent_load of storage|persistent_load id must be"
+)
+
+
+def _refusal(torch: Any, file: BinaryIO, allow: frozenset[str]) -> Exception:
+    """Every name that it asks for and does not get, so that one decision can be made on all of them."""
+    known = {name for _, name in HARMLESS} | allow
+    known |= torch._weights_only_unpickler._get_allowed_globals().keys()
+    try:
+        wanted = {_today(name) for name in _asked(file)} - known
+    except Exception:  # it is as broken as it is dangerous
+        wanted = set()
+    return refusal(wanted) if wanted else Refused("it needs names that are not allowed in it")
+
+
+def _today(name: str) -> str:
+    """Python 2 called its built-ins otherwise."""
+    module, dot, rest = name.partition(".")
+    return {"__builtin__": "builtins", "copy_reg": "copyreg"}.get(module, module) + dot + rest
+
+
+def _protocol(file: BinaryIO) -> int:
+    """Of the pickle with the object; 0 where none is found."""
+    file.seek(0)
+    head = file.read(4)
+    data = _inner_pickle(file) if head.startswith(ZIP) else head
+    return data[1] if data[:1] == b"\x80" else 0
+
+
+def refusal(wanted: set[str]) -> Refused:
+    """Names that only a person may allow, or that nobody may."""
+    bad = sorted(name for name in wanted if not may_allow(name))
+    if bad:
+        shown = (
+            bad[0] if re.fullmatch(r"[A-Za-z0-9_.]{1,120}", bad[0]) else "something without a name"
+        )
+        return Refused(f"it calls {shown}: no weights need that, and nobody can allow it")
+    names = sorted(wanted)
+    if len(names) > NAMES_MOST:
+        return Refused(f"it needs {len(names)} names that are not allowed in a checkpoint")
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return Refused(f"it needs {', '.join(names[:3])}{more}, not allowed in a checkpoint", names)
+
+
+def _asked(file: BinaryIO) -> set[str]:
+    """The names in all pickles of a checkpoint."""
+    file.seek(0)
+    if not file.read(4).startswith(ZIP):
+        file.seek(0)
+        return set().union(*(names_in(file) for _ in range(LEGACY_PICKLES)))
+    return names_in(io.BytesIO(_inner_pickle(file)))
+
+
+def _inner_pickle(file: BinaryIO) -> bytes:
+    """The pickle inside a zip checkpoint."""
+    with zipfile.ZipFile(file) as opened:
+        name = next(name for name in opened.namelist() if name.endswith("data.pkl"))
+        return opened.read(name)

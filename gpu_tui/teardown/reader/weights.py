@@ -1,0 +1,143 @@
+"""Weights judged: every byte of every storage touched once, what is not finite counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpu_tui.teardown.reader.hulls import Array, Hull
+from gpu_tui.teardown.reader.outcome import Failed, Seen
+
+NODES = 1_000_000  # containers and tensors that a checkpoint may hold
+CHUNK = 1 << 24  # elements judged at once
+LITTLE = 1024  # bytes of weights below which it is said how few they are
+NUMPY_TYPES = {
+    **{f"<f{size}": f"float{8 * size}" for size in (2, 4, 8)},
+    **{f"<c{size}": f"complex{8 * size}" for size in (8, 16)},
+}
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was seen so far, over one file or many."""
+
+    torch: Any
+    tensors: int = 0
+    bytes: int = 0
+    values: int = 0
+    odd: int = 0
+    zero: bool = True
+    unread: int = 0
+    _seen: set[int] = field(default_factory=set)
+
+    def add(self, loaded: object) -> None:
+        """Walk one loaded object. Failed where it holds too much, or tensors without data."""
+        for item in self._leaves(loaded):
+            if isinstance(item, Array):
+                self._array(item)
+            elif isinstance(item, self.torch.storage.TypedStorage):
+                self._storage(item._untyped_storage, item.dtype)
+            elif isinstance(item, self.torch.storage.UntypedStorage):
+                self._storage(item, self.torch.uint8)
+            else:
+                self._tensor(item)
+        self._seen.clear()  # addresses are reused once the object is gone
+
+    def seen(self, *, may_be_empty: bool = False) -> Seen:
+        """The judgement; Failed where there is nothing in it."""
+        if not (self.tensors and self.bytes) and not may_be_empty:
+            raise Failed("there is not one weight in it")
+        notes = []
+        if self.odd:
+            notes.append(f"{self.odd} of {self.values} values are NaN or infinite")
+        if self.values and self.zero:
+            notes.append("every weight in it is zero")
+        if self.unread:
+            notes.append(f"{self.unread} tensors of a layout that was not read")
+        if 0 < self.bytes < LITTLE:
+            notes.append(f"only {self.bytes} bytes of weights")
+        share = self.odd / self.values if self.values else None
+        return Seen("", notes, share, self.tensors, self.bytes)
+
+    def _tensor(self, tensor: Any) -> None:
+        self.tensors += 1
+        if tensor.device.type != "cpu":
+            raise Failed("it holds tensors without data")
+        if tensor.is_nested or tensor.layout is not self.torch.strided:
+            self.unread += 1  # no operation is ever run on such a tensor
+            return
+        dtype = self.torch.uint8 if tensor.is_quantized else tensor.dtype
+        self._storage(tensor.untyped_storage(), dtype)
+
+    def _array(self, array: Array) -> None:
+        raw = array.raw
+        if raw is None:
+            return
+        code, data = raw
+        self.tensors += 1
+        if not data:
+            return
+        dtype = getattr(self.torch, NUMPY_TYPES.get(code, "uint8"))
+        if len(data) % dtype.itemsize:
+            raise Failed("an array in it is not as long as it says")
+        flat = self.torch.frombuffer(bytearray(data), dtype=dtype)
+        self._storage(flat.untyped_storage(), dtype)
+        self._seen.clear()  # the copy goes, its address comes back
+
+    def _storage(self, storage: Any, dtype: Any) -> None:
+        if storage.data_ptr() in self._seen:
+            return
+        self._seen.add(storage.data_ptr())
+        self.bytes += storage.nbytes()
+        floating = dtype.is_floating_point or dtype.is_complex
+        if not floating or storage.nbytes() % dtype.itemsize:
+            dtype, floating = self.torch.uint8, False
+        flat = self.torch.empty(0, dtype=dtype).set_(storage)
+        for start in range(0, flat.numel(), CHUNK):
+            self._part(flat[start : start + CHUNK], floating)
+        self.values += flat.numel() if floating else 0
+
+    def _part(self, part: Any, floating: bool) -> None:
+        torch = self.torch
+        if part.is_complex():
+            part = torch.view_as_real(part)
+        elif floating and part.element_size() == 1:
+            part = part.to(torch.float32)  # 8-bit floats have no minimum of their own
+        low, high = torch.aminmax(part)
+        if not floating:
+            return
+        # The pair carries NaN and infinities through; isfinite over everything costs 14 times as much.
+        if not (torch.isfinite(low) and torch.isfinite(high)):
+            odd = ~torch.isfinite(part)
+            self.odd += int((odd.any(dim=-1) if part.dim() > 1 else odd).sum())
+        if bool(low != 0) or bool(high != 0):
+            self.zero = False
+
+    def _leaves(self, loaded: object) -> Iterator[Any]:
+        """Every tensor, array and storage, without recursion and each container once."""
+        torch = self.torch
+        leaf = (torch.Tensor, torch.storage.TypedStorage, torch.storage.UntypedStorage, Array)
+        todo, met, nodes = [loaded], set[int](), 0
+        while todo:
+            value = todo.pop()
+            nodes += 1
+            if nodes > NODES:
+                raise Failed(f"it holds more than {NODES} things")
+            if isinstance(value, leaf):
+                yield value
+            if id(value) in met:
+                continue
+            met.add(id(value))
+            todo += (item for item in _inside(value) if isinstance(item, (*leaf, *CONTAINERS)))
+
+
+CONTAINERS = (dict, list, tuple, set, frozenset, Hull)
+
+
+def _inside(value: object) -> Any:
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, Hull):
+        return value.parts
+    return value if isinstance(value, list | tuple | set | frozenset) else ()
