@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
+from gpu_tui.cli.look_args import add_look_arguments
 
 NAME = "cockpit"
 HELP = "open the cockpit (what `gpu-tui` alone does)"
@@ -14,7 +15,7 @@ EXAMPLE = "gpu-tui --fleet fleet.yaml"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's flags."""
     add_fleet_arguments(parser)
-    parser.add_argument("--theme", metavar="NAME", help="night or day")
+    add_look_arguments(parser)
     parser.add_argument("--read-only", action="store_true", help="nothing that changes anything")
 
 
@@ -24,5 +25,9 @@ def run(args: argparse.Namespace) -> int:
 
     fleet = fleet_of(args)
     return run_cockpit(
-        fleet, read_only=args.read_only, theme=args.theme, reload_from=fleet_path(args)
+        fleet,
+        read_only=args.read_only,
+        theme=args.theme,
+        layout=args.layout,
+        reload_from=fleet_path(args),
     )

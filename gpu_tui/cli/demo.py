@@ -9,6 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
+from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.demo.cast import SEATS, STARS
 from gpu_tui.demo.fleet import Demo, DemoFailed, running_fleet
 from gpu_tui.settings import state_dir
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fleet-out", type=Path, metavar="FILE", help="also write the fleet file here"
     )
-    parser.add_argument("--theme", metavar="NAME", help="night or day")
+    add_look_arguments(parser)
     parser.add_argument("--read-only", action="store_true", help="nothing that changes anything")
 
 
@@ -78,6 +79,7 @@ def _play(args: argparse.Namespace, demo: Demo) -> int:
         fleet,
         read_only=args.read_only,
         theme=args.theme,
+        layout=args.layout,
         badge="demo",
         tour=args.tour or _first_time(),
         state=demo.directory / "state",

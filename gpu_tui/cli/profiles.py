@@ -230,7 +230,7 @@ def _print_card(profile: Profile, word: str | None, today: date) -> None:
     from gpu_tui.ui.printed import print_lines
     from gpu_tui.ui.text.card import card
     from gpu_tui.ui.text.survival import find_choice
-    from gpu_tui.ui.theme import load_themes
+    from gpu_tui.ui.theme_file import load_themes
 
     chosen = find_choice(profile, word) if word else 0
     if chosen is None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
+from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.parse.duration import DurationError, parse_duration
 from gpu_tui.recording.tape import MOST
 
@@ -25,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--for", dest="seconds", type=duration, metavar="TIME", help="without a screen: 10m, 2h"
     )
-    parser.add_argument("--theme", metavar="NAME", help="night or day")
+    add_look_arguments(parser)
     parser.add_argument("--read-only", action="store_true", help="nothing that changes anything")
 
 
@@ -42,6 +43,7 @@ def run(args: argparse.Namespace) -> int:
             fleet,
             read_only=args.read_only,
             theme=args.theme,
+            layout=args.layout,
             badge="rec",
             reload_from=fleet_path(args),
             record_to=args.file,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.cli.record import duration
 
 NAME = "replay"
@@ -22,11 +23,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="begin this far into it: 90s, 10m",
     )
-    parser.add_argument("--theme", metavar="NAME", help="night or day")
+    add_look_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Play it."""
     from gpu_tui.wiring import run_replay
 
-    return run_replay(args.file, theme=args.theme, start=args.start)
+    return run_replay(args.file, theme=args.theme, layout=args.layout, start=args.start)

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     from gpu_tui.resources import load_profiles, themes_dir
     from gpu_tui.ui.shots import portrait
-    from gpu_tui.ui.theme import load_themes
+    from gpu_tui.ui.theme_file import load_themes
 
     stamp = datetime.fromtimestamp(view.taken_at, UTC).strftime("%Y%m%dT%H%M%SZ")
     picture = portrait(view, load_profiles(), load_themes(themes_dir()), mask)

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Render and say what was written."""
     from gpu_tui.resources import themes_dir
     from gpu_tui.ui.shots import SHOTS, render
-    from gpu_tui.ui.theme import load_themes
+    from gpu_tui.ui.theme_file import load_themes
 
     unknown = [name for name in args.names if name not in SHOTS]
     if unknown:

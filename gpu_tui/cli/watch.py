@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.settings import fleet_of_hosts
 
 NAME = "watch"
@@ -15,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's flags."""
     parser.add_argument("hosts", nargs="+", metavar="HOST", help="ssh alias, user@host or ssh://…")
     parser.add_argument("--platform", default="generic-ssh", metavar="NAME", help="which profile")
-    parser.add_argument("--theme", metavar="NAME", help="night or day")
+    add_look_arguments(parser)
     parser.add_argument("--read-only", action="store_true", help="nothing that changes anything")
 
 
@@ -24,4 +25,4 @@ def run(args: argparse.Namespace) -> int:
     from gpu_tui.wiring import run_cockpit
 
     fleet = fleet_of_hosts(args.hosts, args.platform)
-    return run_cockpit(fleet, read_only=args.read_only, theme=args.theme)
+    return run_cockpit(fleet, read_only=args.read_only, theme=args.theme, layout=args.layout)

@@ -18,6 +18,7 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.ports import FleetControl, Playback, TeardownPort
 from gpu_tui.core.profile import Profile
+from gpu_tui.state.habits import Habits
 from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui import terminal
@@ -31,6 +32,7 @@ from gpu_tui.ui.screens.acting import ActingCockpit
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
+from gpu_tui.ui.screens.themes import ThemeScreen
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
@@ -70,9 +72,12 @@ class CockpitApp(App[None]):
         news: NewsPort | None = None,
         bell: bool = True,
         desktop: tuple[str, ...] = (),
+        filters: Sequence[LineFilter] = (),
+        habits: Habits | None = None,
+        preset: str | None = None,
     ) -> None:
         self._themes = {one.name: one for one in themes}
-        self._last_filter = LastFilter()
+        self._drawn_by, self._last_filter = tuple(filters), LastFilter()
         super().__init__()
         self._output = CellOutput(self)
         self.animation_level = "none"
@@ -87,6 +92,7 @@ class CockpitApp(App[None]):
         self._give_back: Callable[[], None] | None = None
         self.prompter = prompter or ScreenPrompter()
         self.prompter.attach(self, clock, self._moment)
+        self._habits = habits or Habits(None)
         badges = [word for word in (badge, "read-only" if read_only else None) if word]
         self._cockpit: Cockpit
         if playback is not None:
@@ -100,6 +106,7 @@ class CockpitApp(App[None]):
                 store, control, profiles, teardown=teardown, clock=clock,
                 badges=badges, keymap=keymap, tour=tour,
             )  # fmt: skip
+        self._cockpit.remember(self._habits, preset)
         for one in themes:
             self.register_theme(one.textual)
         self.theme = theme if theme in self._themes else next(iter(self._themes))
@@ -246,7 +253,7 @@ class CockpitApp(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Ours is last: whatever the ones before made, only printable text leaves."""
-        return [*super().get_line_filters(), self._last_filter]
+        return [*super().get_line_filters(), *self._drawn_by, self._last_filter]
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Every meaning has a colour, whatever the theme."""
@@ -262,10 +269,18 @@ class CockpitApp(App[None]):
             for widget in self.screen.walk_children():
                 widget.refresh()
 
-    def action_next_theme(self) -> None:
-        """The next of our themes."""
-        names = list(self._themes)
-        self.theme = names[(names.index(self.theme) + 1) % len(names)]
+    def action_choose_theme(self) -> None:
+        """All of our themes, each worn as soon as the cursor is on it."""
+        themes = tuple(self._themes.values())
+        screen = ThemeScreen(self._moment(), themes, self.theme, self._wear)
+        self.push_screen(screen, self._keep_theme)
+
+    def _wear(self, name: str) -> None:
+        self.theme = name
+
+    def _keep_theme(self, name: str | None) -> None:
+        if name is not None:
+            self._habits.keep("theme", name)
 
     # --- palette ------------------------------------------------------------------------------
 

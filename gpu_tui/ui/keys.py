@@ -101,7 +101,7 @@ KEYS: tuple[Key, ...] = (
     Key("end,G", "bottom", "bottom", "To the last line", context="list", show="end G"),
     Key("enter", "choose", "open", "Open what the cursor is on", context="list"),
     Key("o", "columns", "columns", "Other columns: overview, money, place", context="instances", footer=1),
-    Key("O", "choose_columns", "choose columns", "Choose which columns stand here", context="instances", footer=2),
+    Key("O", "choose_columns", "choose columns", "Choose which columns stand here", context="instances"),
     Key("enter", "choose", "its log", "Show this cell's log", context="queue", footer=1),
     Key("i", "know", "good to know", "What is good to know on this platform", context="clocks", footer=1),
     Key("s", "calendar", "calendar", "Save all deadlines as a calendar for your phone", context="clocks", footer=2),

@@ -20,6 +20,36 @@ class Layout(StrEnum):
     NONE = "none"
 
 
+class Preset(StrEnum):
+    """Which pane gets the room."""
+
+    BALANCED = "balanced"
+    LOG = "log-first"
+    QUEUE = "queue-first"
+    VITALS = "vitals-first"
+
+    @property
+    def pane(self) -> str:
+        """The pane that stands beside Instances where there is room for two."""
+        return "log" if self is Preset.BALANCED else self.removesuffix("-first")
+
+    @property
+    def next(self) -> Preset:
+        """The one after it, round and round."""
+        every = list(Preset)
+        return every[(every.index(self) + 1) % len(every)]
+
+    @property
+    def share(self) -> float:
+        """Of a column that two panes share, how much Instances may take."""
+        return 0.45 if self is Preset.BALANCED else 0.3
+
+
+def preset_named(name: str | None) -> Preset | None:
+    """The preset of that name; None where there is none."""
+    return Preset(name) if name in list(Preset) else None
+
+
 def layout_for(width: int, height: int) -> Layout:
     """The layout of a terminal of this many cells."""
     if width >= WIDE[0] and height >= WIDE[1]:

@@ -1,22 +1,24 @@
-"""Themes: files of colours named for what they mean, turned into what textual and rich want."""
+"""Themes: colours named for what they mean, turned into what textual and rich want."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import yaml
-from rich.errors import StyleSyntaxError
+from rich.color import Color
 from rich.style import Style
 from rich.theme import Theme as RichTheme
 from textual.theme import Theme
+
+from gpu_tui.ui.depth import Depth, drawn, fitted
 
 BASE = (
     "background", "surface", "panel", "foreground",
     "primary", "secondary", "accent", "success", "warning", "error",
 )  # fmt: skip
-MEANINGS = frozenset((
+MEANINGS = (
     "text", "strong", "muted", "faint", "heading", "brand", "accent", "key", "cursor", "cursor-away",
     "border", "border-focus", "track", "history", "badge", "money",
     "level-none", "level-ok", "level-watch", "level-act", "stale", "absent", "unknown",
@@ -25,22 +27,68 @@ MEANINGS = frozenset((
     "mark-outside", "mark-warning", "mark-progress", "mark-none", "match",
     "rung-passed", "rung-working", "rung-blocked", "rung-waiting", "danger", "danger-badge", "safe",
     "box-1", "box-2", "box-3", "box-4", "box-5", "box-6",
-))  # fmt: skip
+)  # fmt: skip
+# Of these something may depend: they must be read at once, by anybody, on any terminal.
+DANGER = (
+    "danger", "danger-badge", "level-act", "severity-fatal", "rung-blocked", "mark-memory", "mark-hardware",
+)  # fmt: skip
+DRAWN = ("border", "track", "history", "cursor", "cursor-away", "match")  # no text wears them alone
 TAKEN = {"text": "text-colour"}  # `$text` means something of textual's own
+DEFAULT = "night"
 
 
 class ThemeError(Exception):
-    """A theme file that cannot be used; the message names the file and what to change."""
+    """A theme that cannot be used: what, where, and what to do."""
+
+    def __init__(
+        self, text: str, file: str | None = None, line: int | None = None, next: str | None = None
+    ) -> None:
+        place = "" if file is None else f"{file}: " if line is None else f"{file}:{line}: "
+        super().__init__(f"{place}{text}")
+        self.text, self.file, self.line, self.next = text, file, line, next
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one depth changes: some of textual's own colours, and some of the meanings."""
+
+    base: Mapping[str, Color] = field(default_factory=dict)
+    styles: Mapping[str, Style] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CockpitTheme:
-    """One theme file. `styles` maps every meaning to a rich style; `base` holds textual's own colours."""
+    """One theme. `styles` maps every meaning to a rich style; `base` holds textual's own colours.
+
+    `looks` says what fewer colours change: all of it for 16, what the nearest colour spoils for 256.
+    """
 
     name: str
     dark: bool
-    base: Mapping[str, str]
+    base: Mapping[str, Color]
     styles: Mapping[str, Style]
+    looks: Mapping[Depth, Look] = field(default_factory=dict)
+    about: str = ""
+    path: Path | None = None
+
+    def at(self, depth: Depth) -> CockpitTheme:
+        """This theme as a terminal of that depth shows it."""
+        if depth is Depth.FULL:
+            return self
+        if depth is Depth.NONE:
+            ink, paper = Color.from_rgb(255, 255, 255), Color.from_rgb(0, 0, 0)
+            base = dict.fromkeys(BASE, ink) | dict.fromkeys(
+                ("background", "surface", "panel"), paper
+            )
+            styles = {name: fitted(style, depth) for name, style in self.styles.items()}
+            styles["level-act"] = styles["danger"] = Style(bold=True)
+            return replace(self, base=base, styles=styles, dark=True)
+        look = self.looks.get(depth, Look())
+        base = {name: drawn(colour, depth) for name, colour in {**self.base, **look.base}.items()}
+        styles = {
+            name: fitted(style, depth) for name, style in {**self.styles, **look.styles}.items()
+        }
+        return replace(self, base=base, styles=styles)
 
     @property
     def textual(self) -> Theme:
@@ -49,11 +97,10 @@ class CockpitTheme:
             TAKEN.get(name, name): _colour(style, self.base) for name, style in self.styles.items()
         }
         variables |= {
-            f"{name}-background": style.bgcolor.get_truecolor().hex
+            f"{name}-background": _hex(style.bgcolor) if style.bgcolor else _hex(self.base["panel"])
             for name, style in self.styles.items()
-            if style.bgcolor is not None
         }
-        base = self.base
+        base = {name: _hex(colour) for name, colour in self.base.items()}
         return Theme(
             name=self.name,
             primary=base["primary"],
@@ -76,35 +123,26 @@ class CockpitTheme:
         return RichTheme(dict(self.styles))
 
 
-def load_themes(directory: Path) -> tuple[CockpitTheme, ...]:
-    """Every `*.yaml` of `directory`, dark ones first."""
-    themes = [load_theme(path) for path in sorted(directory.glob("*.yaml"))]
-    if not themes:
-        raise ThemeError(f"{directory}: no theme files (*.yaml) here; reinstall gpu-tui")
-    return tuple(sorted(themes, key=lambda theme: (not theme.dark, theme.name)))
+def named(themes: Sequence[CockpitTheme], name: str | None, origin: str) -> CockpitTheme:
+    """The theme called `name`, which `origin` asks for; the default one where none is asked for."""
+    for theme in themes:
+        if theme.name == (name or DEFAULT):
+            return theme
+    if name is None:
+        return themes[0]
+    names = [theme.name for theme in themes]
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean {close[0]}? " if close else ""
+    raise ThemeError(
+        f"{origin} asks for the theme {name!r}, and there is none of that name",
+        next=f"{hint}There are: {', '.join(names)}.",
+    )
 
 
-def load_theme(path: Path) -> CockpitTheme:
-    """One theme file, whole: a missing or unknown meaning is an error."""
-    try:
-        raw = yaml.safe_load(path.read_text("utf-8"))
-        base = {name: str(raw["base"][name]) for name in BASE}
-        meanings = {str(name): str(style) for name, style in raw["meanings"].items()}
-        name, dark = str(raw["name"]), bool(raw["dark"])
-    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError) as wrong:
-        raise ThemeError(f"{path}: not a theme ({wrong!r}); compare it with night.yaml") from wrong
-    if missing := MEANINGS - meanings.keys():
-        raise ThemeError(f"{path}: no colour for {', '.join(sorted(missing))}")
-    if extra := meanings.keys() - MEANINGS:
-        raise ThemeError(f"{path}: unknown meaning {', '.join(sorted(extra))}")
-    try:
-        styles = {meaning: Style.parse(style) for meaning, style in meanings.items()}
-    except StyleSyntaxError as wrong:
-        raise ThemeError(f"{path}: {wrong}") from wrong
-    return CockpitTheme(name, dark, base, styles)
-
-
-def _colour(style: Style, base: Mapping[str, str]) -> str:
+def _colour(style: Style, base: Mapping[str, Color]) -> str:
     """The one colour that a layout file means by this name."""
-    colour = style.color or style.bgcolor
-    return colour.get_truecolor().hex if colour is not None else base["foreground"]
+    return _hex(style.color or style.bgcolor or base["foreground"])
+
+
+def _hex(colour: Color) -> str:
+    return colour.get_truecolor().hex

@@ -16,10 +16,11 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse.config_file import Alerts
 from gpu_tui.recording.player import Player
 from gpu_tui.recording.tape import TapeWriter
-from gpu_tui.resources import load_profiles, themes_dir
+from gpu_tui.resources import load_profiles
 from gpu_tui.wiring.alerts import open_desk
 from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.fleet import Room, Tap, open_fleet
+from gpu_tui.wiring.looks import looks_of
 from gpu_tui.wiring.process import run
 
 
@@ -34,6 +35,7 @@ def run_cockpit(
     *,
     read_only: bool = False,
     theme: str | None = None,
+    layout: str | None = None,
     badge: str | None = None,
     tour: bool = False,
     reload_from: Path | None = None,
@@ -47,9 +49,9 @@ def run_cockpit(
     from gpu_tui.ui.app import CockpitApp
     from gpu_tui.ui.prompter import ScreenPrompter
     from gpu_tui.ui.terminal import desktop_forms, draw_on_the_terminal
-    from gpu_tui.ui.theme import load_themes
 
     draw_on_the_terminal()
+    looks = looks_of(config, os.environ, theme=theme, layout=layout, state=state)
 
     async def cockpit() -> int:
         with _tape(record_to, fleet) as tape:
@@ -74,8 +76,7 @@ def run_cockpit(
                 control=room.control,
                 teardown=room.runner,
                 profiles=room.profiles,
-                themes=load_themes(themes_dir()),
-                theme=theme or config.theme or "night",
+                **looks,
                 keymap=config.keys,
                 read_only=read_only,
                 badge=badge,
@@ -91,15 +92,17 @@ def run_cockpit(
     return run(cockpit())
 
 
-def run_replay(path: Path, *, theme: str | None = None, start: float = 0.0) -> int:
+def run_replay(
+    path: Path, *, theme: str | None = None, layout: str | None = None, start: float = 0.0
+) -> int:
     """Open the cockpit on a recording. Raises TapeError where it is none, NoTerminal without one."""
     _need_terminal()
     config = settings.load_config(os.environ)
     from gpu_tui.ui.app import CockpitApp
     from gpu_tui.ui.terminal import draw_on_the_terminal
-    from gpu_tui.ui.theme import load_themes
 
     draw_on_the_terminal()
+    looks = looks_of(config, os.environ, theme=theme, layout=layout)
 
     async def cockpit() -> int:
         profiles = load_profiles()
@@ -113,8 +116,7 @@ def run_replay(path: Path, *, theme: str | None = None, start: float = 0.0) -> i
                 control=None,
                 teardown=None,
                 profiles=profiles,
-                themes=load_themes(themes_dir()),
-                theme=theme or config.theme or "night",
+                **looks,
                 keymap=config.keys,
                 read_only=True,
                 playback=player,

@@ -13,7 +13,8 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import NOW, PROFILES, SceneStore
 from gpu_tui.ui.scenes import sweep
-from gpu_tui.ui.theme import CockpitTheme, load_themes
+from gpu_tui.ui.theme import CockpitTheme
+from gpu_tui.ui.theme_file import load_themes
 
 THEMES = Path(__file__).parents[2] / "themes"
 

@@ -105,7 +105,7 @@ from test_hostile import hostile_store
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import NOW, PROFILES
-from gpu_tui.ui.theme import load_themes
+from gpu_tui.ui.theme_file import load_themes
 app = CockpitApp(hostile_store(), ManualClock(NOW), control=None, teardown=None,
                  profiles=PROFILES, themes=load_themes(Path({themes!r})), theme="night")
 app.run()

@@ -24,11 +24,14 @@ from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.screens.acting import ActingCockpit
 from gpu_tui.ui.screens.chart import ChartScreen
 from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.screens.findings import ActingFindings, FindingsScreen
+from gpu_tui.ui.screens.help import HelpScreen
 from gpu_tui.ui.screens.profile import ProfileScreen
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.sweep import SweepScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
+from gpu_tui.ui.screens.themes import ThemeScreen
 from gpu_tui.ui.text.help import footer, help_lines
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
@@ -37,7 +40,7 @@ OWNERS = {
     "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
     "clocks": ClocksPane,
     "replay": ReplayCockpit, "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "sweep": SweepScreen,
-    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen,
+    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen, "verbs": Rows, "help": HelpScreen, "themes": ThemeScreen, "columns": ColumnScreen,
 }  # fmt: skip
 
 
@@ -56,7 +59,7 @@ def test_no_key_means_two_things_in_one_context(context: str) -> None:
 def test_every_key_has_a_method_that_does_it(key: Key) -> None:
     owner = OWNERS[key.context]
     action = f"action_{key.action}"
-    if key.context in ("findings", "sweep") and key.action == "choose":
+    if key.context in ("findings", "sweep", "themes") and key.action == "choose":
         owner = Rows
     assert callable(getattr(owner, action))
 

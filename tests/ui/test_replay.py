@@ -8,7 +8,7 @@ from gpu_tui.resources import themes_dir
 from gpu_tui.state.store import Store
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.screens.cockpit import Cockpit
-from gpu_tui.ui.theme import load_themes
+from gpu_tui.ui.theme_file import load_themes
 
 
 class Tape:

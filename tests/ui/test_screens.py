@@ -380,16 +380,6 @@ async def test_the_tour_walks_and_ends(cockpit: Make, text_of: Read) -> None:
         assert "Tour" not in text_of(app)
 
 
-async def test_the_theme_changes_meanings_too(cockpit: Make) -> None:
-    app = cockpit()
-    async with app.run_test(size=(80, 24)) as pilot:
-        night = app.console.get_style("level-act")
-        await pilot.press("T")
-        await pilot.pause()
-        assert app.theme == "day"
-        assert app.console.get_style("level-act") != night
-
-
 async def test_a_nan_loss_is_drawn_as_such(cockpit: Make, text_of: Read) -> None:
     store = sweep()
     assert any(math.isnan(c.loss or 0) for c in store.fleet["autodl-1"].queue.cells)

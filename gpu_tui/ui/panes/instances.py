@@ -10,15 +10,19 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
+from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
+from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.findings import strangers
-from gpu_tui.ui.text.fleet import SETS, columns, head, keeps, need, row
+from gpu_tui.ui.text.fleet import SETS, columns, head, keeps, known_columns, need, row
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
+
+OWN = "own"  # the set of columns that the user chose
 
 
 class InstancesPane(Pane):
@@ -47,6 +51,14 @@ class InstancesPane(Pane):
         self._strangers.display = False
         self._fits = Filter()
         self._set = "overview"
+        self._habits = Habits(None)
+        self._own: tuple[str, ...] = ()  # the columns that were chosen one by one
+
+    def remember(self, habits: Habits) -> None:
+        """The columns of last time."""
+        self._habits = habits
+        self._own = known_columns(habits.get("columns"))
+        self._set = OWN if self._own else "overview"
 
     def content(self) -> Iterable[Widget]:
         """Who bills and is in no list, and the list."""
@@ -62,7 +74,7 @@ class InstancesPane(Pane):
             hint = "no instances: write a fleet file with `gpu-tui init`, or name hosts: gpu-tui watch HOST"
             rows.put(wrap(hint, rows.size.width, "muted"))
             return
-        fitted = columns(rows.size.width, self._set)
+        fitted = columns(rows.size.width, self._own if self._set == OWN else SETS[self._set])
         if not kept:
             rows.put([line((f"nothing matches {self._fits.wanted}", "muted"))], head=head(fitted))
         else:
@@ -87,8 +99,23 @@ class InstancesPane(Pane):
 
     def action_columns(self) -> None:
         """The next set of columns."""
-        names = list(SETS)
+        names = [*SETS, OWN] if self._own else list(SETS)
         self._set = names[(names.index(self._set) + 1) % len(names)]
+        if self.moment is not None:
+            self.show(self.moment)
+
+    def action_choose_columns(self) -> None:
+        """Which columns stand here, one by one."""
+        if self.moment is not None:
+            now = self._own if self._set == OWN else SETS[self._set]
+            self.app.push_screen(ColumnScreen(self.moment, now), self._take_columns)
+
+    def _take_columns(self, chosen: str | None) -> None:
+        if chosen is None:
+            return
+        self._habits.keep("columns", chosen)
+        self._own = known_columns(chosen)
+        self._set = OWN if self._own else "overview"
         if self.moment is not None:
             self.show(self.moment)
 

@@ -14,9 +14,18 @@ from textual.screen import Screen
 
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.profile import Profile
+from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import Key, bindings, footer_keys, refusals
-from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in, too_small
+from gpu_tui.ui.layout import (
+    PANES,
+    Layout,
+    Preset,
+    layout_for,
+    panes_in,
+    preset_named,
+    too_small,
+)
 from gpu_tui.ui.panes.clocks import ClocksPane
 from gpu_tui.ui.panes.instances import InstancesPane, lines_of
 from gpu_tui.ui.panes.log import LogPane
@@ -33,8 +42,6 @@ from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.help import footer
 from gpu_tui.ui.widgets.paint import Block, OneLine
 from gpu_tui.ui.widgets.tour import Tour
-
-INSTANCES_SHARE = 0.45  # of the body, at most, where two panes share one column
 
 
 class Cockpit(Screen[None]):
@@ -67,7 +74,9 @@ class Cockpit(Screen[None]):
         self._keymap = keymap or {}
         self._tour = tour
         self._front = "instances"
-        self._second = "log"
+        self._preset = Preset.BALANCED
+        self._second = self._preset.pane
+        self._habits = Habits(None)
         self._zoomed = False
         self.moment: Moment | None = None
         self._header = OneLine(id="header")
@@ -79,6 +88,14 @@ class Cockpit(Screen[None]):
             pane.NAME: pane
             for pane in (self._list, ClocksPane(store), VitalsPane(), QueuePane(), self._tail)
         }
+
+    def remember(self, habits: Habits, preset: str | None) -> None:
+        """What was chosen before; `preset` is asked for by name this time."""
+        self._habits = habits
+        self._list.remember(habits)
+        chosen = preset_named(preset) or preset_named(habits.get("layout"))
+        self._preset = chosen or Preset.BALANCED
+        self._second = self._preset.pane
 
     def compose(self) -> ComposeResult:
         """Header, panes, tour, footer."""
@@ -153,6 +170,8 @@ class Cockpit(Screen[None]):
         layout = layout_for(self.size.width, self.size.height)
         names = panes_in(layout, self._front, self._second, zoomed=self._zoomed)
         self.set_class(layout is Layout.WIDE and not self._zoomed, "-grid")
+        for preset in Preset:
+            self.set_class(preset is self._preset, f"-{preset}")
         lines = too_small(*self.size) if layout is Layout.NONE else []
         self._small.put([Text(line, end="") for line in lines])
         for tour in self.query(Tour):
@@ -162,7 +181,7 @@ class Cockpit(Screen[None]):
         instances = self.pane("instances")
         if len(names) == 2:
             count = lines_of(self.moment.fleet) if self.moment else 4
-            most = max(5, int((self.size.height - 2) * INSTANCES_SHARE))
+            most = max(5, int((self.size.height - 2) * self._preset.share))
             instances.styles.height = min(count + 2, most)
         else:
             instances.styles.height = "1fr"
@@ -216,6 +235,17 @@ class Cockpit(Screen[None]):
         """One pane alone, and back."""
         self._zoomed = not self._zoomed
         self.place_panes()
+
+    def action_preset(self) -> None:
+        """More room for another pane, from now on."""
+        self._preset = self._preset.next
+        self._habits.keep("layout", self._preset)
+        self._zoomed = False
+        if self._preset is Preset.BALANCED:
+            self.place_panes()
+        else:
+            self.bring(self._preset.pane)
+        self.app.notify(f"layout: {self._preset}", timeout=2)
 
     def action_back(self) -> None:
         """Leave the filter, else the zoom."""
@@ -288,7 +318,7 @@ class Cockpit(Screen[None]):
 
     async def action_theme(self) -> None:
         """Other colours."""
-        await self.app.run_action("app.next_theme")
+        await self.app.run_action("app.choose_theme")
 
     async def action_quit(self) -> None:
         """Leave."""

@@ -259,11 +259,17 @@ ROOMY = 10  # spare cells that the growing column takes before the name may grow
 EDGE = 2  # the mark of the worst finding, and a space
 
 
-def columns(width: int, chosen: str = "overview") -> list[tuple[Column, int]]:
+def known_columns(written: str | None) -> tuple[str, ...]:
+    """The columns that `written` names with spaces between; the name and the verdict always stand there."""
+    named = [key for key in (written or "").split() if key in COLUMNS]
+    return tuple(dict.fromkeys(("name", "verdict", *named))) if named else ()
+
+
+def columns(width: int, chosen: Sequence[str] = SETS["overview"]) -> list[tuple[Column, int]]:
     """The columns that fit into `width` cells with their widths, in screen order."""
     kept: dict[str, Column] = {}
     used = EDGE
-    for key in SETS[chosen]:
+    for key in chosen:
         column = COLUMNS[key]
         narrow = kept.get(key.rstrip("+")) if key.endswith("+") else None
         extra = column.width - narrow.width if narrow else column.width + 1

@@ -1,0 +1,113 @@
+"""Themes: all of them by name; the one under the cursor is worn at once, and taken with enter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.binding import BindingType
+from textual.widget import Widget
+
+from gpu_tui.core.levels import Level
+from gpu_tui.core.sample import Freshness
+from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, VERDICTS
+from gpu_tui.ui.text.marks import BLOCKS, fit, gauge, line
+from gpu_tui.ui.theme import CockpitTheme
+from gpu_tui.ui.widgets.rows import Rows
+
+NAME = 14
+MARKS = ("numeric", "memory", "storage", "peers", "hardware", "program", "outside", "warning")
+
+
+class ThemeScreen(Card):
+    """Dismissed with the name of the theme that was taken, or with None."""
+
+    TITLE_WORDS = "Colours"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("themes")]
+    CONTEXTS = ("themes", "overlay")
+
+    def __init__(
+        self, moment: Moment, themes: Sequence[CockpitTheme], now: str, wear: Callable[[str], None]
+    ) -> None:
+        super().__init__(moment)
+        self._themes, self._now, self._wear = themes, now, wear
+        self._list = Rows(id="theme-rows")
+        self._sample = Rows(id="theme-sample")
+        self._sample.can_focus = False
+
+    def content(self) -> Iterable[Widget]:
+        """The names above, what the meanings look like below."""
+        yield self._list
+        yield self._sample
+
+    def paint(self, moment: Moment) -> None:
+        """Every theme in a line."""
+        width = self._list.size.width
+        lines = [
+            fit(line((f"{theme.name:{NAME}}", "strong"), (theme.about, "muted")), width)
+            for theme in self._themes
+        ]
+        first = self._list.key is None
+        self._list.put(lines, [theme.name for theme in self._themes])
+        if first:
+            self._list.point(self._now)
+        self._sample.put(sample())
+
+    @on(Rows.Moved, "#theme-rows")
+    def _moved(self, event: Rows.Moved) -> None:
+        event.stop()
+        self._wear(event.key)
+
+    @on(Rows.Chosen, "#theme-rows")
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.dismiss(event.key)
+
+    def action_next_theme(self) -> None:
+        """The key that opened the card goes on through it."""
+        names = [theme.name for theme in self._themes]
+        here = names.index(self._list.key) if self._list.key in names else -1
+        key = names[(here + 1) % len(names)]
+        self._list.point(key)
+        self._wear(key)
+
+    def action_close(self) -> None:
+        """As it was before."""
+        self._wear(self._now)
+        self.dismiss(None)
+
+
+def sample() -> list[Text]:
+    """What the meanings look like, in their own words."""
+    fresh = Freshness.FRESH
+    known = ((0.42, fresh), (0.42, Freshness.STALE), (None, Freshness.ABSENT), (None, Freshness.UNKNOWN))  # fmt: skip
+    return [
+        line(),
+        line(("numbers    ", "heading"), *_spaced(
+            gauge(0.42, Level.OK, fresh, 8), gauge(0.91, Level.WATCH, fresh, 8), gauge(0.99, Level.ACT, fresh, 8)
+        )),
+        line(("believed   ", "heading"), *_spaced(
+            *(gauge(share, Level.OK, how) + line((f" {how}", "muted")) for share, how in known)
+        )),
+        line(("verdicts   ", "heading"), *_spaced(
+            *(line((f"{glyph} {word}", style)) for glyph, word, style, _ in list(VERDICTS.values())[:5])
+        )),
+        line(("", "heading"), "           ", *_spaced(
+            *(line((f"{glyph} {word}", style)) for glyph, word, style, _ in list(VERDICTS.values())[5:])
+        )),
+        line(("findings   ", "heading"), *_spaced(
+            *(line((f"{glyph} {severity}", f"severity-{severity}")) for severity, glyph in SEVERITY_GLYPH.items() if glyph.strip())
+        )),
+        line(("log lines  ", "heading"), *_spaced(*(line((mark, f"mark-{mark}")) for mark in MARKS))),
+        line(("boxes      ", "heading"), *_spaced(*(line((f"▌box-{n}", f"box-{n}")) for n in range(1, 7)))),
+        line(("money      ", "heading"), *_spaced(line(("¥2.08", "money")), line((BLOCKS, "history")), line((" badge ", "badge")), line((" STOP ", "danger-badge")), line(("text", "text")), line(("muted", "muted")), line(("faint", "faint")))),
+    ]  # fmt: skip
+
+
+def _spaced(*pieces: Text) -> list[Text]:
+    return [piece for each in pieces for piece in (each, line("  "))]
