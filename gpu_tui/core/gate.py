@@ -10,24 +10,21 @@ None. RECHECKS is what must hold again within seconds of the call. There is no o
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field
 from enum import StrEnum
 from typing import Any, NoReturn, TypeVar
 
-from gpu_tui.core.allowance import Offer, offer
+from gpu_tui.core.allowance import offer
 from gpu_tui.core.evidence import (
     Abandoned,
     Accepted,
     Acknowledged,
     Event,
-    Identity,
     IntentWritten,
     Inventory,
     Listed,
     Loaded,
-    Loss,
     Matched,
     Overridden,
     Plan,
@@ -36,7 +33,6 @@ from gpu_tui.core.evidence import (
     ReadBack,
     Recheck,
     Relocked,
-    SecondResource,
     Tick,
     Typed,
 )
@@ -44,9 +40,8 @@ from gpu_tui.core.ladder import GateView as GateView
 from gpu_tui.core.ladder import Rung as Rung
 from gpu_tui.core.ladder import RungState as RungState
 from gpu_tui.core.ladder import RungView as RungView
-from gpu_tui.core.manifest import Manifest, compare
+from gpu_tui.core.manifest import compare
 from gpu_tui.core.profile import Verb
-from gpu_tui.core.proof import ARTIFACTS as ARTIFACTS
 from gpu_tui.core.proof import (
     by_reason,
     cells_refusal,
@@ -55,9 +50,11 @@ from gpu_tui.core.proof import (
     misnamed,
     shrunk,
     some,
-    unproven,
 )
 from gpu_tui.core.proof import proves as proves
+from gpu_tui.core.seen import Seen
+from gpu_tui.core.seen import phrase_of as phrase_of
+from gpu_tui.core.seen import second_phrase as second_phrase
 
 E = TypeVar("E")
 
@@ -297,7 +294,7 @@ def _loaded_rule(gate: Gate, loaded: Loaded, now: float) -> str | None:
 def _listed_rule(gate: Gate, listed: Listed, now: float) -> str | None:
     plan = gate.of(Plan)
     known = plan is not None and listed.running is not None and listed.identity == plan.identity
-    gate.loss = _loss(gate, listed) if known else None
+    gate.loss = gate.losses(listed) if known else None
     return None
 
 
@@ -429,7 +426,7 @@ def _same_seconds(gate: Gate, seen: Recheck, now: float) -> str | None:
 
 def _same_verifier(gate: Gate, seen: Recheck, now: float) -> str | None:
     loaded = gate.of(Loaded)
-    if gate.park or gate.loss is not None:
+    if gate.park or (gate.loss is not None and not gate.loss.proven.files):
         return None
     if loaded is None or not seen.verifier or seen.verifier != loaded.verifier:
         return "what read the checkpoints is not installed any more as it was"
@@ -537,7 +534,7 @@ RULES: dict[type[Event], Callable[[Gate, Any, float], str | None]] = {
 }
 
 
-class Gate:
+class Gate(Seen):
     """One climb. Feed it evidence with `apply`; when it says PERMITTED, `permit` is there.
 
     `because` says why it is blocked or closed, `rung` where it stands or stopped.
@@ -545,16 +542,12 @@ class Gate:
 
     def __init__(self, instance: str, verb: Verb | None = None) -> None:
         """A gate for `verb`, or for a pull alone where `verb` is None."""
-        self.instance = instance
-        self.verb = verb
-        self.kind = "pull" if verb is None else "park" if verb.park else "stop"
+        super().__init__(instance, verb)
         self.state = State.LISTING if verb is None else State.PLANNING
         self.rung = STATE_RUNG[self.state]
         self.because: str | None = None
         self.note: str | None = None  # what was wrong with the last thing typed
         self.stuck: Rung | None = None  # the rung whose evidence was refused
-        self.loss: Loss | None = None
-        self.offer: Offer | None = None
         self.permit: StopPermit | None = None
         self.ready_at: float | None = None
         self.expires_at: float | None = None
@@ -562,23 +555,11 @@ class Gate:
         self.confirmed_at: float | None = None
         self.outcome: str | None = None
         self.outcome_lines: tuple[str, ...] = ()
-        self.allowed: frozenset[str] = (
-            frozenset()
-        )  # dotted names that a person allowed to be loaded
-        self.on_box = False  # a person takes the box's own torch for a proof, though a weaker one
-        self.digest = ""
         self.window: float | None = None  # boot seconds from the last look to the call
-        self.acknowledged: frozenset[str] = frozenset()  # keys of second resources
-        self._seen: dict[type, Event] = {}
         self._hashing: float | None = None  # boot second at which the comparison began
         self._hashed = 0.0  # boot seconds that it took
         self._beat: float | None = None
         self._offset: float | None = None  # wall minus boot, when it was armed
-
-    @property
-    def park(self) -> bool:
-        """Nothing is deleted and it can be undone."""
-        return self.kind == "park"
 
     @property
     def ended(self) -> bool:
@@ -591,32 +572,10 @@ class Gate:
         return self.state is State.CALLED or (self.state is State.DONE and self.kind != "pull")
 
     @property
-    def manifest(self) -> Manifest:
-        """The files on the box as first read; empty before that."""
-        inventory = self.of(Inventory)
-        return inventory.manifest if inventory else Manifest()
-
-    @property
-    def phrase(self) -> str:
-        """What must be typed; empty where it cannot be known yet."""
-        plan = self.of(Plan)
-        return phrase_of(self.instance, plan.identity) if plan else ""
-
-    @property
-    def seconds(self) -> tuple[SecondResource, ...]:
-        """What hangs on the instance beside it, as planned; each must be acknowledged by itself."""
-        plan = self.of(Plan)
-        return plan.seconds if plan else ()
-
-    @property
-    def unseen(self) -> tuple[SecondResource, ...]:
-        """The second resources that nobody acknowledged yet."""
-        return tuple(one for one in self.seconds if one.key not in self.acknowledged)
-
-    @property
     def override_phrase(self) -> str | None:
         """What must be typed to load what was refused, or None where nothing may be allowed."""
-        if self.offer is None or self.state is not State.BLOCKED or not self.phrase:
+        armed = self.state is State.BLOCKED and self.ready_at is not None
+        if self.offer is None or not armed or not self.phrase:
             return None
         return self.offer.phrase(self.phrase)
 
@@ -627,19 +586,6 @@ class Gate:
             return None
         return f"abandon {len(self.loss.paths)} files on {self.phrase}"
 
-    @property
-    def allowed_work(self) -> tuple[str, ...]:
-        """Running work that a person accepted by name."""
-        if self.loss is not None:
-            return self.loss.running
-        accepted = self.of(Accepted)
-        return accepted.running if accepted and self.park else ()
-
-    def of(self, kind: type[E]) -> E | None:
-        """The latest evidence of one kind, also when it was refused."""
-        found = self._seen.get(kind)
-        return found if isinstance(found, kind) else None
-
     def ready(self, now_boot: float) -> bool:
         """A confirmation would be taken now."""
         waited = self.ready_at is not None and now_boot >= self.ready_at
@@ -649,6 +595,7 @@ class Gate:
         """Take one piece of evidence at this time and return the new state.
 
         Evidence that does not belong here shuts the gate: a runner that lost its place proves nothing.
+        What a person typed a moment too late changes nothing.
         """
         if self.ended:
             return self.state
@@ -661,12 +608,12 @@ class Gate:
             return self.state
         leads = TRANSITIONS[self.kind].get((self.state, type(event)))
         if leads is None:
-            if self.state is not State.CALLED:
+            if self.state is not State.CALLED and not isinstance(event, (*ACTS, Accepted)):
                 self._close(f"{type(event).__name__} came while {self.state}")
             return self.state
         up, shut = leads
         if not isinstance(event, ACTS):
-            self._seen[type(event)] = event
+            self.keep(event)
         reason = RULES[type(event)](self, event, now_boot)
         self.note = None
         if reason is not None and isinstance(event, ACTS):
@@ -677,10 +624,9 @@ class Gate:
             self._close(reason)
         else:
             self.state, self.because, self.stuck = shut, reason, self.rung
-        before = self.digest
         if not isinstance(event, JUDGED):
-            self.digest = self._digest()
-        if self.state is State.BLOCKED and (self.loss or self.offer) and before != self.digest:
+            self.digest = self.digest_now()
+        if isinstance(event, Listed) and (self.loss or self.offer):
             self._arm(now_boot, now_wall)
         return self.state
 
@@ -720,7 +666,7 @@ class Gate:
             self.on_box = self.on_box or bool(self.offer.unread)
         self.offer = self.loss = self.because = self.stuck = None
         self.ready_at = self.expires_at = None
-        self._seen.pop(Listed, None)
+        self.forget(Listed)
 
     def _arm(self, now_boot: float, now_wall: float) -> None:
         plan, waits = self.of(Plan), TTL
@@ -762,68 +708,3 @@ class Gate:
             expires_at=min(self.expires_at, now_boot + PERMIT_LIFE),
             token=_MINT,
         )
-
-    def _digest(self) -> str:
-        """SHA-256 over everything that was seen and everything that would be lost."""
-        inventory, matched = self.of(Inventory), self.of(Matched)
-        parts = [
-            repr(self.of(Plan)),
-            repr(self.of(Quiet)),
-            repr(self.of(Accepted)),
-            repr((inventory.manifest.digest, replace(inventory, manifest=Manifest())))
-            if inventory
-            else "",
-            repr(self.of(Pulled)),
-            repr((matched.remote.digest, matched.local.digest, matched.stamps)) if matched else "",
-            repr(self.of(Loaded)),
-            repr((self.offer, sorted(self.allowed), self.on_box)),
-            repr(sorted(self.acknowledged)),
-            repr(self.of(Listed)),
-            repr(self.loss),
-        ]
-        return hashlib.sha256("\x1e".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-# --- small judgements ---
-
-
-def phrase_of(instance: str, identity: Identity) -> str:
-    """`<name>-<last 4 of the provider id, else of the host key>`, or empty where neither is known."""
-    for source in (identity.provider_id, identity.host_key):
-        if tail := _tail(source or ""):
-            return f"{instance}-{tail}"
-    return ""
-
-
-def second_phrase(resource: SecondResource) -> str:
-    """`<kind>-<last 4 of its id>`: what is typed for this one thing."""
-    kind = "".join(char for char in resource.kind if char.isascii() and char.isalnum())
-    return "-".join(part for part in (kind or "resource", _tail(resource.id)) if part)
-
-
-def _tail(id: str) -> str:
-    return "".join([char for char in id if char.isascii() and char.isalnum()][-4:])
-
-
-def _loss(gate: Gate, listed: Listed) -> Loss:
-    """Everything on the box that is not proven to be at home."""
-    matched, loaded = gate.of(Matched), gate.of(Loaded)
-    proven = Manifest()
-    if matched is not None and loaded is not None:
-        good = {
-            verdict.path: verdict.sha256
-            for verdict in loaded.verdicts
-            if proves(verdict, on_box=gate.on_box)
-        }
-        both = set(matched.remote.files) & set(matched.local.files)
-        proven = Manifest.of(file for file in both if good.get(file.path) == file.sha256)
-    safe = {file.path for file in proven.files}
-    inventory, plan = gate.of(Inventory), gate.of(Plan)
-    cells = inventory.cells if inventory else plan.cells if plan else None
-    lines = ("the roster is not known",) if cells is None else unproven(cells, proven)
-    return Loss(
-        paths=tuple(sorted(set(listed.paths) - safe)),
-        cells=lines,
-        running=listed.running or (),
-        proven=proven,
-    )

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpu_tui.core.evidence import FileVerdict
-from gpu_tui.core.gate import ARTIFACTS, proves
 from gpu_tui.core.manifest import FileEntry, Manifest, compare
+from gpu_tui.core.proof import ARTIFACTS, proves
 from gpu_tui.teardown.local import LocalTree, local_tree
 from gpu_tui.teardown.verify import Limits, load_all
 

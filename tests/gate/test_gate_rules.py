@@ -22,6 +22,7 @@ from gpu_tui.core.evidence import (
     Listed,
     Loaded,
     Matched,
+    Overridden,
     Pulled,
     Quiet,
     ReadBack,
@@ -282,9 +283,21 @@ def test_nothing_calls_off_what_was_called() -> None:
 
 
 def test_evidence_out_of_order_shuts_the_gate() -> None:
-    for event in (Loaded(()), IntentWritten("x"), Typed("box-4242", ""), ReadBack("gone")):
+    for event in (Loaded(()), IntentWritten("x"), ReadBack("gone"), Quiet(()), Pulled(1, 1)):
         world = World()
         assert world.apply(event) is State.CLOSED
+
+
+def test_what_is_typed_a_moment_too_late_changes_nothing() -> None:
+    for state in (State.PLANNING, State.LISTING, State.LOADING, State.READY):
+        world = _at(state)
+        for event in (
+            Accepted(()),
+            Abandoned("abandon 1 files on box-4242", world.gate.digest),
+            Overridden("load 1 file with a.b on box-4242", world.gate.digest),
+            *((Typed("box-4242", world.gate.digest),) if state is not State.READY else ()),
+        ):
+            assert world.apply(event) is state
 
 
 def test_a_park_climbs_by_acceptance_and_needs_no_files() -> None:
