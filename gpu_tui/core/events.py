@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.account import Account
+from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.fleet import LinkState, ProviderState
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.sample import Absent, Failure, Reading
@@ -93,6 +94,15 @@ class AccountRead:
 
 
 @dataclass(frozen=True, slots=True)
+class TeardownEnd:
+    """The journal holds a teardown without a proven end, or (`end` None) none any more."""
+
+    instance: str
+    at: float
+    end: OpenEnd | None
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """Something about gpu-tui itself that a person should read once (a reloaded fleet file, a bug)."""
 
@@ -102,5 +112,13 @@ class Noted:
 
 
 Event = (
-    LinkChanged | Sampled | LogOpened | LogArrived | LogFailed | ProviderRead | AccountRead | Noted
+    LinkChanged
+    | Sampled
+    | LogOpened
+    | LogArrived
+    | LogFailed
+    | ProviderRead
+    | AccountRead
+    | TeardownEnd
+    | Noted
 )

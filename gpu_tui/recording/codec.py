@@ -18,6 +18,7 @@ from typing import Any
 
 from gpu_tui.core import (
     account,
+    ending,
     events,
     findings,
     fleet,
@@ -40,6 +41,7 @@ class CodecError(ValueError):
 
 _MODULES = (
     account,
+    ending,
     events,
     findings,
     fleet,

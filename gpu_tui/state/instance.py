@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.account_rules import provider_state
+from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.events import (
     LinkChanged,
     LogArrived,
@@ -63,6 +64,7 @@ class InstanceState:
         self.vanished = {metric.name: Vanished() for metric in metrics.UNRECORDED}
         self.book = Book(instance.name)
         self.provider = ProviderState()
+        self.end: OpenEnd | None = None  # of a teardown
         self.series: dict[str, Series] = {}
         self.cpu = CpuUse()
         self.witness = Witness(instance, history)

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
+from gpu_tui.core.ending import ending_words
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable
-from gpu_tui.core.rules import Idle, Now, conditions
+from gpu_tui.core.rules import Condition, Idle, Now, conditions
 from gpu_tui.core.sample import Failure, FailureKind, Track
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
@@ -70,6 +72,7 @@ def view_of(
         idle=idle,
         trainer_alive=alive,
         losses=_losses(kept, queue),
+        extras=_open_end(kept),
     )
     kept.book.set_conditions(conditions(seen), now)
     host = kept.tracks.get(metrics.HOST.name, Track())
@@ -87,6 +90,7 @@ def view_of(
         cost=cost,
         cpu=kept.cpu,
         provider=kept.provider,
+        end=kept.end,
         clocks=clocks,
         findings=kept.book.findings(),
         logs=tuple(kept.log_views.values()),
@@ -99,6 +103,14 @@ def view_of(
         courses={cell: tuple(trace.by_step) for cell, trace in kept.cells.items()},
         full_in=full_in(kept),
     )
+
+
+def _open_end(kept: InstanceState) -> tuple[Condition, ...]:
+    """A teardown whose end nobody saw stays an alarm, whatever else is or is not known of the box."""
+    if kept.end is None:
+        return ()
+    evidence = ending_words(kept.end, kept.link, kept.provider)
+    return (Condition("teardown", Severity.FATAL, evidence, "journal"),)
 
 
 def _series_view(kept: InstanceState) -> Mapping[str, tuple[tuple[float, float | None], ...]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_tui.core.account import Account
+from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.events import (
     AccountRead,
     Event,
@@ -16,6 +17,7 @@ from gpu_tui.core.events import (
     Noted,
     ProviderRead,
     Sampled,
+    TeardownEnd,
 )
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.logs import LogSource
@@ -55,13 +57,16 @@ class Store:
         self._accounts: dict[str, Account] = {}
         self._acquaintance = Acquaintance(history)
         self._books = FleetBooks()
+        self._ends: dict[str, OpenEnd] = {}
         self.fleet = fleet
         self._states = {instance.name: self._new(instance.name) for instance in fleet.instances}
 
     def _new(self, name: str) -> InstanceState:
         instance = self.fleet[name]
         profile = self._profiles.get(instance.platform)
-        return InstanceState(instance, profile, self._history, self._pool)
+        made = InstanceState(instance, profile, self._history, self._pool)
+        made.end = self._ends.get(name)
+        return made
 
     def replace_fleet(self, fleet: Fleet) -> None:
         """Take an edited fleet file: an instance that is watched as before keeps all that is known of it."""
@@ -91,6 +96,8 @@ class Store:
             self._take_account(event)
             self._dirty.add("")
             return
+        if isinstance(event, TeardownEnd):
+            self._take_end(event)
         state = self._states.get(event.instance)
         if state is None:
             return
@@ -156,6 +163,15 @@ class Store:
             return
         self._accounts[account.key] = account
         note_balance(account, self._history)
+
+    def _take_end(self, event: TeardownEnd) -> None:
+        """An unproven end outlives an edit of the fleet file."""
+        if event.end is None:
+            self._ends.pop(event.instance, None)
+        else:
+            self._ends[event.instance] = event.end
+        if (state := self._states.get(event.instance)) is not None:
+            state.end = event.end
 
     def _account_of(self, instance: str) -> Account | None:
         """The account whose key answers for this instance."""

@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.cause import Cause
 from gpu_tui.core.clocks import DangerClock
+from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.logs import LogSource
@@ -77,6 +78,7 @@ class InstanceView:
     findings: tuple[Finding, ...]
     logs: tuple[LogView, ...]
     profile: Profile | None = None
+    end: OpenEnd | None = None  # of a teardown that is not proven to be over
     clock_skew: float | None = None
     uptime: float | None = None
     cause: Cause | None = None  # of a crash

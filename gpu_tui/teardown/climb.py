@@ -7,7 +7,7 @@ that left goes on to its end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 
 from gpu_tui.core.clock import Clock
@@ -32,6 +32,7 @@ from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.gate import Gate, State
 from gpu_tui.core.ladder import GateView
 from gpu_tui.core.manifest import Manifest
+from gpu_tui.core.plain import plain
 from gpu_tui.teardown.act import Act, Pace
 from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.diary import Diary, names, sentence
@@ -41,6 +42,7 @@ from gpu_tui.teardown.settle import settle
 from gpu_tui.teardown.words import paint
 from gpu_tui.transport.base import LinkError, RemoteFileError
 
+HOLD_TRIES = 3
 # What may go wrong while evidence is gathered; everything else is a bug and surfaces as one.
 TROUBLE = (LinkError, RemoteFileError, BoxError, OSError, JournalDamaged, Held)
 
@@ -58,7 +60,7 @@ class Climb:
         *,
         refusal: str | None = None,
         told: Callable[[str, ProviderState], None] = lambda name, state: None,
-        ended: Callable[[str], None] = lambda name: None,
+        ended: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         self._clock = clock
         self._pace = pace
@@ -158,7 +160,7 @@ class Climb:
             return
         try:
             if gate.verb is not None:
-                self._hold = await asyncio.to_thread(self._journal.hold, gate.instance)
+                self._hold = await self._take_hold()
             gather = self._make(gate.instance, self._shared)
             await self._diary.write("open", verb=gate.verb.verb if gate.verb else "pull")
             while not gate.ended and not (gate.kind == "pull" and gate.state is State.BLOCKED):
@@ -206,10 +208,12 @@ class Climb:
     async def _take(self, event: Event) -> None:
         """Apply evidence, show it, and keep it in the journal."""
         gate, write = self._gate, self._diary.write
-        before = gate.state
+        before, acknowledged = gate.state, gate.acknowledged
         self._share = None
         self._apply(event)
         self._publish()
+        if isinstance(event, Acknowledged) and gate.acknowledged != acknowledged:
+            await self._acknowledged(event)
         if gate.state in (before, State.CLOSED):
             return
         detail: dict[str, object] = {"refused": gate.because} if gate.state is State.BLOCKED else {}
@@ -229,6 +233,9 @@ class Climb:
             case Loaded():
                 bad = [v.path for v in event.verdicts if v.load in ("failed", "refused")]
                 await write("loaded", files=len(event.verdicts), bad=bad[:50], **detail)
+            case Overridden():
+                allowed = sorted(gate.allowed)
+                await write("override", typed=event.text, names=allowed, on_box=gate.on_box)
             case Typed() if gate.state is State.RECHECKING:
                 await write("confirmed", typed=event.text)
             case Abandoned() if gate.state is State.RECHECKING and gate.loss is not None:
@@ -239,6 +246,13 @@ class Climb:
                     cells=list(gate.loss.cells),
                     running=list(gate.loss.running),
                 )
+
+    async def _acknowledged(self, event: Acknowledged) -> None:
+        """What a person said of one second resource, with what stood there."""
+        seen = next(one for one in self._gate.seconds if one.key == event.resource_id)
+        await self._diary.write(
+            "acknowledged", typed=event.typed, resource=plain(seen.key), fate=seen.fate
+        )
 
     async def _wait(self, gather: Gather) -> Event:
         """Something typed, or the next beat; what the fleet says meanwhile may shut the gate."""
@@ -287,9 +301,19 @@ class Climb:
         finally:
             self._publish()
             self._release()
-            self._ended(name)
+            if self._ended is not None:
+                await self._ended()
 
     # --- parts ---
+
+    async def _take_hold(self) -> Hold:
+        """The instance for this ladder alone; a look at an old call gives it back within moments."""
+        for _ in range(HOLD_TRIES):
+            try:
+                return await asyncio.to_thread(self._journal.hold, self._gate.instance)
+            except Held:
+                await asyncio.sleep(self._pace.pulse / 10)
+        return await asyncio.to_thread(self._journal.hold, self._gate.instance)
 
     def _release(self) -> None:
         if self._hold is not None:

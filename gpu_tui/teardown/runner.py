@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.fleet import Instance
+from gpu_tui.core.events import ProviderRead
+from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.gate import Gate
 from gpu_tui.core.ladder import GateView
+from gpu_tui.core.ports import Sink
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.providers.base import Provider
 from gpu_tui.state.views import InstanceView
@@ -33,11 +35,15 @@ class Runner:
         clock: Clock,
         read_only: bool = False,
         pace: Pace | None = None,
+        sink: Sink | None = None,
+        ended: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         self.read_only = read_only
         self.clock = clock
         self.pace = pace or Pace()
         self.journal = Journal(journal_dir, clock)
+        self._sink = sink
+        self.ended = ended
         self._view = view
         self._connection = connection
         self._providers = providers
@@ -84,7 +90,21 @@ class Runner:
         return self.read_only or self._view(instance).instance.read_only
 
     def _climb(self, gate: Gate, refusal: str | None) -> Climb:
-        return Climb(gate, self._gather, self.journal, self.clock, self.pace, refusal=refusal)
+        return Climb(
+            gate,
+            self._gather,
+            self.journal,
+            self.clock,
+            self.pace,
+            refusal=refusal,
+            told=self._told,
+            ended=self.ended,
+        )
+
+    def _told(self, instance: str, state: ProviderState) -> None:
+        """What the provider says after the call is news for the whole screen, at once."""
+        if self._sink is not None:
+            self._sink(ProviderRead(instance, self.clock.now(), state))
 
     def _gather(self, instance: str, share: Callable[[float], None]) -> Gather:
         described = self._view(instance).instance

@@ -27,6 +27,7 @@ from gpu_tui.resources import library
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
+from gpu_tui.teardown.ends import EndWatch
 from gpu_tui.teardown.runner import Runner
 from gpu_tui.transport.local import HereOrThere
 from gpu_tui.transport.record import RecordingTransport
@@ -50,6 +51,7 @@ class Room:
     control: FleetControl
     runner: Runner
     watch: ProviderWatch
+    ends: EndWatch
     tasks: asyncio.TaskGroup
 
 
@@ -153,11 +155,15 @@ async def open_fleet(
             journal_dir=directory / "journal",
             clock=clock,
             read_only=read_only,
+            sink=tap,
         )
+        ends = EndWatch(runner.journal, lambda: store.fleet.instances, provider_of, tap, clock)
+        runner.ended = ends.tell
         async with asyncio.TaskGroup() as tasks:
             running = [
                 tasks.create_task(supervisor.run(), name="supervisor"),
                 tasks.create_task(asyncio.to_thread(warm_up), name="warm-up"),
+                tasks.create_task(ends.run(), name="teardown-ends"),
             ]
             watch = ProviderWatch(tasks, provider_of, readers_of, tap, clock)
             watch.follow(fleet)
@@ -174,7 +180,18 @@ async def open_fleet(
             try:
                 control = Control(supervisor, transport)
                 yield (
-                    Room(fleet, profiles, clock, store, supervisor, control, runner, watch, tasks),
+                    Room(
+                        fleet,
+                        profiles,
+                        clock,
+                        store,
+                        supervisor,
+                        control,
+                        runner,
+                        watch,
+                        ends,
+                        tasks,
+                    ),
                     tap,
                 )
             finally:

@@ -48,6 +48,7 @@ async def collect_once(
             view = room.store.view(room.clock.now())
             quiet = room.clock.now() - tap.backfill_at >= _patience(room, view)
             told = room.watch.accounts <= {account.key for account in view.accounts}
+            told = told and room.ends.looked.is_set()
             if quiet and told and all(settled(instance) for instance in view.instances):
                 return view
             await tap.next(min(left, LOOK_SECONDS))
