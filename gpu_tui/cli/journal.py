@@ -1,14 +1,29 @@
-"""`gpu-tui journal [NAME]`: what was torn down, when, by whom, and on what evidence."""
+"""`gpu-tui journal [NAME]`: what was torn down, when, by whom, on what evidence, and what has no end yet."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from gpu_tui.core.ending import OpenEnd
+    from gpu_tui.teardown.journal import Journal, Record
 
 NAME = "journal"
-HELP = "show the teardown journal, or check that nobody changed it"
+HELP = "show the teardown journal, check that nobody changed it, or state how a teardown ended"
 EXAMPLE = "gpu-tui journal autodl-1 --check"
+BROKEN, UNREAD = 1, 2
+
+
+class NotSettled(Exception):
+    """Nothing was stated. `next` is what to do."""
+
+    def __init__(self, text: str, next: str) -> None:
+        super().__init__(text)
+        self.next = next
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -16,32 +31,110 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="only this instance")
     parser.add_argument("--check", action="store_true", help="check the chain of the records")
     parser.add_argument("--json", action="store_true", help="print the records as JSON lines")
+    parser.add_argument(
+        "--settle",
+        action="store_true",
+        help="state, in typed words, how the open teardown of NAME ended in the provider's console",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit 0, or 1 where a record before the last was damaged."""
+    """Exit 0, 1 where a record before the last was damaged, 2 where the journal cannot be read."""
     from gpu_tui import settings
     from gpu_tui.core.plain import plain
-    from gpu_tui.teardown.journal import FILE_NAME, line_of, read_journal
+    from gpu_tui.teardown.journal import FILE_NAME, line_of, open_ends, read_journal
+    from gpu_tui.teardown.journal_words import record_line
 
     path = settings.state_dir(os.environ) / "journal" / FILE_NAME
-    found = read_journal(path)
+    if args.settle:
+        return _settle(path.parent, args.name)
+    try:
+        found = read_journal(path)
+    except OSError as error:
+        print(f"{path}: {error.strerror}", file=sys.stderr)
+        return UNREAD
     wanted = [r for r in found.records if args.name in (None, r.instance)]
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    width = max((len(record.instance) for record in wanted), default=0)
+    notes = sys.stderr if args.json else sys.stdout
     for record in wanted:
-        if args.json:
-            print(line_of(record).decode())
-            continue
-        detail = json.dumps(record.detail, ensure_ascii=False) if record.detail else ""
-        words = (record.at, record.actor, record.instance, record.event, detail)
-        print("  ".join(plain(word, 4_096) for word in words).rstrip())
+        print(line_of(record).decode() if args.json else record_line(record, width, colour=colour))
+    for end in open_ends(wanted).values():
+        _tell(end, notes)
     if found.damage:
-        print(f"{path}: {found.damage}; what stands behind it is not shown")
-        return 1
+        print(f"{path}: {found.damage}; what stands behind it is not shown", file=notes)
+        print("  nothing is torn down while it is so: keep the file, then move it away", file=notes)
+        return BROKEN
     if args.check:
         torn = ", and a torn last line (a write that never ended)" if found.torn else ""
-        print(f"{path}: {len(found.records)} records, every one follows the one before{torn}")
+        print(
+            f"{path}: {len(found.records)} records, every one follows the one before{torn}",
+            file=notes,
+        )
     elif not found.records:
-        print(f"{path}: nothing was torn down yet")
+        print(f"{path}: nothing was torn down yet", file=notes)
     elif not wanted:
-        print(f"{path}: none of {len(found.records)} records is about {plain(args.name)}")
+        print(
+            f"{path}: none of {len(found.records)} records is about {plain(args.name)}", file=notes
+        )
+    return 0
+
+
+def _tell(end: OpenEnd, out: TextIO) -> None:
+    from gpu_tui.core.clock import rfc3339
+    from gpu_tui.core.plain import plain
+
+    state = "STILL THERE" if end.outcome == "still-there" else "UNKNOWN"
+    asked = "steps given" if end.console else "sent"
+    name, verb = plain(end.instance, 60), plain(end.verb, 60)
+    print(
+        f"! {name}: “{verb}”, {asked} {rfc3339(end.at)}, has no proven end: {state}\n"
+        f"  look at the provider's console, then: gpu-tui journal {name} --settle",
+        file=out,
+    )
+
+
+def _settle(directory: Path, name: str | None) -> int:
+    """Ask for one typed sentence and keep it. Only at a terminal: a script saw no console."""
+    from gpu_tui.core.plain import plain
+    from gpu_tui.teardown.journal import Journal, open_ends
+    from gpu_tui.teardown.journal_words import statements
+    from gpu_tui.wiring.clock import SystemClock
+
+    if name is None:
+        raise NotSettled("--settle needs a NAME", "gpu-tui journal shows what has no end yet")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise NotSettled("only a person can state this", "run it in a terminal and type it")
+    journal = Journal(directory, SystemClock())
+    found = journal.read()
+    end = open_ends(found.records).get(name)
+    if found.damage or end is None:
+        why = found.damage or f"no teardown of {plain(name, 60)} is without an end"
+        raise NotSettled(why, f"gpu-tui journal {plain(name, 60)} --check")
+    _tell(end, sys.stdout)
+    over, not_over = statements(end)
+    print(f"Look at the console now. Then type what it shows, one of:\n  {over}\n  {not_over}")
+    try:
+        typed = input("> ").strip()
+    except (EOFError, KeyboardInterrupt):
+        typed = ""
+    if typed not in (over, not_over):
+        raise NotSettled("that is neither; nothing was stated", "look again, then type one of them")
+    return _state(journal, end, typed)
+
+
+def _state(journal: Journal, end: OpenEnd, typed: str) -> int:
+    from gpu_tui.teardown.journal import Held, open_ends
+
+    try:
+        hold = journal.hold(end.instance)
+    except Held as error:
+        raise NotSettled(str(error), "close that ladder first") from None
+    try:
+        if open_ends(journal.read().records).get(end.instance) != end:
+            raise NotSettled("it changed meanwhile", "look at gpu-tui journal again")
+        written: Record = journal.write(end.instance, "stated", typed=typed, settles=end.seq)
+    finally:
+        hold.close()
+    print(f"kept as record {written.seq}: by your word, not by the provider's")
     return 0
