@@ -23,6 +23,7 @@ from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import KEYS
+from gpu_tui.ui.layout import FRAMED
 from gpu_tui.ui.output import CellOutput
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore, NewsPort
@@ -48,7 +49,7 @@ class CockpitApp(App[None]):
     CSS_PATH = "cockpit.tcss"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - textual declares it an instance variable
         (0, "-narrow"),
-        (110, "-roomy"),
+        (FRAMED, "-roomy"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-tall")]  # noqa: RUF012 - as above
 

@@ -7,6 +7,7 @@ from textwrap import wrap
 
 PANES = ("instances", "clocks", "vitals", "queue", "log")
 WIDE = (140, 40)
+FRAMED = 110  # columns from which a pane has a frame, and not only a rule above it
 SMALL = (60, 20)
 TINY = (30, 8)  # below this no pane says anything that could be trusted at a glance
 

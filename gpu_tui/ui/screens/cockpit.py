@@ -18,6 +18,7 @@ from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import Key, bindings, footer_keys, refusals
 from gpu_tui.ui.layout import (
+    FRAMED,
     PANES,
     Layout,
     Preset,
@@ -182,7 +183,7 @@ class Cockpit(Screen[None]):
         if len(names) == 2:
             count = lines_of(self.moment.fleet) if self.moment else 4
             most = max(5, int((self.size.height - 2) * self._preset.share))
-            instances.styles.height = min(count + 2, most)
+            instances.styles.height = min(count + (3 if self.size.width >= FRAMED else 2), most)
         else:
             instances.styles.height = "1fr"
         self.call_after_refresh(self._again)

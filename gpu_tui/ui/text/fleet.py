@@ -76,7 +76,10 @@ def verdict(view: InstanceView) -> Text:
 
 
 def _name(view: InstanceView, width: int) -> Text:
-    return line((view.name, "strong"))
+    # Who needs nobody stays calm, so that the eye lands on who does.
+    worst = view.worst
+    loud = worst.rank <= Severity.SERIOUS.rank
+    return line((view.name, f"severity-{worst}" if loud else "strong"))
 
 
 def _verdict(view: InstanceView, width: int) -> Text:
