@@ -23,6 +23,7 @@ __all__ = [
     "FleetError",
     "UserConfig",
     "config_dir",
+    "config_path",
     "find_fleet",
     "fleet_of_hosts",
     "load_config",
@@ -85,14 +86,19 @@ def fleet_of_hosts(
     return Fleet(None, tuple(instances), None)
 
 
+def config_path(env: Mapping[str, str]) -> Path:
+    """The user's settings file: $GPU_TUI_CONFIG (set by --config), else config.yaml; it need not be there."""
+    named = env.get("GPU_TUI_CONFIG")
+    return expand_home(named, user_home(env)) if named else config_dir(env) / "config.yaml"
+
+
 def load_config(env: Mapping[str, str]) -> UserConfig:
     """The user's settings: $GPU_TUI_CONFIG (set by --config), else config.yaml; defaults if there is none.
 
     A file that was named must be there. Raises ConfigError.
     """
-    named = env.get("GPU_TUI_CONFIG")
-    path = expand_home(named, user_home(env)) if named else config_dir(env) / "config.yaml"
-    if not named and not path.exists():
+    path = config_path(env)
+    if not env.get("GPU_TUI_CONFIG") and not path.exists():
         return UserConfig()
     return parse_config(read_text(path, ConfigError), str(path))
 

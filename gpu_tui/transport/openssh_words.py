@@ -81,6 +81,18 @@ def master_words(access: SshAccess, config: str, socket: str, log: str, program:
     stderr, for there the box's banner is shown, which may look like anything.
     """
     words = ["-v", "-E", log, "-F", config, "-M", "-S", socket, "-T"]
+    return [*words, *_way_words(access), "--", access.host, program]
+
+
+def shell_words(access: SshAccess) -> list[str]:
+    """A shell for a person, by the user's own ssh and its own config, known hosts, agent and prompts."""
+    config = ["-F", access.config] if access.config else []
+    return [*config, *_way_words(access), "--", access.host]
+
+
+def _way_words(access: SshAccess) -> list[str]:
+    """What the fleet file says beyond the user's own config."""
+    words: list[str] = []
     if access.user:
         words += ["-l", access.user]
     if access.port:
@@ -92,7 +104,7 @@ def master_words(access: SshAccess, config: str, socket: str, log: str, program:
         words += ["-o", "GlobalKnownHostsFile=/dev/null"]
     if access.jump:
         words += ["-J", access.jump]
-    return [*words, "--", access.host, program]
+    return words
 
 
 def session_words(socket: str, what: str, *, subsystem: bool = False) -> list[str]:

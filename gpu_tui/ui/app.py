@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
+from pathlib import Path
 from typing import Any, cast
 
 from rich.console import RenderableType
@@ -21,13 +23,14 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui import terminal
+from gpu_tui.ui import clipboard, terminal
 from gpu_tui.ui.keys import KEYS
 from gpu_tui.ui.layout import FRAMED
 from gpu_tui.ui.output import CellOutput
 from gpu_tui.ui.panes.pane import Moment
-from gpu_tui.ui.ports import FleetStore, NewsPort
+from gpu_tui.ui.ports import FleetStore, NewsPort, Shells
 from gpu_tui.ui.prompter import ScreenPrompter
+from gpu_tui.ui.recall import Recall
 from gpu_tui.ui.safe import LastFilter, safe
 from gpu_tui.ui.screens.acting import ActingCockpit
 from gpu_tui.ui.screens.card import Card
@@ -67,6 +70,9 @@ class CockpitApp(App[None]):
         badge: str | None = None,
         tour: bool = False,
         keymap: Mapping[str, str] | None = None,
+        recall: Recall | None = None,
+        shells: Shells | None = None,
+        scratch: Path | None = None,
         zone: tzinfo | None = None,
         prompter: ScreenPrompter | None = None,
         playback: Playback | None = None,
@@ -82,6 +88,9 @@ class CockpitApp(App[None]):
         super().__init__()
         self._output = CellOutput(self)
         self.animation_level = "none"
+        self.remapped: Mapping[str, str] = dict(keymap or {})
+        self.recall = recall or Recall()
+        self._scratch = scratch or Path.cwd()  # for what is too long for the clipboard
         self._store = store
         self._clock = clock
         self._zone = zone
@@ -105,7 +114,7 @@ class CockpitApp(App[None]):
         else:
             self._cockpit = ActingCockpit(
                 store, control, profiles, teardown=teardown, clock=clock,
-                badges=badges, keymap=keymap, tour=tour,
+                badges=badges, keymap=keymap, tour=tour, shells=shells,
             )  # fmt: skip
         self._cockpit.remember(self._habits, preset)
         for one in themes:
@@ -282,6 +291,22 @@ class CockpitApp(App[None]):
     def _keep_theme(self, name: str | None) -> None:
         if name is not None:
             self._habits.keep("theme", name)
+
+    # --- the clipboard ------------------------------------------------------------------------
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """By the terminal (OSC 52), or into a file where that cannot be; a toast says which."""
+        text = clipboard.harmless(text)
+        code = clipboard.sequence(text, os.environ)
+        self._clipboard = text
+        if code is not None and (self.is_headless or terminal.send(self, code)):
+            return
+        try:
+            path = clipboard.to_file(text, self._scratch)
+        except OSError as error:
+            self.notify(f"not copied: {error.strerror}", severity="error")
+            return
+        self.call_after_refresh(self.notify, f"too long for the clipboard: it is in {path}")
 
     # --- palette ------------------------------------------------------------------------------
 

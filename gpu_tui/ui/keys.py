@@ -51,6 +51,8 @@ CONTEXTS = {
     "chart": "in the chart",
     "profile": "in a platform's profile",
     "sweep": "in the sweep",
+    "help": "in this help",
+    "verbs": "in the choice of a teardown",
     "ladder": "in a teardown",
     "themes": "in Colours",
     "columns": "in Columns",
@@ -78,6 +80,8 @@ KEYS: tuple[Key, ...] = (
     Key("S", "sweep", "sweep", "The whole sweep: end, cost, every cell, what to move", footer=8),
     Key("r", "reconnect", "reconnect", "Try this box again now", footer=10),
     Key("t", "teardown", "teardown", "Verify, then stop the meter: opens the ladder", dangerous=True, footer=3),
+    Key("e", "evidence", "evidence", "The log line behind this instance's worst finding", footer=12),
+    Key("exclamation_mark", "shell", "shell", "A shell on this box by your own ssh; exit brings you back", dangerous=True, show="!", footer=13),
     Key("T", "theme", "theme", "Choose the colours; each is shown at once"),
     Key("L", "preset", "layout", "More room for another pane: balanced, log, queue, vitals"),
     Key("ctrl+l", "redraw", "redraw", "Draw the whole screen again"),
@@ -97,6 +101,8 @@ KEYS: tuple[Key, ...] = (
     Key("up,k", "cursor_up", "up", "One line up", context="list", show="↑ k"),
     Key("pagedown", "page_down", "page down", "One page down", context="list"),
     Key("pageup", "page_up", "page up", "One page up", context="list"),
+    Key("ctrl+d", "half_down", "half page down", "Half a page down", context="list"),
+    Key("ctrl+u", "half_up", "half page up", "Half a page up", context="list"),
     Key("home,g", "top", "top", "To the first line", context="list", show="home g"),
     Key("end,G", "bottom", "bottom", "To the last line", context="list", show="end G"),
     Key("enter", "choose", "open", "Open what the cursor is on", context="list"),
@@ -121,6 +127,7 @@ KEYS: tuple[Key, ...] = (
     Key("y", "copy", "copy", "Copy the lines on screen to the clipboard", context="log"),
     Key("s", "save", "save", "Save the kept lines to a file here", context="log"),
     Key("enter", "choose", "go there", "Show the finding's instance and log", context="findings", footer=1),
+    Key("e", "evidence", "its log line", "Show the log where the finding stands", context="findings", footer=3),
     Key(
         "a", "acknowledge", "acknowledge", "Hide this finding until it is another one",
         context="findings", dangerous=True, footer=2,
@@ -142,6 +149,8 @@ KEYS: tuple[Key, ...] = (
     Key("s", "save", "csv", "Save these cells as CSV to a new file here", context="sweep", footer=8, argument="csv"),
     Key("m", "save", "markdown", "Save these cells as Markdown to a new file here", context="sweep", footer=10, argument="md"),
     Key("enter", "choose", "its log", "Show this cell's log", context="sweep", footer=1),
+    Key("slash", "filter", "search", "Search keys and what they do", context="help", show="/", footer=1),
+    Key("enter", "choose", "open its ladder", "Open this verb's ladder: evidence first, then the question", context="verbs", footer=1),
     Key("right,l", "rung", "next rung", "The evidence of the next rung", context="ladder", show="→ l", footer=1, argument="1"),
     Key("left,h", "rung", "rung before", "The evidence of the rung before", context="ladder", show="← h", footer=2, argument="-1"),
     Key("y", "copy", "copy steps", "Copy the steps for the console", context="ladder", footer=3),
@@ -156,6 +165,7 @@ KEYS: tuple[Key, ...] = (
 SHOWN = {
     "question_mark": "?", "slash": "/", "left_square_bracket": "[", "right_square_bracket": "]",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "ctrl+p": "^p", "ctrl+l": "^l",
+    "ctrl+d": "^d", "ctrl+u": "^u",
     "shift+tab": "⇧tab",
 }  # fmt: skip
 

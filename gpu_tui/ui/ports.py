@@ -35,6 +35,14 @@ class FleetStore(Protocol):
         ...
 
 
+class Shells(Protocol):
+    """Ways into boxes by the user's own ssh."""
+
+    def command(self, instance: str) -> Sequence[str] | None:
+        """The program and its arguments; None where no shell leads there."""
+        ...
+
+
 class NewsPort(Protocol):
     """What the screen should say at once. Each bulletin is handed out once."""
 

@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from queue import Queue
 from typing import Any
 
@@ -64,6 +65,32 @@ def on_endings(leave: Callable[[int], None]) -> Callable[[], None]:
     return give_back
 
 
+@contextmanager
+def lent(app: App[Any]) -> Iterator[None]:
+    """The terminal is somebody else's for this block: what we would draw meanwhile is dropped.
+
+    Raises SuspendNotSupported where the terminal is not ours to lend.
+    """
+    with app.suspend():
+        driver: Any = app._driver
+        driver.write = lambda data: None
+        driver.flush = lambda: None
+        try:
+            yield
+        finally:
+            del driver.write, driver.flush
+
+
+def send(app: App[Any], sequence: str) -> bool:
+    """Send a sequence that draws nothing; False where there is no terminal, or one that does not read."""
+    driver = app._driver
+    if driver is None or app.is_headless or choked(app):
+        return False
+    driver.write(sequence)
+    driver.flush()
+    return True
+
+
 # --- desktop notifications ------------------------------------------------------------------------
 
 OSC9, OSC777 = "osc9", "osc777"
@@ -106,10 +133,8 @@ def desktop_bytes(text: str, forms: tuple[str, ...], env: Mapping[str, str]) -> 
 
 def notify_desktop(app: App[Any], text: str, forms: tuple[str, ...]) -> None:
     """Send it, unless the terminal does not read or there is none."""
-    driver = app._driver
-    if forms and driver is not None and not app.is_headless and not choked(app):
-        driver.write(desktop_bytes(text, forms, os.environ))
-        driver.flush()
+    if forms:
+        send(app, desktop_bytes(text, forms, os.environ))
 
 
 def _through(sequence: str, env: Mapping[str, str]) -> str:

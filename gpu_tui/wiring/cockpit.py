@@ -20,6 +20,7 @@ from gpu_tui.resources import load_profiles
 from gpu_tui.wiring.alerts import open_desk
 from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.fleet import Room, Tap, open_fleet
+from gpu_tui.wiring.hand import OwnSsh, hand_of
 from gpu_tui.wiring.looks import looks_of
 from gpu_tui.wiring.process import run
 
@@ -52,6 +53,7 @@ def run_cockpit(
 
     draw_on_the_terminal()
     looks = looks_of(config, os.environ, theme=theme, layout=layout, state=state)
+    hand = hand_of(config, os.environ, state=state)
 
     async def cockpit() -> int:
         with _tape(record_to, fleet) as tape:
@@ -77,7 +79,8 @@ def run_cockpit(
                 teardown=room.runner,
                 profiles=room.profiles,
                 **looks,
-                keymap=config.keys,
+                **hand,
+                shells=OwnSsh(lambda name: room.store.view(room.clock.now())[name].instance),
                 read_only=read_only,
                 badge=badge,
                 tour=tour,
@@ -103,6 +106,7 @@ def run_replay(
 
     draw_on_the_terminal()
     looks = looks_of(config, os.environ, theme=theme, layout=layout)
+    hand = hand_of(config, os.environ)
 
     async def cockpit() -> int:
         profiles = load_profiles()
@@ -117,7 +121,7 @@ def run_replay(
                 teardown=None,
                 profiles=profiles,
                 **looks,
-                keymap=config.keys,
+                **hand,
                 read_only=True,
                 playback=player,
             )

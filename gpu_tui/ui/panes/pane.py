@@ -18,6 +18,7 @@ from textual.widgets import Input
 from gpu_tui.core.campaign import Outlook
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.ui.recall import Walk, recall_of
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.marks import wrap
@@ -39,7 +40,7 @@ class Moment:
 
 
 class FilterBar(Input):
-    """One line to type a filter into; escape leaves it empty."""
+    """One line to type a filter into; escape leaves it empty, up and down go through earlier ones."""
 
     DEFAULT_CSS = """
     FilterBar, FilterBar:focus {
@@ -47,6 +48,29 @@ class FilterBar(Input):
     }
     FilterBar.-open { display: block; }
     """
+
+    _walk: Walk | None = None
+
+    def on_key(self, event: events.Key) -> None:
+        """Up and down walk; anything else typed begins a new walk."""
+        if event.key not in ("up", "down"):
+            self._walk = None
+            return
+        event.stop()
+        event.prevent_default()
+        if self._walk is None:
+            self._walk = Walk(recall_of(self.app), self.value)
+        self.value = self._walk.step(-1 if event.key == "up" else 1)
+        self.cursor_position = len(self.value)
+
+    def on_input_submitted(self) -> None:
+        """What stands here was meant: it can be recalled from now on."""
+        self._walk = None
+        recall = recall_of(self.app)
+        if recall.add(self.value):
+            self.run_worker(
+                recall.save, thread=True, group="recall", exclusive=False, exit_on_error=False
+            )
 
 
 class Pane(Vertical):

@@ -11,11 +11,12 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.ports import FleetControl, TeardownPort
 from gpu_tui.core.profile import Profile
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.ports import FleetStore, Shells
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.findings import ActingFindings
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.verbs import VerbScreen
+from gpu_tui.ui.visit import visit
 
 
 class ActingCockpit(Cockpit):
@@ -32,6 +33,7 @@ class ActingCockpit(Cockpit):
         *,
         teardown: TeardownPort | None,
         clock: Clock,
+        shells: Shells | None = None,
         badges: Sequence[str] = (),
         keymap: Mapping[str, str] | None = None,
         tour: bool = False,
@@ -39,12 +41,30 @@ class ActingCockpit(Cockpit):
         super().__init__(store, control, profiles, badges=badges, keymap=keymap, tour=tour)
         self._teardown = teardown
         self._clock = clock
+        self._shells = shells
 
     def action_findings(self) -> None:
         """All findings, which may be acknowledged."""
         if self.moment is not None:
             screen = ActingFindings(self.moment, self.store.acknowledge)
             self.app.push_screen(screen, self._go_to)
+
+    def action_shell(self) -> None:
+        """The user's own ssh in front of everything, on the selected box."""
+        view = self.choose(self.moment.fleet) if self.moment else None
+        if view is None:
+            self.app.notify("no instance is selected", severity="warning")
+            return
+        words = self._shells.command(view.name) if self._shells is not None else None
+        if view.instance.read_only:
+            self.app.notify(f"{view.name} is read-only in the fleet file", severity="warning")
+        elif words is None:
+            self.app.notify(f"no shell leads to {view.name} from here", severity="warning")
+        else:
+            self.run_worker(self._visit(view.name, words), group="shell", exclusive=True)
+
+    async def _visit(self, name: str, words: Sequence[str]) -> None:
+        self.app.notify(await visit(self.app, name, words), timeout=6)
 
     def action_teardown(self) -> None:
         """Choose a verb, then climb its ladder."""

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
+from gpu_tui.ui.keymap import remapped
 from gpu_tui.ui.keys import Key, bindings, footer_keys
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
@@ -62,7 +63,7 @@ class Card(ModalScreen[str | None]):
         self.moment = moment
         if self.is_mounted and self.size.width:
             self.paint(moment)
-            self._footer.put(footer(self.footer_keys(), self.size.width))
+            self._footer.put(footer(self.footer_keys(), self.size.width, remapped(self.app)))
 
     def footer_keys(self) -> list[Key]:
         """The keys that matter here."""

@@ -278,6 +278,21 @@ class Cockpit(Screen[None]):
         if self.moment is not None:
             self.app.push_screen(FindingsScreen(self.moment), self._go_to)
 
+    def action_evidence(self) -> None:
+        """The log line behind the worst finding of the selected instance."""
+        view = self.moment.selected if self.moment else None
+        if view is None:
+            return
+        found = sorted(view.findings, key=lambda one: one.severity.rank)
+        logged = next((one for one in found if one.source.startswith("log:")), None)
+        if logged is not None:
+            self._go_to(logged.id)
+        elif found:
+            where = f"{found[0].kind} of {view.name} was read from {found[0].source}"
+            self.app.notify(f"{where}, not from a log; f shows it", markup=False)
+        else:
+            self.app.notify(f"{view.name} has no findings", markup=False)
+
     def action_profile(self) -> None:
         """The selected instance's platform."""
         view = self.moment.selected if self.moment else None

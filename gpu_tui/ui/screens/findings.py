@@ -22,6 +22,7 @@ class FindingsScreen(Card):
 
     TITLE_WORDS = "Findings"
     CONTEXTS = ("findings", "overlay")
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("findings", dangerous=False)]
 
     def __init__(self, moment: Moment) -> None:
         super().__init__(moment)
@@ -54,6 +55,11 @@ class FindingsScreen(Card):
     @on(Rows.Moved, "#finding-rows")
     def _moved(self) -> None:
         self._detail()
+
+    def action_evidence(self) -> None:
+        """To its place in the log."""
+        if self._list.key is not None:
+            self.dismiss(self._list.key)
 
     @on(Rows.Chosen, "#finding-rows")
     def _chosen(self, event: Rows.Chosen) -> None:

@@ -31,6 +31,7 @@ from gpu_tui.ui.screens.losing import small
 from gpu_tui.ui.screens.override import OverrideScreen
 from gpu_tui.ui.text.ladder import (
     INDENT,
+    asks,
     detail,
     here,
     identity,
@@ -238,7 +239,7 @@ class TeardownScreen(Card):
     def _second(self) -> SecondView | None:
         """The second resource that must be typed next."""
         gate = self.gate
-        if gate is None or gate.outcome or not (gate.ready or gate.abandon_phrase):
+        if gate is None or gate.outcome or not (asks(gate) or gate.abandon_phrase):
             return None
         return next((second for second in gate.seconds if not second.done), None)
 
@@ -248,7 +249,7 @@ class TeardownScreen(Card):
         second, gate = self._second, self.gate
         if second is not None:
             return second.phrase
-        return gate.phrase if gate is not None and gate.ready else ""
+        return gate.phrase if gate is not None and asks(gate) else ""
 
     @property
     def _acting(self) -> bool:

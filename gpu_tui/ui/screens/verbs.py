@@ -22,6 +22,8 @@ KEEP = "."
 class VerbScreen(Card):
     """Dismissed with the key of the chosen verb, or None. The cursor starts on keeping everything."""
 
+    CONTEXTS = ("verbs", "list", "overlay")
+
     def __init__(self, moment: Moment, view: InstanceView, verbs: Sequence[Verb]) -> None:
         super().__init__(moment)
         self._view = view

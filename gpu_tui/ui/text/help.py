@@ -30,21 +30,33 @@ def help_lines(
     read_only: bool,
     replay: bool = False,
     keymap: Mapping[str, str] | None = None,
+    wanted: str = "",
 ) -> list[Text]:
-    """Every key, grouped by where it works; in two columns where there is room."""
+    """Every key, grouped by where it works; in two columns where there is room.
+
+    With `wanted` only the keys whose row has all of its words, in one column.
+    """
+    words = wanted.lower().split()
     blocks: list[list[Text]] = []
     for context, where in CONTEXTS.items():
         if context == "replay" and not replay:
             continue
-        rows = [line((where, "heading"))]
+        rows = []
         for key in KEYS:
             if key.context != context or (read_only and key.dangerous):
                 continue
+            written = shown(key, keymap)
+            told = f"{written} {key.label} {key.help} {where}".lower()
+            if not all(word in told for word in words):
+                continue
             mark = line(("! ", "danger")) if key.dangerous else line("  ")
-            rows.append(
-                line(mark, fit(line((shown(key, keymap), "key")), KEY_CELLS), (key.help, "text"))
-            )
-        blocks.append([*rows, line()])
+            row = line(mark, fit(line((written, "key")), KEY_CELLS), (key.help, "text"))
+            rows.append(_lit(row, words))
+        if rows:
+            blocks.append([line((where, "heading")), *rows, line()])
+    if words:
+        nothing = [line((f"no key does {wanted!r}; try one word of it", "muted"))]
+        return [row for block in blocks for row in block] or nothing
     if width < 130:
         return [row for block in blocks for row in block] + _legend()
     left = blocks[0] + _legend()
@@ -56,6 +68,15 @@ def help_lines(
         line(fit(left[n] if n < len(left) else pad, half), right[n] if n < len(right) else pad)
         for n in range(tall)
     ]
+
+
+def _lit(row: Text, words: Sequence[str]) -> Text:
+    """The row with the searched words underlined."""
+    for word in words:
+        at = row.plain.lower().find(word)
+        if at >= 0:
+            row.stylize("match", at, at + len(word))
+    return row
 
 
 def _legend() -> list[Text]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from gpu_tui.core.gate import GateView, Rung, RungState, RungView
+from gpu_tui.core.gate import GateView, Rung, RungState, RungView, State
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.profile import Verb
 from gpu_tui.state.views import InstanceView
@@ -128,6 +128,9 @@ def detail(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Text]:
     rows: list[Text] = []
     for text in rung.lines:
         rows += wrap(text, width, tone)
+    transfer = getattr(rung, "transfer", None)
+    if transfer is not None and transfer.file and rung.state is RungState.WORKING:
+        rows += wrap(f"now {transfer.file}", width, "muted")
     if not rows and not more:
         said = {
             RungState.WAITING: "not reached yet",
@@ -149,6 +152,11 @@ def here(gate: GateView) -> Rung:
                 return rung.rung
     passed = [rung.rung for rung in gate.rungs if rung.state is RungState.PASSED]
     return passed[-1] if passed else Rung.PLAN
+
+
+def asks(gate: GateView) -> bool:
+    """The phrase is asked for; until `ready_at` it is not taken yet, but it may be read and typed."""
+    return not gate.outcome and (gate.ready or gate.state == State.READY)
 
 
 def verdict(gate: GateView, width: int) -> list[Text]:
@@ -188,9 +196,14 @@ def _title(rung: RungView, style: str) -> Text:
 
 def _progress(rung: RungView) -> Text | None:
     """How far it is: a bar, and what is known of bytes, speed and the time left."""
-    if rung.share is None:
+    transfer = getattr(rung, "transfer", None)
+    share = transfer.share if transfer is not None else rung.share
+    if share is None:
         return None
-    return line(bar(rung.share, BAR, "rung-working"), (f" {units.percent(rung.share)}", "text"))
+    drawn = line(bar(share, BAR, "rung-working"), (f" {units.percent(share)}", "text"))
+    if transfer is not None:
+        drawn.append_text(line((f"  {transfer.words()}", "muted")))
+    return drawn
 
 
 def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> Text:
@@ -237,7 +250,7 @@ def question(
         number = [one.id for one in gate.seconds].index(second.id) + 1
         ask = f"{number} of {len(gate.seconds)} beside it: {second.label}. Seen? Type "
         pieces = [(ask, "text"), (second.phrase, "danger")]
-    elif gate.ready:
+    elif asks(gate):
         pieces = [("To go on, type ", "text"), (gate.phrase, "danger")]
     else:
         return []

@@ -178,6 +178,14 @@ class LogView(Widget, can_focus=True):
         """One page up."""
         self._scroll(-max(1, self.size.height - 1))
 
+    def action_half_down(self) -> None:
+        """Half a page down."""
+        self._scroll(max(1, self.size.height // 2))
+
+    def action_half_up(self) -> None:
+        """Half a page up."""
+        self._scroll(-max(1, self.size.height // 2))
+
     def action_top(self) -> None:
         """To the oldest kept line."""
         self._scroll(-len(self._numbers))

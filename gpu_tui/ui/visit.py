@@ -1,0 +1,92 @@
+"""A program of the user's own in our terminal: we step aside, and come back as we were.
+
+Meanwhile the event loop goes on: what is watched stays watched, and nothing of it is drawn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from textual.app import App, SuspendNotSupported
+
+from gpu_tui.core.plain import plain
+from gpu_tui.ui.terminal import lent
+from gpu_tui.ui.text import units
+
+SSH_FAILED = 255  # what ssh itself says when there was no connection, or it broke
+END_SECONDS = 2.0
+
+
+async def visit(app: App[Any], name: str, words: Sequence[str]) -> str:
+    """Run `words` in front of the app until it ends; how it ended, in a sentence."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    try:
+        with lent(app), _unstopped():
+            _say(f"gpu-tui: {plain(' '.join(words), 300)}\n  exit brings you back\n")
+            code = await _run(words)
+            if code == SSH_FAILED:
+                _say(
+                    "\nssh could not connect, or the connection broke. Enter goes back to gpu-tui."
+                )
+                await _enter()
+    except SuspendNotSupported:
+        return "a shell needs a real terminal, and this is none"
+    except OSError as error:
+        return f"{words[0]} cannot be started: {error.strerror}"
+    took = units.span(loop.time() - began)
+    if code == SSH_FAILED:
+        return f"the shell on {name} ended after {took}: no connection, or it broke"
+    how = f"exit {code}" if code >= 0 else f"killed by signal {-code}"
+    return f"the shell on {name} ended after {took} ({how})"
+
+
+def _say(text: str) -> None:
+    if sys.__stdout__ is not None:
+        sys.__stdout__.write(text + "\n")
+        sys.__stdout__.flush()
+
+
+async def _run(words: Sequence[str]) -> int:
+    """Its exit code. It never outlives us."""
+    err = None if sys.__stderr__ is not None and sys.__stderr__.isatty() else sys.__stdout__
+    process = await asyncio.create_subprocess_exec(*words, stderr=err)
+    try:
+        return await process.wait()
+    except BaseException:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await process.wait()
+        raise
+
+
+async def _enter() -> None:
+    """A line on the terminal, or its end."""
+    loop, typed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(0, typed.set)
+    try:
+        await typed.wait()
+        os.read(0, 4096)
+    finally:
+        loop.remove_reader(0)
+
+
+@contextmanager
+def _unstopped() -> Iterator[None]:
+    """The interrupt and quit keys are the program's; a handler (not SIG_IGN) leaves it the usual ones."""
+    kept = {
+        number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
