@@ -53,15 +53,13 @@ class _Draft:
 class FrameReader:
     """Bytes in any chunks -> whole frames. Holds at most a line, and two bounded frames per metric."""
 
-    _TEXT = re.compile(rb"([>+])([0-9]{1,2}) ", re.DOTALL)
-    _BEGIN = re.compile(rb"begin ([0-9]{1,12})")
-    _OPEN = re.compile(rb"open ([a-z0-9.]{1,32})")
-    _SAME = re.compile(rb"same ([a-z0-9.]{1,32})")
-    _CLOSE = re.compile(rb"close ([0-9]{1,3})")
+    _BEAT = re.compile(rb"[0-9]{1,12}")
+    _SECTION = re.compile(rb"[a-z0-9.]{1,32}")
+    _EXIT = re.compile(rb"[0-9]{1,3}")
 
     def __init__(self, nonce: str, metrics: Sequence[str]) -> None:
         """The mark of a metric is its place in `metrics`."""
-        self._control = re.compile(rb"@" + nonce.encode() + rb" ([0-9]{1,2}) ")
+        self._control = b"@" + nonce.encode() + b" "
         self._metrics = {b"%d" % mark: metric for mark, metric in enumerate(metrics)}
         self._line = bytearray()
         self._cut = False  # the rest of an overlong line is being skipped
@@ -70,17 +68,18 @@ class FrameReader:
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that this chunk completes, in order."""
+        *lines, rest = chunk.split(b"\n")
         frames = []
-        start = 0
-        while (end := chunk.find(b"\n", start)) >= 0:
-            self._collect(chunk[start:end])
-            frame = self._take(bytes(self._line))
+        for line in lines:
+            if self._line or len(line) > MAX_LINE:
+                self._collect(line)
+                line = bytes(self._line)
+                self._line.clear()
+            frame = self._take(line)
             if frame is not None:
                 frames.append(frame)
-            self._line.clear()
             self._cut = False
-            start = end + 1
-        self._collect(chunk[start:])
+        self._collect(rest)
         return frames
 
     def _collect(self, part: bytes) -> None:
@@ -89,37 +88,39 @@ class FrameReader:
         self._cut = self._cut or len(part) > room
 
     def _take(self, line: bytes) -> Frame | None:
-        if match := self._TEXT.match(line):
-            draft = self._drafts.get(match.group(2))
-            if draft is not None and draft.open is not None:
-                self._append(draft, line[match.end() :], whole=match.group(1) == b">")
-        elif match := self._control.match(line):
-            return self._steer(match.group(1), line[match.end() :])
+        if line.startswith((b">", b"+")):
+            mark, space, text = line[1:].partition(b" ")
+            draft = self._drafts.get(mark)
+            if space and draft is not None and draft.open is not None:
+                self._append(draft, text, whole=line.startswith(b">"))
+        elif line.startswith(self._control):
+            mark, _, word = line[len(self._control) :].partition(b" ")
+            return self._steer(mark, *word.partition(b" ")[::2])
         return None
 
-    def _steer(self, mark: bytes, word: bytes) -> Frame | None:
-        draft = self._drafts.get(mark)
-        if match := self._BEGIN.fullmatch(word):
-            if mark in self._metrics:
-                self._drafts[mark] = _Draft(int(match.group(1)))
-        elif draft is None:
+    def _steer(self, mark: bytes, verb: bytes, about: bytes) -> Frame | None:
+        if verb == b"begin":
+            if mark in self._metrics and self._BEAT.fullmatch(about):
+                self._drafts[mark] = _Draft(int(about))
             return None
-        elif match := self._OPEN.fullmatch(word):
-            draft.open, draft.truncated = match.group(1).decode(), False
+        draft = self._drafts.get(mark)
+        if draft is None:
+            return None
+        if verb == b"open" and self._SECTION.fullmatch(about):
+            draft.open, draft.truncated = about.decode(), False
             draft.body, draft.part = bytearray(), bytearray()
-        elif word == b"cut":
+        elif verb == b"cut":
             draft.truncated = True
-        elif match := self._CLOSE.fullmatch(word):
+        elif verb == b"close" and self._EXIT.fullmatch(about):
             if draft.open is not None and len(draft.sections) < MAX_SECTIONS:
-                done = Section(bytes(draft.body), int(match.group(1)), draft.truncated)
-                draft.sections[draft.open] = done
+                draft.sections[draft.open] = Section(bytes(draft.body), int(about), draft.truncated)
             draft.open = None
-        elif match := self._SAME.fullmatch(word):
-            name = match.group(1).decode()
+        elif verb == b"same" and self._SECTION.fullmatch(about):
+            name = about.decode()
             if len(draft.sections) < MAX_SECTIONS:
                 last = self._last.get(mark, {})
                 draft.sections[name] = last.get(name, Section(truncated=True))
-        elif word == f"end {draft.beat}".encode():
+        elif verb == b"end" and about == b"%d" % draft.beat:
             del self._drafts[mark]
             self._last[mark] = draft.sections
             return Frame(draft.beat, self._metrics[mark], draft.sections)

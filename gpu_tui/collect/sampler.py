@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpu_tui.collect.frames import Frame, FrameReader
 from gpu_tui.collect.probe import Probe, Target
@@ -26,7 +26,7 @@ from gpu_tui.transport.base import Connection
 GRACE = 4.0  # seconds of slowness (a busy box, a slow link) that are not yet a hang
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Group:
     """One program for one start, and the probes it asks; a probe's mark is its place in them.
 
@@ -39,6 +39,12 @@ class Group:
     target: Target
     probes: tuple[Probe, ...]
     patience: Mapping[str, float]
+
+    @cached_property
+    def named(self) -> Mapping[str, tuple[Probe, ...]]:
+        """The probes of each metric."""
+        metrics = dict.fromkeys(probe.metric for probe in self.probes)
+        return {m: tuple(probe for probe in self.probes if probe.metric == m) for m in metrics}
 
     def beat_of(self, probe: Probe) -> float:
         """The seconds between two answers of a probe."""
@@ -72,16 +78,15 @@ def plan(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> tuple[Grou
 
 def samples(group: Group, frame: Frame, taken_at: float) -> list[Sampled]:
     """The events that one frame stands for."""
-    name = group.target.instance.name
+    name, target = group.target.instance.name, group.target
     return [
         Sampled(
             name,
             taken_at,
             probe.metric,
-            read(probe, group.target, frame.sections, taken_at, group.beat_of(probe)),
+            read(probe, target, frame.sections, taken_at, group.beat_of(probe)),
         )
-        for probe in group.probes
-        if probe.metric == frame.metric
+        for probe in group.named[frame.metric]
     ]
 
 
@@ -93,19 +98,31 @@ async def sample_group(
     A metric that is silent for longer than its patience is reported, again and again; the channel
     stays open, because a driver or a mount may come back. A lost connection raises LinkError.
     """
-    name = instance.name
-    async with (
-        connection.stream(group.program) as chunks,
-        aclosing(_frames(chunks, group)) as beats,
-    ):
-        async for frames, silent in beats:
+    name, loop = instance.name, asyncio.get_running_loop()
+    reader, patience = group.reader(), _Patience(group, loop.time())
+
+    async def mind() -> None:
+        """Say who is silent, when it is time to."""
+        while True:
+            await asyncio.sleep(patience.next - loop.time())
             now = clock.now()
-            for frame in frames:
-                for event in samples(group, frame, now):
-                    sink(event)
-            for probe, alone in silent.items():
+            for probe, alone in patience.silent(loop.time()).items():
                 sample = silence(probe, now, group.beat_of(probe), alone=alone)
                 sink(Sampled(name, now, probe.metric, sample))
+
+    minding = asyncio.create_task(mind(), name=f"silence:{name}")
+    try:
+        async with connection.stream(group.program) as chunks:
+            async for chunk in chunks:
+                for frame in reader.feed(chunk):
+                    patience.hear(frame.metric, loop.time())
+                    for event in samples(group, frame, clock.now()):
+                        sink(event)
+    finally:
+        minding.cancel()
+        await asyncio.wait({minding})
+    if not minding.cancelled():
+        minding.result()
     ended = Failure(
         FailureKind.UNREAD, "the sampler on the box ended; it is started again", clock.now()
     )
@@ -144,32 +161,3 @@ class _Patience:
             told[probe] = last > now - patience and last > self._heard[probe.metric]
             self._due[probe.metric] = now + patience
         return told
-
-
-async def _frames(
-    chunks: AsyncIterator[bytes], group: Group
-) -> AsyncGenerator[tuple[list[Frame], dict[Probe, bool]], None]:
-    """Frames as they come, and who is silent."""
-    reader = group.reader()
-    loop = asyncio.get_running_loop()
-    patience = _Patience(group, loop.time())
-    pending = asyncio.ensure_future(anext(chunks))
-    try:
-        while True:
-            await asyncio.wait({pending}, timeout=max(0.0, patience.next - loop.time()))
-            frames: list[Frame] = []
-            if pending.done():
-                try:
-                    frames = reader.feed(pending.result())
-                except StopAsyncIteration:
-                    return
-                pending = asyncio.ensure_future(anext(chunks))
-            now = loop.time()
-            for frame in frames:
-                patience.hear(frame.metric, now)
-            silent = patience.silent(now)
-            if frames or silent:
-                yield frames, silent
-    finally:
-        pending.cancel()
-        await asyncio.gather(pending, return_exceptions=True)
