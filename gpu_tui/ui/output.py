@@ -21,6 +21,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widgets import Input
 
 from gpu_tui.ui.terminal import choked
 
@@ -332,7 +333,7 @@ class CellOutput:
                 update = screen._compositor.render_full_update()
         text = cells.lead_to(update, depth or ColorSystem.TRUECOLOR)
         x, y = size.clamp_offset(app.cursor_position)
-        if (x or y) and (text or (x, y) != self._cursor):
+        if isinstance(app.focused, Input) and (text or (x, y) != self._cursor):
             text += f"\x1b[{y + 1};{x + 1}H"  # an input method opens there
         self._cursor = (x, y)
         if text:

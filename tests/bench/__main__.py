@@ -52,6 +52,14 @@ SECTIONS = (
         "black hole noticed within 20 s, reset within 0.1 s, streaming again within 2 s of the attempt, "
         "at most 6 connects a minute, first readings within 4 s at 300 ms and 64 kbit/s",
     ),
+    (
+        "screen",
+        "The cockpit in a terminal of 160x48, beside others that redraw each second",
+        "8 boxes at most 0.5 x the bytes of nvitop, the whole cockpit 0.35 x btop's, 300 B/s at rest; first "
+        "paint at most 1.9 x nvitop's and 1.15 x a bare textual app's; key to repaint p99 16 ms at 1,000 log "
+        "lines/s and 50 ms in a flood; 8 boxes 3 % of a core and 60 MB, 64 boxes 15 %; a terminal that does "
+        "not read stalls the loop for at most 50 ms; nothing grows",
+    ),
 )
 
 

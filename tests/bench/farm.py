@@ -1,8 +1,9 @@
-"""Many boxes in one process, for the scale benchmark: `python -m bench.farm DIRECTORY COUNT`.
+"""Many boxes in one process, for the benchmarks: `python -m bench.farm DIRECTORY COUNT [LINES]`.
 
 Each is an SSH server on a port of its own that plays recorded bytes of the real programs: what the
 real sampler printed under a real shell, second by second, and the header of the real follower with a
-numbered line each second behind it. Only the nonce is exchanged. Prints the ports as JSON when all
+numbered line each second behind it, or LINES a second. Only the nonce is exchanged. Prints the ports as
+JSON when all
 listen; at the end of stdin, how many unfinished logins any one of them ever had at once.
 """
 
@@ -30,7 +31,8 @@ FOLLOWER = re.compile("gpu_tui_follow")
 class Records:
     """What was recorded: per second the sampler's bytes, and the follower's header."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, lines: float) -> None:
+        self.lines = lines
         rows = json.loads((directory / "sampler.json").read_text())
         self.seconds = [row.encode("latin-1") for row in rows]
         self.header = (directory / "follower.bin").read_bytes()
@@ -119,17 +121,25 @@ class Session(asyncssh.SSHServerSession[bytes]):
             self._channel.write(self._records.header.replace(RECORDED_NONCE, nonce))
             if QUEUE_LOG in program:
                 self._channel.write(QUEUE_HEAD.encode())
-            number = 0
-            while True:
-                number += 1
-                line = f"Epoch 3/20 step {number}/5000 loss {1 / number + 0.2:.4f} lr 3.0e-4 12.1 it/s\n"
-                self._channel.write(line.encode())
-                await asyncio.sleep(1)
+            await self._log(self._records.lines)
+
+    async def _log(self, rate: float) -> None:
+        """A numbered line `rate` times a second; many of them in one write."""
+        number, beat = 0, max(0.1, 1 / rate) if rate else 3600.0
+        while True:
+            if rate:
+                lines = ""
+                for _ in range(max(1, round(rate * beat))):
+                    number += 1
+                    loss = 1 / number + 0.2
+                    lines += f"Epoch 3/20 step {number}/5000 loss {loss:.4f} lr 3.0e-4 12.1 it/s\n"
+                self._channel.write(lines.encode())
+            await asyncio.sleep(beat)
 
 
-async def main(directory: Path, count: int) -> None:
+async def main(directory: Path, count: int, lines: float = 1.0) -> None:
     """Serve until stdin ends."""
-    records = Records(directory)
+    records = Records(directory, lines)
     key = asyncssh.read_private_key(directory / "host_key")
     ports = []
     for _ in range(count):
@@ -150,4 +160,4 @@ async def main(directory: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2])))
+    asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), *map(float, sys.argv[3:])))

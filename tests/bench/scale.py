@@ -71,7 +71,7 @@ def _one(count: int) -> dict[str, float]:
         try:
             key, identity = make_key(directory / "host_key", "host"), make_key(directory / "id", "")
             (directory / "authorized_keys").write_text(Path(f"{identity}.pub").read_text())
-            asyncio.run(_record(directory))
+            asyncio.run(record(directory))
             boxes = []
             left = count - len(real)
             for number in range(FARMS):
@@ -119,7 +119,7 @@ def _writer(box: Sshd) -> subprocess.Popen[bytes]:
     return subprocess.Popen(words, cwd=box.home / "runs")
 
 
-async def _record(directory: Path) -> None:
+async def record(directory: Path) -> None:
     """Run the real programs under a real shell and keep what they print."""
     box = ShellBox(_made(directory / "shellbox"))
     box.cgroup2()
