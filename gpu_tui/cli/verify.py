@@ -1,4 +1,4 @@
-"""`gpu-tui verify DIR`: the match and load rungs on a directory that is here already."""
+"""`gpu-tui verify DIR`: the match and load rungs on a directory that is here already. It writes nothing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpu_tui.teardown.audit import Audit
 
 NAME = "verify"
 HELP = "check a local directory of results: roster, sizes, hashes, and every checkpoint loads"
 EXAMPLE = "gpu-tui verify ./results --roster queue_1.txt"
+MATCH = {True: "equal", False: "DIFFERS", None: "-"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,69 +25,104 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--manifest",
         metavar="F",
         type=Path,
-        help="what should be in it (default: a manifest found in DIR)",
+        help="what should be in it (default: PULL_MANIFEST.json, or the one of the last pull, in DIR)",
     )
     parser.add_argument(
         "--roster", metavar="QUEUE", type=Path, help="the queue file that names the cells"
+    )
+    parser.add_argument(
+        "--expect", metavar="N", type=int, help="how many cells there must be, no more and no fewer"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0 verified, 1 failed, 2 incomplete (no torch, no roster)."""
-    from gpu_tui.parse.queue_file import parse_roster
-    from gpu_tui.teardown.audit import EXITS, audit
-    from gpu_tui.teardown.manifest_file import NAMES, read_manifest
+    from gpu_tui.teardown.audit import EXITS
 
     directory: Path = args.directory
     if not directory.is_dir():
         raise NotADirectoryError(20, "not a directory", str(directory))
     began = time.monotonic()
-    source = args.manifest or next(
-        (directory / name for name in NAMES if (directory / name).is_file()), None
-    )
-    manifest = read_manifest(source).manifest if source else None
-    cells = None
-    if args.roster is not None:
-        roster = parse_roster(args.roster.read_bytes().decode("utf-8", "replace"))
-        cells = tuple(dict.fromkeys(cell.name for cell in roster.cells))
-    report = asyncio.run(audit(directory, manifest, cells))
+    report = _report(args, directory)
     seconds = time.monotonic() - began
     if args.json:
-        body = {
-            "verdict": report.verdict,
-            "roster": {
-                "expected": len(report.expected) if report.expected is not None else None,
-                "present": report.present if report.expected is not None else None,
-                "missing": list(report.missing),
-                "unexpected": list(report.unexpected),
-            },
-            "files": [
-                {
-                    "path": file.path,
-                    "bytes": file.bytes,
-                    "sha256": file.sha256,
-                    "match": file.match,
-                    "load": file.load,
-                    "detail": file.detail,
-                }
-                for file in report.files
-            ],
-            "why": list(report.why),
-            "seconds": round(seconds, 3),
-            "bytes": report.total_bytes,
-        }
-        print(json.dumps(body, ensure_ascii=True))
+        print(json.dumps(_body(report, seconds), ensure_ascii=True))
     else:
-        for file in report.files:
-            match = {True: "equal", False: "DIFFERS", None: "-"}[file.match]
-            print(
-                f"{file.load:8} {match:8} {_visible(file.path)}  {_visible(file.detail)}".rstrip()
-            )
-        for reason in report.why:
-            print(f"! {_visible(reason)}")
-        print(f"{report.verdict}: {len(report.files)} files, {report.total_bytes} bytes")
+        print("\n".join(_lines(report)))
     return EXITS[report.verdict]
+
+
+def _report(args: argparse.Namespace, directory: Path) -> Audit:
+    from gpu_tui.parse.queue_file import decode_roster
+    from gpu_tui.teardown.audit import audit, unreadable
+    from gpu_tui.teardown.manifest_file import NAMES, ManifestUnreadable, read_manifest
+
+    found = (directory / name for name in NAMES)
+    source = args.manifest or next((path for path in found if path.is_file()), None)
+    try:
+        manifest = read_manifest(source).manifest if source else None
+    except ManifestUnreadable as error:
+        return unreadable(f"{error}: {error.next}")
+    roster = decode_roster(args.roster.read_bytes()) if args.roster is not None else None
+    besides = _below(directory, source, args.roster)
+    return asyncio.run(audit(directory, manifest, roster, besides=besides, expect=args.expect))
+
+
+def _below(directory: Path, *files: Path | None) -> frozenset[str]:
+    """What was named on the command line is no result, also where it lies among them."""
+    root = directory.resolve()
+    inside = (path.resolve() for path in files if path is not None)
+    return frozenset(p.relative_to(root).as_posix() for p in inside if p.is_relative_to(root))
+
+
+def _body(report: Audit, seconds: float) -> dict[str, object]:
+    return {
+        "verdict": report.verdict,
+        "roster": {
+            "expected": len(report.expected) if report.expected is not None else None,
+            "present": report.present if report.expected is not None else None,
+            "missing": list(report.missing),
+            "unexpected": list(report.unexpected),
+        },
+        "files": [
+            {
+                "path": file.path,
+                "bytes": file.bytes,
+                "sha256": file.sha256,
+                "match": file.match,
+                "load": file.load,
+                "detail": file.detail,
+                "warnings": list(file.warnings),
+                "nonfinite": file.nonfinite,
+                "needs": list(file.needs),
+            }
+            for file in report.files
+        ],
+        "why": list(report.why),
+        "how": report.how or None,
+        "seconds": round(seconds, 3),
+        "bytes": report.total_bytes,
+    }
+
+
+def _lines(report: Audit) -> list[str]:
+    """One line per file, what is to be read, what is wrong, and the verdict last."""
+    lines = [
+        f"{file.load:8} {MATCH[file.match]:8} {_visible(file.path)}  {_visible(file.detail)}".rstrip()
+        for file in report.files
+    ]
+    lines += [
+        f"? {_visible(file.path)}: {_visible(warning)}"
+        for file in report.files
+        for warning in file.warnings
+    ]
+    lines += [f"! {_visible(reason)}" for reason in report.why]
+    loads = [file.load for file in report.files]
+    counts = [f"{loads.count(load)} {load}" for load in dict.fromkeys(loads)]
+    how = f" ({_visible(report.how)})" if report.how else ""
+    total = f"{len(report.files)} files, {report.total_bytes} bytes"
+    return [*lines, f"{report.verdict}: {total}; {', '.join(counts) or 'nothing'}{how}"]
 
 
 def _visible(text: str) -> str:

@@ -1,17 +1,25 @@
-"""The match and load rungs on a directory that is here already: what `gpu-tui verify` reports."""
+"""The match and load rungs on a directory that is here already: what `gpu-tui verify` reports.
+
+The rules: every file of the manifest is here with its size and SHA-256, and nothing else is, but for the
+manifest, `PULL_VERIFIED.json` and `*.tmp`; every directory is a cell with its two artifacts; every
+checkpoint loads. Nothing to compare with is never a success.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import os
+import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest, compare
 from gpu_tui.core.proof import ARTIFACTS, proves
-from gpu_tui.teardown.local import LocalTree, local_tree
-from gpu_tui.teardown.verify import Limits, load_all
+from gpu_tui.core.sweep import Roster
+from gpu_tui.teardown.local import OWN, local_tree
+from gpu_tui.teardown.verify import Limits, Reader, load_with, reader
 
 IGNORED = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})  # notes beside the results
 EXITS = {"verified": 0, "failed": 1, "incomplete": 2}
@@ -27,11 +35,16 @@ class AuditFile:
     match: bool | None
     load: str
     detail: str
+    warnings: tuple[str, ...] = ()
+    nonfinite: float | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The whole report. `expected` are the cells' directories, None where nothing names them."""
+    """The whole report. `expected` are the cells' directories, None where nothing names them; `how`
+    names what read the files and whether it could reach the network.
+    """
 
     verdict: str
     expected: tuple[str, ...] | None
@@ -40,6 +53,7 @@ class Audit:
     unexpected: tuple[str, ...]
     files: tuple[AuditFile, ...]
     why: tuple[str, ...]
+    how: str = ""
 
     @property
     def total_bytes(self) -> int:
@@ -50,52 +64,79 @@ class Audit:
 async def audit(
     root: Path,
     manifest: Manifest | None,
-    cells: Sequence[str] | None,
+    roster: Roster | None,
     *,
-    limits: Limits | None = None,
+    besides: frozenset[str] = frozenset(),
+    expect: int | None = None,
+    child: Reader | None = None,
 ) -> Audit:
     """Judge a directory against its manifest and its roster, either of which may be missing.
 
-    A manifest without a roster names the cells itself: its top directories.
+    A manifest without a roster names the cells itself: its top directories. `besides`: paths below
+    `root` that are no results, as the manifest itself. `expect`: the number of cells. `child` reads the files, else one of its own.
     """
     tree = await asyncio.to_thread(local_tree, root)
-    here = Manifest.of(file for file in tree.manifest.files if not _ignored(file.path))
-    verdicts = await load_all(root, here, limits=limits)
+    ignored = IGNORED | besides
+    here = Manifest.of(file for file in tree.manifest.files if not _ignored(file.path, ignored))
+    async with reader(sys.executable, Limits()) if child is None else nullcontext(child) as readers:
+        verdicts = await load_with(readers, root, here)
+        how = readers.how
+    cells = tuple(dict.fromkeys(cell.name for cell in roster.cells)) if roster else None
     if cells is None and manifest is not None:
-        cells = sorted({file.path.split("/")[0] for file in manifest.files if "/" in file.path})
+        cells = tuple(sorted({f.path.split("/")[0] for f in manifest.files if "/" in f.path}))
     files = _rows(here, manifest, verdicts)
     paths = {file.path for file in here.files}
     complete = [n for n in cells or () if all(f"{n}/{part}" in paths for part in ARTIFACTS)]
-    directories = {path.split("/")[0] for path in paths if "/" in path}
+    directories = await asyncio.to_thread(_directories, root)
     missing = tuple(name for name in cells or () if name not in complete)
     unexpected = tuple(sorted(directories - set(cells))) if cells is not None else ()
-    failures = _failures(tree, here, manifest, files, verdicts)
+    odd = [path for path in tree.odd if not _ignored(path, ignored)]
+    failures = _failures(odd, here, manifest, files, verdicts)
     failures += [f"cell {name} is not complete" for name in missing]
     failures += [f"no cell is called {name}" for name in unexpected]
+    failures += doubts_of(roster) if roster else []
     if cells is not None and not cells:
         failures.append("the roster names no cell")
+    if expect is not None and len(directories) != expect:
+        failures.append(f"there are {len(directories)} cells, not {expect}")
     gaps = sorted({verdict.detail for verdict in verdicts if _only_skipped(verdict)})
     if cells is None:
         gaps.append("no roster: name the queue file with --roster, or a manifest")
     return Audit(
         verdict="failed" if failures else "incomplete" if gaps else "verified",
-        expected=tuple(cells) if cells is not None else None,
+        expected=cells,
         present=len(complete),
         missing=missing,
         unexpected=unexpected,
         files=files,
         why=(*failures, *gaps),
+        how=how,
     )
 
 
+def doubts_of(roster: Roster) -> list[str]:
+    """Why the queue file may mean other cells than the ones that were read."""
+    more = [f"{roster.dropped} more lines of the roster were not read"] if roster.dropped else []
+    return [
+        *(f"the roster names {name} twice" for name in roster.duplicates),
+        *(f"the roster has a line that is no cell: {line}" for line in roster.rejected),
+        *more,
+    ]
+
+
+def unreadable(why: str) -> Audit:
+    """The report where the manifest itself is none: nothing can be compared."""
+    return Audit("failed", None, 0, (), (), (), (why,))
+
+
 def _failures(
-    tree: LocalTree,
+    odd: list[str],
     here: Manifest,
     manifest: Manifest | None,
     files: tuple[AuditFile, ...],
     verdicts: tuple[FileVerdict, ...],
 ) -> list[str]:
-    found = [f"{path} is no regular file" for path in tree.odd if not _ignored(path)]
+    found = [f"{path} is no regular file" for path in odd]
     if not here.files:
         found.append("there is no file to verify")
     if manifest is not None and not compare(manifest, here).ok:
@@ -110,7 +151,12 @@ def _rows(
     wanted = {file.path: file for file in manifest.files} if manifest else None
     rows = [
         _matched(
-            AuditFile(file.path, file.bytes, file.sha256, None, v.load, v.detail), file, wanted
+            AuditFile(
+                *(file.path, file.bytes, file.sha256, None, v.load, v.detail),
+                *(v.warnings, v.nonfinite, v.needs),
+            ),
+            file,
+            wanted,
         )
         for file, v in zip(here.files, verdicts, strict=True)
     ]
@@ -140,5 +186,11 @@ def _only_skipped(verdict: FileVerdict) -> bool:
     return verdict.load == "skipped" and not proves(verdict)
 
 
-def _ignored(path: str) -> bool:
-    return path in IGNORED or path.endswith(".tmp")
+def _ignored(path: str, names: frozenset[str]) -> bool:
+    return path in names or path.endswith(".tmp")
+
+
+def _directories(root: Path) -> set[str]:
+    """What stands at the top, empty or not, but for our own."""
+    with os.scandir(root) as entries:
+        return {e.name for e in entries if e.is_dir(follow_symlinks=False) and e.name != OWN}

@@ -13,7 +13,8 @@ from pathlib import Path
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest, is_checkpoint
 from gpu_tui.teardown.jailed import Limits as Limits
-from gpu_tui.teardown.jailed import Reader, reader
+from gpu_tui.teardown.jailed import Reader as Reader
+from gpu_tui.teardown.jailed import reader as reader
 from gpu_tui.teardown.siblings import together
 
 
@@ -32,15 +33,26 @@ async def load_all(
     `allow`: dotted names that a person allowed in the gate; a hull stands in for each, so not even these
     are run. `told` hears in the end what read the files: versions, and whether the network was cut.
     """
-    verdicts: list[FileVerdict] = []
     async with reader(python or sys.executable, limits or Limits(), allow) as child:
-        for file in manifest.files:
-            verdict = await _verdict(child, root, file)
-            verdicts.append(verdict)
-            if step:
-                step(verdict)
+        verdicts = await load_with(child, root, manifest, step)
         if told:
             told(child.how)
+    return verdicts
+
+
+async def load_with(
+    child: Reader,
+    root: Path,
+    manifest: Manifest,
+    step: Callable[[FileVerdict], None] | None = None,
+) -> tuple[FileVerdict, ...]:
+    """The same with a child that is there already: importing torch takes longer than most files."""
+    verdicts: list[FileVerdict] = []
+    for file in manifest.files:
+        verdict = await _verdict(child, root, file)
+        verdicts.append(verdict)
+        if step:
+            step(verdict)
     return together(manifest, verdicts)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +16,13 @@ from gpu_tui.cli.main import main
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
+from gpu_tui.parse.queue_file import decode_roster
+from gpu_tui.teardown.audit import audit
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.manifest_file import ManifestUnreadable, manifest_json, read_manifest
 from gpu_tui.teardown.reader.outcome import INSTALL
+from gpu_tui.teardown.verify import Limits, reader
 
 
 @pytest.fixture
@@ -96,20 +100,50 @@ BREAK: dict[str, Callable[[Path], object]] = {
     "a flipped bit": _flip,
     "metrics that are no JSON": lambda r: (r / "base/best_metrics.json").write_text("{"),
     "a link": lambda r: (r / "base/link.pth").symlink_to("best.pth"),
+    "an empty stray directory": lambda r: (r / "stray").mkdir(),
     "an empty checkpoint": lambda r: (r / "base/best.pth").write_bytes(b""),
 }
 
 
-@pytest.mark.parametrize("source", ["--roster", "--manifest"])
-@pytest.mark.parametrize("damage", BREAK)
-def test_damage_fails(
-    results: Path, capsys: pytest.CaptureFixture[str], damage: str, source: str
+async def test_damage_fails(results: Path, tmp_path: Path) -> None:
+    manifest = read_manifest(tmp_path / "manifest.json").manifest
+    roster = decode_roster((tmp_path / "queue.txt").read_bytes())
+    passed = []
+    async with reader(sys.executable, Limits()) as child:
+        for number, damage in enumerate(BREAK):
+            tree = tmp_path / f"damaged-{number}"
+            shutil.copytree(results, tree, symlinks=True)
+            BREAK[damage](tree)
+            for known in ((manifest, None), (None, roster), (manifest, roster)):
+                report = await audit(tree, *known, child=child)
+                if report.verdict != "failed" or not report.why:
+                    passed.append((damage, report))
+        good = await audit(results, manifest, roster, child=child)
+    assert passed == []
+    assert good.verdict == "verified", good.why
+
+
+def test_a_roster_in_doubt_never_passes(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    queue = results.parent / "queue.txt"
+    queue.write_text(queue.read_text() + "a/base.yaml task 3\n")
+    code, report = _verify(capsys, results, "--roster", queue)
+    assert (code, report["why"]) == (1, ["the roster names base twice"])
+
+
+def test_the_number_of_cells_can_be_asked_for(
+    results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    BREAK[damage](results)
-    name = {"--roster": "queue.txt", "--manifest": "manifest.json"}[source]
-    code, report = _verify(capsys, results, source, results.parent / name)
+    queue = results.parent / "queue.txt"
+    assert _verify(capsys, results, "--roster", queue, "--expect", "2")[0] == 0
+    code, report = _verify(capsys, results, "--roster", queue, "--expect", "3")
+    assert (code, report["why"]) == (1, ["there are 2 cells, not 3"])
+
+
+def test_a_manifest_that_is_none_fails(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (results / "PULL_MANIFEST.json").write_text('{"schema": "other/v1"}')
+    code, report = _verify(capsys, results)
     assert (code, report["verdict"]) == (1, "failed")
-    assert report["why"]
+    assert "of another schema" in report["why"][0]
 
 
 def test_an_empty_directory_never_passes(
