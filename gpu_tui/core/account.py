@@ -32,6 +32,7 @@ class Listed:
     facts: Mapping[str, str] = field(default_factory=dict)
     remark: str | None = None
     deadlines: Mapping[str, float] = field(default_factory=dict)  # clock id -> when it fires
+    inner: tuple[str, ...] = ()  # its addresses in a private network
 
     @property
     def label(self) -> str:
@@ -51,6 +52,8 @@ class Listed:
             ends_at=self.ends_at,
             facts=dict(self.facts),
             address=self.addresses[0] if self.addresses else None,
+            addresses=self.addresses,
+            inner=self.inner,
             remark=self.remark,
             deadlines=dict(self.deadlines),
         )
@@ -60,7 +63,7 @@ class Listed:
 class Stored:
     """What bills beside the instances: a volume, a file system, a static address, a snapshot.
 
-    `used` is whether an instance has it; None where the API does not say. `price` is per hour.
+    `used` is whether an instance has it, `users` which; None where the API does not say. `price` is per hour.
     """
 
     platform: str
@@ -70,6 +73,7 @@ class Stored:
     price: Money | None = None
     used: bool | None = None
     size: str | None = None
+    users: tuple[str, ...] | None = None
 
     @property
     def label(self) -> str:

@@ -191,3 +191,5 @@ class ProviderState:
     ends_at: float | None = None
     remark: str | None = None
     deadlines: dict[str, float] = field(default_factory=dict)
+    addresses: tuple[tuple[str, int], ...] = ()  # all of them, `address` is the first
+    inner: tuple[str, ...] = ()  # its addresses in a private network

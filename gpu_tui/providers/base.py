@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from gpu_tui.core.account import Account
+from gpu_tui.core.account import Account, Stored
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.command import RunCommand
 from gpu_tui.core.fleet import ProviderState
@@ -135,6 +135,15 @@ class SeenFromInside(Protocol):
 
     async def look_inside(self) -> ProviderState:
         """Running where the box answers as one of its platform. Silence is unknown: it proves nothing."""
+        ...
+
+
+@runtime_checkable
+class HoldsMore(Protocol):
+    """A control plane that lists what hangs on an instance beside it."""
+
+    async def beside(self, id: str) -> tuple[Stored, ...]:
+        """What this instance uses, and what nobody says who uses it. Raises ProviderError."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
+from ipaddress import ip_address
 
 from gpu_tui.core.account import Address
 from gpu_tui.core.fleet import Money
@@ -102,3 +103,12 @@ def address(host: object, port: object) -> Address | None:
     if not isinstance(host, str) or not host or isinstance(port, bool) or not isinstance(port, int):
         return None
     return (plain(host, 253), port) if 0 < port < 65_536 else None
+
+
+def addresses(row: Row, name: str) -> tuple[str, ...]:
+    """The one address under `name`, if it is one in numbers."""
+    value = row.get(name)
+    try:
+        return (str(ip_address(value)),) if isinstance(value, str) else ()
+    except ValueError:
+        return ()

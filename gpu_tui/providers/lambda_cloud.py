@@ -18,6 +18,7 @@ from gpu_tui.providers.fields import (
     MOST_BYTES,
     Row,
     address,
+    addresses,
     id_of,
     money,
     number,
@@ -76,8 +77,9 @@ class Lambda(Platform):
 
     async def listing(self) -> tuple[Listed, ...]:
         """All instances; there is one page."""
-        body = self.judged(await self.read("/api/v1/instances"))
-        return self.each(rows_of(body, "data"), _instance)
+        rows = rows_of(self.judged(await self.read("/api/v1/instances")), "data")
+        self._mounts = {id_of(row): _texts(row.get("file_system_names")) for row in rows}
+        return self.each(rows, _instance)
 
     async def funds(self) -> Funds:
         """Nothing is asked: it is invoiced."""
@@ -94,9 +96,19 @@ class Lambda(Platform):
                 text(row, "name"),
                 _price_of_bytes(number(row, "bytes_used", most=MOST_BYTES)),
                 row.get("is_in_use") if isinstance(row.get("is_in_use"), bool) else None,  # type: ignore[arg-type]
+                users=self._users(row),
             )
             for row in rows
         )
+
+    _mounts: Mapping[str, frozenset[str]] = {}
+
+    def _users(self, row: Row) -> tuple[str, ...] | None:
+        """Who mounts it, by its name; None where it has none."""
+        name = row.get("name")
+        if not isinstance(name, str):
+            return None
+        return tuple(id for id, names in self._mounts.items() if name in names)
 
 
 def _instance(row: Row) -> Listed:
@@ -118,8 +130,17 @@ def _instance(row: Row) -> Listed:
         if state == "running"
         else None,
         addresses=(reached,) if reached else (),
+        inner=addresses(row, "private_ip"),
         facts=facts,
         remark=remark,
+    )
+
+
+def _texts(value: object) -> frozenset[str]:
+    return (
+        frozenset(one for one in value if isinstance(one, str))
+        if isinstance(value, list)
+        else frozenset()
     )
 
 

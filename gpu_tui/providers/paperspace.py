@@ -15,6 +15,7 @@ from gpu_tui.providers.base import BadAnswer
 from gpu_tui.providers.fields import (
     Row,
     address,
+    addresses,
     id_of,
     iso_time,
     number,
@@ -88,12 +89,15 @@ class Paperspace(Platform):
                 id_of(row, "ip"),
                 price=STATIC_IP,
                 used=row.get("assignedMachineId") is not None,
+                users=_user(row, "assignedMachineId"),
             )
             for row in await self._items("/v1/public-ips")
         ]
         for row in await self._items("/v1/snapshots"):
             used = row.get("machineId") in self._machines
-            found.append(Stored(self.id, "snapshot", id_of(row), text(row, "name"), used=used))
+            users = _user(row, "machineId")
+            name = text(row, "name")
+            found.append(Stored(self.id, "snapshot", id_of(row), name, used=used, users=users))
         drives = await self._items("/v1/shared-drives")
         found += [Stored(self.id, "shared drive", id_of(row), text(row, "name")) for row in drives]
         return tuple(found)
@@ -112,6 +116,12 @@ class Paperspace(Platform):
                 raise BadAnswer("the list does not say how it goes on")
             query["after"] = after
         raise BadAnswer(f"the list has more than {MOST_PAGES} pages")
+
+
+def _user(row: Row, name: str) -> tuple[str, ...]:
+    """The machine that a row names, if it names one."""
+    machine = text(row, name)
+    return () if machine is None else (machine,)
 
 
 def _machine(row: Row) -> Listed:
@@ -138,5 +148,6 @@ def _machine(row: Row) -> Listed:
         state=meter,
         started_at=iso_time(row.get("dtCreated")),
         addresses=(reached,) if reached else (),
+        inner=addresses(row, "privateIp"),
         facts=facts,
     )

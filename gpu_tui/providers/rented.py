@@ -6,6 +6,7 @@ sent once, and one that timed out may have had its effect: only a later read tel
 
 from __future__ import annotations
 
+from gpu_tui.core.account import Stored
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Verb
@@ -64,6 +65,12 @@ class Rented:
         return ProviderState(
             error="no such instance was ever seen with this key: check provider.id and the key's account"
         )
+
+    async def beside(self, id: str) -> tuple[Stored, ...]:
+        """Volumes, file systems, addresses, snapshots of this instance, and those of nobody knows whom."""
+        await self._platform.listing()  # tells who mounts what
+        rows = await self._platform.stored()
+        return tuple(row for row in rows if row.users is None or id in row.users)
 
     async def stop(self, permit: StopPermit) -> Answer:
         """Send the one call this permit stands for. Never raises ProviderError and never repeats."""

@@ -6,7 +6,7 @@ its size. A terminate is done when the pod is not found: 204 may be followed by 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import ClassVar
 
 from gpu_tui.core.account import Address, Listed, Stored
@@ -56,7 +56,8 @@ class RunPod(Platform):
         "terminate": Call("DELETE", "/v2/pods/{id}", accepted=frozenset({204})),
     }
 
-    _mounted: Collection[object] = ()  # ids of the network volumes that the listed pods mount
+    # ids of the network volumes that the listed pods mount, and by which of them
+    _mounted: Mapping[object, tuple[str, ...]] = {}
 
     async def show(self, id: str) -> Listed | None:
         """One pod."""
@@ -72,7 +73,13 @@ class RunPod(Platform):
         """All pods, members of clusters too; there is one page."""
         reply = await self.read("/v2/pods", query={"includeClusterPods": "true"})
         pods = rows_of(self.judged(reply), "pods")
-        self._mounted = {volume.get("volumeId") for pod in pods for volume in _network_mounts(pod)}
+        mounted: dict[object, tuple[str, ...]] = {}
+        for pod in pods:
+            for volume in _network_mounts(pod):
+                id = volume.get("volumeId")
+                if isinstance(id, str):
+                    mounted[id] = (*mounted.get(id, ()), id_of(pod))
+        self._mounted = mounted
         return self.each(pods, _pod)
 
     async def funds(self) -> Funds:
@@ -98,6 +105,7 @@ class RunPod(Platform):
                 _network_price(row),
                 row.get("id") in self._mounted,
                 _size(row),
+                self._mounted.get(row.get("id"), ()),
             )
             for row in rows
         )

@@ -111,6 +111,7 @@ class Vast(Platform):
                 None if (price := _storage(row)) is None else Money(price, "USD"),
                 None if "instances" not in row else bool(row["instances"]),
                 None if (size := number(row, "disk_space")) is None else f"{size:g} GB",
+                _users(row.get("instances")) if "instances" in row else None,
             )
             for row in rows_of(self.judged(reply), "volumes")
         )
@@ -125,6 +126,17 @@ class Vast(Platform):
         if isinstance(value, dict) and value.get("success") is False:
             raise Refused(f"the API refused: {self.complaint(value) or 'no reason given'}")
         return value
+
+
+def _users(value: object) -> tuple[str, ...] | None:
+    """The ids in a list of instances, bare or in rows; None where it is no such list."""
+    found: list[str] = []
+    for one in value if isinstance(value, list) else ():
+        id = one.get("id") if isinstance(one, dict) else one
+        if isinstance(id, bool) or not isinstance(id, int | str):
+            return None
+        found.append(str(id))
+    return tuple(found) if isinstance(value, list) or value is None else None
 
 
 def _instance(row: Row) -> Listed:

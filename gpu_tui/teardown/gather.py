@@ -11,7 +11,6 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
@@ -26,16 +25,18 @@ from gpu_tui.core.evidence import (
     Pulled,
     Quiet,
     Recheck,
+    SecondResource,
     basis_of,
     stamps_of,
 )
-from gpu_tui.core.fleet import Instance, Money, ProviderState, SshAccess
+from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.core.sweep import Roster
-from gpu_tui.providers.base import Provider, WorksElsewhere
+from gpu_tui.providers.base import Provider, WorksElsewhere, state_of
 from gpu_tui.state.views import InstanceView
+from gpu_tui.teardown.beside import second_resources
 from gpu_tui.teardown.box import BoxError, Survey, stamps, survey, work
 from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import manifest_json
@@ -43,6 +44,7 @@ from gpu_tui.teardown.pull import Listing, list_remote, pull_files, remote_manif
 from gpu_tui.teardown.roster import read_cells, read_roster
 from gpu_tui.teardown.verifier import verifier
 from gpu_tui.teardown.verify import load_all
+from gpu_tui.teardown.whose import elsewhere
 from gpu_tui.transport.base import Connection
 
 Share = Callable[[float], None]  # told of progress, 0–1
@@ -95,7 +97,8 @@ class Gather:
             tiers=self.profile.tiers_under(verb, instance.provider.variant) if self.profile else (),
             price=price or state.price,
             unresolved=unresolved,
-            elsewhere=elsewhere(state, instance.ssh),
+            elsewhere=await elsewhere(self.link(), instance, state),
+            seconds=await self._seconds(verb),
             basis=self._basis(),
             ends_at=state.ends_at,
         )
@@ -194,6 +197,8 @@ class Gather:
             if again != here:
                 local = None
             touched = stamps_of(now, again)
+        moved = await elsewhere(self.link(), self.instance, state)
+        seconds = await self._seconds(self._verb) if self._verb else ()
         read_at = self.clock.boot()
         seen = await self._survey()
         return Recheck(
@@ -204,11 +209,12 @@ class Gather:
             provider=state.state,
             running=await self._work(seen, roster),
             busy=seen.busy,
-            elsewhere=elsewhere(state, self.instance.ssh),
+            elsewhere=moved,
             cells=cells,
             paths=paths,
             remote=remote,
             local=local,
+            seconds=seconds,
             basis=self._basis(),
             stamps=touched,
             verifier=await asyncio.to_thread(verifier),
@@ -294,11 +300,14 @@ class Gather:
         tiers = profile.tiers_under(verb, instance.provider.variant) if profile and verb else ()
         return basis_of(instance, row, tiers)
 
+    async def _seconds(self, verb: Verb) -> tuple[SecondResource, ...]:
+        """What hangs on the instance beside it, as its account says now."""
+        access = self.instance.provider
+        tiers = self.profile.tiers_under(verb, access.variant) if self.profile else ()
+        return await second_resources(self.provider, access.id, verb, tiers)
+
     async def _state(self) -> ProviderState:
-        id = self.instance.provider.id
-        if id is None or not self.provider.reads:
-            return ProviderState()
-        return await self.provider.read(id)
+        return await state_of(self.provider, self.instance.provider.id)
 
     def _steps(self, total: int) -> Callable[[int], None]:
         done = 0
@@ -310,25 +319,6 @@ class Gather:
 
         self.share(0.0)
         return step
-
-
-def elsewhere(state: ProviderState, ssh: SshAccess) -> str | None:
-    """Why the provider's id belongs to another box than the one ssh reaches, or None.
-
-    Only what the fleet file says literally can be compared: an alias of ~/.ssh/config leads anywhere.
-    """
-    if state.address is None:
-        return None
-    try:
-        theirs, ours = ip_address(state.address[0]), ip_address(ssh.host)
-    except ValueError:
-        return None
-    if theirs == ours and ssh.port in (None, state.address[1]):
-        return None
-    return (
-        f"the provider's instance is at {theirs}:{state.address[1]}, "
-        f"the box we looked at is at {ours}:{ssh.port or 22}: correct host or provider.id"
-    )
 
 
 def _keep_manifest(local: Path, tree: LocalTree, name: str, clock: Clock) -> None:

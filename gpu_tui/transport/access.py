@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from ipaddress import ip_address
 from pathlib import Path
 
 import asyncssh
@@ -64,6 +65,15 @@ class Route:
     def where(self) -> str:
         """For sentences."""
         return f"{self.host}:{self.port}"
+
+    @property
+    def numbers(self) -> tuple[str, int] | None:
+        """Address and port, where the config says the address as numbers."""
+        try:
+            ip_address(self.host)
+        except ValueError:
+            return None
+        return self.host, self.port
 
 
 def routes_to(access: SshAccess) -> tuple[Route, ...]:

@@ -151,6 +151,15 @@ class Connection(Protocol):
         ...
 
 
+def peer_of(connection: Connection) -> tuple[str, int] | None:
+    """Address and port at which this connection's server was reached.
+
+    None where only a hop, or a program of the user's, knows.
+    """
+    found = getattr(connection, "peer", None)
+    return found if isinstance(found, tuple) else None
+
+
 class Transport(Protocol):
     """Opens connections."""
 

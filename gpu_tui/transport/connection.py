@@ -30,12 +30,14 @@ class SshConnection:
         lost: asyncio.Future[Exception | None],
         hops: tuple[Hop, ...] = (),
         more: Callable[[], Awaitable[Line]] | None = None,
+        peer: tuple[str, int] | None = None,
     ) -> None:
         self._connection = connection
         self._lost = lost
         self._hops = hops
         self._lines = Lines(Line(connection, lost), more)
         self._closed_by_us = False
+        self.peer = peer  # where it was reached, None where only a hop knows
         key = connection.get_server_host_key()
         self.host_key = key.get_fingerprint() if key else ""
 

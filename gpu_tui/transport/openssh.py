@@ -104,6 +104,7 @@ class OpenSshConnection:
     def __init__(self, program: str, directory: Path, chain: Sequence[Route], why: str) -> None:
         self.host_key = ""
         self.via = f"ssh(1): {why}"
+        self.peer = chain[-1].numbers  # ssh does not tell where it went
         self._program = program
         self._directory = directory
         self._socket = str(directory / "s")

@@ -7,7 +7,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import ByteRecorder
-from gpu_tui.transport.base import Completed, Connection, FileAccess, LinkError, Transport
+from gpu_tui.transport.base import (
+    Completed,
+    Connection,
+    FileAccess,
+    LinkError,
+    Transport,
+    peer_of,
+)
 
 HELD = 65_536  # bytes of an unfinished line that wait for its end
 
@@ -34,6 +41,7 @@ class RecordedConnection:
         self._recorder = recorder
         self.host_key = connection.host_key
         self.via = getattr(connection, "via", None)
+        self.peer = peer_of(connection)
 
     async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
         """Run a program and record what it printed."""

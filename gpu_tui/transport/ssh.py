@@ -106,7 +106,8 @@ class SshTransport:
             return further
 
         line = await log_in()
-        made = SshConnection(line.connection, line.lost, self._hops.along(chain), another)
+        along, peer = self._hops.along(chain), _peer(line, route, direct=not chain)
+        made = SshConnection(line.connection, line.lost, along, another, peer)
         try:
             await _check_shell(made, route)
         except BaseException:
@@ -175,6 +176,15 @@ class SshTransport:
         finally:
             await offer.close()
         return connection, client
+
+
+def _peer(line: Line, route: Route, *, direct: bool) -> tuple[str, int] | None:
+    """Where the box answers: the other end of our own socket, else what the config says as numbers."""
+    if direct and route.proxy_command is None:
+        peer = line.connection.get_extra_info("peername")
+        if isinstance(peer, tuple) and len(peer) >= 2:
+            return str(peer[0]), int(peer[1])
+    return route.numbers
 
 
 def _shown(line: Line) -> asyncssh.SSHKey | None:

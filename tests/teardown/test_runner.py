@@ -12,13 +12,13 @@ import pytest
 from rented import RELEASE, Scene, rest, until
 from runpod_server import POD
 
-from gpu_tui.core.fleet import ProviderAccess, ProviderState, QueueFiles, Results, SshAccess
+from gpu_tui.core.fleet import ProviderAccess, ProviderState, QueueFiles, Results
 from gpu_tui.core.gate import DWELL, TTL
 from gpu_tui.core.ladder import GateView, Rung, RungState
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.providers.runpod import RunPod
 from gpu_tui.teardown.climb import Climb
-from gpu_tui.teardown.gather import Gather, elsewhere
+from gpu_tui.teardown.gather import Gather
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.runner import Runner
 
@@ -491,18 +491,6 @@ async def test_an_armed_gate_shuts_by_itself_when_its_time_is_over(scene: Scene)
     last = await rest(views)
     assert last.state == "closed"
     assert scene.server.calls == []
-
-
-@pytest.mark.parametrize(
-    ("host", "port", "same"),
-    [
-        *(("192.0.2.3", 34446, True), ("192.0.2.3", None, True), ("sweep-a", None, True)),
-        *(("192.0.2.3", 34447, False), ("192.0.2.4", 34446, False)),
-    ],
-)
-def test_a_pod_elsewhere_is_another_box(host: str, port: int | None, same: bool) -> None:
-    state = ProviderState("running", address=("192.0.2.3", 34446))
-    assert (elsewhere(state, SshAccess(host, port=port)) is None) is same
 
 
 @pytest.mark.parametrize(

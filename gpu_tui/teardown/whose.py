@@ -1,0 +1,158 @@
+"""Whether the box at the other end of our connection is the provider's instance that would be ended.
+
+In this order: the id that the platform puts into every box of it; the address and port that our own
+connection reached; for a machine behind a private network, the addresses that the box has itself and the
+provider lists for it. What none of them shows stays shut. A box that lies about all of it is out of scope.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+import shlex
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+from gpu_tui.core.fleet import Instance, ProviderState
+from gpu_tui.core.plain import plain
+from gpu_tui.transport.base import Connection, peer_of
+
+LIMIT = 15.0  # seconds
+NAME_LIMIT = 3.0
+MOST = 64  # addresses of one box that are looked at
+# The variables in which a platform tells a box its own id, of the first process: a login may lack them.
+# https://docs.runpod.io/pods/templates/environment-variables, https://docs.vast.ai/instances/docker-environment
+OWN_ID: dict[str, tuple[str, ...]] = {
+    "featurize": ("FEATURIZE_INSTANCE_ID",),
+    "runpod": ("RUNPOD_POD_ID",),
+    "vastai": ("CONTAINER_ID", "VAST_CONTAINERLABEL"),
+}
+_ID = re.compile(r"(?:C\.)?([A-Za-z0-9_-]{1,64})")  # vast.ai's label is C.<id>
+
+Ip = IPv4Address | IPv6Address
+Place = tuple[Ip, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What the box says of itself: its ids at the platform, the addresses of its interfaces."""
+
+    ids: frozenset[str] = frozenset()
+    addresses: frozenset[Ip] = frozenset()
+
+
+async def elsewhere(connection: Connection, instance: Instance, state: ProviderState) -> str | None:
+    """Why the provider's id belongs to another box than the one we look at, or None.
+
+    LinkError and TimeoutError pass.
+    """
+    id = instance.provider.id
+    places = _places(state)
+    if id is None or not (places or state.inner or instance.platform in OWN_ID):
+        return None  # nobody tells anything that could be compared
+    said = await claims(connection, instance)
+    known = await _numbers(places)
+    return judge(id, said, _place(peer_of(connection)), known, state.inner, bool(places))
+
+
+def judge(
+    id: str,
+    said: Claims,
+    peer: Place | None,
+    known: frozenset[Place],
+    inner: Iterable[str],
+    told: bool,
+) -> str | None:
+    """Why this is another box. `told`: the provider names an address, `known` are those as numbers."""
+    if said.ids:
+        if id in said.ids:
+            return None
+        others = ", ".join(sorted(said.ids))
+        return f"the box says that it is {plain(others, 80)}, provider.id is {plain(id, 64)}: correct it"
+    private = {ip for text in inner if (ip := _ip(text)) is not None}
+    if not told and not private:
+        return None
+    if peer is not None and (peer in known or peer[0] in private):
+        return None
+    if private & said.addresses:
+        return None
+    where = ", ".join(sorted(f"{ip}:{port}" for ip, port in known)) or "an address not known here"
+    if peer is None:
+        return (
+            f"the provider's instance is at {where}, and nothing shows that the box behind the jump "
+            "is that one: name its address as host"
+        )
+    return (
+        f"the provider's instance is at {where}, the box we looked at is at {peer[0]}:{peer[1]}: "
+        "correct host or provider.id"
+    )
+
+
+async def claims(connection: Connection, instance: Instance) -> Claims:
+    """Ask the box. What it does not say plainly is not said."""
+    mark = secrets.token_hex(8)
+    names = " ".join(OWN_ID.get(instance.platform, ()))
+    program = _PROGRAM.format(mark=mark, proc=shlex.quote(instance.roots.proc), names=names)
+    done = await connection.run(program, limit=LIMIT, stdout_cap=65_536)
+    ids, addresses = set[str](), set[Ip]()
+    for line in done.stdout.decode("utf-8", "replace").splitlines():
+        head, _, rest = line.partition(" ")
+        kind, _, value = rest.partition(" ")
+        if head != mark:
+            continue
+        if kind == "id" and (match := _ID.fullmatch(value)):
+            ids.add(match[1])
+        elif kind == "ip" and (ip := _ip(value)) is not None and len(addresses) < MOST:
+            addresses.add(ip)
+    return Claims(frozenset(ids), frozenset(ip for ip in addresses if not ip.is_loopback))
+
+
+def _places(state: ProviderState) -> tuple[tuple[str, int], ...]:
+    return state.addresses or ((state.address,) if state.address else ())
+
+
+async def _numbers(places: Iterable[tuple[str, int]]) -> frozenset[Place]:
+    """The places as numbers; a name is looked up, one that is not found is left out."""
+    found = set[Place]()
+    for host, port in places:
+        if (ip := _ip(host)) is not None:
+            found.add((ip, port))
+            continue
+        try:
+            async with asyncio.timeout(NAME_LIMIT):
+                rows = await asyncio.get_running_loop().getaddrinfo(
+                    host, port, type=socket.SOCK_STREAM
+                )
+        except (OSError, TimeoutError, UnicodeError):
+            continue
+        found |= {(ip, port) for row in rows if (ip := _ip(str(row[4][0]))) is not None}
+    return frozenset(found)
+
+
+def _place(peer: tuple[str, int] | None) -> Place | None:
+    ip = _ip(peer[0]) if peer else None
+    return None if ip is None or peer is None else (ip, peer[1])
+
+
+def _ip(text: str) -> Ip | None:
+    try:
+        ip = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return ip.ipv4_mapped or ip if isinstance(ip, IPv6Address) else ip
+
+
+_PROGRAM = """
+proc={proc}
+for v in {names}; do
+  x=$(tr '\\000' '\\n' 2>/dev/null <"$proc/1/environ" | sed -n "s/^$v=//p" | head -n 1)
+  [ -n "$x" ] || x=$(env | sed -n "s/^$v=//p" | head -n 1)
+  [ -n "$x" ] && printf '{mark} id %s\\n' "$x"
+done
+for a in $(hostname -I 2>/dev/null || awk '/32 host/ {{print f}} {{f=$2}}' /proc/net/fib_trie 2>/dev/null); do
+  printf '{mark} ip %s\\n' "$a"
+done
+"""

@@ -1,0 +1,108 @@
+"""Whether the box that was looked at is the provider's instance: only what shows it opens the gate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from rented import Scene, rest, until
+from runpod_server import POD
+
+from gpu_tui.core.fleet import ProviderState
+from gpu_tui.teardown.whose import Claims, claims, elsewhere, judge
+from gpu_tui.transport.base import peer_of
+
+PUBLIC, PRIVATE = ip_address("192.0.2.3"), ip_address("10.0.2.100")
+
+
+def _said(*words: str) -> Claims:
+    ids = frozenset(word for word in words if "." not in word)
+    return Claims(ids, frozenset(ip_address(word) for word in words if "." in word))
+
+
+@pytest.mark.parametrize(
+    ("said", "peer", "known", "inner", "same"),
+    [
+        # what the box says of itself comes first, whatever the addresses are
+        (("p-1",), ("192.0.2.9", 1), "192.0.2.3:34446", (), True),
+        (("p-2",), ("192.0.2.3", 34446), "192.0.2.3:34446", (), False),
+        (("p-1", "p-2"), None, None, (), True),  # two names of one box
+        # the end of our own socket, with its port: hosts are shared, ports are not
+        ((), ("192.0.2.3", 34446), "192.0.2.3:34446", (), True),
+        ((), ("192.0.2.3", 22), "192.0.2.3:34446", (), False),
+        ((), ("192.0.2.4", 34446), "192.0.2.3:34446", (), False),
+        ((), None, "192.0.2.3:34446", (), False),  # behind a jump: nothing shows it
+        # a machine in a private network
+        ((), ("10.0.2.100", 22), "192.0.2.3:22", ("10.0.2.100",), True),
+        (("10.0.2.100",), None, "192.0.2.3:22", ("10.0.2.100",), True),
+        (("10.0.2.101",), None, "192.0.2.3:22", ("10.0.2.100",), False),
+        (("192.0.2.3",), None, "192.0.2.3:34446", (), False),  # a host's address is many boxes'
+        # nothing that could be compared
+        ((), ("192.0.2.3", 22), None, (), True),
+        ((), None, None, (), True),
+    ],
+)
+def test_what_shows_that_it_is_the_same_box(
+    said: tuple[str, ...],
+    peer: tuple[str, int] | None,
+    known: str | None,
+    inner: tuple[str, ...],
+    same: bool,
+) -> None:
+    host, _, port = (known or "").partition(":")
+    places = frozenset({(ip_address(host), int(port))}) if known else frozenset()
+    reached = (ip_address(peer[0]), peer[1]) if peer else None
+    why = judge("p-1", _said(*said), reached, places, inner, bool(known))
+    assert (why is None) is same, why
+
+
+async def test_the_box_is_asked_for_its_own_id_and_addresses(scene: Scene) -> None:
+    assert scene.connection is not None
+    first = scene.box.proc / "1"
+    environ = f"A=1\0RUNPOD_POD_ID={POD['id']}\0CONTAINER_ID=9\0".encode()
+    (first / "environ").write_bytes(environ)
+    said = await claims(scene.connection, scene.instance)
+    assert said.ids == {POD["id"]}  # a variable of another platform says nothing
+    assert not any(ip.is_loopback for ip in said.addresses)
+    (first / "environ").write_bytes(b"RUNPOD_POD_ID=x; rm -rf /\0")
+    assert (await claims(scene.connection, scene.instance)).ids == frozenset()
+
+
+async def test_an_alias_is_known_by_the_end_of_its_socket(scene: Scene) -> None:
+    """The fleet file may name anything: what counts is where the connection really ended."""
+    assert scene.connection is not None
+    assert peer_of(scene.connection) == ("127.0.0.1", scene.box.sshd.port)
+    here = ProviderState("running", address=("127.0.0.1", scene.box.sshd.port))
+    assert await elsewhere(scene.connection, scene.instance, here) is None
+    named = replace(here, address=("localhost", scene.box.sshd.port))
+    assert await elsewhere(scene.connection, scene.instance, named) is None
+    other = replace(here, address=("127.0.0.1", scene.box.sshd.port + 1))
+    why = await elsewhere(scene.connection, scene.instance, other)
+    assert f"127.0.0.1:{scene.box.sshd.port}" in (why or "")
+    ways = (("127.0.0.1", scene.box.sshd.port + 1), ("127.0.0.1", scene.box.sshd.port))
+    second = replace(other, addresses=ways)
+    assert await elsewhere(scene.connection, scene.instance, second) is None
+
+
+async def test_a_pod_that_is_another_one_never_opens(scene: Scene) -> None:
+    (scene.box.proc / "1/environ").write_bytes(b"RUNPOD_POD_ID=another1\0")
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "closed")
+    await views.aclose()
+    assert "the box says that it is another1" in (view.closed_because or "")
+    assert scene.server.calls == []
+
+
+async def test_a_box_that_becomes_another_one_shuts_the_gate(scene: Scene, tmp_path: Path) -> None:
+    climb = scene.runner().open("pod", "terminate")
+    _, views = await until(climb, lambda view: view.state == "ready")
+    scene.clock.advance(3.0)
+    async for view in views:
+        if view.ready:
+            break
+    (scene.box.proc / "1/environ").write_bytes(b"RUNPOD_POD_ID=another1\0")
+    await climb.confirm("pod-4n6p")
+    assert (await rest(views)).state == "closed"
+    assert scene.server.calls == []
