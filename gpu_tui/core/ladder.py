@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
+from gpu_tui.core.transfer import Transfer
+
 
 class Rung(IntEnum):
     """The ladder, in order."""
@@ -32,7 +34,9 @@ class RungState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RungView:
-    """One rung for the screen. `lines` are the evidence; `share` is progress 0–1 while working."""
+    """One rung for the screen. `lines` are the evidence; `share` is progress 0–1 while working,
+    `transfer` the same in bytes, with rate and time left.
+    """
 
     rung: Rung
     title: str
@@ -40,6 +44,7 @@ class RungView:
     lines: tuple[str, ...] = ()
     share: float | None = None
     next: str | None = None  # the next step for the user when blocked
+    transfer: Transfer | None = None
 
 
 @dataclass(frozen=True, slots=True)

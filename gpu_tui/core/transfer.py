@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from gpu_tui.core.plain import plain
 
@@ -45,6 +46,16 @@ class Transfer:
         return plain(self.file, cap) if self.file else ""
 
 
+class Count(Protocol):
+    """Told of bytes as they are done."""
+
+    def __call__(self, count: int, file: str | None = None, *, moved: bool = True) -> None:
+        """`count` bytes more, or fewer where it is negative. `moved` False: they were there already, and
+        say nothing of the rate.
+        """
+        ...
+
+
 class Meter:
     """Counts bytes as they come; `tell` hears of each count. `clock` gives seconds that never jump back."""
 
@@ -57,9 +68,7 @@ class Meter:
         tell(self._now)
 
     def __call__(self, count: int, file: str | None = None, *, moved: bool = True) -> None:
-        """`count` bytes more, or fewer where it is negative. `moved` False: they were there already, and
-        say nothing of the rate.
-        """
+        """See Count."""
         now = self._clock()
         done = self._now.done + count
         if not moved:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.evidence import Identity
@@ -124,66 +123,6 @@ async def read_text(connection: Connection, path: str, limit: float = SURVEY_LIM
     return done.stdout[: -len(end)] if done.stdout.endswith(end) else None
 
 
-async def hash_files(
-    connection: Connection, root: str, files: Sequence[tuple[str, int]], limit: float
-) -> Mapping[str, tuple[str, int]]:
-    """Map each path to (SHA-256, size) of files below `root`, hashed on the box with what it has.
-
-    A file that vanished or cannot be read is missing from the answer. BoxError without a hash program.
-    """
-    mark = secrets.token_hex(4)
-    calls = "\n".join(
-        f"h {number} {shlex.quote('./' + path)}" for number, (path, _) in enumerate(files)
-    )
-    program = _HASH.format(root=shlex.quote(root), mark=mark, calls=calls)
-    done = await connection.run(program, limit=limit, stdout_cap=TEXT_CAP)
-    lines = done.stdout.decode("ascii", "replace").splitlines()
-    if f"{mark} none" in lines:
-        raise BoxError("the box has neither sha256sum nor openssl nor python")
-    if f"{mark} end" not in lines:
-        raise BoxError("hashing on the box did not come to its end")
-    pattern = re.compile(rf"{mark} (\d{{1,9}}) (\d{{1,18}}) (?:.*[ =\\])?([0-9a-f]{{64}})(?: .*)?")
-    found: dict[str, tuple[str, int]] = {}
-    for line in lines:
-        if (match := pattern.fullmatch(line)) and int(match[1]) < len(files):
-            found[files[int(match[1])][0]] = (match[3], int(match[2]))
-    return found
-
-
-async def stamps(connection: Connection, root: str) -> Mapping[str, str]:
-    """Map each path below `root` that is no directory to inode, size, mtime and ctime, as one word.
-
-    Two looks that differ in it saw two files, whatever the hash in between was. BoxError without it.
-    """
-    mark = secrets.token_hex(4)
-    program = _STAMPS.format(root=shlex.quote(root), mark=mark)
-    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
-    lines = done.stdout.decode("utf-8", "surrogateescape").split("\n")
-    if f"{mark} end" not in lines:
-        raise BoxError("the box does not say when its files were last changed (find, stat)")
-    pairs = (line.split("\t./", 1) for line in lines if "\t./" in line)
-    return {path: stamp for stamp, path in pairs}
-
-
-async def link_targets(
-    connection: Connection, root: str, paths: Sequence[str]
-) -> Mapping[str, str]:
-    """Map each path to what the link finally points at, absolute on the box; broken ones are missing."""
-    mark = secrets.token_hex(4)
-    calls = "\n".join(f"l {number} {shlex.quote('./' + path)}" for number, path in enumerate(paths))
-    program = (
-        f'cd -- {shlex.quote(root)} || exit 1\nl() {{ t=$(readlink -f -- "$2") && '
-        f'[ -f "$t" ] && printf "{mark} %s %s\\n" "$1" "$t"; }}\n{calls}\n'
-    )
-    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
-    found: dict[str, str] = {}
-    for line in done.stdout.decode("utf-8", "surrogateescape").split("\n"):
-        match = re.fullmatch(rf"{mark} (\d{{1,9}}) (/.*)", line)
-        if match and int(match[1]) < len(paths):
-            found[paths[int(match[1])]] = match[2]
-    return found
-
-
 def _processes(table: str) -> tuple[Process, ...] | None:
     """Rows `pid<TAB>command line, words parted by 0x1f<TAB>stat line`.
 
@@ -263,34 +202,4 @@ m
 ls -l "$proc"/[0-9]*/fd /dev/null 2>/dev/null | grep -F -e '/fd:' -e ' -> /dev/nvidia' -e " -> ${{r:-/dev/nvidia}}/"
 m
 echo end
-"""
-
-_STAMPS = """
-cd -- {root} || exit 1
-tab=$(printf '\\t')
-if stat -c %i . >/dev/null 2>&1; then set -- -c "%i %s %y %z${{tab}}%n"
-else set -- -f "%i %z %Fm %Fc${{tab}}%N"; fi
-find . ! -type d -exec stat "$@" -- {{}} + && echo '{mark} end'
-"""
-
-# openssl first: on most images it is about three times as fast as sha256sum.
-_HASH = """
-cd -- {root} || exit 1
-if printf x | openssl dgst -sha256 >/dev/null 2>&1; then t() {{ openssl dgst -sha256 <"$1"; }}
-elif printf x | sha256sum >/dev/null 2>&1; then t() {{ sha256sum <"$1"; }}
-elif command -v python3 >/dev/null 2>&1; then t() {{ python3 -c "$P" <"$1"; }}
-elif command -v python >/dev/null 2>&1; then t() {{ python -c "$P" <"$1"; }}
-else echo '{mark} none'; exit 0; fi
-P='import hashlib,sys
-h=hashlib.sha256()
-for b in iter(lambda: sys.stdin.buffer.read(1048576), b""): h.update(b)
-print(h.hexdigest())'
-h() {{
-  [ -f "$2" ] && [ ! -L "$2" ] || return 0
-  s=$(t "$2" 2>/dev/null) || return 0
-  n=$(stat -c %s -- "$2" 2>/dev/null || wc -c <"$2" 2>/dev/null) || return 0
-  printf '{mark} %s %s %s\\n' "$1" $n "$s"
-}}
-{calls}
-echo '{mark} end'
 """

@@ -33,6 +33,7 @@ from gpu_tui.core.gate import Gate, State
 from gpu_tui.core.ladder import GateView
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
+from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.act import Act, Pace
 from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.diary import Diary, names, sentence
@@ -53,7 +54,7 @@ class Climb:
     def __init__(
         self,
         gate: Gate,
-        gather: Callable[[str, Callable[[float], None]], Gather],
+        gather: Callable[[str, Callable[[Transfer], None]], Gather],
         journal: Journal,
         clock: Clock,
         pace: Pace,
@@ -72,7 +73,8 @@ class Climb:
         self._ended = ended
         self._typed: asyncio.Queue[Event] = asyncio.Queue()
         self._changed = asyncio.Event()
-        self._share: float | None = None
+        self._transfer: Transfer | None = None
+        self._moved_at = 0.0  # boot second of the last progress that was shown
         self._acted: tuple[str, ...] = ()
         self._task: asyncio.Task[None] | None = None
         self._act_task: asyncio.Task[None] | None = None
@@ -161,7 +163,7 @@ class Climb:
         try:
             if gate.verb is not None:
                 self._hold = await self._take_hold()
-            gather = self._make(gate.instance, self._shared)
+            gather = self._make(gate.instance, self._moved)
             await self._diary.write("open", verb=gate.verb.verb if gate.verb else "pull")
             while not gate.ended and not (gate.kind == "pull" and gate.state is State.BLOCKED):
                 event = await self._next(gather)
@@ -209,7 +211,7 @@ class Climb:
         """Apply evidence, show it, and keep it in the journal."""
         gate, write = self._gate, self._diary.write
         before, acknowledged = gate.state, gate.acknowledged
-        self._share = None
+        self._transfer = None
         self._apply(event)
         self._publish()
         if isinstance(event, Acknowledged) and gate.acknowledged != acknowledged:
@@ -324,14 +326,17 @@ class Climb:
         return self._gate.apply(event, self._clock.boot(), self._clock.now())
 
     def _publish(self) -> None:
-        view = paint(self._gate, self._clock.boot(), share=self._share, acted=self._acted)
+        view = paint(self._gate, self._clock.boot(), transfer=self._transfer, acted=self._acted)
         if view != self._latest:
             self._latest = view
             self._changed.set()
 
-    def _shared(self, share: float) -> None:
-        if self._share is None or share >= 1.0 or share - self._share >= 0.01 or share == 0.0:
-            self._share = share
+    def _moved(self, transfer: Transfer) -> None:
+        """Show progress, not each block of it."""
+        shown, now = self._transfer, self._clock.boot()
+        moved = shown is None or abs(transfer.share - shown.share) >= 0.01 or transfer.share >= 1.0
+        if moved or transfer.done == 0 or now - self._moved_at >= 0.5:
+            self._transfer, self._moved_at = transfer, now
             self._publish()
 
     def _say(self, line: str) -> None:

@@ -34,20 +34,24 @@ from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.core.sweep import Roster
+from gpu_tui.core.transfer import Meter, Transfer
 from gpu_tui.providers.base import Provider, WorksElsewhere, state_of
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
-from gpu_tui.teardown.box import BoxError, Survey, stamps, survey, work
+from gpu_tui.teardown.box import BoxError, Survey, survey, work
+from gpu_tui.teardown.hashing import stamps
+from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
+from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import manifest_json
-from gpu_tui.teardown.pull import Listing, list_remote, pull_files, remote_manifest
+from gpu_tui.teardown.pull import pull_files
 from gpu_tui.teardown.roster import read_cells, read_roster
 from gpu_tui.teardown.verifier import verifier
 from gpu_tui.teardown.verify import load_all
 from gpu_tui.teardown.whose import elsewhere
 from gpu_tui.transport.base import Connection
 
-Share = Callable[[float], None]  # told of progress, 0–1
+Share = Callable[[Transfer], None]  # told of progress
 
 
 @dataclass(slots=True)
@@ -62,6 +66,7 @@ class Gather:
     clock: Clock
     read_only: Callable[[], bool]
     share: Share
+    hashed: Hashed = field(default_factory=Hashed)  # outlives a climb that was cut short
     _link: Connection | None = None
     _listing: Listing | None = field(default=None, repr=False)
     _verb: Verb | None = None
@@ -113,28 +118,32 @@ class Gather:
         """Rung 3: every result file, hashed on the box."""
         seen = await self._survey()
         listing = await self._list(seen)
-        manifest, failed = await remote_manifest(self.link(), listing, self._steps(listing.bytes))
+        identity = seen.identity(self.instance, self.link())
+        known = self.hashed.of((identity, listing.root))
+        meter = self._meter(listing.bytes)
+        manifest, failed = await remote_manifest(self.link(), listing, meter, known)
+        claim = await own_claim(self.link(), listing, manifest)
         return Inventory(
             manifest=manifest,
-            identity=seen.identity(self.instance, self.link()),
+            identity=identity,
             cells=await self._cells(await self._roster()),
-            refused=listing.refused + failed,
+            refused=listing.refused + failed + claim,
         )
 
     async def pulled(self, manifest: Manifest) -> Pulled:
         """Rung 4: everything of the manifest under its own name here."""
         listing = self._known_listing()
-        step = self._steps(manifest.total_bytes)
-        return await pull_files(self.link(), listing.root, manifest, self.local, step)
+        meter = self._meter(manifest.total_bytes)
+        return await pull_files(self.link(), listing.root, manifest, self.local, meter)
 
     async def matched(self, manifest: Manifest) -> Matched:
-        """Rung 5: both sides again, from scratch."""
+        """Rung 5: both sides again: what is here from scratch, on the box whatever was touched since."""
         listing = await self._list(await self._survey())
-        step = self._steps(listing.bytes + manifest.total_bytes)
+        meter = self._meter(listing.bytes + manifest.total_bytes)
         there = await stamps(self.link(), listing.root)
         here = await asyncio.to_thread(local_stamps, self.local)
-        remote, failed = await remote_manifest(self.link(), listing, step)
-        tree = await asyncio.to_thread(local_tree, self.local, step)
+        remote, failed = await remote_manifest(self.link(), listing, meter, self.hashed)
+        tree = await asyncio.to_thread(local_tree, self.local, _from_thread(meter))
         if failed or listing.refused or tree.odd:
             odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
             raise BoxError(f"cannot be compared: {odd[0]}")
@@ -143,10 +152,11 @@ class Gather:
 
     async def loaded(self, manifest: Manifest) -> Loaded:
         """Rung 6: every checkpoint opened in a child process."""
-        step = self._steps(max(1, len(manifest.files)))
+        meter = self._meter(manifest.total_bytes)
+        sizes = {file.path: file.bytes for file in manifest.files}
 
         def judged(verdict: FileVerdict) -> None:
-            step(1)
+            meter(sizes.get(verdict.path, 0), verdict.path)
 
         verdicts = await load_all(self.local, manifest, step=judged)
         return Loaded(verdicts, await asyncio.to_thread(verifier))
@@ -309,16 +319,18 @@ class Gather:
     async def _state(self) -> ProviderState:
         return await state_of(self.provider, self.instance.provider.id)
 
-    def _steps(self, total: int) -> Callable[[int], None]:
-        done = 0
+    def _meter(self, total: int) -> Meter:
+        return Meter(total, self.clock.boot, self.share)
 
-        def step(count: int) -> None:
-            nonlocal done
-            done += count
-            self.share(min(1.0, done / total) if total else 1.0)
 
-        self.share(0.0)
-        return step
+def _from_thread(meter: Meter) -> Callable[[int], None]:
+    """Told in a thread, counted on the loop."""
+    loop = asyncio.get_running_loop()
+
+    def step(count: int) -> None:
+        loop.call_soon_threadsafe(meter, count)
+
+    return step
 
 
 def _keep_manifest(local: Path, tree: LocalTree, name: str, clock: Clock) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.manifest import FileEntry, Manifest
-from gpu_tui.teardown.pull import path_problem
+from gpu_tui.teardown.listing import path_problem
 
 SCHEMA = "remote-gpu-trainer/PULL/v1"
-NAMES = ("PULL_MANIFEST.json", ".gpu-tui/manifest.json")  # where one is looked for
+OWN_NAME = "PULL_MANIFEST.json"  # at the root of the results
+NAMES = (OWN_NAME, ".gpu-tui/manifest.json")  # where one is looked for
 FILE_CAP = 256 << 20
 
 
@@ -53,8 +54,13 @@ def read_manifest(path: Path) -> ManifestFile:
     """Read one; ManifestUnreadable for anything that is not exactly a manifest."""
     if path.stat().st_size > FILE_CAP:
         raise ManifestUnreadable(f"{path} is far too long")
+    return parse_manifest(path.read_bytes(), str(path))
+
+
+def parse_manifest(text: bytes, path: str) -> ManifestFile:
+    """The manifest in `text`; errors name it by `path`. ManifestUnreadable as of `read_manifest`."""
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ManifestUnreadable(f"{path} is not JSON") from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -67,10 +73,21 @@ def read_manifest(path: Path) -> ManifestFile:
     files = [_entry(path, row) for row in rows]
     if len({file.path for file in files}) != len(files):
         raise ManifestUnreadable(f"{path} lists a file twice")
+    totals = data.get("totals")
+    if totals is not None and totals != {"files": len(files), "bytes": sum(f.bytes for f in files)}:
+        raise ManifestUnreadable(f"{path} counts other files than it lists")
+    tops, listed = (
+        data.get("top_level_dirs"),
+        {f.path.split("/")[0] for f in files if "/" in f.path},
+    )
+    if tops is not None and (
+        not isinstance(tops, list) or sorted(map(str, tops)) != sorted(listed)
+    ):
+        raise ManifestUnreadable(f"{path} names other directories than those of its files")
     return ManifestFile(run_id, Manifest.of(files))
 
 
-def _entry(source: Path, row: object) -> FileEntry:
+def _entry(source: str, row: object) -> FileEntry:
     if isinstance(row, dict):
         path, size, digest = row.get("path"), row.get("bytes"), row.get("sha256")
         sized = isinstance(size, int) and not isinstance(size, bool) and size >= 0

@@ -12,11 +12,13 @@ from gpu_tui.core.gate import Gate
 from gpu_tui.core.ladder import GateView
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.profile import Profile, Verb
+from gpu_tui.core.transfer import Transfer
 from gpu_tui.providers.base import Provider
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.act import Pace
 from gpu_tui.teardown.climb import Climb
 from gpu_tui.teardown.gather import Gather
+from gpu_tui.teardown.inventory import Hashed
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.transport.base import Connection
 
@@ -49,6 +51,7 @@ class Runner:
         self._providers = providers
         self._profiles = profiles
         self._open: dict[str, Climb] = {}
+        self._hashed: dict[str, Hashed] = {}  # what a climb that was cut short need not do again
 
     def verbs(self, instance: str) -> Sequence[Verb]:
         """The verbs that this instance's profile and variant offer."""
@@ -106,7 +109,7 @@ class Runner:
         if self._sink is not None:
             self._sink(ProviderRead(instance, self.clock.now(), state))
 
-    def _gather(self, instance: str, share: Callable[[float], None]) -> Gather:
+    def _gather(self, instance: str, share: Callable[[Transfer], None]) -> Gather:
         described = self._view(instance).instance
         providers = self._providers
         return Gather(
@@ -118,4 +121,5 @@ class Runner:
             clock=self.clock,
             read_only=lambda: self.is_read_only(instance),
             share=share,
+            hashed=self._hashed.setdefault(instance, Hashed()),
         )

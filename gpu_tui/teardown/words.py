@@ -19,6 +19,7 @@ from gpu_tui.core.gate import PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView, SecondView
 from gpu_tui.core.plain import plain
 from gpu_tui.core.proof import ARTIFACTS, holds_weights, proves
+from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
 
 TITLES = {
@@ -60,7 +61,7 @@ def paint(
     gate: Gate,
     now_boot: float,
     *,
-    share: float | None = None,
+    transfer: Transfer | None = None,
     acted: tuple[str, ...] = (),
 ) -> GateView:
     """The whole ladder as it stands. `acted` is what the call and the read-back said so far."""
@@ -73,7 +74,7 @@ def paint(
         verb=verb.verb if verb else "pull",
         label=verb.label if verb else "pull and verify",
         state=gate.state.value,
-        rungs=tuple(_rung(gate, rung, share, acted) for rung in Rung),
+        rungs=tuple(_rung(gate, rung, transfer, acted) for rung in Rung),
         phrase=gate.phrase,
         ready=gate.ready(now_boot),
         ready_at=gate.ready_at,
@@ -103,8 +104,9 @@ def lost(loss: Loss) -> tuple[str, ...]:
     )
 
 
-def _rung(gate: Gate, rung: Rung, share: float | None, acted: tuple[str, ...]) -> RungView:
+def _rung(gate: Gate, rung: Rung, transfer: Transfer | None, acted: tuple[str, ...]) -> RungView:
     state = _state(gate, rung)
+    moving = transfer if state is RungState.WORKING else None
     lines = _lines(gate, rung, acted)
     here = rung is (gate.stuck or gate.rung)
     if state is RungState.BLOCKED and gate.because and here:
@@ -116,7 +118,8 @@ def _rung(gate: Gate, rung: Rung, share: float | None, acted: tuple[str, ...]) -
         title=TITLES[rung],
         state=state,
         lines=_harmless(lines),
-        share=share if state is RungState.WORKING else None,
+        share=moving.share if moving else None,
+        transfer=moving,
         next=_next(gate, rung) if state is RungState.BLOCKED else None,
     )
 

@@ -1,0 +1,144 @@
+"""What lies below the results on the box, name by name; nothing is left out, nothing is followed.
+
+A name that cannot be here, or a link to what is not pulled, is refused by name. A link to something
+that is pulled under its own name loses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shlex
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP
+from gpu_tui.teardown.local import OWN
+from gpu_tui.transport.base import Connection, RemoteEntry, RemoteFileError
+
+MAX_ENTRIES = 100_000
+COMPONENT_BYTES, PATH_BYTES = 240, 1_024
+LINKS_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The tree on the box. `files`: (path, size). `refused`: (path, why), nothing is left out."""
+
+    root: str
+    files: tuple[tuple[str, int], ...]
+    refused: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that would be lost, also those that cannot be pulled."""
+        return tuple(path for path, _ in self.files) + tuple(path for path, _ in self.refused)
+
+    @property
+    def bytes(self) -> int:
+        """Sum of all sizes."""
+        return sum(size for _, size in self.files)
+
+
+async def list_remote(connection: Connection, root: str) -> Listing:
+    """Everything below `root` (absolute). RemoteFileError where it cannot be read whole."""
+    async with connection.files() as files:
+        entries = await files.walk(root, limit=MAX_ENTRIES)
+    if len(entries) >= MAX_ENTRIES:
+        raise RemoteFileError(f"more than {MAX_ENTRIES} files: too many to be sure of")
+    found = sorted((entry for entry in entries if entry.kind != "dir"), key=lambda e: e.path)
+    regular: list[tuple[str, int]] = []
+    links: list[str] = []
+    refused: list[tuple[str, str]] = []
+    folded: set[str] = set()
+    for entry in found:
+        path = entry.path.decode("utf-8", "surrogateescape")
+        why = _problem(entry, path, folded)
+        folded.add(_folded(path))
+        if why:
+            refused.append((path, why))
+        elif entry.kind == "link":
+            links.append(path)
+        else:
+            regular.append((path, entry.size))
+    if links:
+        refused += await _bad_links(connection, root, links, {path for path, _ in regular})
+    return Listing(root, tuple(regular), tuple(refused))
+
+
+def path_problem(path: str) -> str | None:
+    """Why a remote path cannot be a local one, or None."""
+    try:
+        data = path.encode()
+    except UnicodeEncodeError:
+        return "the name is not UTF-8"
+    parts = path.split("/")
+    if not path or any(part in ("", ".", "..") for part in parts):
+        return "the path leaves its directory"
+    if not path.isprintable() or "\\" in path:
+        return "the name has control characters"
+    if OWN in parts:
+        return f"{OWN} is reserved"
+    if len(data) > PATH_BYTES or any(len(part.encode()) > COMPONENT_BYTES for part in parts):
+        return "the name is too long"
+    return None
+
+
+def _problem(entry: RemoteEntry, path: str, folded: set[str]) -> str | None:
+    if entry.kind not in ("file", "link"):
+        return "it is neither a file nor a directory"
+    if _folded(path) in folded:
+        return "another name differs only in case or in how it is composed"
+    return path_problem(path)
+
+
+def _folded(path: str) -> str:
+    """What a disk that is blind to case and to Unicode forms makes of a name."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+
+
+async def _bad_links(
+    connection: Connection, root: str, links: Sequence[str], files: set[str]
+) -> list[tuple[str, str]]:
+    """Links that lead to nothing that is pulled: neither to a file of it nor to a directory below."""
+    targets: dict[str, tuple[str, str]] = {}
+    for first in range(0, len(links), LINKS_AT_ONCE):
+        targets |= await _targets(connection, root, links[first : first + LINKS_AT_ONCE])
+    bad: list[tuple[str, str]] = []
+    for path in links:
+        kind, target = targets.get(path, ("", ""))
+        below = target.removeprefix(f"{root}/")
+        inside = kind == "d" and below != target
+        if not inside and not (kind == "f" and below in files):
+            bad.append((path, "it is a link to something that is not pulled"))
+    return bad
+
+
+async def _targets(
+    connection: Connection, root: str, paths: Sequence[str]
+) -> Mapping[str, tuple[str, str]]:
+    """Map each path to `f` or `d` and what it finally points at, absolute; broken ones are missing."""
+    mark = secrets.token_hex(8)
+    calls = "\n".join(f"l {number} {shlex.quote('./' + path)}" for number, path in enumerate(paths))
+    program = _TARGETS.format(root=shlex.quote(root), mark=mark, calls=calls)
+    done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
+    found: dict[str, tuple[str, str]] = {}
+    for line in done.stdout.decode("utf-8", "surrogateescape").split("\n"):
+        match = re.fullmatch(rf"{mark} (\d{{1,9}}) ([fd]) (/.*)", line)
+        if match and int(match[1]) < len(paths):
+            found[paths[int(match[1])]] = (match[2], match[3])
+    return found
+
+
+_TARGETS = """
+cd -- {root} || exit 1
+l() {{
+  t=$(readlink -f -- "$2") || return 0
+  k=
+  [ -f "$t" ] && k=f
+  [ -d "$t" ] && k=d
+  [ -n "$k" ] && printf '{mark} %s %s %s\\n' "$1" "$k" "$t"
+}}
+{calls}
+"""
