@@ -61,10 +61,13 @@ class SshHost:
 
     alias: str
     hostname: str | None = None
+    chosen: str | None = None  # the platform that a person named
 
     @property
     def platform(self) -> str:
-        """The platform that the address gives away, else a bare box."""
+        """The platform that was chosen or that the address gives away, else a bare box."""
+        if self.chosen is not None:
+            return self.chosen
         address = (self.hostname or self.alias).lower()
         for ending, platform in PLATFORM_OF_HOST:
             if address == ending or address.endswith("." + ending):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.first_run import FirstRun
 from gpu_tui.ui.keys import (
     CONTEXTS,
     KEYS,
@@ -40,7 +41,7 @@ OWNERS = {
     "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
     "clocks": ClocksPane,
     "replay": ReplayCockpit, "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "sweep": SweepScreen,
-    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen, "verbs": Rows, "help": HelpScreen, "themes": ThemeScreen, "columns": ColumnScreen,
+    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen, "verbs": Rows, "first": FirstRun, "help": HelpScreen, "themes": ThemeScreen, "columns": ColumnScreen,
 }  # fmt: skip
 
 

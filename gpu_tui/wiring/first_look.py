@@ -1,0 +1,84 @@
+"""The first start: a screen before there is a fleet, and one real look at each host that is taken."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpu_tui import settings
+from gpu_tui.core.metrics import GPUS
+from gpu_tui.core.profile import Profile
+from gpu_tui.state.settled import settled
+from gpu_tui.state.views import InstanceView
+from gpu_tui.wiring.fleet import open_fleet
+from gpu_tui.wiring.looks import looks_of
+from gpu_tui.wiring.process import run
+
+if TYPE_CHECKING:  # `check` and `triage` must not pay for the screen
+    from gpu_tui.ui.first_run import Candidate, Picked, Seen
+
+LIMIT = 12.0  # seconds for one look
+
+
+def run_first(
+    candidates: Sequence[Candidate], profiles: Mapping[str, Profile], file: str
+) -> Picked | None:
+    """Ask a person what to watch. None where they left."""
+    from gpu_tui.ui.first_run import FirstRun, platforms_first
+    from gpu_tui.ui.terminal import draw_on_the_terminal
+
+    draw_on_the_terminal()
+    config = settings.load_config(os.environ)
+    looks = looks_of(config, os.environ)
+    app = FirstRun(
+        candidates,
+        platforms_first(profiles),
+        look_at,
+        file=file,
+        themes=looks["themes"],
+        theme=looks["theme"],
+        filters=looks["filters"],
+    )
+    return run(app.run_async())
+
+
+async def look_at(host: str, platform: str) -> Seen:
+    """Log in as the cockpit would, ask once, and say what came of it. Nothing is asked of the person."""
+    fleet = settings.fleet_of_hosts([host], platform)
+    with tempfile.TemporaryDirectory(prefix="gpu-tui-") as scratch:
+        async with open_fleet(fleet, read_only=True, state=Path(scratch)) as (room, tap):
+            ends = room.clock.boot() + LIMIT
+            while True:
+                view = room.store.view(room.clock.now()).instances[0]
+                left = ends - room.clock.boot()
+                if left <= 0 or settled(view):
+                    return seen_of(view)
+                await tap.next(left)
+
+
+def seen_of(view: InstanceView) -> Seen:
+    """One look in a few words, and a sentence."""
+    from gpu_tui.ui.first_run import Seen
+
+    link, host = view.link, view.instance.ssh.host
+    if not link.live:
+        why = link.error or f"{host} did not answer in {LIMIT:.0f} s"
+        told = f"{_big(why)}. {_big(link.next or f'try: ssh {host}')}."
+        return Seen("level-act", f"✗ {link.state}", told)
+    took = f", {link.latency * 1000:.0f} ms" if link.latency is not None else ""
+    table = view.track(GPUS).value
+    if table is not None and table.gpus:
+        names = sorted({gpu.name for gpu in table.gpus})
+        words = f"✓ {len(table.gpus)} × {' + '.join(names)}{took}"
+        return Seen("level-ok", words, f"{host} answers and has {len(table.gpus)} cards.")
+    reason = table.error.kind if table is not None and table.error is not None else "no answer"
+    return Seen(
+        "level-watch", f"▲ answers, no GPU: {reason}{took}", f"{host} answers; it shows no card."
+    )
+
+
+def _big(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".")
