@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gpu_tui.cli.first_start import first_start
+from gpu_tui.cli.as_text import cockpit_or_text
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
 
@@ -21,16 +21,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the cockpit."""
+    """Open the cockpit, or print the fleet once where there is no terminal."""
     from gpu_tui.wiring import run_cockpit
 
-    if fleet_path(args) is None:
-        return first_start(args)
     fleet = fleet_of(args)
-    return run_cockpit(
+    return cockpit_or_text(
         fleet,
-        read_only=args.read_only,
-        theme=args.theme,
-        layout=args.layout,
-        reload_from=fleet_path(args),
+        lambda: run_cockpit(
+            fleet,
+            read_only=args.read_only,
+            theme=args.theme,
+            layout=args.layout,
+            reload_from=fleet_path(args),
+        ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from gpu_tui.cli.as_text import cockpit_or_text
 from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.settings import fleet_of_hosts
 
@@ -21,8 +22,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the cockpit."""
+    """Open the cockpit, or print the hosts once where there is no terminal."""
     from gpu_tui.wiring import run_cockpit
 
     fleet = fleet_of_hosts(args.hosts, args.platform)
-    return run_cockpit(fleet, read_only=args.read_only, theme=args.theme, layout=args.layout)
+    return cockpit_or_text(
+        fleet,
+        lambda: run_cockpit(fleet, read_only=args.read_only, theme=args.theme, layout=args.layout),
+    )

@@ -361,6 +361,8 @@ def _recheck_rule(gate: Gate, seen: Recheck, now: float) -> str | None:
 def _intent_rule(gate: Gate, intent: IntentWritten, now: float) -> str | None:
     if gate.permit is None or intent.evidence != gate.permit.evidence:
         return "the journal's intent is for other evidence"
+    if now >= gate.permit.expires_at:
+        return "the journal took too long: the permit has expired"
     return None
 
 
@@ -388,7 +390,7 @@ def _fresh(gate: Gate, seen: Recheck, now: float) -> str | None:
 
 
 def _same_evidence(gate: Gate, seen: Recheck, now: float) -> str | None:
-    if gate.confirmed is None or gate.confirmed != gate.digest:
+    if gate.confirmed != gate.digest:
         return "the evidence is not what was confirmed"
     return None
 
@@ -448,8 +450,12 @@ def _still_quiet(gate: Gate, seen: Recheck, now: float) -> str | None:
     allowed = set(gate.allowed_work)
     if new := [work for work in seen.running if work not in allowed]:
         return f"work started: {some(new)}"
-    if gate.loss is not None or gate.park:
+    if gate.park:
         return None
+    if gate.loss is not None:
+        safe = {file.path for file in gate.loss.proven.files}
+        again = [path for path in seen.busy or () if path in safe]
+        return f"being written again: {some(again)}" if again else None
     if seen.busy is None:
         return "the box no longer says whether files are being written"
     if seen.busy:

@@ -7,7 +7,7 @@ starting again: a store can only be told what happened.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
@@ -16,6 +16,7 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.core.profile import Profile
 from gpu_tui.recording.codec import CodecError
 from gpu_tui.recording.tape import Record, TapeReader
+from gpu_tui.state.bookmarks import Bookmark
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import FleetView
@@ -34,6 +35,7 @@ class Player:
         self._profiles = profiles
         self._clock = clock
         self._acknowledged: set[str] = set()
+        self._bookmarks: dict[tuple[str, LogSource], tuple[Bookmark, ...]] = {}
         self._woken = asyncio.Event()
         self._at = 0.0  # seconds since the start, when the clock was `_since`
         self._since = clock.boot()
@@ -85,6 +87,14 @@ class Player:
     def log(self, instance: str, source: LogSource) -> LogBuffer | None:
         """The kept lines of one followed log."""
         return self._store.log(instance, source)
+
+    def bookmarks(self, instance: str, source: LogSource) -> Sequence[Bookmark]:
+        """The bookmarks of this look at the recording."""
+        return self._bookmarks.get((instance, source), ())
+
+    def keep_bookmarks(self, instance: str, source: LogSource, marks: Sequence[Bookmark]) -> None:
+        """Keep them for as long as the recording is watched."""
+        self._bookmarks[instance, source] = tuple(marks)
 
     def drain(self) -> frozenset[str]:
         """What changed since the last drain."""

@@ -72,6 +72,7 @@ class LogBuffer:
         self._dropped = 0  # number of the oldest line that is shown
         self._next: int | None = None  # byte where the line after the last finished one begins
         self.file = 0
+        self.from_start = True  # line 0 is the first line of its file, as far as is known
         self.held = 0
         self.version = 0
         if pool is not None:
@@ -104,6 +105,11 @@ class LogBuffer:
         """The inode of the file that line `first` stands in."""
         return self._files[0] if self._files else self.file
 
+    @property
+    def upto(self) -> int | None:
+        """The byte behind the last finished line; None where that is not known."""
+        return self._next
+
     def leave(self) -> None:
         """Nobody keeps this log any more."""
         if self._pool is not None:
@@ -117,6 +123,8 @@ class LogBuffer:
         if self._open is not None:
             self._append([line := replace(self._open, open=False)], [(0, line)])
         self._seal()
+        if not self._whole:
+            self.from_start = offset == 0
         self.file, self._next = file, offset
 
     def extend(self, lines: Iterable[LogLine], upto: int | None = None) -> None:

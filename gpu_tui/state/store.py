@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_tui.core.account import Account
@@ -24,6 +24,7 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.acquaintance import Acquaintance
+from gpu_tui.state.bookmarks import Bookmark, keep_bookmarks, kept_bookmarks
 from gpu_tui.state.fleet_outlook import FleetBooks, fleet_view
 from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.instance import InstanceState
@@ -181,6 +182,14 @@ class Store:
         """The kept lines of one followed log."""
         state = self._states.get(instance)
         return state.logs.get(source) if state else None
+
+    def bookmarks(self, instance: str, source: LogSource) -> Sequence[Bookmark]:
+        """The bookmarks of one log, also of earlier starts."""
+        return kept_bookmarks(self._history, instance, source)
+
+    def keep_bookmarks(self, instance: str, source: LogSource, marks: Sequence[Bookmark]) -> None:
+        """Keep these bookmarks of one log."""
+        keep_bookmarks(self._history, instance, source, marks, 0.0)
 
     def acknowledge(self, finding_id: str) -> None:
         """Hide one finding from the fleet's list until it is another one."""

@@ -199,7 +199,7 @@ class Climb:
             case State.MATCHING:
                 return await gather.matched(gate.manifest)
             case State.LOADING:
-                return await gather.loaded(gate.manifest)
+                return await gather.loaded(gate.manifest, gate.allowed, on_box=gate.on_box)
             case State.BLOCKED if gate.kind == "stop" and gate.of(Listed) is None:
                 return await gather.listed()
             case State.RECHECKING:

@@ -33,12 +33,14 @@ from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Verb
+from gpu_tui.core.proof import holds_weights
 from gpu_tui.core.sweep import Roster
 from gpu_tui.core.transfer import Meter, Transfer
 from gpu_tui.providers.base import Provider, WorksElsewhere, state_of
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
 from gpu_tui.teardown.box import BoxError, Survey, survey, work
+from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.hashing import stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
@@ -150,16 +152,34 @@ class Gather:
         await asyncio.to_thread(_keep_manifest, self.local, tree, self.name, self.clock)
         return Matched(remote, tree.manifest, stamps_of(there, here))
 
-    async def loaded(self, manifest: Manifest) -> Loaded:
-        """Rung 6: every checkpoint opened in a child process."""
+    async def loaded(
+        self, manifest: Manifest, allowed: frozenset[str] = frozenset(), *, on_box: bool = False
+    ) -> Loaded:
+        """Rung 6: every checkpoint opened in a child process.
+
+        `allowed` and `on_box` are what a person allowed by hand: names in a pickle, and the box's own
+        torch for what nothing here can read.
+        """
         meter = self._meter(manifest.total_bytes)
         sizes = {file.path: file.bytes for file in manifest.files}
 
         def judged(verdict: FileVerdict) -> None:
             meter(sizes.get(verdict.path, 0), verdict.path)
 
-        verdicts = await load_all(self.local, manifest, step=judged)
+        verdicts = await load_all(self.local, manifest, step=judged, allow=allowed)
+        if on_box:
+            verdicts = await self._loaded_there(manifest, verdicts)
         return Loaded(verdicts, await asyncio.to_thread(verifier))
+
+    async def _loaded_there(
+        self, manifest: Manifest, verdicts: tuple[FileVerdict, ...]
+    ) -> tuple[FileVerdict, ...]:
+        """The box's word on the checkpoints that nothing here could read."""
+        unread = {v.path for v in verdicts if v.load == "skipped" and holds_weights(v)}
+        rest = Manifest.of(file for file in manifest.files if file.path in unread)
+        root = self._known_listing().root
+        there = {one.path: one for one in await load_on_box(self.link(), root, rest)}
+        return tuple(there.get(v.path, v) if v.path in unread else v for v in verdicts)
 
     async def listed(self) -> Listed:
         """What an abandonment would lose: every path on the box now."""

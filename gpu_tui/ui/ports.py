@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from gpu_tui.core.logs import LogSource
+from gpu_tui.state.bookmarks import Bookmark
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.news import Bulletin
 from gpu_tui.state.views import FleetView
@@ -20,6 +21,14 @@ class FleetStore(Protocol):
 
     def log(self, instance: str, source: LogSource) -> LogBuffer | None:
         """The kept lines of one followed log; None where nothing follows it."""
+        ...
+
+    def bookmarks(self, instance: str, source: LogSource) -> Sequence[Bookmark]:
+        """The bookmarks of one log, also of earlier starts."""
+        ...
+
+    def keep_bookmarks(self, instance: str, source: LogSource, marks: Sequence[Bookmark]) -> None:
+        """Keep these bookmarks of one log."""
         ...
 
     def drain(self) -> frozenset[str]:

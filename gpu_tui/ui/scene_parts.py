@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpu_tui.core.anchors import Anchors
@@ -21,6 +21,7 @@ from gpu_tui.core.remedies import remedy
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.bookmarks import Bookmark
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import Cost, CpuUse, FleetView, InstanceView, LogView
 
@@ -40,6 +41,7 @@ class SceneStore:
         self.fleet = fleet
         self.logs = dict(logs or {})
         self.acknowledged: list[str] = []
+        self.marks: dict[tuple[str, LogSource], tuple[Bookmark, ...]] = {}
         self._dirty: set[str] = {""}
 
     def view(self, now: float) -> FleetView:
@@ -51,6 +53,14 @@ class SceneStore:
     def log(self, instance: str, source: LogSource) -> LogBuffer | None:
         """One log of the scene."""
         return self.logs.get((instance, source))
+
+    def bookmarks(self, instance: str, source: LogSource) -> Sequence[Bookmark]:
+        """The bookmarks of one log."""
+        return self.marks.get((instance, source), ())
+
+    def keep_bookmarks(self, instance: str, source: LogSource, marks: Sequence[Bookmark]) -> None:
+        """Keep these bookmarks of one log."""
+        self.marks[instance, source] = tuple(marks)
 
     def drain(self) -> frozenset[str]:
         """What was moved since the last drain."""

@@ -1,13 +1,20 @@
-"""A small true world, and a climb through the gate in it. The oracle looks at the world, never at the gate."""
+"""A small true world, and what whoever climbs through the gate sees of it.
+
+A file's content says what it is: `ok …` loads, `needs a.B …` names something that a safe load refuses,
+`bad …` cannot be loaded. Every write and every touch gives a file another version, as ctime does.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from gpu_tui.core import gate as rules
 from gpu_tui.core.evidence import (
+    Abandoned,
     Accepted,
+    Acknowledged,
     Cells,
     Coverage,
     FileVerdict,
@@ -17,6 +24,7 @@ from gpu_tui.core.evidence import (
     Listed,
     Loaded,
     Matched,
+    Overridden,
     Plan,
     Pulled,
     Quiet,
@@ -25,14 +33,17 @@ from gpu_tui.core.evidence import (
     Tick,
     Typed,
 )
+from gpu_tui.core.fleet import Money
 from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
 from gpu_tui.core.manifest import FileEntry, Manifest
-from gpu_tui.core.profile import Verb
+from gpu_tui.core.profile import Tier, Verb
+from gpu_tui.core.seen import second_phrase
 
 TERMINATE = Verb(
     "terminate", "terminate", ("disk",), "stops", reversible=False, via="http", effect="destroy"
 )
 PARK = Verb("stop", "park", (), "partly", reversible=True, via="http")
+DISK = Tier("disk", "/", survives_stop=True, survives_destroy=False, label="disk")
 MACHINE = Identity("pod-4242", "SHA256:abcdEFGH", "boot-1")
 CELLS = Cells(("base", "wide"), (("late", "exit 1"),))
 CONTENT = {
@@ -40,6 +51,8 @@ CONTENT = {
     for cell in ("base", "wide", "late")
     for name in ("best.pth", "best_metrics.json")
 } | {"base/train.log": "ok epoch 1"}
+VOLUME = SecondResource("vol-77aa", "volume", "datasets", "bills-on", Money(0.02, "USD"))
+ADDRESS = SecondResource("ip-9", "address", "192.0.2.9", "unknown")
 
 
 def manifest_of(files: dict[str, str]) -> Manifest:
@@ -52,7 +65,7 @@ def manifest_of(files: dict[str, str]) -> Manifest:
 
 @dataclass
 class World:
-    """What is true. A file whose content does not begin with `ok` cannot be loaded."""
+    """What is true, and one climb in it."""
 
     verb: Verb = TERMINATE
     box: dict[str, str] = field(default_factory=lambda: dict(CONTENT))
@@ -66,17 +79,28 @@ class World:
     seconds: tuple[SecondResource, ...] = ()
     basis: str = "as planned"
     verifier: str = "torch 2.13.0"
-    touched: int = 0
+    torch: bool = True
+    read_only: bool = False
+    unresolved: str | None = None
     coverage: Coverage | None = None
     detail: str = ""
-    read_only: bool = False
     boot: float = 1_000.0
     wall: float = 1_763_700_000.0
-    typed_at: float | None = None
-    armed_at: float | None = None
-    planned: Identity | None = None
+    asleep: float = 0.0  # the longest gap between two beats since it was armed
+    drift: float = 0.0  # how far the wall clock jumped since it was armed
+    versions: int = 0
+    meta: dict[tuple[str, str], int] = field(default_factory=dict)
     calls: int = 0
     gate: Gate = field(init=False)
+    # What a person did in this climb, by what was shown while it was typed.
+    armed_at: float | None = field(default=None, init=False)
+    typed_at: float | None = field(default=None, init=False)
+    acknowledged: set[SecondResource] = field(default_factory=set, init=False)
+    allowed: set[str] = field(default_factory=set, init=False)
+    trusts_box: bool = field(default=False, init=False)
+    given_up: set[str] | None = field(default=None, init=False)
+    planned: tuple[object, ...] = field(default=(), init=False)
+    loaded_by: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
         self.reopen()
@@ -84,46 +108,108 @@ class World:
     def reopen(self) -> None:
         """A fresh ladder in the same world."""
         self.gate = Gate("box", self.verb)
-        self.typed_at = self.armed_at = None
+        self.typed_at = self.armed_at = self.given_up = None
+        self.acknowledged, self.allowed, self.trusts_box = set(), set(), False
+        self.planned, self.loaded_by = (), ""
 
-    # --- what the runner would see now ---
+    # --- what happens in it ---
+
+    def put(self, side: str, path: str, text: str | None) -> None:
+        """Write a file, or remove it; `text` is its content."""
+        files = self.box if side == "box" else self.local
+        if text is None:
+            files.pop(path, None)
+        else:
+            files[path] = text
+        self.touch(side, path)
+
+    def touch(self, side: str, path: str) -> None:
+        """Another ctime, the same bytes."""
+        self.versions += 1
+        self.meta[side, path] = self.versions
+
+    def sleep(self, seconds: float) -> None:
+        """The machine is suspended: no beat."""
+        self.boot += seconds
+        self.wall += seconds
+        self.asleep = max(self.asleep, seconds)
+
+    def jump(self, seconds: float) -> None:
+        """Somebody sets the clock."""
+        self.wall += seconds
+        self.drift += seconds
+
+    def beat(self, seconds: float) -> None:
+        """Time passes with the runner's ticks in it."""
+        while seconds > 0:
+            part = min(seconds, 5.0)
+            self.boot += part
+            self.wall += part
+            seconds -= part
+            self.apply(Tick())
+
+    # --- what is seen of it now ---
 
     def plan(self) -> Plan:
         return Plan(
             *("box", self.verb, self.identity, self.provider, False, self.read_only, "/r"),
             self.cells,
+            tiers=(DISK,),
             seconds=self.seconds,
             basis=self.basis,
+            unresolved=self.unresolved,
+            elsewhere=self.elsewhere,
         )
 
     def inventory(self) -> Inventory:
         return Inventory(manifest_of(self.box), self.identity, self.cells, coverage=self.coverage)
 
-    def verdicts(self) -> Loaded:
-        return Loaded(
-            tuple(
-                FileVerdict(
-                    file.path,
-                    file.sha256,
-                    _load(file.path, self.local.get(file.path, "")),
-                    self.detail,
-                    checkpoint=file.path.endswith(".pth"),
-                )
-                for file in manifest_of(self.box).files
-            ),
-            self.verifier,
-        )
-
     def matched(self) -> Matched:
         return Matched(manifest_of(self.box), manifest_of(self.local), self.stamps())
 
-    def stamps(self) -> str:
-        return repr((self.touched, self.box, self.local))
+    def verdict(self, path: str, digest: str) -> FileVerdict:
+        text, weights = self.local.get(path, "bad"), path.endswith(".pth")
+        kind, _, rest = text.partition(" ")
+        needs: tuple[str, ...] = ()
+        if path.endswith(".log"):
+            load = "skipped"
+        elif weights and not self.torch:
+            load = "ok-remote" if self.gate.on_box and kind == "ok" else "skipped"
+        elif kind == "needs":
+            needs = (rest.split(" ")[0],)
+            load = "ok" if set(needs) <= self.gate.allowed else "refused"
+        else:
+            load = "ok" if kind == "ok" else "failed"
+        if load == "ok":
+            needs = ()
+        return FileVerdict(path, digest, load, self.detail, checkpoint=weights, needs=needs)
 
-    def recheck(self) -> Recheck:
-        full = not self.verb.park
+    def verdicts(self) -> Loaded:
+        rows = manifest_of(self.box).files
+        return Loaded(tuple(self.verdict(row.path, row.sha256) for row in rows), self.verifier)
+
+    def stamps(self) -> str:
+        return repr((sorted(self.meta.items()), sorted(self.box), sorted(self.local)))
+
+    def look(self, meanwhile: Callable[[World], None] | None = None) -> Recheck:
+        """The last look: bytes first, then (`meanwhile` something happens) what changes fast.
+
+        As whoever gathers it does, it takes back the bytes of what was touched meanwhile.
+        """
+        full, began, before = not self.verb.park, self.boot, dict(self.meta)
+        loss = self.gate.loss
+        wanted = {file.path for file in (loss.proven if loss else self.gate.manifest).files}
+        remote: Manifest | None = manifest_of(self.box)
+        local: Manifest | None = manifest_of(self.local)
+        if meanwhile is not None:
+            meanwhile(self)
+        touched = {key for key, version in self.meta.items() if before.get(key) != version}
+        if any(side == "box" and path in wanted for side, path in touched):
+            remote = None
+        if any(side == "here" for side, _ in touched):
+            local = None
         return Recheck(
-            began_at=self.boot,
+            began_at=began,
             read_at=self.boot,
             read_only=self.read_only,
             identity=self.identity,
@@ -133,8 +219,8 @@ class World:
             elsewhere=self.elsewhere,
             cells=self.cells if full else None,
             paths=tuple(self.box) if full else None,
-            remote=manifest_of(self.box) if full else None,
-            local=manifest_of(self.local) if full else None,
+            remote=remote if full else None,
+            local=local if full else None,
             seconds=self.seconds,
             basis=self.basis,
             stamps=self.stamps() if full else "",
@@ -144,17 +230,17 @@ class World:
     # --- steps of the climb ---
 
     def apply(self, event: object) -> State:
-        was = self.gate.state
+        was = self.gate.ready_at
         state = self.gate.apply(event, self.boot, self.wall)  # type: ignore[arg-type]
-        if state is State.READY and was is not State.READY:
-            self.armed_at = self.boot
+        if self.gate.ready_at is not None and self.gate.ready_at != was:
+            self.armed_at, self.asleep, self.drift = self.boot, 0.0, 0.0
         return state
 
     def step(self) -> State:
         """Bring what the gate's state asks for."""
         match self.gate.state:
             case State.PLANNING:
-                self.planned = self.identity
+                self.planned = (self.identity, self.basis, self.provider)
                 return self.apply(self.plan())
             case State.QUIESCING:
                 return self.apply(Quiet(self.running, self.busy))
@@ -163,193 +249,92 @@ class World:
             case State.LISTING:
                 return self.apply(self.inventory())
             case State.PULLING:
-                self.local = dict(self.box)
-                return self.apply(Pulled(len(self.local), 1))
+                for path, text in self.box.items():
+                    if self.local.get(path) != text:
+                        self.put("here", path, text)
+                return self.apply(Pulled(len(self.box), 1))
             case State.MATCHING:
                 return self.apply(self.matched())
             case State.LOADING:
+                self.loaded_by = self.verifier
                 return self.apply(self.verdicts())
-            case State.BLOCKED:
+            case State.BLOCKED if self.gate.of(Listed) is None:
                 return self.apply(Listed(tuple(self.box), self.identity, self.running))
             case _:
                 return self.apply(Tick())
 
-    def arm(self) -> State:
-        """Climb to READY and wait out the dwell, beat by beat."""
-        for _ in range(7):
-            if self.gate.state is not State.READY:
+    def climb(self, to: State = State.READY) -> State:
+        """Bring evidence until it stands there, or nothing moves any more."""
+        for _ in range(9):
+            if self.gate.state is not to:
                 self.step()
-        self.beat(rules.DWELL)
         return self.gate.state
 
-    def beat(self, seconds: float) -> None:
-        """Let time pass with the runner's ticks in it."""
-        while seconds > 0:
-            part = min(seconds, 5.0)
-            self.boot += part
-            self.wall += part
-            seconds -= part
-            self.apply(Tick())
+    def arm(self) -> State:
+        """Climb to READY, wait out the dwell beat by beat, acknowledge what hangs on it."""
+        self.climb()
+        self.beat(rules.DWELL)
+        self.acknowledge_all()
+        return self.gate.state
+
+    # --- what a person types ---
+
+    def acknowledge_all(self) -> None:
+        for one in self.gate.unseen:
+            self.acknowledge(one)
+
+    def acknowledge(self, one: SecondResource, text: str | None = None) -> State:
+        state = self.apply(
+            Acknowledged(one.key, second_phrase(one) if text is None else text, self.gate.digest)
+        )
+        if one.key in self.gate.acknowledged:
+            self.acknowledged.add(one)
+        return state
+
+    def override(self, text: str | None = None) -> State:
+        offer, phrase = self.gate.offer, self.gate.override_phrase or ""
+        text = phrase if text is None else text
+        before = self.gate.state
+        state = self.apply(Overridden(text, self.gate.digest))
+        if before is State.BLOCKED and state is State.LOADING and offer is not None:
+            assert all(name in text for name in offer.names)
+            self.allowed |= set(offer.names)
+            self.trusts_box = self.trusts_box or "the box's own load" in text
+        return state
 
     def type(self, text: str | None = None, evidence: str | None = None) -> State:
         """Type the phrase under the evidence that is shown."""
-        gate = self.gate
-        self.typed_at = self.boot
-        return self.apply(Typed(gate.phrase if text is None else text, evidence or gate.digest))
+        gate, was = self.gate, self.gate.state
+        state = self.apply(Typed(gate.phrase if text is None else text, evidence or gate.digest))
+        if was is State.READY and state is State.RECHECKING:
+            self.typed_at = self.boot
+        return state
+
+    def abandon(self, text: str | None = None) -> State:
+        """Give up what is listed."""
+        gate, shown = self.gate, self.gate.loss
+        phrase = gate.abandon_phrase or "" if text is None else text
+        state = self.apply(Abandoned(phrase, gate.digest))
+        if state is State.RECHECKING and shown is not None:
+            self.typed_at, self.given_up = self.boot, {*shown.paths, *shown.running}
+        return state
+
+    # --- the act ---
 
     def press(self, look: Recheck | None = None, dawdle: float = 0.0) -> StopPermit | None:
         """Recheck, write the intent, call. The permit where the call was made."""
         gate = self.gate
         if gate.state is not State.RECHECKING:
             return None
-        self.apply(look or self.recheck())
+        self.apply(look or self.look())
         permit = gate.permit
-        if permit is None or self.apply(IntentWritten(gate.digest)) is not State.CALLED:
+        if permit is None or self.apply(IntentWritten(permit.evidence)) is not State.CALLED:
             return None
         self.boot += dawdle
+        self.wall += dawdle
         try:
             permit.redeem(self.identity.provider_id, self.boot)
         except GateShut:
             return None
         self.calls += 1
         return permit
-
-    # --- the oracle ---
-
-    def wrongs(self) -> list[str]:
-        """Why a call at this very moment would be a crime; empty where it is right."""
-        found = []
-        if self.read_only:
-            found.append("read-only")
-        if self.identity != self.planned:
-            found.append("another machine")
-        if self.provider != "running":
-            found.append("another provider state")
-        if self.elsewhere:
-            found.append("another pod")
-        if self.running is None or self.running:
-            found.append("work is running")
-        if self.armed_at is None or self.boot - self.armed_at >= 600:
-            found.append("old evidence")
-        if self.typed_at is None or self.armed_at is None or self.typed_at < self.armed_at + 3:
-            found.append("not typed under this evidence")
-        if not self.verb.park:
-            found += self._data_wrongs()
-        return found
-
-    def _data_wrongs(self) -> list[str]:
-        found = []
-        if not self.box:
-            found.append("nothing was there to save")
-        if any(self.local.get(path) != text for path, text in self.box.items()):
-            found.append("bytes on the box are not here")
-        checked = [p for p in self.box if p.endswith((".pth", ".json"))]
-        if any(not self.local.get(path, "").startswith("ok") for path in checked):
-            found.append("a file here does not load")
-        names = self.cells.names if self.cells else ("?",)
-        if any(f"{name}/best.pth" not in self.box for name in names):
-            found.append("a cell is missing")
-        return found
-
-
-def _load(path: str, text: str) -> str:
-    if path.endswith(".log"):
-        return "skipped"
-    return "ok" if text.startswith("ok") else "failed"
-
-
-# --- one thing that goes wrong between arming and the call ---
-
-
-def _remote_changes(world: World) -> None:
-    world.box["base/best.pth"] = "ok base best.pt2"  # same size
-
-
-def _remote_grows(world: World) -> None:
-    world.box["wide/best-2.pth"] = "ok new"
-
-
-def _remote_vanishes(world: World) -> None:
-    world.box.pop("wide/best.pth", None)
-
-
-def _local_changes(world: World) -> None:
-    world.local["base/best.pth"] = "ok base best.pt2"
-
-
-def _local_vanishes(world: World) -> None:
-    world.local.pop("base/best.pth", None)
-
-
-def _rebooted(world: World) -> None:
-    world.identity = replace(world.identity, boot_id="boot-2")
-
-
-def _swapped(world: World) -> None:
-    world.identity = replace(world.identity, host_key="SHA256:other")
-
-
-def _pod_moves(world: World) -> None:
-    world.elsewhere = "the provider's instance is at 192.0.2.3:22"
-
-
-def _provider_moves(world: World) -> None:
-    world.provider = "stopped"
-
-
-def _provider_silent(world: World) -> None:
-    world.provider = "unknown"
-
-
-def _job_starts(world: World) -> None:
-    world.running = ("python train.py (pid 9)",)
-
-
-def _table_lost(world: World) -> None:
-    world.running = None
-
-
-def _queue_grows(world: World) -> None:
-    assert world.cells is not None
-    world.cells = replace(
-        world.cells, unfinished=(*world.cells.unfinished, ("new", "no start line"))
-    )
-
-
-def _read_only(world: World) -> None:
-    world.read_only = True
-
-
-def _ten_minutes(world: World) -> None:
-    world.beat(600.0)
-
-
-FAULTS = {
-    fault.__name__.strip("_"): fault
-    for fault in (
-        *(_remote_changes, _remote_grows, _remote_vanishes, _local_changes, _local_vanishes),
-        *(
-            _rebooted,
-            _swapped,
-            _pod_moves,
-            _provider_moves,
-            _provider_silent,
-            _job_starts,
-            _table_lost,
-        ),
-        *(_queue_grows, _read_only, _ten_minutes),
-    )
-}
-
-
-def armed_fault_destroy(fault: str, *, after_typing: bool, verb: Verb = TERMINATE) -> list[str]:
-    """Arm, exactly one fault, destroy: what the oracle says of the call, or nothing if there was none."""
-    world = World(verb)
-    assert world.arm() is State.READY
-    if after_typing:
-        world.type()
-        FAULTS[fault](world)
-    else:
-        FAULTS[fault](world)
-        world.type()
-    return world.wrongs() if world.press() else []

@@ -68,7 +68,8 @@ def test_a_disk_that_is_kept_says_what_it_goes_on_costing() -> None:
 
 def test_each_second_resource_has_its_own_fate_price_and_word() -> None:
     world = World(seconds=(VOLUME, SNAPSHOT))
-    world.arm()
+    world.climb()
+    world.beat(3.0)
     view = paint(world.gate, world.boot)
     assert [(one.label, one.phrase, one.done) for one in view.seconds] == [
         ("datasets", "volume-77aa", False),

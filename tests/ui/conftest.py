@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import UTC
 from pathlib import Path
@@ -16,6 +17,7 @@ from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.theme_file import load_themes
 
+GOLDEN = Path(__file__).parent / "golden"
 THEMES = Path(__file__).parents[2] / "themes"
 
 
@@ -56,6 +58,19 @@ def cockpit(
         return CockpitApp(store or sweep(), clock, themes=themes, zone=UTC, **(given | options))
 
     return make
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Compares with the golden text of that name; with GPU_TUI_GOLDEN=write in the environment it becomes it."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / f"{name}.txt"
+        if os.environ.get("GPU_TUI_GOLDEN") == "write":
+            path.write_text(f"{text}\n", "utf-8")
+        assert f"{text}\n" == path.read_text("utf-8")
+
+    return compare
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.fleet import keeps
 from gpu_tui.ui.widgets.logview import LogView
 
-GOLDEN = Path(__file__).parent / "golden"
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]
+Golden = Callable[[str, str], None]
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,19 @@ Read = Callable[[CockpitApp], str]
     ],
 )
 async def test_the_screen_is_the_golden_one(
-    name: str, size: tuple[int, int], keys: tuple[str, ...], cockpit: Make, text_of: Read
+    name: str,
+    size: tuple[int, int],
+    keys: tuple[str, ...],
+    cockpit: Make,
+    text_of: Read,
+    golden: Golden,
 ) -> None:
     app = cockpit()
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         await pilot.press(*keys)
         await pilot.pause()
-        assert text_of(app) + "\n" == (GOLDEN / f"{name}.txt").read_text("utf-8")
+        golden(name, text_of(app))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.teardown.reader.outcome import Failed
 
 MEMBERS = 100_000
+END = b"PK\x05\x06"
 LOCAL_HEADER = 30  # bytes before the name
 NO_CHECKSUM = "no checksum inside: its hash carries it"
 
@@ -26,7 +27,7 @@ def check(file: BinaryIO, size: int, *, packed: int = 0) -> tuple[str, zipfile.Z
     """
     try:
         archive = zipfile.ZipFile(file)
-        problem = _shape(archive, size, packed)
+        problem = _shape(archive, size, packed) or _tail(file, size)
         note = "" if problem else _checksums(archive)
     except Failed:
         raise
@@ -60,9 +61,24 @@ def _shape(archive: zipfile.ZipFile, size: int, packed: int) -> str | None:
         return f"a member that is no plain file inside: {plain(odd[0], 60)}"
     if _overlap(members, archive.start_dir):
         return "its members overlap"
-    if members and min(m.header_offset for m in members) > 0:
+    if min(m.header_offset for m in members) > 0:
         return "something stands before the archive"
-    return "something stands behind the archive" if archive.comment else None
+    return None
+
+
+def _tail(file: BinaryIO, size: int) -> str | None:
+    """The end record is the last thing in the file, or another reader may find another one."""
+    file.seek(max(0, size - len(END) - 18))
+    return None if file.read(len(END)) == END else "something stands behind the archive"
+
+
+def is_program(file: BinaryIO) -> bool:
+    """TorchScript: the code lies beside the weights."""
+    try:
+        names = zipfile.ZipFile(file).namelist()
+    except Exception:  # what is broken is found out later
+        return False
+    return any({"constants.pkl", "code"} & {*name.split("/")} for name in names)
 
 
 def _odd(member: zipfile.ZipInfo) -> bool:

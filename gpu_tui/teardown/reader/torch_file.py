@@ -17,6 +17,7 @@ from gpu_tui.teardown.reader.torch_lib import load_weights, torch_module
 from gpu_tui.teardown.reader.weights import Tally
 
 WEIGHT_KEYS = ("model_state_dict", "model", "state_dict")
+NESTED = "torch.storage._load_from_bytes"  # how pickle.dump writes a tensor
 LEGACY_PICKLES = 4  # magic, protocol, system, the object
 # What trainers keep beside the weights under names of their own: nothing of it must be a tensor.
 COMPANION = re.compile(
@@ -44,14 +45,15 @@ def load(torch: Any, file: BinaryIO, size: int, allow: frozenset[str]) -> tuple[
     """(what is in it, a note); Refused and Failed in our own words."""
     if size == 0:
         raise Failed("an empty file")
-    head = file.read(4)
+    head = file.read(512)
     file.seek(0)
-    zipped = head.startswith(ZIP)
+    if head[257:262] == b"ustar":
+        raise Refused("torch's tar format of 2016, which no safe load reads: save it again there")
     note = archive.NO_CHECKSUM
-    if zipped:
-        note, opened = archive.check(file, size)
-        if {"constants.pkl", "code"} & {part for n in opened.namelist() for part in n.split("/")}:
+    if head.startswith(ZIP):
+        if archive.is_program(file):
             raise Refused("TorchScript is a program, not weights: it is never loaded")
+        note, _ = archive.check(file, size)
     try:
         return load_weights(torch, file, hulls(allow)), note
     except Exception as error:
@@ -63,8 +65,6 @@ def _translated(torch: Any, error: Exception, file: BinaryIO, allow: frozenset[s
     text = str(error)
     if isinstance(error, MemoryError) or ("memory" in text and isinstance(error, RuntimeError)):
         return MemoryError()
-    if "legacy .tar format" in text:
-        return Refused("torch's tar format of 2016, which no safe load reads: save it again there")
     if _BY_NAME.search(text):
         return _refusal(torch, file, allow)
     if _BY_CALL.search(text):
@@ -112,6 +112,8 @@ def _protocol(file: BinaryIO) -> int:
 
 def refusal(wanted: set[str]) -> Refused:
     """Names that only a person may allow, or that nobody may."""
+    if NESTED in wanted:
+        return Refused("a checkpoint inside a bare pickle: save it again there with torch.save")
     bad = sorted(name for name in wanted if not may_allow(name))
     if bad:
         shown = (

@@ -37,8 +37,10 @@ class Tally:
             if isinstance(item, Array):
                 self._array(item)
             elif isinstance(item, self.torch.storage.TypedStorage):
+                self.tensors += 1
                 self._storage(item._untyped_storage, item.dtype)
             elif isinstance(item, self.torch.storage.UntypedStorage):
+                self.tensors += 1
                 self._storage(item, self.torch.uint8)
             else:
                 self._tensor(item)

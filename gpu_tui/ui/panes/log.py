@@ -1,32 +1,40 @@
-"""Log: the tail of one log of the selected box, its alarms, and what to do about them."""
+"""Log: one log of the selected box, its live end and as much of its past as somebody scrolls to."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
+from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 
 from gpu_tui.core.logs import LogSource
-from gpu_tui.core.metrics import JOBS
+from gpu_tui.core.metrics import FILES, JOBS
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.sweep import CellState
+from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import InstanceView
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.log_reach import LogReach
 from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.filters import Filter
+from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.logs import mark_style, remedy_of
 from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.text.places import HINT, Place, place_of
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.paint import Block
+from gpu_tui.ui.widgets.place_bar import PlaceBar
 
-EMPTY = LogBuffer(1)
+EMPTY = LogDocument(LogBuffer(1), reach=False)
+SAVE_AT_ONCE = 5_000  # lines that are written before others get their turn
 
 
 class LogPane(Pane):
@@ -39,15 +47,19 @@ class LogPane(Pane):
         super().__init__()
         self.view = LogView(id="log-view")
         self._block = Block(id="remedy")
+        self._place_bar = PlaceBar()
         self._store = store
         self._control = control
+        self._fits = Filter()
+        self.reach = LogReach(self, self.view, store, control)
         # instance -> cell (None for the queue's log), or one log of a cell that has several
         self._chosen: dict[str, str | LogSource | None] = {}
 
     def content(self) -> Iterable[Widget]:
-        """The tail, and the remedy under it."""
+        """The log, the remedy under it, and where a place is typed."""
         yield self.view
         yield self._block
+        yield self._place_bar
 
     def paint(self, moment: Moment) -> None:
         """The chosen log as it is now."""
@@ -58,7 +70,8 @@ class LogPane(Pane):
             self._remedy("no log is followed here")
             self.entitle(instance.name if instance else "")
             return
-        self.view.look_at(self._store.log(instance.name, followed.source) or EMPTY)
+        self.view.look_at(self.reach.document(instance.name, followed.source))
+        self.reach.arrive()
         self._caption(instance, followed)
 
     def _pick(self, view: InstanceView) -> Followed | None:
@@ -78,27 +91,54 @@ class LogPane(Pane):
                 return logs[cell]
         return next(iter(view.logs), None)
 
+    # --- what is said around it -----------------------------------------------------------------
+
     def _caption(self, view: InstanceView, log: Followed) -> None:
         name = log.source.cell or PurePosixPath(log.source.path).name
         if sum(one.source.cell == log.source.cell for one in view.logs) > 1:
             name += f" · {PurePosixPath(log.source.path).name}"
         place = f"{[one.source for one in view.logs].index(log.source) + 1}/{len(view.logs)}"
-        words = [
-            "following"
-            if self.view.following
-            else f"paused · {self.view.below} below"
-            if self.view.below
-            else "paused"
-        ]
+        words = [self._where()]
+        if behind := self._behind(view, log):
+            words.append(behind)
         if log.last_at is not None:
             words.append(f"last line {units.age(view.taken_at - log.last_at)} ago")
-        if log.skipped_bytes:
+        if log.skipped_bytes and self.view.document.past is None:
             words.append(f"starts {units.size(log.skipped_bytes)} in")
-        if log.first:
-            words.append(f"{units.counted(log.first, 'older line')} dropped, alarms kept")
-        if self.view.matched is not None:
-            words.append(f"{units.counted(self.view.matched, 'line')} match")
+        first = max(log.first, self.view.document.tail.first)
+        if first:
+            words.append(f"{units.counted(first, 'older line')} dropped, alarms kept")
+        if (sieve := self.view.sieve) is not None:
+            words.append(
+                f"{units.counted(sieve.count, 'line')} match"
+                + (
+                    ", stopped: this expression is too slow here"
+                    if sieve.gave_up
+                    else f", {units.percent(sieve.share)} searched"
+                    if sieve.share < 1
+                    else ""
+                )
+            )
         self.entitle(f"{view.name} · {name} · {place}", " · ".join(words))
+        self._explain(log)
+
+    def _where(self) -> str:
+        if self.view.following:
+            return "following"
+        below = self.view.below
+        return f"paused · {below} below" if below else "paused"
+
+    def _behind(self, view: InstanceView, log: Followed) -> str:
+        """How much of the file has not come yet, as far as the last look at its size tells."""
+        table, tail = view.track(FILES).value, self.view.document.tail
+        stat = table.found.get(log.source.path) if table is not None else None
+        if stat is None or tail.upto is None or stat.inode != tail.file:
+            return ""
+        behind = stat.size - tail.upto
+        open_line = 16_384  # an unfinished line is on screen already
+        return f"{units.size(behind)} behind" if behind > open_line else ""
+
+    def _explain(self, log: Followed) -> None:
         entry = self.view.line_here()
         text = remedy_of(entry.mark.label) if entry is not None else None
         if log.error:
@@ -106,7 +146,9 @@ class LogPane(Pane):
         elif entry is None or text is None:
             self._remedy("")
         else:
-            self._remedy(text, entry.mark.label.replace("_", " "), mark_style(entry))
+            old = "history: " if self.view.current is not None and self.view.current < 0 else ""
+            label = entry.mark.label.replace("_", " ")
+            self._remedy(text, f"{old}{label}", mark_style(entry))
 
     def _remedy(self, text: str, label: str = "", style: str = "muted") -> None:
         """At most two lines under the log."""
@@ -125,7 +167,13 @@ class LogPane(Pane):
         known = any(log.source.cell == cell for log in view.logs)
         if not known and self._control is not None:
             self._control.follow_cell(view.name, cell)
-        self._again()
+        self.again()
+
+    def open_at(self, instance: str, source: LogSource, place: Place) -> None:
+        """Show one log of one instance at a place, reading what is not loaded; once it is selected."""
+        self._chosen[instance] = source
+        self.reach.want(instance, source, place)
+        self.again()
 
     def action_source(self, way: str) -> None:
         """The next or previous followed log; after the last one come cells not followed yet."""
@@ -145,7 +193,7 @@ class LogPane(Pane):
             self.choose(view, next_one)
         else:
             self._chosen[view.name] = next_one
-            self._again()
+            self.again()
 
     def source(self) -> LogSource | None:
         """The log on screen."""
@@ -153,32 +201,108 @@ class LogPane(Pane):
         followed = self._pick(view) if view else None
         return followed.source if followed else None
 
-    def _again(self) -> None:
+    def again(self) -> None:
+        """Paint the same moment once more: something of this pane changed."""
         if self.moment is not None:
             self.show(self.moment)
 
+    # --- moving -------------------------------------------------------------------------------
+
     def action_pause(self) -> None:
-        """Pause, or follow the tail again."""
+        """Pause, or follow the live end again."""
         self.view.pause()
-        self._again()
+        self.again()
 
     def action_alarm(self, way: str) -> None:
         """To the next alarm in one direction, or a word that there is none."""
         if not self.view.to_alarm(int(way)):
             where = "below" if int(way) > 0 else "above"
             self.app.notify(f"no further alarm {where}", timeout=2)
-        self._again()
+        self.again()
 
     def action_shift(self, way: str) -> None:
         """Scroll sideways."""
         self.view.shift(int(way))
 
+    def action_wrap(self) -> None:
+        """Long lines over several rows, or cut at the edge."""
+        self.view.turn_wrap()
+        self.app.notify("long lines wrap" if self.view.wrap else "long lines are cut", timeout=2)
+
+    def action_bookmark(self) -> None:
+        """Set a bookmark on the line that is meant, or take it away."""
+        said = self.reach.bookmark()
+        if said:
+            self.app.notify(said, timeout=2, markup=False)
+        self.again()
+
+    def action_to_bookmark(self, way: str) -> None:
+        """To the next bookmark in one direction, around the end."""
+        if not self.reach.to_bookmark(int(way)):
+            self.app.notify("no bookmarks in this log; m sets one", timeout=2)
+        self.again()
+
+    def action_place(self) -> None:
+        """Type a line, a byte, a share or a time to go to."""
+        self._place_bar.open(HINT)
+
+    @on(PlaceBar.Typed)
+    def _placed(self, event: PlaceBar.Typed) -> None:
+        event.stop()
+        place = place_of(event.text)
+        if place is None:
+            self._place_bar.complain()
+            return
+        self._place_bar.close()
+        self.focus_inside()
+        self.reach.go(place)
+        self.again()
+
+    def close_filter(self) -> bool:
+        """Close what is typed into: the place, else the filter."""
+        if self._place_bar.close():
+            self.focus_inside()
+            return True
+        return super().close_filter()
+
+    @on(LogView.Edge)
+    def _edge(self, event: LogView.Edge) -> None:
+        event.stop()
+        self.reach.edge(event.key)
+
+    @on(LogView.Start)
+    def _start(self, event: LogView.Start) -> None:
+        event.stop()
+        self.reach.start()
+
     # --- the rest -----------------------------------------------------------------------------
 
     def keep_only(self, fits: Filter) -> None:
-        """Another filter over the whole buffer."""
+        """Another filter over all that is loaded."""
+        self._fits = fits
         self.view.keep_only(fits)
-        self._again()
+        self.again()
+
+    def action_search(self) -> None:
+        """Search the whole file on the box for what the filter says."""
+        if not self._fits:
+            self.app.notify("type a filter first (/), then B searches the whole file on the box")
+            self.open_filter()
+            return
+        try:
+            terms = self._fits.terms()
+        except FilterError as wrong:
+            self.app.notify(str(wrong), severity="warning", markup=False)
+            return
+        self.reach.search(terms, self._fits.wanted, self._hits)
+
+    def _hits(self, screen: HitsScreen) -> None:
+        def chosen(key: str | None) -> None:
+            if key is not None:
+                self.reach.go_to_hit(screen.hits, int(key))
+                self.again()
+
+        self.app.push_screen(screen, chosen)
 
     def action_copy(self) -> None:
         """What is in sight, to the clipboard."""
@@ -186,7 +310,7 @@ class LogPane(Pane):
         self.app.notify(f"{units.counted(len(self.view.texts), 'line')} copied", markup=False)
 
     def action_save(self) -> None:
-        """Every kept line, to a new file in the working directory."""
+        """Every loaded line, to a new file in the working directory."""
         view, source = self.moment.selected if self.moment else None, self.source()
         buffer = self._store.log(view.name, source) if view and source else None
         if view is None or source is None or buffer is None:
@@ -194,14 +318,41 @@ class LogPane(Pane):
         stem = source.cell or PurePosixPath(source.path).stem
         clean = "".join(c if c.isalnum() or c in "._-" else "_" for c in f"{view.name}-{stem}")
         path = Path.cwd() / f"{clean}-{buffer.end}.log"
+        document = self.view.document
+        if len(buffer) <= SAVE_AT_ONCE:
+            self._saved(path, list(_texts(document)))
+        else:
+            self.run_worker(
+                self._save(path, document), group="log-save", exclusive=True, exit_on_error=True
+            )
+
+    async def _save(self, path: Path, document: LogDocument) -> None:
+        texts: list[str] = []
+        for text in _texts(document):
+            texts.append(text)
+            if len(texts) % SAVE_AT_ONCE == 0:
+                await asyncio.sleep(0)
+        self._saved(path, texts)
+
+    def _saved(self, path: Path, texts: list[str]) -> None:
         try:
             with path.open("x", encoding="utf-8") as file:
-                for entry in buffer.slice(buffer.first, buffer.end):
-                    file.write(entry.text + "\n")
+                file.writelines(text + "\n" for text in texts)
         except OSError as wrong:
             self.app.notify(f"not saved: {wrong.strerror} ({path})", severity="error", markup=False)
             return
-        self.app.notify(f"{units.counted(len(buffer), 'line')} saved to {path}", markup=False)
+        self.app.notify(f"{units.counted(len(texts), 'line')} saved to {path}", markup=False)
+
+
+def _texts(document: LogDocument) -> Iterable[str]:
+    """Every loaded line that is still there when its turn comes."""
+    for key in list(document.numbers):
+        try:
+            entry = document.line(key)
+        except IndexError:
+            continue
+        if entry is not None:
+            yield entry.text
 
 
 def stderr_paths(view: InstanceView) -> frozenset[str]:

@@ -13,13 +13,14 @@ from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import UNKNOWN, line
 
 FARTHEST = 50 * 365 * 86400.0  # seconds: beyond it no calendar has a day for it
+FAR = "in many years"
 EXACT = 0.005  # of an amount: two that differ by less are written alike
 
 
 def wall(at: float, now: float, zone: tzinfo | None) -> str:
     """A time of day in the person's zone, with the date where that is not today: `18:50`, `5 Mar 03:10`."""
     if not abs(at - now) < FARTHEST:
-        return "in many years"
+        return FAR
     there = datetime.fromtimestamp(at, UTC).astimezone(zone)
     today = datetime.fromtimestamp(now, UTC).astimezone(zone)
     clock = f"{there:%H:%M}"
@@ -36,19 +37,24 @@ def left(span: Span) -> str:
     return f"≥ {units.span(span.low)}" if span.low >= 1 else UNKNOWN
 
 
-def ends(span: Span, now: float, zone: tzinfo | None) -> str:
-    """When it ends: `~18:50`, `≥ 17:40`, `?`."""
+def ends(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) -> str:
+    """When it ends: `~18:50`, `after 17:40` (in a column `≥ 17:40`), `?`."""
     if span.best is not None:
         return f"~{wall(now + span.best, now, zone)}"
-    return f"≥ {wall(now + span.low, now, zone)}" if span.low >= 1 else UNKNOWN
+    if span.low < 1:
+        return UNKNOWN
+    first = wall(now + span.low, now, zone)
+    return first if first == FAR else f"{'≥' if terse else 'after'} {first}"
 
 
-def between(span: Span, now: float, zone: tzinfo | None) -> str:
-    """From when to when it may end: `17:40–20:10`; nothing where there is no upper bound."""
+def between(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) -> str:
+    """`between 17:40 and 20:10`, in a column `17:40–20:10`; nothing where there is no upper bound."""
     if span.best is None or span.high is None:
         return ""
     first, last = wall(now + span.low, now, zone), wall(now + span.high, now, zone)
-    return f"{first}–{last}" if first != last else ""
+    if first == last:
+        return ""
+    return f"{first}–{last}" if terse else f"between {first} and {last}"
 
 
 def amount(span: Span, currency: str | None) -> str:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from gpu_tui.core.log_range import Term
+from gpu_tui.ui.text.pattern import PatternError, extended, search_of
 
 TERM = re.compile(r"(!?)(?:/((?:[^/\\]|\\.)+)/(?=\s|$)|(\S+))")
+LONGEST = 1_000  # characters of a filter
 Test = Callable[[str, Collection[str] | None], bool]
 
 
@@ -13,15 +18,25 @@ class FilterError(ValueError):
     """A filter that cannot be read; the message says which part."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Term:
+    wanted: bool
+    pattern: str | None
+    word: str
+    test: Test
+
+
 class Filter:
     """What to keep. Nothing compares by case; a filter without terms keeps everything."""
 
     def __init__(self, wanted: str = "") -> None:
-        """Read `wanted`; raises FilterError for a regular expression that is none."""
-        self.wanted = wanted.strip()
+        """Read `wanted`; raises FilterError for a regular expression that is none, or none that is
+        safe.
+        """
+        self.wanted = wanted.strip()[:LONGEST]
         self._terms = [
-            (not match[1], _test(match[2], match[3]))
-            for match in TERM.finditer(wanted)
+            _Term(not match[1], match[2], match[3], _test(match[2], match[3]))
+            for match in TERM.finditer(self.wanted)
             if match[0] not in ("!", "/", "!/")  # the start of a term still being typed
         ]
 
@@ -31,17 +46,36 @@ class Filter:
 
     def keeps(self, text: str, tags: Collection[str] | None = None) -> bool:
         """Whether every term holds for `text`; without tags `tag:x` is a word like any other."""
-        return all(test(text, tags) is wanted for wanted, test in self._terms)
+        return all(term.test(text, tags) is term.wanted for term in self._terms)
+
+    @property
+    def word(self) -> bytes:
+        """The longest plain word of small ASCII letters that every kept text has; empty where none is."""
+        words = [term.word.lower() for term in self._terms if term.wanted and not term.pattern]
+        plain = [word.encode() for word in words if word.isascii() and not word.startswith("tag:")]
+        return max(plain, key=len, default=b"")
+
+    def terms(self) -> tuple[Term, ...]:
+        """The same for a grep on the box. Raises FilterError for what grep cannot say."""
+        try:
+            return tuple(
+                Term(term.word, wanted=term.wanted)
+                if term.pattern is None
+                else Term(extended(term.pattern), regex=True, wanted=term.wanted)
+                for term in self._terms
+            )
+        except PatternError as wrong:
+            raise FilterError(f"not for a search on the box: {wrong}") from wrong
 
 
 def _test(pattern: str | None, word: str) -> Test:
     """One term without its `!`."""
     if pattern is not None:
         try:
-            search = re.compile(pattern, re.IGNORECASE).search
-        except re.error as wrong:
-            raise FilterError(f"/{pattern}/: not a regular expression ({wrong})") from wrong
-        return lambda text, tags: search(text) is not None
+            search = search_of(pattern)
+        except PatternError as wrong:
+            raise FilterError(f"/{pattern}/: {wrong}") from wrong
+        return lambda text, tags: search(text)
     folded = word.casefold()
     tag = folded.removeprefix("tag:")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len, chop_cells
 from rich.text import Text
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine
 from gpu_tui.core.remedies import REMEDIES
+from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.ui.safe import safe
+from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line
 
 # triage label -> the meaning it is coloured by
@@ -23,7 +26,8 @@ MARKS: dict[str, str] = {
 }  # fmt: skip
 KINDS = {"inode": "inode_full", "killed": "crashed", "exception": "crashed"}
 NUMBER = 7
-GUTTER = NUMBER + 2
+GUTTER = NUMBER + 3
+BOOKMARK = "◆"
 
 
 def mark_style(entry: LogLine) -> str:
@@ -34,18 +38,92 @@ def mark_style(entry: LogLine) -> str:
     return "mark-warning" if entry.mark.severity is Severity.WARN else "mark-none"
 
 
-def log_row(number: int, entry: LogLine, *, shift: int = 0, current: bool = False) -> Text:
-    """One line behind its gutter: number, mark, text. The gutter is ours, so no text can fake it."""
+def log_row(
+    label: str | int,
+    entry: LogLine,
+    *,
+    shift: int = 0,
+    current: bool = False,
+    marked: bool = False,
+    part: tuple[int, int] | None = None,
+) -> Text:
+    """One line behind its gutter: number, bookmark, mark, text. The gutter is ours, so no text can
+    fake it. `label` is what stands there, or a line's number from 0; `part` are the characters of one
+    row of a wrapped line, of which only the first row has a number.
+    """
     style = mark_style(entry)
     gutter = "▶" if current else "█" if entry.mark.alarm else "▏"
     body = Text(safe(entry.text), style, no_wrap=True, end="")
     if not entry.mark.alarm:
         for span in entry.spans:
             body.stylize(span.style, span.start, span.end)
-    if shift:
+    if part is not None:
+        body = body[part[0] : part[1]]
+    elif shift:
         body = body[shift:]
-    edge = style if entry.mark.alarm else "track"
-    return line((f"{number + 1:>{NUMBER}} ", "faint"), (gutter, edge), " ", body)
+    first = part is None or part[0] == 0
+    number = f"{label + 1}" if isinstance(label, int) else label
+    edge = style if entry.mark.alarm or current else "track"
+    return line(
+        (f"{number if first else '':>{NUMBER}}", "faint"),
+        (BOOKMARK if marked and first else " ", "accent"),
+        (gutter, edge),
+        " ",
+        body,
+    )
+
+
+def wrapped(text: str, width: int) -> list[tuple[int, int]]:
+    """The characters [start, stop) of each row of a line that is `width` cells wide at most."""
+    width = max(1, width)
+    if len(text) <= width and cell_len(text) <= width:
+        return [(0, len(text))]
+    if text.isascii():
+        return [(at, at + width) for at in range(0, len(text), width)]
+    rows, at = [], 0
+    for piece in chop_cells(text, width):
+        rows.append((at, at + len(piece)))
+        at += len(piece)
+    return rows
+
+
+def label_of(document: LogDocument, key: int) -> str | int:
+    """What stands in front of a line: its number, else about where in the file it begins."""
+    number = document.number(key)
+    if number is not None:
+        return number
+    if key >= 0:
+        return f"+{key + 1}"  # counted from where reading began
+    byte = document.byte(key)
+    return "" if byte is None else f"@{short_size(byte)}"
+
+
+def short_size(count: int) -> str:
+    """Bytes in six cells: `443.8M`."""
+    number, _, unit = units.size(count).partition(" ")
+    sign = "" if unit.startswith(("B", "b")) else unit[:1]
+    return f"{number.partition('.')[0] if not sign else number}{sign}"
+
+
+def note_row(document: LogDocument, key: int) -> Text:
+    """What is said where lines are not loaded: how much, and the keys that fetch it."""
+    if key == OLDER:
+        size = units.size(document.start or 0)
+        if document.said:
+            text, style = f"▲ {document.said}", "accent"
+        elif not document.reach:
+            text, style = f"▲ {size} stood before this and are not here", "muted"
+        else:
+            text, style = (
+                f"▲ {size} of older lines on the box · pgup reads on · g the start",
+                "muted",
+            )
+    elif key == BETWEEN and document.gap is not None and document.gap > 0:
+        said = f" · {document.said}" if document.said else " · pgdn reads on · G the live end"
+        text, style = f"⋯ {units.size(document.gap)} are not loaded{said}", "muted"
+    else:
+        text, style = "⋯ another file begins: the log was rotated", "muted"
+    return line(" " * (NUMBER + 1), ("▏", "track"), " ", (text, style))
 
 
 def remedy_of(label: str) -> str | None:

@@ -89,15 +89,15 @@ def _end(outlook: Outlook, now: float, zone: tzinfo | None) -> list[Text]:
     if span.best is not None:
         pieces.append(line((f"{bounds.left(span)} left", "text")))
         if words := bounds.between(span, now, zone):
-            pieces.append(line((f"between {words}", "muted")))
+            pieces.append(line((words, "muted")))
     elif all(one.over for one in outlook.lanes if one.lane.name not in outlook.silent):
         if outlook.told is not None:
             pieces.append(line(("all others have ended", "level-ok")))
     elif outlook.told is not None and outlook.told.best:
         words = bounds.ends(outlook.told, now, zone)
-        pieces.append(line(("the queues that can tell ", "muted"), (words, "text")))
+        pieces.append(line(("where it can be told ", "muted"), (words, "text")))
     if outlook.last is not None and len(outlook.lanes) > 1:
-        last = "last" if span.best is not None else "last of them"
+        last = "last" if span.best is not None else "last of these"
         pieces.append(line((outlook.last, box_style(outlook.last)), (f" {last}", "muted")))
     if outlook.silent:
         pieces.append(line((_some(outlook.silent), "unknown"), (" cannot tell", "unknown")))
@@ -267,10 +267,12 @@ def _lane_cell(title: str, one: LaneOutlook, now: float, zone: tzinfo | None) ->
         case "ends":
             over = one.over
             return line(
-                ("ended", "muted") if over else (bounds.ends(span, now, zone), bounds.tone(span))
+                ("ended", "muted")
+                if over
+                else (bounds.ends(span, now, zone, terse=True), bounds.tone(span))
             )
         case "between":
-            return line((bounds.between(span, now, zone), "muted"))
+            return line((bounds.between(span, now, zone, terse=True), "muted"))
         case "left":
             return line((ABSENT, "absent") if one.over else (bounds.left(span), bounds.tone(span)))
         case "speed":
@@ -311,5 +313,5 @@ def short(outlook: Outlook, now: float, zone: tzinfo | None) -> tuple[str, str]:
     cells = f"{tally.done}/{tally.total}{'' if outlook.whole else '+'} cells"
     if outlook.over:
         return cells, "ended"
-    words = bounds.ends(outlook.left, now, zone)
+    words = bounds.ends(outlook.left, now, zone, terse=True)
     return cells, f"ends {words}"

@@ -1,129 +1,200 @@
-"""The tail of one log: at the end unless paused, redrawn only where lines changed."""
+"""One log on screen: at its live end unless paused, redrawn only where lines changed."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
 from gpu_tui.core.logs import LogLine
+from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.logs import log_row
+from gpu_tui.ui.text.logs import GUTTER, label_of, log_row, note_row, wrapped
 from gpu_tui.ui.widgets.paint import paint
+from gpu_tui.ui.widgets.sieve import Sieve
 
 BLANK = Text(end="")
 WHEEL = 3
 SHIFT = 16
+SIEVE_SECONDS = 0.02  # between two mouthfuls of lines to judge
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the screen: a line or a part of it (`part`), or what is said of lines not loaded."""
+
+    key: int
+    label: str | int = ""
+    entry: LogLine | None = None
+    note: Text | None = None
+    current: bool = False
+    marked: bool = False
+    part: tuple[int, int] | None = None
 
 
 class LogView(Widget, can_focus=True):
-    """Looks at a `LogBuffer` without copying it. Line numbers are the buffer's own.
+    """Looks at a `LogDocument` without copying it; lines have the document's keys.
 
-    `_kept` holds the numbers that pass the filter (None: all); `_top` is the number of the first
-    line in sight while paused; `current` is the alarm that `n` jumped to.
+    `_top` is the key of the first line in sight while paused and `_sub` the row of it that is first;
+    `current` is the line that was jumped to.
     """
 
     DEFAULT_CSS = "LogView { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
 
+    class Edge(Message):
+        """Somebody scrolled to where lines are not loaded: `key` is OLDER or BETWEEN."""
+
+        def __init__(self, key: int) -> None:
+            super().__init__()
+            self.key = key
+
+    class Start(Message):
+        """Somebody wants the first line of the file."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._buffer = LogBuffer()
-        self._version = -1
+        self.document = LogDocument(LogBuffer())
+        self._state: tuple[object, ...] = ()
+        self._sieve: Sieve | None = None
         self._filter = Filter()
-        self._kept: list[int] | None = None
-        self._judged = 0
-        self._top = 0
+        self._top = self._sub = 0
         self._shift = 0
         self._height = 0
-        self._drawn: list[tuple[int, LogLine, bool]] = []
+        self._drawn: list[Row] = []
+        self._judging = False
         self.following = True
+        self.wrap = False
         self.current: int | None = None
 
     # --- content ------------------------------------------------------------------------------
 
-    def look_at(self, buffer: LogBuffer) -> None:
-        """Show `buffer` as it is now; another one starts at its tail."""
-        if buffer is not self._buffer:
-            self._buffer = buffer
-            self._version = -1
+    def look_at(self, document: LogDocument) -> None:
+        """Show `document` as it is now; another one starts at its live end."""
+        if document is not self.document:
+            self.document = document
+            self._state = ()
             self.following, self.current, self._shift = True, None, 0
             self._refilter()
-        if buffer.version != self._version:
-            self._version = buffer.version
-            self._judge_new()
+        if document.state != self._state:
+            self._state = document.state
+            self._judge()
             self.redraw()
 
     def keep_only(self, fits: Filter) -> None:
-        """Show only the lines that the filter keeps; over the whole buffer, also while paused."""
+        """Show only the lines that the filter keeps; over all that is loaded, also while paused."""
         self._filter = fits
         self._refilter()
+        self._judge()
         self.redraw()
 
     def _refilter(self) -> None:
-        self._kept = [] if self._filter else None
-        self._judged = self._buffer.first
-        self._judge_new()
+        self._sieve = Sieve(self.document, self._filter) if self._filter else None
 
-    def _judge_new(self) -> None:
-        """Judge lines not seen yet; the last one again, for it may have been open."""
-        if self._kept is None:
-            return
-        first = self._buffer.first
-        start = max(first, self._judged - 1)
-        while self._kept and self._kept[-1] >= start:
-            self._kept.pop()
-        if self._kept and self._kept[0] < first:
-            del self._kept[: bisect_left(self._kept, first)]
-        for number in range(start, self._buffer.end):
-            if self._filter.keeps(self._buffer.text(number)):
-                self._kept.append(number)
-        self._judged = self._buffer.end
+    def _judge(self) -> None:
+        """Judge a mouthful; the rest in a moment, so that keys are never kept waiting."""
+        if self._sieve is not None and self._sieve.work() and not self._judging:
+            self._judging = True
+            self.set_timer(SIEVE_SECONDS, self._judge_on)
+
+    def _judge_on(self) -> None:
+        self._judging = False
+        self._judge()
+        self.redraw()
 
     @property
-    def _numbers(self) -> range | list[int]:
-        return range(self._buffer.first, self._buffer.end) if self._kept is None else self._kept
+    def sieve(self) -> Sieve | None:
+        """The filter at work, and how far it is."""
+        return self._sieve
 
-    def _window(self) -> list[int]:
-        """The numbers in sight, and `_top` brought back into what is kept."""
+    @property
+    def _numbers(self) -> Sequence[int]:
+        return self.document.numbers if self._sieve is None else self._sieve.numbers
+
+    # --- what is in sight ----------------------------------------------------------------------
+
+    def _parts(self, key: int) -> list[tuple[int, int]] | None:
+        """The rows of one line; None where it takes one, whatever its length."""
+        if not self.wrap or key in (OLDER, BETWEEN):
+            return None
+        entry = self.document.line(key)
+        rows = wrapped(entry.text, self.size.width - GUTTER) if entry is not None else []
+        return rows if len(rows) > 1 else None
+
+    def _height_of(self, key: int) -> int:
+        return len(self._parts(key) or (0,))
+
+    def _rows(self, key: int) -> list[Row]:
+        entry = self.document.line(key)
+        if entry is None:
+            return [Row(key, note=note_row(self.document, key))]
+        label, current = label_of(self.document, key), key == self.current
+        marked = key in self.document.bookmarks
+        parts: Sequence[tuple[int, int] | None] = self._parts(key) or [None]
+        return [Row(key, label, entry, None, current, marked, part) for part in parts]
+
+    def _last_start(self, numbers: Sequence[int]) -> tuple[int, int]:
+        """Where the last page begins: index of a line, and a row of it."""
+        if not self.wrap:
+            return max(0, len(numbers) - self.size.height), 0
+        room, at = self.size.height, len(numbers)
+        while at > 0 and room > 0:
+            at -= 1
+            room -= self._height_of(numbers[at])
+        return at, max(0, -room)
+
+    def _window(self) -> list[Row]:
+        """The rows in sight, and the place brought back into what is kept."""
         numbers, height = self._numbers, self.size.height
         if height != self._height:
             self._height = height
-            if any(number == self.current for number, *_ in self._drawn):
+            if any(row.key == self.current for row in self._drawn):
                 self._centre(self.current or 0)  # another height must not lose the alarm
-        if self.following:
-            start = max(0, len(numbers) - height)
-        else:
-            start = min(bisect_left(numbers, self._top), max(0, len(numbers) - height))
-        seen = list(numbers[start : start + height])
-        self._top = seen[0] if seen else self._buffer.first
+        at, sub = self._last_start(numbers)
+        if not self.following:
+            at, sub = min((bisect_left(numbers, self._top), self._sub), (at, sub))
+        rows: list[Row] = []
+        for key in numbers[at : at + height]:
+            rows += self._rows(key)
+            if len(rows) >= height + sub:
+                break
+        seen = rows[sub : sub + height]
+        self._top, self._sub = (seen[0].key if seen else self.document.tail.first), sub
         return seen
 
     def redraw(self) -> None:
-        """Draw the lines that are not what stood there before."""
-        rows = [(n, self._buffer[n], n == self.current) for n in self._window()]
+        """Draw the rows that are not what stood there before."""
+        rows = self._window()
         before, self._drawn = self._drawn, rows
         for y in range(max(len(before), len(rows))):
             old = before[y] if y < len(before) else None
             new = rows[y] if y < len(rows) else None
-            if old is None or new is None or old[0] != new[0] or old[1:] != new[1:]:
+            if old is None or new is None or old != new:
                 self.refresh(Region(0, y, self.size.width, 1))
 
     def render_line(self, y: int) -> Strip:
-        """One line of what is in sight."""
+        """One row of what is in sight."""
         text = BLANK
         if y < len(self._drawn):
-            number, entry, current = self._drawn[y]
-            text = log_row(number, entry, shift=self._shift, current=current)
+            row = self._drawn[y]
+            if row.note is not None:
+                text = row.note
+            elif row.entry is not None:
+                text = log_row(
+                    row.label, row.entry, shift=0 if self.wrap else self._shift,
+                    current=row.current, marked=row.marked, part=row.part,
+                )  # fmt: skip
         return paint(text, self.size.width, self.app.console, self.rich_style)
 
     @property
@@ -131,24 +202,39 @@ class LogView(Widget, can_focus=True):
         """Lines after the last one in sight."""
         if not self._drawn:
             return 0
-        return len(self._numbers) - bisect_left(self._numbers, self._drawn[-1][0]) - 1
+        return len(self._numbers) - bisect_left(self._numbers, self._drawn[-1].key) - 1
 
     @property
     def matched(self) -> int | None:
         """How many lines the filter kept; None without a filter."""
-        return None if self._kept is None else len(self._kept)
+        return None if self._sieve is None else self._sieve.count
 
     @property
     def texts(self) -> list[str]:
-        """The texts in sight."""
-        return [entry.text for _, entry, _ in self._drawn]
+        """The texts of the lines in sight."""
+        whole: dict[int, str] = {}
+        for row in self._drawn:
+            if row.entry is not None:
+                whole[row.key] = row.entry.text
+        return list(whole.values())
 
     def line_here(self) -> LogLine | None:
-        """The alarm jumped to, else the last alarm in sight."""
-        for number, entry, _ in reversed(self._drawn):
-            if number == self.current:
+        """The line jumped to, else the last alarm in sight."""
+        entries = [(row.key, row.entry) for row in self._drawn if row.entry is not None]
+        for key, entry in reversed(entries):
+            if key == self.current:
                 return entry
-        return next((entry for _, entry, _ in reversed(self._drawn) if entry.mark.alarm), None)
+        return next((entry for _, entry in reversed(entries) if entry.mark.alarm), None)
+
+    @property
+    def here(self) -> int | None:
+        """The line that a person means: the one jumped to, else the first in sight, or at the live end
+        the last.
+        """
+        keys = [row.key for row in self._drawn if row.entry is not None]
+        if self.current in keys:
+            return self.current
+        return (keys[-1] if self.following else keys[0]) if keys else None
 
     # --- moving -------------------------------------------------------------------------------
 
@@ -156,11 +242,40 @@ class LogView(Widget, can_focus=True):
         numbers = self._numbers
         if not len(numbers):
             return
-        last = max(0, len(numbers) - self.size.height)
-        start = max(0, min(last, bisect_left(numbers, self._top) + by))
-        self._top = numbers[start]
-        self.following = start >= last
+        last = self._last_start(numbers)
+        at, sub = bisect_left(numbers, self._top), self._sub
+        if self.wrap:
+            for _ in range(min(abs(by), len(numbers))):
+                rows = self._height_of(numbers[at])
+                if by > 0 and (at, sub) < last:
+                    at, sub = (at, sub + 1) if sub + 1 < rows else (at + 1, 0)
+                elif by < 0 and sub > 0:
+                    sub -= 1
+                elif by < 0 and at > 0:
+                    at, sub = at - 1, self._height_of(numbers[at - 1]) - 1
+        else:
+            at = at + by
+        at, sub = min(max((0, 0), (at, sub)), last)
+        self._top, self._sub = numbers[at], sub
+        self.following = (at, sub) >= last
         self.redraw()
+        self._tell_edge(by)
+
+    def _tell_edge(self, way: int) -> None:
+        keys = [row.key for row in self._drawn]
+        if way < 0 and keys and keys[0] == OLDER:
+            self.post_message(self.Edge(OLDER))
+        elif BETWEEN in keys:
+            self.post_message(self.Edge(BETWEEN))
+
+    def grew_above(self, page: int) -> None:
+        """Lines came before the first one in sight: show the last `page` rows of them."""
+        key = next((row.key for row in self._drawn if row.entry is not None), None)
+        numbers = self._numbers
+        if key is not None and not self.following:
+            at = bisect_left(numbers, key)
+            self._top, self._sub = numbers[max(0, min(at - page, len(numbers) - 1))], 0
+        self.look_at(self.document)
 
     def action_cursor_down(self) -> None:
         """One line down; at the end it follows again."""
@@ -187,18 +302,29 @@ class LogView(Widget, can_focus=True):
         self._scroll(-max(1, self.size.height // 2))
 
     def action_top(self) -> None:
-        """To the oldest kept line."""
-        self._scroll(-len(self._numbers))
+        """To the first line of the file."""
+        if self.document.reach and self.document.start:
+            self.post_message(self.Start())
+        else:
+            self.to_first()
+
+    def to_first(self) -> None:
+        """To the first line that is loaded."""
+        numbers = self._numbers
+        if len(numbers):
+            self._top, self._sub = numbers[0], 0
+            self.following = self._last_start(numbers) <= (0, 0)
+            self.redraw()
 
     def action_bottom(self) -> None:
-        """To the tail, and follow it."""
+        """To the live end, and follow it."""
         self.follow()
 
     def action_choose(self) -> None:
         """Enter has nothing to open in a log."""
 
     def follow(self) -> None:
-        """Show the tail from now on."""
+        """Show the live end from now on."""
         self.following, self.current = True, None
         self.redraw()
 
@@ -215,38 +341,52 @@ class LogView(Widget, can_focus=True):
         self._shift = max(0, self._shift + way * SHIFT)
         self.refresh()
 
+    def turn_wrap(self) -> None:
+        """Long lines over several rows, or cut at the edge."""
+        self.wrap, self._sub = not self.wrap, 0
+        self.redraw()
+        self.refresh()
+
     def to_alarm(self, step: int) -> bool:
         """Jump to the next alarm (1) or the one before (-1); False where there is none."""
         here = self.current
-        if here is None:
-            here = self._top - 1 if step > 0 and not self.following else self._buffer.end
-            if step > 0 and self.following:
-                here = self._buffer.first - 1
-        for number in self._from(here, step):
-            if self._buffer.alarms(number):
-                self.go_to(number)
+        numbers = self._numbers
+        if here is None and len(numbers):
+            last = numbers[-1] + 1
+            first = numbers[0] - 1
+            here = (last if step < 0 else first) if self.following else self._top - (step > 0)
+        while here is not None and (here := self.document.next_alarm(here, step)) is not None:
+            if self._sieve is None or self._sieve.has(here):
+                self.go_to(here)
                 return True
         return False
 
-    def _from(self, here: int, step: int) -> Iterator[int]:
-        numbers = self._numbers
-        if step > 0:
-            at = bisect_left(numbers, here + 1)
-            yield from numbers[at:]
-        else:
-            at = bisect_left(numbers, here)
-            yield from reversed(numbers[:at])
+    def to_bookmark(self, step: int) -> bool:
+        """Jump to the next bookmark (1) or the one before (-1); False where there is none."""
+        here = self.here
+        found = self.document.next_bookmark(here if here is not None else 0, step)
+        if found is not None:
+            self.go_to(found)
+        return found is not None
 
-    def go_to(self, number: int) -> None:
-        """Pause with line `number` in the middle."""
-        self.following, self.current = False, number
-        self._centre(number)
+    def go_to(self, key: int) -> None:
+        """Pause with line `key` in the middle."""
+        self.following, self.current = False, key
+        self._centre(key)
         self.redraw()
 
-    def _centre(self, number: int) -> None:
+    def _centre(self, key: int) -> None:
         numbers = self._numbers
-        start = max(0, bisect_left(numbers, number) - self.size.height // 2)
-        self._top = numbers[start] if len(numbers) else self._buffer.first
+        at = bisect_left(numbers, key)
+        if not self.wrap:
+            at -= self.size.height // 2
+        else:
+            room = self.size.height // 2
+            while at > 0 and room > 0:
+                at -= 1
+                room -= self._height_of(numbers[at])
+        self._top = numbers[max(0, at)] if len(numbers) else self.document.tail.first
+        self._sub = 0
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel moves like the keys."""

@@ -1,0 +1,321 @@
+"""What the log pane does about lines that are not loaded: asks the box, one question at a time."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Sequence
+
+from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.ports import FleetControl
+from gpu_tui.state.bookmarks import Bookmark
+from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
+from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.ui.panes.pane import Pane
+from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.screens.hits import HitsScreen
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.places import Place
+from gpu_tui.ui.widgets.logview import LogView
+
+DOCUMENTS = 8  # logs whose past stays loaded; each may take 32 MiB
+AROUND = 200  # lines in which a bookmark's own line is looked for
+Log = tuple[str, LogSource]
+Then = Callable[[LogPart], None]
+
+
+class LogReach:
+    """Keeps the documents of the logs that were looked at, and brings the view where it should be."""
+
+    def __init__(
+        self, pane: Pane, view: LogView, store: FleetStore, control: FleetControl | None
+    ) -> None:
+        self._pane = pane
+        self._view = view
+        self._store = store
+        self._control = control
+        self._documents: OrderedDict[Log, LogDocument] = OrderedDict()
+        self._elsewhere: dict[Log, list[Bookmark]] = {}  # bookmarks whose lines are not loaded
+        self._shown: Log | None = None
+        self._wanted: tuple[Log, Place] | None = None
+        self._busy = False
+
+    def document(self, instance: str, source: LogSource) -> LogDocument:
+        """The log as it is scrolled through."""
+        log = (instance, source)
+        tail = self._store.log(instance, source)
+        document = self._documents.get(log)
+        if document is None or (tail is not None and document.tail is not tail):
+            document = LogDocument(tail or LogBuffer(), reach=self._control is not None)
+            self._documents[log] = document
+            self._elsewhere[log] = list(self._store.bookmarks(instance, source))
+        self._documents.move_to_end(log)
+        while len(self._documents) > DOCUMENTS:
+            gone, _ = self._documents.popitem(last=False)
+            self._elsewhere.pop(gone, None)
+        self._shown = log
+        self._find_bookmarks()
+        return document
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def _ask(self, ask: LogAsk | None, said: str, then: Then) -> None:
+        if ask is None or self._control is None or self._shown is None or self._busy:
+            return
+        document = self._documents[self._shown]
+        self._tell(document, said)
+        self._run(self._asked(document, *self._shown, ask, then))
+
+    def _run(self, work: Coroutine[object, object, None]) -> None:
+        self._busy = True
+        self._pane.run_worker(work, group="log-reach", exclusive=False, exit_on_error=True)
+
+    def _tell(self, document: LogDocument, said: str) -> None:
+        document.said = said
+        document.version += 1
+        self._view.look_at(self._view.document)
+
+    async def _asked(
+        self, document: LogDocument, instance: str, source: LogSource, ask: LogAsk, then: Then
+    ) -> None:
+        assert self._control is not None
+        try:
+            part = await self._control.read_log(instance, source, ask)
+            stop = document.tail.start
+            if stop and part.file == document.tail.start_file and part.start < stop < part.end:
+                # The rest is in the tail; two of one line would stand there otherwise.
+                rest = LogAsk(part.start, stop, file=part.file)
+                part = await self._control.read_log(instance, source, rest)
+        except LogUnread as wrong:
+            self._tell(document, str(wrong))
+            return
+        finally:
+            self._busy = False
+        document.take(part)
+        self._find_bookmarks()
+        if document is self._view.document:
+            then(part)
+        self._again()
+
+    def _again(self) -> None:
+        self._view.look_at(self._view.document)
+        if self._pane.moment is not None:
+            self._pane.show(self._pane.moment)
+
+    # --- moving -------------------------------------------------------------------------------
+
+    def edge(self, key: int) -> None:
+        """Somebody scrolled to where lines are not loaded."""
+        document = self._view.document
+        if key == OLDER:
+            page = max(1, self._view.size.height - 1)
+            say = "loading older lines …"
+            self._ask(document.older(), say, lambda part: self._view.grew_above(page))
+        elif key == BETWEEN:
+            self._ask(document.newer(), "loading …", lambda part: None)
+
+    def start(self) -> None:
+        """To the first line of the file."""
+        ask = self._view.document.first()
+        if ask is None:
+            self._view.to_first()
+        else:
+            self._ask(ask, "loading the start …", lambda part: self._view.to_first())
+
+    def want(self, instance: str, source: LogSource, place: Place) -> None:
+        """Go there as soon as this log is on screen."""
+        self._wanted = ((instance, source), place)
+
+    def arrive(self) -> None:
+        """Go where somebody wanted to, if this is the log."""
+        if self._wanted is None or self._wanted[0] != self._shown:
+            return
+        if not len(self._view.document.numbers):
+            return
+        (_, place), self._wanted = self._wanted, None
+        self.go(place)
+
+    def go(self, place: Place) -> None:
+        """Show a place, reading what stands there where it is not loaded."""
+        document, tail = self._view.document, self._view.document.tail
+        if place.seen is not None:
+            self._go_seen(place.seen)
+        elif place.words is not None:
+            terms = [Term(place.words)]
+            self._search(terms, f"looking for {place.words} …", self._first_hit)
+        elif place.line is not None and tail.from_start and tail.first <= place.line < tail.end:
+            self._view.go_to(place.line)
+        elif place.line is not None:
+            self._go_line(place.line)
+        else:
+            size = document.past.size if document.past is not None else tail.upto
+            byte = place.byte if place.share is None else int(place.share * (size or 0))
+            self._go_byte(byte or 0)
+
+    def _go_seen(self, number: int) -> None:
+        tail = self._view.document.tail
+        if tail.first <= number < tail.end:
+            self._view.go_to(number)
+        elif number < tail.first:
+            self._say("that line is no longer kept; pgup reads older lines from the box")
+        else:
+            self._view.follow()
+
+    def _go_line(self, number: int) -> None:
+        document = self._view.document
+        key = document.past.key_of(number) if document.past is not None else None
+        if key is not None:
+            self._view.go_to(key)
+            return
+        said = f"counting to line {number + 1} on the box …"
+
+        def there(part: LogPart) -> None:
+            past = document.past
+            found = past.key_of(number) if past is not None else None
+            if found is None:
+                found = document.near(part.at)
+            if found is None:
+                self._view.follow()
+            else:
+                self._view.go_to(found)
+
+        self._ask(document.around_line(number), said, there)
+
+    def _go_byte(self, byte: int) -> None:
+        document = self._view.document
+        key = document.near(byte)
+        if key is not None:
+            self._view.go_to(key)
+            return
+        tail = document.tail
+        if tail.upto is not None and byte >= tail.upto:
+            self._view.follow()
+            return
+
+        def there(part: LogPart) -> None:
+            found = document.near(max(part.start, min(byte, part.end - 1)))
+            if found is not None:
+                self._view.go_to(found)
+
+        self._ask(document.around(byte), f"loading what stands at {units.size(byte)} …", there)
+
+    def _say(self, text: str) -> None:
+        self._pane.app.notify(text, markup=False, timeout=4)
+
+    # --- searching the box ----------------------------------------------------------------------
+
+    def search(
+        self, terms: Sequence[Term], wanted: str, show: Callable[[HitsScreen], None]
+    ) -> None:
+        """Search the whole file; `show` is given the card with what was found."""
+
+        def found(hits: LogHits) -> None:
+            moment = self._pane.moment
+            if moment is not None and self._shown is not None:
+                show(HitsScreen(moment, wanted, self._shown[1].path, hits))
+
+        self._search(terms, "searching the whole file on the box …", found)
+
+    def _search(self, terms: Sequence[Term], said: str, then: Callable[[LogHits], None]) -> None:
+        if self._control is None:
+            self._say("a recording has only what was recorded: nothing to ask the box")
+        elif self._busy:
+            self._say("the box is still answering the last question")
+        elif self._shown is not None:
+            self._say(said)
+            self._run(self._searched(*self._shown, terms, then))
+
+    async def _searched(
+        self,
+        instance: str,
+        source: LogSource,
+        terms: Sequence[Term],
+        then: Callable[[LogHits], None],
+    ) -> None:
+        assert self._control is not None
+        try:
+            hits = await self._control.search_log(instance, source, terms)
+        except LogUnread as wrong:
+            self._say(f"not searched: {wrong}")
+            return
+        finally:
+            self._busy = False
+        if self._shown == (instance, source):
+            then(hits)
+
+    def _first_hit(self, hits: LogHits) -> None:
+        if hits.hits:
+            self.go_to_hit(hits, 0)
+            self._again()
+        else:
+            self._say("no line of this log has that")
+
+    def go_to_hit(self, hits: LogHits, number: int) -> None:
+        """Show a line that was found."""
+        hit, document = hits.hits[number], self._view.document
+        key = document.near(hit.byte) if hit.byte is not None else None
+        if key is not None:
+            self._view.go_to(self._like(key, hit.text))
+        elif hit.byte is not None and document.tail.file in (0, hits.file):
+            byte = hit.byte
+
+            def there(part: LogPart) -> None:
+                found = document.near(byte)
+                if found is not None:
+                    self._view.go_to(self._like(found, hit.text))
+
+            self._ask(document.around(byte), f"loading line {hit.line + 1} …", there)
+        else:
+            self._go_line(hit.line)
+
+    def _like(self, key: int, text: str) -> int:
+        """The nearest line that begins with `text`, else `key`: places within folded lines are rough."""
+        document = self._view.document
+        numbers = document.numbers
+        for step in range(AROUND):
+            for near in {key - step, key + step}:
+                line = document.line(near) if near in numbers else None
+                if line is not None and line.text.startswith(text[:80]):
+                    return near
+        return key
+
+    # --- bookmarks ------------------------------------------------------------------------------
+
+    def bookmark(self) -> str:
+        """Set or take away a bookmark on the line that is meant; what was done, in words."""
+        key, document = self._view.here, self._view.document
+        if key is None or self._shown is None:
+            return ""
+        there = document.toggle_bookmark(key)
+        marks = list(self._elsewhere.get(self._shown, []))
+        for one in document.bookmarks:
+            byte, entry = document.byte(one), document.line(one)
+            if byte is not None and entry is not None:
+                marks.append(Bookmark(document.file(one), byte, entry.text))
+        self._store.keep_bookmarks(*self._shown, marks)
+        return "bookmark set: ' goes to the next one" if there else "bookmark taken away"
+
+    def to_bookmark(self, step: int) -> bool:
+        """To the next bookmark; where it is not loaded, the box is asked for it."""
+        elsewhere = self._elsewhere.get(self._shown, []) if self._shown is not None else []
+        document, here = self._view.document, self._view.here
+        loaded = document.bookmarks
+        last = not loaded or here is None or not any((key - here) * step > 0 for key in loaded)
+        if last and elsewhere and self._control is not None:
+            self._go_byte(elsewhere[0 if step > 0 else -1].byte)
+            return True
+        return self._view.to_bookmark(step)
+
+    def _find_bookmarks(self) -> None:
+        """Those of earlier, where their lines are loaded now."""
+        if self._shown is None or not self._elsewhere.get(self._shown):
+            return
+        document, left = self._documents[self._shown], []
+        for mark in self._elsewhere[self._shown]:
+            key = document.near(mark.byte)
+            entry = document.line(key) if key is not None else None
+            if key is None or entry is None or document.file(key) != mark.file:
+                left.append(mark)
+            elif key not in document.bookmarks:
+                document.toggle_bookmark(key)
+        self._elsewhere[self._shown] = left

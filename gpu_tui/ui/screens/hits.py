@@ -1,0 +1,77 @@
+"""What a search of a whole log found on the box; enter opens the place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual import on
+from textual.widget import Widget
+
+from gpu_tui.core.log_range import LogHits
+from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.safe import safe
+from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.logs import short_size
+from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.widgets.paint import Block
+from gpu_tui.ui.widgets.rows import Rows
+
+
+class HitsScreen(Card):
+    """Dismissed with the number of the hit to go to."""
+
+    CONTEXTS = ("hits", "overlay")
+
+    def __init__(self, moment: Moment, wanted: str, name: str, hits: LogHits) -> None:
+        super().__init__(moment)
+        self.hits = hits
+        self._wanted = wanted
+        self._name = name
+        self._said = Block(id="hits-said")
+
+    def title_words(self) -> str:
+        """What was searched for, and where."""
+        return f"{self._wanted} · {self._name}"
+
+    def content(self) -> Iterable[Widget]:
+        """How many, and each one."""
+        yield self._said
+        yield self.rows
+
+    def paint(self, moment: Moment) -> None:
+        """One row for each hit: its line, about where in the file, its text."""
+        found, width = self.hits.hits, self.rows.size.width
+        words = f"{units.counted(len(found), 'line')} of {units.size(self.hits.size)}"
+        if self.hits.more:
+            words = f"the first {words}: narrow it down for what comes later"
+        if self.hits.cut:
+            words += " · the box ran out of time: what comes later was not searched"
+        style = "level-watch" if self.hits.more or self.hits.cut else "muted"
+        self._said.put([line((words, style))])
+        size = max(1, self.hits.size)
+        rows = [
+            fit(
+                line(
+                    (f"{hit.line + 1:>9} ", "faint"),
+                    (f"{_where(hit.byte, size):>7} ", "muted"),
+                    ("▏", "track"),
+                    (safe(hit.text), "text"),
+                ),
+                width,
+            )
+            for hit in found
+        ]
+        if rows:
+            self.rows.put(rows, [str(n) for n in range(len(rows))])
+        else:
+            self.rows.put([line(("no line of the whole file fits", "muted"))])
+
+    @on(Rows.Chosen, "#card-rows")
+    def _chosen(self, event: Rows.Chosen) -> None:
+        event.stop()
+        self.dismiss(event.key)
+
+
+def _where(byte: int | None, size: int) -> str:
+    return "" if byte is None else f"@{short_size(byte)}"

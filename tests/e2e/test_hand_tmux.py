@@ -1,0 +1,80 @@
+"""What a person does first and last, in a real terminal: the first start, and a shell of their own and back."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from test_check_real_box import write_fleet
+from test_cockpit_tmux import Terminal
+
+MODULE = [sys.executable, "-m", "gpu_tui"]
+
+
+def ssh_home(path: Path, box) -> Path:  # type: ignore[no-untyped-def]
+    """A home whose ssh knows one box that answers, one that refuses, and a code host."""
+    access = box.ssh_access
+    (path / ".ssh").mkdir()
+    (path / ".ssh/config").write_text(
+        f"Host lab-1\n  HostName {access.host}\n  Port {access.port}\n  User {access.user}\n"
+        f"  IdentityFile {access.identity}\n  UserKnownHostsFile {access.known_hosts}\n"
+        "Host closed\n  HostName 127.0.0.1\n  Port 2\n"
+        "Host code\n  HostName github.com\n"
+    )
+    return path
+
+
+async def test_the_first_start_looks_at_two_boxes_and_writes_only_when_asked(  # type: ignore[no-untyped-def]
+    box, make_terminal, tmp_path: Path
+) -> None:
+    home, work = ssh_home(tmp_path, box), tmp_path / "work"
+    work.mkdir()
+    env = f"cd {shlex.quote(str(work))}; env HOME={shlex.quote(str(home))}"
+    command = f"{env} {shlex.join(MODULE)}; echo left with $?; exec cat"
+    terminal: Terminal = make_terminal(80, 24)
+    await terminal.run(command)
+    screen = await terminal.until("lab-1", "answers", "refused")
+    assert screen.index("closed") < screen.index("code")  # what is hardly a GPU box comes last
+    await terminal.keys("Enter")
+    await terminal.until("1 Instances", "lab-1", "live")
+    assert list(work.iterdir()) == []
+    await terminal.keys("q")
+    await terminal.until("left with 0")
+
+    again: Terminal = make_terminal(80, 24)
+    await again.run(command)
+    await again.until("lab-1", "w writes ./fleet.yaml")
+    await again.keys("w")
+    await again.until("1 Instances", "lab-1")
+    assert 'host: "lab-1"' in (work / "fleet.yaml").read_text()
+
+
+async def test_a_shell_of_ones_own_comes_back_to_the_cockpit_as_it_was(  # type: ignore[no-untyped-def]
+    box, make_terminal, tmp_path: Path
+) -> None:
+    fleet = write_fleet(tmp_path, box)
+    env = f"env XDG_STATE_HOME={shlex.quote(str(tmp_path))}"
+    command = shlex.join([*MODULE, "--fleet", str(fleet)])
+    terminal: Terminal = make_terminal(80, 24)
+    await terminal.run(f"{env} {command}; echo left with $?; exec cat")
+    await terminal.until("lab-1", "live")
+    await terminal.keys("!")
+    await terminal.until("exit brings you back")
+    await terminal.keys("echo on-$((40 + 2)); exit 7", "Enter")
+    screen = await terminal.until("the shell on lab-1 ended", "exit 7", "1 Instances", "live")
+    assert "on-42" not in screen
+    await terminal.keys("?")  # the keyboard is ours again
+    await terminal.until("Help", "everywhere")
+    await terminal.keys("Escape", "q")
+    await terminal.until("left with 0", "on-42")  # what the shell showed stands above us
+
+
+async def test_read_only_has_no_shell(box, make_terminal, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    fleet = write_fleet(tmp_path, box)
+    env = f"env XDG_STATE_HOME={shlex.quote(str(tmp_path))}"
+    terminal: Terminal = make_terminal(80, 24)
+    await terminal.run(f"{env} {shlex.join([*MODULE, '--fleet', str(fleet), '--read-only'])}")
+    await terminal.until("lab-1", "live")
+    await terminal.keys("!")
+    await terminal.until("read-only: nothing")

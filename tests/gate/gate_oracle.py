@@ -1,0 +1,80 @@
+"""What must be true at the moment of a call, judged by the world alone and never by what the gate remembers."""
+
+from __future__ import annotations
+
+from gate_world import World
+
+
+def wrongs(world: World) -> list[str]:
+    """Why a call at this very moment is a crime; empty where it is right."""
+    found = _machine(world) + _person(world)
+    if not world.verb.park:
+        found += _data(world)
+    return found
+
+
+def _machine(world: World) -> list[str]:
+    found = []
+    if world.read_only:
+        found.append("read-only")
+    if world.planned != (world.identity, world.basis, world.provider):
+        found.append("not the machine, the plan or the state that was planned")
+    if world.provider not in ("running", "stopped"):
+        found.append("the provider says nothing, or that it is gone")
+    if world.elsewhere:
+        found.append("another pod")
+    if world.unresolved:
+        found.append("an earlier call may still have its effect")
+    accepted = world.given_up or set()
+    if world.running is None:
+        found.append("nobody knows what runs")
+    elif [one for one in world.running if one not in accepted] and not world.verb.park:
+        found.append("work is running")
+    return found
+
+
+def _person(world: World) -> list[str]:
+    found = []
+    if world.armed_at is None or world.typed_at is None:
+        return ["nobody typed anything"]
+    if not world.armed_at + 3 <= world.typed_at < world.armed_at + 600:
+        found.append("typed too early, or under old evidence")
+    if world.boot - world.typed_at > 600 + 25:
+        found.append("the confirmation is old")
+    if world.asleep > 30 or abs(world.drift) > 60:
+        found.append("the clock of this machine jumped, or it slept")
+    if set(world.seconds) != world.acknowledged:
+        found.append("something beside it was not acknowledged")
+    return found
+
+
+def _data(world: World) -> list[str]:
+    lost = {path for path in world.box if not _safe(world, path)}
+    if world.given_up is not None:
+        return [f"lost without a word: {path}" for path in sorted(lost - world.given_up)]
+    found = [f"not safe here: {path}" for path in sorted(lost)]
+    if not world.box:
+        found.append("nothing was there to save")
+    if world.busy is None or world.busy:
+        found.append("a result is being written")
+    names = world.cells.names if world.cells else ("?",)
+    if any(f"{name}/best.pth" not in world.box for name in names):
+        found.append("a cell is missing")
+    if set(world.local) - set(world.box):
+        found.append("more is here than there: something vanished")
+    if world.loaded_by != world.verifier:
+        found.append("loaded by another reader")
+    return found
+
+
+def _safe(world: World, path: str) -> bool:
+    """The bytes are here, and they load, or a person allowed in words how they did."""
+    text = world.local.get(path)
+    if text is None or text != world.box[path]:
+        return False
+    kind, _, rest = text.partition(" ")
+    if path.endswith(".log"):
+        return True
+    if path.endswith(".pth") and not world.torch:
+        return kind == "ok" and world.trusts_box
+    return kind == "ok" or (kind == "needs" and rest.split(" ")[0] in world.allowed)

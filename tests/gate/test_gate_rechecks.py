@@ -1,0 +1,208 @@
+"""Each part of the last look by itself, with every other layer off: none may lean on another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from gate_faults import WAYS, confirm
+from gate_world import ADDRESS, VOLUME, World, manifest_of
+
+from gpu_tui.core import gate as rules
+from gpu_tui.core.evidence import IntentWritten, Inventory, Loaded, Matched, Plan, Recheck
+from gpu_tui.core.gate import State
+from gpu_tui.core.manifest import Manifest
+
+Flaw = Callable[[World, Recheck], Recheck]
+
+
+def _with(**changes: object) -> Flaw:
+    return lambda world, look: replace(look, **changes)  # type: ignore[arg-type]
+
+
+def _identity(**changes: object) -> Flaw:
+    return lambda world, look: replace(look, identity=replace(look.identity, **changes))  # type: ignore[arg-type]
+
+
+def _bytes(side: str, path: str, text: str | None) -> Flaw:
+    def flaw(world: World, look: Recheck) -> Recheck:
+        files = {key: value for key, value in world.box.items() if key != path}
+        changed = manifest_of(files if text is None else {**files, path: text})
+        return replace(look, **{side: changed})  # type: ignore[arg-type]
+
+    return flaw
+
+
+BASE = "base/best.pth"
+# layer -> what it must notice
+FLAWS: dict[str, dict[str, Flaw]] = {
+    "read-only": {"set": _with(read_only=True)},
+    "fresh": {
+        "before the words": lambda w, look: replace(look, began_at=look.began_at - 0.1),
+        "eleven seconds old": lambda w, look: replace(look, read_at=look.read_at - 11.0),
+        "from the future": lambda w, look: replace(look, read_at=look.read_at + 1.0),
+    },
+    "identity": {
+        "boot": _identity(boot_id="boot-2"),
+        "no boot": _identity(boot_id=None),
+        "host key": _identity(host_key="SHA256:other"),
+        "provider id": _identity(provider_id="pod-9"),
+    },
+    "address": {"moved": _with(elsewhere="it is at 192.0.2.3")},
+    "provider": {
+        state: _with(provider=state) for state in ("stopped", "gone", "unknown", "", "Running")
+    },
+    "basis": {"other": _with(basis="another row"), "not told": _with(basis="")},
+    "seconds": {
+        "one less": _with(seconds=()),
+        "one more": _with(seconds=(VOLUME, ADDRESS)),
+        "another": _with(seconds=(ADDRESS,)),
+        "twice": _with(seconds=(VOLUME, VOLUME)),
+        "another fate": _with(seconds=(replace(VOLUME, fate="dies"),)),
+        "another price": _with(seconds=(replace(VOLUME, price=None),)),
+    },
+    "quiet": {
+        "table lost": _with(running=None),
+        "work": _with(running=("python train.py (pid 9)",)),
+        "writers unknown": _with(busy=None),
+        "writing": _with(busy=(BASE,)),
+    },
+    "queue": {
+        "not told": _with(cells=None),
+        "a cell less": lambda w, look: replace(
+            look, cells=look.cells and replace(look.cells, finished=("base",))
+        ),
+        "a cell more": lambda w, look: replace(
+            look, cells=look.cells and replace(look.cells, finished=("base", "wide", "new"))
+        ),
+        "another state": lambda w, look: replace(
+            look, cells=look.cells and replace(look.cells, unfinished=(("late", "running"),))
+        ),
+    },
+    "remote": {
+        "not listed": _with(paths=None),
+        "not hashed": _with(remote=None),
+        "empty": _with(remote=Manifest(), paths=()),
+        "one less": _bytes("remote", BASE, None),
+        "one more": _bytes("remote", "new.pth", "ok"),
+        "other bytes": _bytes("remote", BASE, "ok base best.pt2"),
+        "one path more": lambda w, look: replace(look, paths=(*(look.paths or ()), "new.pth")),
+        "one path less": lambda w, look: replace(look, paths=(look.paths or ())[1:]),
+    },
+    "local": {
+        "not read": _with(local=None),
+        "empty": _with(local=Manifest()),
+        "one less": _bytes("local", BASE, None),
+        "one more": _bytes("local", "new.pth", "ok"),
+        "other bytes": _bytes("local", BASE, "ok base best.pt2"),
+    },
+    "stamps": {"other": _with(stamps="touched"), "not told": _with(stamps="")},
+    "verifier": {"other": _with(verifier="torch 2.14.0"), "not told": _with(verifier="")},
+}
+# The same for an abandonment: what is proven to be here must stay so, what is listed may go.
+ABANDONED: dict[str, dict[str, Flaw]] = {
+    layer: FLAWS[layer]
+    for layer in ("read-only", "fresh", "identity", "address", "provider", "basis", "verifier")
+} | {
+    "quiet": {
+        "table lost": FLAWS["quiet"]["table lost"],
+        "work": FLAWS["quiet"]["work"],
+        "a proven file is written": _with(busy=(BASE,)),
+    },
+    "remote": {
+        "not listed": _with(paths=None),
+        "not hashed": _with(remote=None),
+        "one path more": FLAWS["remote"]["one path more"],
+        "a proven file changed": FLAWS["remote"]["other bytes"],
+    },
+    "local": {
+        "not read": _with(local=None),
+        "a proven file gone": FLAWS["local"]["one less"],
+        "a proven file changed": FLAWS["local"]["other bytes"],
+    },
+}
+
+
+def _confirmed(way: str) -> World:
+    world = World(seconds=(VOLUME,)) if way == "plain_way" else World()
+    WAYS[way](world)
+    assert confirm(world) is State.RECHECKING
+    return world
+
+
+@pytest.mark.parametrize(
+    ("way", "layer", "flaw"),
+    [("plain_way", layer, flaw) for layer, flaws in FLAWS.items() for flaw in flaws]
+    + [("abandoned_way", layer, flaw) for layer, flaws in ABANDONED.items() for flaw in flaws],
+)
+def test_each_layer_notices_by_itself(way: str, layer: str, flaw: str) -> None:
+    world = _confirmed(way)
+    rule, table = rules.RECHECKS[layer], FLAWS if way == "plain_way" else ABANDONED
+    look = world.look()
+    assert rule(world.gate, look, world.boot) is None
+    assert rule(world.gate, table[layer][flaw](world, look), world.boot)
+
+
+def test_no_layer_is_without_a_table() -> None:
+    assert set(rules.RECHECKS) - set(FLAWS) == {"evidence"}
+
+
+def test_what_was_confirmed_must_be_what_is_known_now() -> None:
+    world = _confirmed("plain_way")
+    for other in ("other evidence", None):
+        world.gate.confirmed = other
+        assert rules.RECHECKS["evidence"](world.gate, world.look(), world.boot)
+
+
+def test_a_park_with_more_work_than_was_accepted_is_shut() -> None:
+    world = _confirmed("park_way")
+    rule = rules.RECHECKS["quiet"]
+    assert rule(world.gate, replace(world.look(), running=("b",)), world.boot)
+    assert rule(world.gate, replace(world.look(), busy=("x",)), world.boot) is None
+
+
+def test_an_abandonment_allows_what_was_listed() -> None:
+    """Files and work that were given up by name may change: only what is new shuts the gate."""
+    world = World(running=("python train.py (pid 7)",))
+    world.box["wide/best.pth"] = "bad"
+    world.climb(State.BLOCKED)
+    world.step()
+    world.beat(rules.DWELL)
+    assert world.gate.loss is not None
+    assert world.gate.loss.running == ("python train.py (pid 7)",)
+    assert confirm(world) is State.RECHECKING
+    look = replace(world.look(), busy=("wide/best.pth",), cells=None, paths=("wide/best.pth",))
+    for layer in ("quiet", "queue", "remote", "local", "stamps", "verifier"):
+        assert rules.RECHECKS[layer](world.gate, look, world.boot) is None, layer
+    assert world.press(look) is not None
+
+
+@pytest.mark.parametrize(
+    ("layer", "kind", "told"),
+    [
+        ("basis", Plan, {"basis": ""}),
+        ("stamps", Matched, {"stamps": ""}),
+        ("verifier", Loaded, {"verifier": ""}),
+        ("queue", Inventory, {"cells": None}),
+    ],
+)
+def test_two_times_nothing_is_not_the_same(layer: str, kind: type, told: dict[str, object]) -> None:
+    """With the rule of the rung off as well: what neither look told is not known to be unchanged."""
+    world = _confirmed("plain_way")
+    world.gate.keep(replace(world.gate.of(kind), **told))
+    name = "cells" if layer == "queue" else layer
+    look = replace(world.look(), **{name: next(iter(told.values()))})  # type: ignore[arg-type]
+    assert rules.RECHECKS[layer](world.gate, look, world.boot)
+
+
+def test_an_intent_is_for_this_permit_and_in_its_time() -> None:
+    for evidence, waits in (("other evidence", 0.0), (None, rules.PERMIT_LIFE)):
+        world = _confirmed("plain_way")
+        world.apply(world.look())
+        permit = world.gate.permit
+        assert permit is not None
+        world.beat(waits)
+        assert world.apply(IntentWritten(evidence or permit.evidence)) is State.CLOSED
+        assert world.gate.permit is None
+        assert "the journal" in (world.gate.because or "")
