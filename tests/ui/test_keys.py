@@ -41,7 +41,7 @@ OWNERS = {
     "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
     "clocks": ClocksPane,
     "replay": ReplayCockpit, "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "sweep": SweepScreen,
-    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen, "verbs": Rows, "first": FirstRun, "help": HelpScreen, "themes": ThemeScreen, "columns": ColumnScreen,
+    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen, "verbs": Rows, "hits": Rows, "first": FirstRun, "help": HelpScreen, "themes": ThemeScreen, "columns": ColumnScreen,
 }  # fmt: skip
 
 
