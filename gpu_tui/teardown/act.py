@@ -72,9 +72,10 @@ class Act:
             return
         if (reason := self.gather.changed()) is not None:
             self.apply(Relocked(reason))
+        elif self.apply(IntentWritten(permit.evidence)) is not State.CALLED:
+            reason = gate.because or "the gate was shut"
+        if reason is not None:
             await self.diary.note("still-there", reason=reason)  # settled: no call left
-            return
-        if self.apply(IntentWritten(permit.evidence)) is not State.CALLED:
             return
         self.say("calling the provider now" if not about["console"] else "for you to do")
         answer = await self._call(permit)
@@ -116,6 +117,13 @@ class Act:
         except Exception as error:  # whatever went wrong, the call may have had its effect
             return Answer(AnswerKind.UNKNOWN, f"the call broke off ({type(error).__name__})")
 
+    async def _look(self, id: str | None) -> ProviderState:
+        """What the provider says now; whatever goes wrong means only that nobody knows."""
+        try:
+            return await state_of(self.gather.provider, id)
+        except Exception as error:
+            return ProviderState(error=f"it could not be asked ({type(error).__name__})")
+
     async def _read_back(self, answer: Answer, permit: StopPermit) -> tuple[str, tuple[str, ...]]:
         """gone, stopped, still-there, unknown, or steps where only a person can look; and what was seen."""
         if answer.kind is AnswerKind.STEPS:
@@ -123,7 +131,7 @@ class Act:
         proof, pace = proofs(permit.effect), self.pace
         waited, delay = 0.0, pace.poll
         while True:
-            state = await state_of(self.gather.provider, permit.provider_id)
+            state = await self._look(permit.provider_id)
             known = state.state
             line = f"the provider now says: {plain(state.error or known)}"
             self.say(line)

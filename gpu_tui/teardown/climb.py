@@ -24,6 +24,7 @@ from gpu_tui.core.evidence import (
     Plan,
     Pulled,
     Quiet,
+    ReadBack,
     Relocked,
     Tick,
     Typed,
@@ -44,6 +45,7 @@ from gpu_tui.teardown.words import paint
 from gpu_tui.transport.base import LinkError, RemoteFileError
 
 HOLD_TRIES = 3
+CUT_OFF = "the look at the provider was cut off: what became of the call is not known"
 # What may go wrong while evidence is gathered; everything else is a bug and surfaces as one.
 TROUBLE = (LinkError, RemoteFileError, BoxError, OSError, JournalDamaged, Held)
 
@@ -173,7 +175,14 @@ class Climb:
                     await asyncio.shield(self._act_task)
         except TROUBLE as error:
             self._apply(Relocked(sentence(error)))
+        except asyncio.CancelledError:
+            self._apply(Relocked("cancelled"))
+            raise
+        except Exception as error:  # a bug: it surfaces, and the gate is shut all the same
+            self._apply(Relocked(f"gpu-tui itself failed ({type(error).__name__})"))
+            raise
         finally:
+            self._publish()
             if self._act_task is None:
                 self._release()
         self._publish()
@@ -301,6 +310,8 @@ class Climb:
             )
             await act.carry_out()
         finally:
+            if self._gate.state is State.CALLED:  # cut off: the journal still holds the intent
+                self._apply(ReadBack("unknown", (CUT_OFF,)))
             self._publish()
             self._release()
             if self._ended is not None:

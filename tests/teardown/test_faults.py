@@ -1,0 +1,118 @@
+"""One fault at every await of a ladder: no call without a permit, never two, nothing left, and it is said why."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from quick import Points, Quick
+
+from gpu_tui.core.evidence import Tick
+from gpu_tui.core.fleet import ProviderState
+from gpu_tui.providers.base import Answer, AnswerKind
+from gpu_tui.teardown.journal import open_ends
+from gpu_tui.transport.base import LinkLost
+
+
+def _garbage(name: str) -> object:
+    """An answer that is none of what was asked for."""
+    if name == "provider read":
+        return ProviderState("flying")
+    if name == "provider stopped":
+        return Answer(AnswerKind.UNKNOWN, "\x1b[2J\x00" * 50, 599)
+    return None if name.startswith(("journal", "provider")) else Tick()
+
+
+FAULTS: dict[str, Callable[[], BaseException] | None] = {
+    "link": lambda: LinkLost("the connection was lost"),
+    "timeout": TimeoutError,
+    "full": lambda: OSError(errno.ENOSPC, "No space left on device", "teardown.jsonl"),
+    "cancelled": asyncio.CancelledError,
+    "garbage": None,
+}
+
+
+async def _points(state: Path) -> list[str]:
+    """What a ladder without a fault passes, in order."""
+    quick = Quick(state)
+    views = await quick.to_the_end(quick.climb())
+    assert views[-1].outcome == "gone", views[-1]
+    assert quick.provider.done == 1
+    return quick.points.seen
+
+
+async def test_a_ladder_without_a_fault_passes_these_points(tmp_path: Path) -> None:
+    seen = await _points(tmp_path)
+    assert seen.index("journal intent") < seen.index("provider stop")
+    assert seen.count("provider stop") == 1
+    for name in ("plan", "quiet", "inventory", "pull", "match", "load", "recheck"):
+        assert seen.count(name) == 1
+    assert len(seen) > 25
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+async def test_a_fault_at_every_await(kind: str, tmp_path: Path) -> None:
+    total = len(await _points(tmp_path / "whole"))
+    for number in range(1, total + 1):
+        await _one(kind, number, tmp_path / str(number))
+
+
+async def _one(kind: str, number: int, state: Path) -> None:
+    make = FAULTS[kind]
+
+    def act(count: int, name: str) -> object:
+        if count != number:
+            return None
+        if make is None:
+            return _garbage(name)
+        raise make()
+
+    quick = Quick(state, Points(act))
+    climb = quick.climb()
+    views = await asyncio.wait_for(quick.to_the_end(climb), 20)
+    where = f"{kind} at {number}: {quick.points.seen[number - 1]}"
+    last = climb._latest
+    assert quick.points.seen.count("provider stop") <= 1, where
+    assert quick.provider.done <= 1, where
+    assert climb.over, where
+    # The view says how it ended, or why not.
+    assert last.outcome or last.closed_because, where
+    if last.outcome == "gone":
+        assert quick.provider.done == 1, where
+    found = quick.journal.read()
+    assert found.damage is None, where
+    events = [record.event for record in found.records]
+    if quick.provider.done:
+        assert "intent" in events, where
+    ended = last.outcome == "gone" and "confirmed-gone" in events
+    if "intent" in events and quick.provider.done and not ended:
+        assert open_ends(found.records), where  # red until it is proven
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    assert not left, (where, left)
+    # The instance is free again, and what is not resolved is settled before anything else.
+    again = Quick(state)
+    end = await again.to_the_end(again.climb())
+    assert again.provider.done == 1, (
+        where
+    )  # the second ladder, or the first one, ended it: not both
+    assert end[-1].outcome == "gone" or "gone already" in (end[-1].closed_because or ""), where
+    assert views
+
+
+async def test_two_ladders_on_one_state_directory(tmp_path: Path) -> None:
+    one, other = Quick(tmp_path), Quick(tmp_path)
+    climb = one.climb()
+    views = climb.views()
+    async for view in views:
+        if view.state == "ready":
+            break
+    second = await other.to_the_end(other.climb())
+    assert second[-1].state == "closed"
+    assert "another gpu-tui" in (second[-1].closed_because or "")
+    await views.aclose()
+    third = await other.to_the_end(other.climb())
+    assert third[-1].outcome == "gone"
+    assert other.provider.done == 1
