@@ -1,4 +1,4 @@
-"""The cockpit's application: a frame ten times a second, and a terminal left as it was found."""
+"""The cockpit's application: one look a second, four at the log in sight, and a terminal left as it was found."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 from gpu_tui.ui.widgets.tour import Tour
 
-FRAME = 0.1  # seconds between two looks at the store; nothing is drawn where nothing changed
+FRAME = 0.25  # seconds between two looks at the log in sight
+FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
 
 
 class CockpitApp(App[None]):
@@ -95,6 +96,8 @@ class CockpitApp(App[None]):
         self._clock = clock
         self._zone = zone
         self._second = -1
+        self._changed: set[str] = set()  # since the last look at everything
+        self._frames = 0  # since then
         self._news = news or ScreenNews()
         self._bell, self._desktop = bell, desktop
         self._toasted = False
@@ -135,7 +138,7 @@ class CockpitApp(App[None]):
         self.app_resume_signal.subscribe(self, lambda _: self.action_repaint())
         if not self.is_headless:
             self._give_back = terminal.on_endings(self._end)
-        self.set_interval(FRAME, self._tick)
+        self.set_interval(FRAME, self._frame)
         self._tick()
 
     def on_unmount(self) -> None:
@@ -157,6 +160,8 @@ class CockpitApp(App[None]):
         """
         if isinstance(event, events.Resize):
             self._output.drop()  # what a terminal makes of its old content is its own affair
+        if isinstance(event, events.Key):
+            self._frames = FRAMES  # what a key does is seen with the next frame
         if isinstance(event, events.Key) and not event.is_forwarded:
             in_list = isinstance(self.focused, Rows | LogView) and not self.screen.query(Tour)
             bound = self.screen.active_bindings.get(event.key) if in_list else None
@@ -182,14 +187,26 @@ class CockpitApp(App[None]):
         if not terminal.choked(self):
             super().bell()
 
-    def _tick(self) -> None:
-        """One look: paint only where something changed, and once a second for clocks and ages."""
+    def _frame(self) -> None:
+        """Once a second everything, between that only the log in sight, and nothing where nothing changed."""
         if not self.screen_stack or terminal.choked(self):
             return  # it is closing, or the terminal does not read
         self._output.settle()
+        self._frames += 1
+        if self._frames >= FRAMES or int(self._clock.now()) != self._second:
+            self._tick()
+        elif changed := self._store.drain():
+            self._changed |= changed
+            if self.screen is self._cockpit and self._cockpit.selected in changed:
+                self._cockpit.show_log()
+
+    def _tick(self) -> None:
+        """One look at everything: paint where something changed, and once a second for clocks and ages."""
+        if not self.screen_stack or terminal.choked(self):
+            return
         now = self._clock.now()
-        beat = int(now) != self._second
-        if not self._store.drain() and not beat:
+        changed, self._changed, self._frames = self._changed | self._store.drain(), set(), 0
+        if not changed and int(now) == self._second:
             return
         self._second = int(now)
         moment = self._moment()

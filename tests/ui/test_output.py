@@ -168,7 +168,7 @@ async def test_random_frames_look_the_same(
                 case 3:
                     app.notify(chance.choice(WORDS))
                 case 4:
-                    app.action_next_theme()
+                    app.theme = chance.choice(list(app._themes))
                 case _:
                     _stir(store, chance)
             app._tick()

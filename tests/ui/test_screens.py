@@ -406,7 +406,8 @@ async def test_a_bug_ends_the_app_and_is_not_swallowed(cockpit: Make) -> None:
             await pilot.pause()
             store.view = bug  # type: ignore[method-assign]
             store.touch("autodl-1")
-            await pilot.pause(0.3)
+            app.call_later(app._tick)
+            await pilot.pause()
 
     with pytest.raises(ZeroDivisionError):
         await run()

@@ -126,6 +126,11 @@ class Cockpit(Screen[None]):
                 pane.show(moment)
         self._foot()
 
+    def show_log(self) -> None:
+        """Only the new lines of the log; the other panes wait for the next moment."""
+        if self.moment is not None and self._tail.display:
+            self._tail.show(self.moment)
+
     def badges(self) -> Sequence[str]:
         """The words in front of the header."""
         return self._badges
