@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpu_tui.cli.as_text import cockpit_or_text
+from gpu_tui.cli.first_start import first_start
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
 
@@ -24,6 +25,8 @@ def run(args: argparse.Namespace) -> int:
     """Open the cockpit, or print the fleet once where there is no terminal."""
     from gpu_tui.wiring import run_cockpit
 
+    if fleet_path(args) is None:
+        return first_start(args)
     fleet = fleet_of(args)
     return cockpit_or_text(
         fleet,

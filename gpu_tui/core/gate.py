@@ -603,8 +603,6 @@ class Gate(Seen):
         Evidence that does not belong here shuts the gate: a runner that lost its place proves nothing.
         What a person typed a moment too late changes nothing.
         """
-        if self.ended:
-            return self.state
         self._watch_time(now_boot, now_wall)
         if self.ended or isinstance(event, Tick):
             return self.state

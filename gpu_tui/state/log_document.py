@@ -82,6 +82,16 @@ class LogDocument:
         return start - past.end
 
     @property
+    def origin(self) -> int | None:
+        """What to add to a key of the tail for its number in the file; None where nobody has counted."""
+        if self.tail.from_start:
+            return 0
+        last = (
+            self.past.number(self.past.keys[-1]) if self.past is not None and not self.gap else None
+        )
+        return None if last is None or self.gap is None else last + 1 - self.tail.first
+
+    @property
     def numbers(self) -> Sequence[int]:
         """All keys, in order."""
         tail = range(self.tail.first, self.tail.end)
@@ -105,7 +115,7 @@ class LogDocument:
             return None
         if key < 0 and self.past is not None:
             return self.past.number(key)
-        return key if self.tail.from_start else None
+        return None if self.origin is None else key + self.origin
 
     def byte(self, key: int) -> int | None:
         """The byte of its file near which it begins."""

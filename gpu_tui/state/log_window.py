@@ -69,10 +69,9 @@ class LogWindow:
         if part.end == self.start and part.lines:
             old = self._stretches[0]
             stretch = _stretch(part, old.first - len(part.lines))
-            if stretch.line is None and old.line is not None:
-                stretch.line = old.line - len(part.lines)
             self._stretches.insert(0, stretch)
             self._firsts.insert(0, stretch.first)
+            self._count()
             while self._held() > self._budget and len(self._stretches) > 1:
                 self._stretches.pop()
                 self._firsts.pop()
@@ -80,14 +79,21 @@ class LogWindow:
         if part.start == self.end and part.lines:
             old = self._stretches[-1]
             stretch = _stretch(part, old.first + len(old.chunk))
-            if stretch.line is None and old.line is not None:
-                stretch.line = old.line + len(old.chunk)
             self._stretches.append(stretch)
             self._firsts.append(stretch.first)
+            self._count()
             while self._held() > self._budget and len(self._stretches) > 1:
                 del self._stretches[0], self._firsts[0]
             return True
         return False
+
+    def _count(self) -> None:
+        """Where one stretch knows its lines' numbers, all do."""
+        for one in self._stretches:
+            if one.line is not None:
+                for other in self._stretches:
+                    other.line = one.line + other.first - one.first
+                return
 
     def _held(self) -> int:
         return sum(stretch.chunk.cost for stretch in self._stretches)

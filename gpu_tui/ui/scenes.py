@@ -16,6 +16,7 @@ from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import Cost, CpuUse
 from gpu_tui.ui.scene_ablation import ablation
+from gpu_tui.ui.scene_edges import all_off, connecting, crowd, no_gpu, unreachable
 from gpu_tui.ui.scene_parts import (
     DAY,
     GIB,
@@ -162,6 +163,11 @@ SCENES: Mapping[str, Callable[[], SceneStore]] = {
     "healthy": healthy,
     "empty": empty,
     "ablation": ablation,
+    "connecting": connecting,
+    "unreachable": unreachable,
+    "off": all_off,
+    "no-gpu": no_gpu,
+    "crowd": crowd,
 }
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 import shutil
 import subprocess
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from gpu_tui.core.clock import ManualClock
@@ -21,7 +23,7 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.scene_ablation import ablation
 from gpu_tui.ui.scene_parts import NOW, PROFILES, SceneStore
-from gpu_tui.ui.scenes import ladder_ready, sweep
+from gpu_tui.ui.scenes import SCENES, ladder_ready, sweep
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.scripted import ScriptedLadder
 from gpu_tui.ui.theme import CockpitTheme
@@ -61,23 +63,50 @@ class Shot:
     scene: Callable[[], SceneStore] = sweep
 
 
-SHOTS: Mapping[str, Shot] = {
-    "cockpit-night": Shot("night", (160, 46)),
-    "cockpit-day": Shot("day", (160, 46)),
-    "cockpit-80x24": Shot("night", (80, 24)),
-    "teardown": Shot("night", (110, 24), _teardown),
-    "findings": Shot("night", (120, 30), _press("f")),
-    "log-nan": Shot("night", (120, 30), _press("5", "z", "N", "N")),
-    "profile": Shot("night", (110, 34), _press("p")),
-    "chart": Shot("night", (110, 30), _press("c", "l")),
-    "sweep": Shot(
-        "night",
-        (150, 46),
-        _press("S", *"lllllloj", "space", "j", "space", "j", "space", "c"),
+THEMES = ("night", "day", "contrast", "blue-orange", "amber")
+SIZES = ((80, 24), (100, 30), (160, 45))
+MAIN = (160, 45)
+
+# What there is to see: a scene, and the keys that lead there. Each is drawn at every size of SIZES.
+VIEWS: Mapping[str, tuple[Callable[[], SceneStore], Steps]] = {
+    "cockpit": (sweep, _nothing),
+    "clocks": (sweep, _press("2", "z")),
+    "vitals": (sweep, _press("3", "z")),
+    "queue": (sweep, _press("4")),
+    "log-nan": (sweep, _press("5", "z", "N", "N")),
+    "findings": (sweep, _press("f")),
+    "profile": (sweep, _press("p")),
+    "chart": (sweep, _press("c", "l")),
+    "teardown": (sweep, _teardown),
+    "sweep": (
         ablation,
+        _press("S", *"lllllloj", "space", "j", "space", "j", "space", "c"),
     ),
-    "help": Shot("night", (140, 46), _press("question_mark")),
+    "help": (sweep, _press("question_mark")),
+    "themes": (sweep, _press("T")),
+    "columns": (sweep, _press("O")),
+    "healthy": (SCENES["healthy"], _nothing),
+    "connecting": (SCENES["connecting"], _press("3")),
+    "unreachable": (SCENES["unreachable"], _press("3")),
+    "off": (SCENES["off"], _press("2")),
+    "no-gpu": (SCENES["no-gpu"], _press("3")),
+    "empty": (SCENES["empty"], _press("3")),
 }
+
+
+def _every_shot() -> Iterator[tuple[str, Shot]]:
+    for name, (scene, steps) in VIEWS.items():
+        for width, height in SIZES:
+            yield f"{name}-{width}x{height}", Shot("night", (width, height), steps, scene)
+    for theme in THEMES:
+        yield f"cockpit-{theme}", Shot(theme, MAIN)
+
+
+SHOTS: Mapping[str, Shot] = dict(_every_shot())
+
+
+# Those that are also drawn as PNG; of the others the SVG is smaller and sharper.
+PICTURES = frozenset(f"cockpit-{name}" for name in (*THEMES, "80x24"))
 
 
 def render(names: Iterable[str], out: Path, themes: Sequence[CockpitTheme]) -> list[Path]:
@@ -88,7 +117,7 @@ def render(names: Iterable[str], out: Path, themes: Sequence[CockpitTheme]) -> l
         path = out / f"{name}.svg"
         path.write_text(asyncio.run(picture(SHOTS[name], themes)), "utf-8")
         written.append(path)
-        png = to_png(path)
+        png = to_png(path) if name in PICTURES else None
         if png is not None:
             written.append(png)
     return written
@@ -165,6 +194,30 @@ def plain_svg(svg: str) -> str:
     return re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
 
 
+_TEXT = re.compile(
+    r'(<text [^>]*?)x="([\d.]+)"([^>]*?) textLength="([\d.]+)"([^>]*>)([^<]*)(</text>)'
+)
+
+
+def word_by_word(svg: str) -> str:
+    """The SVG with every word at its own place: converters know no `textLength`, and a row would drift."""
+
+    def place(found: re.Match[str]) -> str:
+        head, x, middle, length, tail, content, end = found.groups()
+        text = html.unescape(content)
+        cells = cell_len(text)
+        if not cells or " " not in text.strip():
+            return found[0]
+        step, made = float(length) / cells, []
+        for word in re.finditer(r"\S+(?: \S+)?", text):
+            at = float(x) + step * cell_len(text[: word.start()])
+            shown = html.escape(word[0], quote=False)
+            made.append(f'{head}x="{at:.1f}"{middle}{tail}{shown}{end}')
+        return "".join(made)
+
+    return _TEXT.sub(place, svg)
+
+
 def to_png(svg: Path) -> Path | None:
     """The picture as PNG through rsvg-convert; None where that is not installed or fails."""
     tool = shutil.which("rsvg-convert")
@@ -172,7 +225,8 @@ def to_png(svg: Path) -> Path | None:
         return None
     png = svg.with_suffix(".png")
     done = subprocess.run(
-        [tool, "--zoom", "1", "--output", str(png), str(svg)],
+        [tool, "--zoom", "1", "--output", str(png)],
+        input=word_by_word(svg.read_text("utf-8")).encode(),
         capture_output=True, timeout=CONVERT_SECONDS, check=False,
     )  # fmt: skip
     return png if done.returncode == 0 else None

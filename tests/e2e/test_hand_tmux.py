@@ -36,17 +36,9 @@ async def test_the_first_start_looks_at_two_boxes_and_writes_only_when_asked(  #
     await terminal.run(command)
     screen = await terminal.until("lab-1", "answers", "refused")
     assert screen.index("closed") < screen.index("code")  # what is hardly a GPU box comes last
-    await terminal.keys("Enter")
-    await terminal.until("1 Instances", "lab-1", "live")
     assert list(work.iterdir()) == []
-    await terminal.keys("q")
-    await terminal.until("left with 0")
-
-    again: Terminal = make_terminal(80, 24)
-    await again.run(command)
-    await again.until("lab-1", "w writes ./fleet.yaml")
-    await again.keys("w")
-    await again.until("1 Instances", "lab-1")
+    await terminal.keys("w")
+    await terminal.until("1 Instances", "lab-1", "live")
     assert 'host: "lab-1"' in (work / "fleet.yaml").read_text()
 
 
@@ -66,15 +58,39 @@ async def test_a_shell_of_ones_own_comes_back_to_the_cockpit_as_it_was(  # type:
     assert "on-42" not in screen
     await terminal.keys("?")  # the keyboard is ours again
     await terminal.until("Help", "everywhere")
-    await terminal.keys("Escape", "q")
+    await terminal.keys("q")
+    await terminal.until("1 Instances")
+    await terminal.keys("q")
     await terminal.until("left with 0", "on-42")  # what the shell showed stands above us
 
 
-async def test_read_only_has_no_shell(box, make_terminal, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    fleet = write_fleet(tmp_path, box)
-    env = f"env XDG_STATE_HOME={shlex.quote(str(tmp_path))}"
+REPLIES = (
+    "\x1b[?1;2c", "\x1b[0n", "\x1b[24;80R", "\x1b[8;24;80t", "\x1b[>0;276;0c", "\x1b[?62;4c",
+    "\x1bP>|tmux 3.3a\x1b\\", "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b[?2026;2$y", "\x1bP1$r0m\x1b\\",
+    "\x1bP0$rautodl-1-3f9c\x1b\\", "\x1b]lautodl-1-3f9c\x1b\\",
+)  # fmt: skip
+
+
+async def test_what_a_terminal_answers_types_nothing_into_a_ladder(  # type: ignore[no-untyped-def]
+    make_terminal, tmp_path: Path
+) -> None:
+    said = tmp_path / "asked"
     terminal: Terminal = make_terminal(80, 24)
-    await terminal.run(f"{env} {shlex.join([*MODULE, '--fleet', str(fleet), '--read-only'])}")
-    await terminal.until("lab-1", "live")
-    await terminal.keys("!")
-    await terminal.until("read-only: nothing")
+    words = [sys.executable, str(Path(__file__).with_name("ladder_alone.py")), str(said)]
+    await terminal.run(f"{shlex.join(words)}; echo left with $?; exec cat")
+    await terminal.until("1 Instances", "autodl-1")
+    await terminal.keys("t", "Down", "Down", "Enter")
+    await terminal.until("To go on, type autodl-1-3f9c")
+    await terminal.keys("Tab")
+    await terminal.until("›", "▏")
+    for reply in (*REPLIES, "autodl-1-3f9c\r", "\x1b[200~autodl-1-3f9c\x1b[201~\r"):
+        await terminal.keys("-l", reply)
+    screen = await terminal.until("pasting is refused here")
+    (field,) = [row for row in screen.splitlines() if row.startswith("›")]
+    assert "autodl" not in field
+    await terminal.keys("q")  # a letter of the phrase, if anything: only escape leads away
+    await terminal.keys("Escape")
+    await terminal.until("1 Instances")
+    await terminal.keys("q")
+    await terminal.until("left with 0")
+    assert said.read_text() == "[('close', '')]"

@@ -8,7 +8,6 @@ from dataclasses import replace
 from gate_oracle import wrongs
 from gate_world import ADDRESS, PARK, VOLUME, World
 
-from gpu_tui.core import gate as rules
 from gpu_tui.core.evidence import Relocked
 from gpu_tui.core.gate import State
 
@@ -109,7 +108,7 @@ def allowed_way(world: World) -> None:
     world.box["late/best.pth"] = "needs foo.Bar x"
     assert world.climb(State.BLOCKED) is State.BLOCKED
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.override() is State.LOADING
     assert world.arm() is State.READY
 
@@ -119,7 +118,7 @@ def way_by_the_box(world: World) -> None:
     world.torch = False
     assert world.climb(State.BLOCKED) is State.BLOCKED
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.override() is State.LOADING
     assert world.arm() is State.READY
 
@@ -129,7 +128,7 @@ def abandoned_way(world: World) -> None:
     world.box["wide/best.pth"] = "bad"
     assert world.climb(State.BLOCKED) is State.BLOCKED
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     world.acknowledge_all()
 
 

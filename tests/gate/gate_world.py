@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gpu_tui.core import gate as rules
 from gpu_tui.core.evidence import (
     Abandoned,
     Accepted,
@@ -273,7 +272,7 @@ class World:
     def arm(self) -> State:
         """Climb to READY, wait out the dwell beat by beat, acknowledge what hangs on it."""
         self.climb()
-        self.beat(rules.DWELL)
+        self.beat(3.0)
         self.acknowledge_all()
         return self.gate.state
 

@@ -108,6 +108,9 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
                     yield f"without “{_short(half)}”", _drop_half(index)
         case ast.Return(value=ast.IfExp(test=test)):
             yield f"no reason although “{_short(test)}”", _return_nothing
+        case ast.Assign(targets=[ast.Name(id="parts")], value=ast.List(elts=elements)):
+            for index, element in enumerate(elements):
+                yield f"part “{_short(element)}” left out", _drop_part(index)
         case ast.comprehension(ifs=[_, *_] as ifs):
             for index, condition in enumerate(ifs):
                 yield f"whether or not “{_short(condition)}”", _drop_filter(index)
@@ -128,6 +131,14 @@ def _drop_half(index: int) -> Change:
 
 def _return_nothing(function: ast.FunctionDef, node: ast.Return) -> None:
     node.value = ast.Constant(None)
+
+
+def _drop_part(index: int) -> Change:
+    def change(function: ast.FunctionDef, node: ast.Assign) -> None:
+        assert isinstance(node.value, ast.List)
+        del node.value.elts[index]
+
+    return change
 
 
 def _drop_filter(index: int) -> Change:

@@ -15,6 +15,7 @@ from gpu_tui.core.evidence import (
     FileVerdict,
     Identity,
     Inventory,
+    Listed,
     Loaded,
     Matched,
     Pulled,
@@ -27,6 +28,7 @@ from gpu_tui.core.proof import misnamed
 
 Make = Callable[[World], object]
 HASH = "a" * 64
+PROOF = (State.LISTING, State.PULLING, State.MATCHING, State.LOADING)
 
 
 def _plan(**changes: object) -> Make:
@@ -167,6 +169,24 @@ def test_what_is_refused_says_why_and_never_leads_to_a_permit(case: str) -> None
     world.type()
     assert world.press() is None
     assert world.gate.permit is None
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case, (state, word, _) in REFUSED.items()
+        if state in PROOF and "now" not in word and word != "rebooted"
+    ],
+)
+def test_a_pull_alone_refuses_the_same(case: str) -> None:
+    state, word, make = REFUSED[case]
+    world = World()
+    world.gate = Gate("box")
+    assert world.climb(state) is state
+    assert world.apply(make(world)) is State.BLOCKED
+    assert word in (world.gate.because or "")
+    assert world.gate.outcome is None
 
 
 @pytest.mark.parametrize(
@@ -377,12 +397,30 @@ def test_the_digest_covers_everything_that_was_seen() -> None:
 def test_every_rung_and_every_word_changes_the_digest() -> None:
     world = World(seconds=(ADDRESS,))
     digests = [world.gate.digest]
-    while world.gate.state is not State.READY:
+    for _ in range(6):
         world.step()
         digests.append(world.gate.digest)
+    assert world.gate.state is State.READY
     world.beat(3.0)
     world.acknowledge_all()
     digests.append(world.gate.digest)
+    assert len(set(digests)) == len(digests)
+    blocked = World()
+    blocked.box["late/best.pth"] = "needs foo.Bar x"
+    blocked.climb(State.BLOCKED)
+    digests = [blocked.gate.digest]
+    blocked.step()
+    digests.append(blocked.gate.digest)
+    blocked.gate.loss = None
+    digests.append(blocked.gate.digest_now())
+    blocked.gate.offer = None
+    digests.append(blocked.gate.digest_now())
+    blocked.gate.allowed = frozenset({"foo.Bar"})
+    digests.append(blocked.gate.digest_now())
+    blocked.gate.on_box = True
+    digests.append(blocked.gate.digest_now())
+    blocked.gate.forget(Listed)
+    digests.append(blocked.gate.digest_now())
     assert len(set(digests)) == len(digests)
     park = World(PARK, running=("python train.py",))
     park.climb(State.ACCEPTING)

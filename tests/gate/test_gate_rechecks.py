@@ -168,7 +168,7 @@ def test_an_abandonment_allows_what_was_listed() -> None:
     world.box["wide/best.pth"] = "bad"
     world.climb(State.BLOCKED)
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.gate.loss is not None
     assert world.gate.loss.running == ("python train.py (pid 7)",)
     assert confirm(world) is State.RECHECKING
@@ -196,9 +196,18 @@ def test_two_times_nothing_is_not_the_same(layer: str, kind: type, told: dict[st
     assert rules.RECHECKS[layer](world.gate, look, world.boot)
 
 
-def test_an_intent_is_for_this_permit_and_in_its_time() -> None:
-    for evidence, waits in (("other evidence", 0.0), (None, rules.PERMIT_LIFE)):
-        world = _confirmed("plain_way")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_refused_look_is_the_end_of_it(way: str) -> None:
+    world = _confirmed(way)
+    assert world.apply(replace(world.look(), read_only=True)) is State.CLOSED
+    assert world.gate.permit is None
+    assert world.apply(world.look()) is State.CLOSED
+
+
+@pytest.mark.parametrize("way", ["plain_way", "park_way"])
+def test_an_intent_is_for_this_permit_and_in_its_time(way: str) -> None:
+    for evidence, waits in (("other evidence", 0.0), (None, 15.0)):
+        world = _confirmed(way)
         world.apply(world.look())
         permit = world.gate.permit
         assert permit is not None

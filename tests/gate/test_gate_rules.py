@@ -30,6 +30,7 @@ from gpu_tui.core.evidence import (
     Typed,
 )
 from gpu_tui.core.gate import Gate, GateShut, State, StopPermit, phrase_of
+from gpu_tui.core.profile import Verb
 
 Make = Callable[[World], object]
 
@@ -49,6 +50,24 @@ def test_a_box_full_of_text_alone_is_not_proof() -> None:
     for _ in range(5):
         world.step()
     assert world.gate.state is State.BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("verb", "states"),
+    [
+        (TERMINATE, "quiescing listing pulling matching loading ready"),
+        (PARK, "quiescing ready"),
+    ],
+)
+def test_no_rung_is_left_out(verb: Verb, states: str) -> None:
+    world = World(verb)
+    assert " ".join(world.step() for _ in states.split()) == states
+    world.beat(3.0)
+    assert world.type() is State.RECHECKING
+    assert world.gate.permit is None
+    assert world.apply(world.look()) is State.PERMITTED
+    assert world.gate.permit is not None
+    assert world.apply(IntentWritten(world.gate.permit.evidence)) is State.CALLED
 
 
 def test_a_healthy_box_opens_in_bounded_steps_and_calls_once() -> None:
@@ -114,7 +133,7 @@ def test_a_permit_lapses_while_the_caller_dawdles() -> None:
     world = World()
     world.arm()
     world.type()
-    assert world.press(dawdle=rules.PERMIT_LIFE) is None
+    assert world.press(dawdle=15.0) is None
 
 
 def test_a_look_from_before_the_confirmation_does_not_count() -> None:
@@ -268,7 +287,7 @@ def test_one_fault_after_an_abandonment(fault: str) -> None:
 
 def test_an_abandonment_expires() -> None:
     world = _blocked()
-    world.beat(rules.TTL)
+    world.beat(600.0)
     assert world.gate.state is State.CLOSED
 
 

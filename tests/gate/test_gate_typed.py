@@ -40,7 +40,7 @@ def test_an_override_leads_back_to_loading_and_opens_the_gate() -> None:
     assert world.gate.override_phrase is None  # not before the list of what else could be done
     world.step()
     assert world.gate.override_phrase == PHRASE
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.override() is State.LOADING
     assert world.gate.allowed == frozenset({"foo.Bar"})
     assert (world.gate.because, world.gate.loss, world.gate.override_phrase) == (None, None, None)
@@ -55,7 +55,7 @@ def test_an_override_leads_back_to_loading_and_opens_the_gate() -> None:
 def test_an_override_is_the_whole_sentence(text: str) -> None:
     world = _refused()
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.override(text) is State.BLOCKED
     assert PHRASE in (world.gate.note or "")
     assert world.gate.allowed == frozenset()
@@ -68,7 +68,7 @@ def test_an_override_waits_and_counts_for_what_is_shown() -> None:
     world.step()
     assert world.override() is State.BLOCKED
     assert "too early" in (world.gate.note or "")
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.apply(Overridden(PHRASE, "older")) is State.BLOCKED
     assert "changed" in (world.gate.note or "")
 
@@ -76,7 +76,7 @@ def test_an_override_waits_and_counts_for_what_is_shown() -> None:
 def test_what_is_found_after_an_override_is_asked_again() -> None:
     world = _refused()
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     world.override()
     world.put("box", "late/best.pth", None)  # only here: the box is not read again before the end
     world.put("here", "late/best.pth", "needs foo.Other x")
@@ -90,7 +90,7 @@ def test_what_is_found_after_an_override_is_asked_again() -> None:
 def test_what_runs_programs_is_never_offered() -> None:
     world = _refused("os.system")
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.gate.override_phrase is None
     assert world.override(PHRASE) is State.BLOCKED
     assert world.gate.abandon_phrase is not None
@@ -100,7 +100,7 @@ def test_a_box_s_own_word_is_a_weaker_proof_and_is_typed_for() -> None:
     world = World(torch=False)
     world.climb(State.BLOCKED)
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.gate.override_phrase == "trust the box's own load of 3 files on box-4242"
     assert any("weaker proof" in line for line in world.gate.offer.lines())  # type: ignore[union-attr]
     assert not world.gate.on_box
@@ -119,7 +119,7 @@ def test_an_override_that_was_not_offered_is_no_way_up() -> None:
     world.box["late/best.pth"] = "bad"
     world.climb(State.BLOCKED)
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.apply(Overridden(PHRASE, world.gate.digest)) is State.BLOCKED
     assert "nothing here can be allowed" in (world.gate.note or "")
 
@@ -139,7 +139,7 @@ def test_each_second_resource_is_acknowledged_by_its_own_word(way: str) -> None:
     before = world.gate.state
     assert world.acknowledge(VOLUME) is before
     assert "too early" in (world.gate.note or "")
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert not world.gate.ready(world.boot)
     assert world.gate.abandon_phrase is None
     assert world.acknowledge(VOLUME, "address-ip9") is before
@@ -161,7 +161,7 @@ def test_an_abandonment_too_waits_for_every_word() -> None:
     world.box["wide/best.pth"] = "bad"
     world.climb(State.BLOCKED)
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     text = "abandon 1 files on box-4242"
     assert world.apply(Abandoned(text, world.gate.digest)) is State.BLOCKED
     assert "not yet acknowledged" in (world.gate.note or "")
@@ -170,7 +170,7 @@ def test_an_abandonment_too_waits_for_every_word() -> None:
 def test_an_acknowledgement_counts_for_what_is_shown_and_for_what_there_is() -> None:
     world = World(seconds=(VOLUME,))
     world.climb()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.apply(Acknowledged(VOLUME.key, "volume-77aa", "older")) is State.READY
     assert "changed" in (world.gate.note or "")
     assert world.apply(Acknowledged("ip:9", "ip-9", world.gate.digest)) is State.READY
@@ -212,7 +212,7 @@ def test_what_cannot_be_listed_surely_is_not_abandoned() -> None:
     world = _refused()
     world.running = None
     world.step()
-    world.beat(rules.DWELL)
+    world.beat(3.0)
     assert world.gate.override_phrase is not None
     assert world.abandon("abandon 1 files on box-4242") is State.BLOCKED
     assert world.gate.note == "there is nothing to abandon"

@@ -100,8 +100,7 @@ def test_the_price_after_counts_what_stays() -> None:
 def test_what_does_not_come_home_is_said() -> None:
     world = World()
     world.coverage = Coverage((("/root/data", 3_000_000_000),), "base/best.pth", 42.0)
-    while world.gate.state is not State.PULLING:
-        world.step()
+    assert world.climb(State.PULLING) is State.PULLING
     lines = _rung(paint(world.gate, world.boot), Rung.MANIFEST)
     assert "the newest of them is base/best.pth, written 42 seconds before" in lines
     assert "not covered: /root/data, 3.0 GB, lies outside the results" in lines

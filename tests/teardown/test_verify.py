@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-import json
 import struct
 import subprocess
 import sys
@@ -15,158 +13,12 @@ from random import Random
 
 import pytest
 
-from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.gate import proves
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.reader import archive
 from gpu_tui.teardown.reader.outcome import Failed
 from gpu_tui.teardown.verify import Limits, load_all
-
-MAKE = """
-import argparse, datetime, os, pathlib, sys, torch
-where = pathlib.Path(sys.argv[1])
-def save(name, value, **options):
-    torch.save(value, where / name, **options)
-w = torch.arange(600, dtype=torch.float32)
-class Evil:
-    def __reduce__(self):
-        return (os.system, (f"touch {where / 'owned'}",))
-save("plain.pth", {"model_state_dict": {"w": w}, "epoch": 3})
-save("nan.pth", {"model": {"w": torch.tensor([float("nan")] * 300 + [1.0] * 300)}})
-save("kinds.pt", {"c": torch.zeros(300, dtype=torch.complex64), "b": torch.ones(300, dtype=torch.bool),
-    "f8": torch.zeros(300).to(torch.float8_e4m3fn), "bf": torch.ones(300, dtype=torch.bfloat16), "i": torch.arange(300)})
-save("inert.pth", {"model": {"w": w}, "args": argparse.Namespace(lr=1e-3, out=pathlib.PurePosixPath("/x")),
-    "at": datetime.datetime(2026, 1, 1)})
-save("legacy.pth", {"model": {"w": w}}, _use_new_zipfile_serialization=False)
-save("views.pt", {"all": [w[i:] for i in range(200)]})
-save("stride0.pt", {"x": torch.zeros(400).as_strided((2**40,), (0,))})
-save("evil.pth", {"model": {"w": w}, "e": Evil()})
-save("evil-legacy.pth", {"e": Evil()}, _use_new_zipfile_serialization=False)
-save("module.pt", torch.nn.Linear(3, 3))
-save("empty.pt", {})
-save("no-bytes.pt", {"w": torch.zeros(0)})
-save("number.pt", 7)
-cell = where / "cell"; cell.mkdir()
-torch.save(w, cell / "best.pth")
-sparse = torch.sparse_coo_tensor(torch.tensor([[0, 2]]), torch.ones(2), (3,))
-save("sparse.pt", {"w": w, "s": sparse})
-loop = []; loop.append(loop)
-save("cycle.pt", {"w": w, "loop": loop})
-"""
-
-EXPECTED = {
-    "plain.pth": "ok",
-    "nan.pth": "ok",
-    "kinds.pt": "ok",
-    "inert.pth": "ok",
-    "legacy.pth": "ok",
-    "views.pt": "ok",
-    "stride0.pt": "ok",
-    "sparse.pt": "ok",
-    "cycle.pt": "ok",
-    "evil.pth": "refused",
-    "evil-legacy.pth": "refused",
-    "module.pt": "refused",
-    "empty.pt": "failed",
-    "no-bytes.pt": "failed",
-    "number.pt": "failed",
-    "cell/best.pth": "failed",
-    "zeros.pth": "failed",
-    "page.pth": "failed",
-    "short.pth": "failed",
-    "flipped.pth": "failed",
-    "good.safetensors": "ok",
-    "bad.safetensors": "failed",
-    "model.pkl": "failed",
-    "shard/__0_0.distcp": "failed",
-    "shard/.metadata": "failed",
-    "m.json": "ok",
-    "odd.json": "ok",
-    "broken.json": "failed",
-    "deep.json": "failed",
-    "cell/best_metrics.json": "failed",
-    "train.log": "skipped",
-    "noname": "ok",
-}
-
-
-def _safetensors(numbers: list[float], claim: int | None = None) -> bytes:
-    size = 4 * len(numbers)
-    shape = {"dtype": "F32", "shape": [claim or len(numbers)], "data_offsets": [0, size]}
-    head = json.dumps({"w": shape}).encode()
-    return struct.pack("<Q", len(head)) + head + struct.pack(f"<{len(numbers)}f", *numbers)
-
-
-@pytest.fixture(scope="module")
-def zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    where = tmp_path_factory.mktemp("zoo")
-    subprocess.run([sys.executable, "-W", "ignore", "-c", MAKE, str(where)], check=True)
-    good = (where / "plain.pth").read_bytes()
-    flipped = bytearray(good)
-    at = good.find(struct.pack("<4f", 100.0, 101.0, 102.0, 103.0))
-    flipped[at] ^= 1
-    for name, data in {
-        "zeros.pth": bytes(len(good)),
-        "page.pth": b"<html><body>502 Bad Gateway</body></html>",
-        "short.pth": good[: len(good) // 2],
-        "flipped.pth": bytes(flipped),
-        "good.safetensors": _safetensors([1.0] * 300),
-        "bad.safetensors": _safetensors([1.0] * 300, claim=2**50),
-        "model.pkl": b"\x80\x04N.",
-        "m.json": b'{"epoch": null, "psnr": 31.4}',
-        "odd.json": b'{"psnr": NaN}',
-        "broken.json": b'{"psnr": ',
-        "deep.json": b"[" * 200_000,
-        "cell/best_metrics.json": b"[1, 2]",
-        "train.log": b"epoch 1\n",
-        "noname": good,
-    }.items():
-        (where / name).write_bytes(data)
-    shard = where / "shard"
-    shard.mkdir()
-    (shard / ".metadata").write_bytes(b"\x80\x04N.")
-    (shard / "__0_0.distcp").write_bytes(b"x")
-    return where
-
-
-@pytest.fixture(scope="module")
-def verdicts(zoo: Path) -> dict[str, FileVerdict]:
-    manifest = local_tree(zoo).manifest
-    return {verdict.path: verdict for verdict in asyncio.run(load_all(zoo, manifest))}
-
-
-@pytest.mark.parametrize("path", EXPECTED)
-def test_each_kind_of_file_gets_its_verdict(verdicts: dict[str, FileVerdict], path: str) -> None:
-    verdict = verdicts[path]
-    assert verdict.load == EXPECTED[path], verdict.detail
-    assert proves(verdict) is (EXPECTED[path] in ("ok", "skipped"))
-    assert verdict.detail.isprintable()
-
-
-def test_every_file_has_one_verdict(verdicts: dict[str, FileVerdict]) -> None:
-    assert set(verdicts) == set(EXPECTED)
-
-
-def test_nothing_in_a_file_was_run(zoo: Path, verdicts: dict[str, FileVerdict]) -> None:
-    assert len(verdicts) == len(EXPECTED)
-    assert not (zoo / "owned").exists()
-
-
-def test_weights_that_are_not_finite_are_counted(verdicts: dict[str, FileVerdict]) -> None:
-    assert verdicts["nan.pth"].nonfinite == 0.5
-    assert verdicts["nan.pth"].warnings == ("300 of 600 values are NaN or infinite",)
-    assert verdicts["plain.pth"].nonfinite == 0.0
-
-
-def test_nobody_is_told_to_switch_the_protection_off(verdicts: dict[str, FileVerdict]) -> None:
-    assert not any("weights_only" in verdict.detail for verdict in verdicts.values())
-
-
-def test_a_refusal_names_what_it_refused(verdicts: dict[str, FileVerdict]) -> None:
-    assert "posix.system" in verdicts["evil.pth"].detail
-    assert verdicts["evil.pth"].needs == ()  # nobody may allow it
-    assert "torch.nn.modules.linear.Linear" in verdicts["module.pt"].needs
 
 
 async def test_the_demos_checkpoints_are_real_ones(tmp_path: Path) -> None:

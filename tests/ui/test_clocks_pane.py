@@ -153,7 +153,7 @@ def test_what_was_read_is_remembered_by_the_next_run() -> None:
 
 def test_a_fleet_without_any_clock_says_so() -> None:
     empty = SceneStore(replace(sweep().fleet, clocks=())).fleet
-    assert [row.plain for row in clocks(empty, None, 60)] == ["no clock is ticking"]
+    assert [row.plain for row in clocks(empty, None, 60)] == ["✓ no clock is ticking"]
 
 
 def test_the_introduction_is_one_sentence_in_a_run() -> None:

@@ -277,7 +277,7 @@ async def test_the_selection_stays_among_the_rows(cockpit: Make, text_of: Read) 
         await pilot.press("escape", "slash", *"zzz", "enter", "t")
         await pilot.pause()
         assert isinstance(app.screen, Cockpit)
-        assert "no instance selected" in text_of(app)
+        assert "no instance passes the filter" in text_of(app)
 
 
 async def test_a_finding_of_a_filtered_box_ends_the_filter(cockpit: Make, text_of: Read) -> None:

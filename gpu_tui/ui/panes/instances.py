@@ -13,7 +13,7 @@ from textual.widget import Widget
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below
+from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
 from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.findings import strangers
@@ -71,12 +71,13 @@ class InstancesPane(Pane):
         self._strangers.put(strangers(moment.fleet, rows.size.width))
         views, kept = moment.fleet.instances, self.kept(moment.fleet)
         if not views:
-            hint = "no instances: write a fleet file with `gpu-tui init`, or name hosts: gpu-tui watch HOST"
-            rows.put(wrap(hint, rows.size.width, "muted"))
+            rows.put(wrap(nobody(moment.fleet), rows.size.width, "muted"))
+            self.entitle()
             return
         fitted = columns(rows.size.width, self._own if self._set == OWN else SETS[self._set])
         if not kept:
-            rows.put([line((f"nothing matches {self._fits.wanted}", "muted"))], head=head(fitted))
+            hint = f"nothing matches {self._fits.wanted}: esc empties the filter"
+            rows.put([line((hint, "muted"))], head=head(fitted))
         else:
             rows.put([row(view, fitted) for view in kept], [v.name for v in kept], head(fitted))
             if moment.selected is not None:

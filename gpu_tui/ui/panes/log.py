@@ -299,6 +299,7 @@ class LogPane(Pane):
     def _hits(self, screen: HitsScreen) -> None:
         def chosen(key: str | None) -> None:
             if key is not None:
+                super(LogPane, self).close_filter()  # what stands around it matters, too
                 self.reach.go_to_hit(screen.hits, int(key))
                 self.again()
 

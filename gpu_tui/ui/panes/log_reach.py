@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
@@ -85,9 +86,11 @@ class LogReach:
             if stop and part.file == document.tail.start_file and part.start < stop < part.end:
                 # The rest is in the tail; two of one line would stand there otherwise.
                 rest = LogAsk(part.start, stop, file=part.file)
-                part = await self._control.read_log(instance, source, rest)
+                less = await self._control.read_log(instance, source, rest)
+                part = replace(less, at=part.at, line=part.line)
         except LogUnread as wrong:
             self._tell(document, str(wrong))
+            self._say(f"not read: {wrong}")
             return
         finally:
             self._busy = False
@@ -117,9 +120,8 @@ class LogReach:
     def start(self) -> None:
         """To the first line of the file."""
         ask = self._view.document.first()
-        if ask is None:
-            self._view.to_first()
-        else:
+        self._view.to_first()
+        if ask is not None:
             self._ask(ask, "loading the start …", lambda part: self._view.to_first())
 
     def want(self, instance: str, source: LogSource, place: Place) -> None:
@@ -143,8 +145,6 @@ class LogReach:
         elif place.words is not None:
             terms = [Term(place.words)]
             self._search(terms, f"looking for {place.words} …", self._first_hit)
-        elif place.line is not None and tail.from_start and tail.first <= place.line < tail.end:
-            self._view.go_to(place.line)
         elif place.line is not None:
             self._go_line(place.line)
         else:
@@ -164,6 +164,9 @@ class LogReach:
     def _go_line(self, number: int) -> None:
         document = self._view.document
         key = document.past.key_of(number) if document.past is not None else None
+        tail, origin = document.tail, document.origin
+        if origin is not None and tail.first <= number - origin < tail.end:
+            key = number - origin
         if key is not None:
             self._view.go_to(key)
             return

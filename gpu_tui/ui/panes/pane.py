@@ -186,6 +186,13 @@ class Pane(Vertical):
         self.focus_inside()
 
 
+def nobody(fleet: FleetView) -> str:
+    """Why no instance is selected, and what to do."""
+    if fleet.instances:
+        return "no instance passes the filter: esc in Instances empties it"
+    return "no instances: write a fleet file with `gpu-tui init`, or name hosts: gpu-tui watch HOST"
+
+
 def more_below(hidden: tuple[int, int]) -> str:
     """Words for what is out of sight."""
     above, below = hidden

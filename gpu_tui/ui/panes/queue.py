@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from gpu_tui.core.sweep import Cell
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below
+from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, totals
@@ -66,7 +66,7 @@ class QueuePane(Pane):
         view = moment.selected
         width = rows.size.width
         if view is None or not view.queue.cells:
-            note = queue_note(view) if view else line(("no instance selected", "muted"))
+            note = queue_note(view) if view else line((nobody(moment.fleet), "muted"))
             rows.put(wrap(note.plain, width, str(note.spans[0].style) if note.spans else "muted"))
             self._block.put([])
             self._instance = None

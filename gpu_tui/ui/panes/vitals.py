@@ -8,9 +8,9 @@ from rich.text import Text
 from textual.widget import Widget
 
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below
+from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
 from gpu_tui.ui.plot import render_plot
-from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.units import percent
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.widgets.rows import Rows
@@ -37,7 +37,8 @@ class VitalsPane(Pane):
         rows = self.rows
         view = moment.selected
         if view is None:
-            rows.put([line(("no instance selected", "muted"))])
+            rows.put(wrap(nobody(moment.fleet), rows.size.width, "muted"))
+            self.entitle()
             return
         lines = vitals(view, rows.size.width, rows.size.height)
         rows.put([*lines, *_chart(view, rows.size.width, rows.size.height - len(lines))])

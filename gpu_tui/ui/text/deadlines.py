@@ -139,7 +139,7 @@ def clocks(
     for row in rows_of(ticking):
         rows += clock_lines(row, now, width)
     if not ticking:
-        rows.append(line(("no clock is ticking", "level-ok")))
+        rows.append(line(("✓ no clock is ticking", "level-ok")))
     rows += armed(fleet, selected, width)
     words = surfaced(selected, width)
     if first and words:

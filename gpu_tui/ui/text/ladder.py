@@ -128,7 +128,7 @@ def detail(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Text]:
     rows: list[Text] = []
     for text in rung.lines:
         rows += wrap(text, width, tone)
-    transfer = getattr(rung, "transfer", None)
+    transfer = rung.transfer
     if transfer is not None and transfer.file and rung.state is RungState.WORKING:
         rows += wrap(f"now {transfer.file}", width, "muted")
     if not rows and not more:
@@ -196,7 +196,7 @@ def _title(rung: RungView, style: str) -> Text:
 
 def _progress(rung: RungView) -> Text | None:
     """How far it is: a bar, and what is known of bytes, speed and the time left."""
-    transfer = getattr(rung, "transfer", None)
+    transfer = rung.transfer
     share = transfer.share if transfer is not None else rung.share
     if share is None:
         return None

@@ -186,6 +186,18 @@ def queue_note(view: InstanceView) -> Text:
     if view.instance.queue.file is None and view.instance.scheduler is None:
         asked = view.freshness(metrics.DETACHED) is not Freshness.UNKNOWN
         if not asked:
-            return line((f"{UNKNOWN} what runs here was not read yet", "unknown"))
-        return line(("no queue is named in the fleet file, and no run was found", "absent"))
-    return line((f"{UNKNOWN} the queue file was not read yet", "unknown"))
+            return line((f"{UNKNOWN} what runs here was not read yet{_waits(view)}", "unknown"))
+        text = (
+            "no run was found, and the fleet file names no queue: add `queue: {file: PATH}` to it"
+        )
+        return line((text, "absent"))
+    return line((f"{UNKNOWN} the queue file was not read yet{_waits(view)}", "unknown"))
+
+
+def _waits(view: InstanceView) -> str:
+    """What reading waits for."""
+    if view.link.live:
+        return ""
+    if view.link.state == "off":
+        return ": the box is off"
+    return f": {view.link.state}" if view.link.state == "connecting" else ": no link, see Vitals"

@@ -60,9 +60,18 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
 
 def _no_link(view: InstanceView, width: int) -> list[Text]:
     link = view.link
+    if link.state == "off":
+        rows = wrap("◌ off: nothing runs, so nothing is measured", width, "muted")
+        rows += wrap("→ its disks may still cost or expire: 2 shows its clocks", width, "accent")
+        return [*rows, line()]
+    if link.state == "connecting" and link.error is None:
+        rows = wrap("◌ connecting: the first numbers come in a few seconds", width, "muted")
+        return [*rows, line()]
     rows = wrap(f"⊘ {link.state}: {link.error or 'no connection'}", width, "level-act")
     if link.next:
         rows += wrap(f"→ {link.next}", width, "accent")
+    elif link.state != "live":
+        rows += wrap("→ it is tried again by itself; r tries at once", width, "accent")
     if view.last_contact is not None:
         rows.append(line(("What follows is what was last seen.", "stale")))
     rows.append(line())
@@ -82,7 +91,7 @@ def _age_note(view: InstanceView, metric: metrics.Metric[T]) -> Text:
         why = f", {track.why}" if track.why else ""
         return line((f"  {units.age(age)} old{why}", "stale"))
     if fresh is Freshness.UNKNOWN:
-        return line((f"  {track.why}", "unknown"))
+        return line((f"  {track.why}", "muted"))
     if fresh is Freshness.ABSENT:
         return line((f"  {track.why}", "absent"))
     return line()

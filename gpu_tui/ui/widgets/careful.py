@@ -6,7 +6,7 @@ from textual import events
 from textual.widgets import Button
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.ui.widgets.phrase import SETTLE, TOO_FAST
+from gpu_tui.ui.widgets.phrase import SETTLE, Tempo
 
 
 class CarefulButton(Button):
@@ -16,7 +16,7 @@ class CarefulButton(Button):
         super().__init__(label, id=id, disabled=disabled, compact=True)
         self._clock = clock
         self._appeared_at = self._focused_at = clock.boot()
-        self._last_key = float("-inf")
+        self._tempo = Tempo()
 
     def appear(self, there: bool) -> None:
         """Show it, or take it away."""
@@ -37,9 +37,9 @@ class CarefulButton(Button):
     def on_key(self, event: events.Key) -> None:
         """Drop what comes too early or too fast."""
         now = self._clock.boot()
-        since, self._last_key = now - self._last_key, now
+        too_fast = self._tempo.too_fast(event, now)
         early = now - max(self._focused_at, self._appeared_at) < SETTLE
-        if event.key in ("enter", "space") and (early or since < TOO_FAST):
+        if event.key in ("enter", "space") and (early or too_fast):
             event.stop()
             event.prevent_default()
 

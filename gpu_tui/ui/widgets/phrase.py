@@ -19,6 +19,19 @@ TOO_FAST = 0.005  # seconds between two keys that no hand can type: a paste, or 
 PASSED = ("tab", "shift+tab", "escape", "up", "down", "pageup", "pagedown", "home", "end")
 
 
+class Tempo:
+    """Tells a hand from a terminal: by our clock, and by when the keys arrived, however late they are read."""
+
+    def __init__(self) -> None:
+        self._handled = self._arrived = float("-inf")
+
+    def too_fast(self, event: events.Key, now: float) -> bool:
+        """True where this key followed the one before faster than anybody types."""
+        handled, arrived = now - self._handled, event.time - self._arrived
+        self._handled, self._arrived = now, event.time
+        return min(handled, arrived) < TOO_FAST
+
+
 class PhraseField(Widget, can_focus=True):
     """Takes one phrase, key by key. Anything faster than a hand empties it again."""
 
@@ -34,7 +47,7 @@ class PhraseField(Widget, can_focus=True):
         super().__init__(id=id)
         self._clock = clock
         self._focused_at = 0.0
-        self._last_key = 0.0
+        self._tempo = Tempo()
         self.expected = ""
         self.typed = ""
         self.hint = ""
@@ -75,10 +88,10 @@ class PhraseField(Widget, can_focus=True):
         event.stop()
         event.prevent_default()
         now = self._clock.boot()
-        since, self._last_key = now - self._last_key, now
+        too_fast = self._tempo.too_fast(event, now)
         if now - self._focused_at < SETTLE:
             return
-        if since < TOO_FAST:
+        if too_fast:
             self.clear("that came faster than a hand types; type it")
         elif event.key == "enter":
             self.post_message(self.Submitted())

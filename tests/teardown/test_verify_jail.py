@@ -1,0 +1,101 @@
+"""What the reader of hostile files has given up, tried from inside by code that wants it back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+INSIDE = """
+import os, resource, socket, sys
+from gpu_tui.teardown.reader import jail
+cut = jail.enter()
+def tried(action):
+    try:
+        action()
+    except Exception as error:
+        return type(error).__name__
+    return "done"
+def connect():
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5).close()
+def write():
+    with open(sys.argv[2], "w") as file:
+        file.write("x")
+        file.flush()
+def allocate():
+    jail.limit_memory(1 << 24)
+    bytearray(1 << 28)
+def open_many():
+    kept = [open("/dev/null") for _ in range(100)]
+status = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
+print(cut, tried(connect), tried(write), tried(open_many), tried(allocate),
+    status["NoNewPrivs"].strip(), open("/proc/self/oom_score_adj").read().strip(),
+    resource.getrlimit(resource.RLIMIT_CORE)[0])
+"""
+
+
+@pytest.fixture
+def listener() -> object:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server
+
+
+def _inside(listener: socket.socket, target: Path) -> list[str]:
+    port = str(listener.getsockname()[1])
+    words = [sys.executable, "-c", INSIDE, port, str(target)]
+    # A write beyond the limit is an error, as in any Python, and not a signal.
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the jail is Linux's")
+def test_nothing_leaves_the_jail(listener: socket.socket, tmp_path: Path) -> None:
+    target = tmp_path / "written"
+    cut, connected, wrote, opened, allocated, *rest = _inside(listener, target)
+    assert (connected == "done") is (cut == "False")  # it knows whether the network is cut
+    assert wrote == "OSError"
+    assert target.read_bytes() == b""
+    assert (opened, allocated) == ("OSError", "MemoryError")
+    assert rest == ["1", "1000", "0"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may always do so")
+def test_root_reads_without_a_network(listener: socket.socket, tmp_path: Path) -> None:
+    assert _inside(listener, tmp_path / "x")[:2] == ["True", "OSError"]
+
+
+FORKED = """
+import os, signal, sys, time
+from gpu_tui.teardown.verify_worker import Request, _in_a_fork
+from gpu_tui.teardown import verify_worker
+def dies(*_):
+    {body}
+verify_worker.answer = dies
+verify_worker.jail.enter()
+print(_in_a_fork(Request("x", 1 << 30, {seconds}), "torch")["detail"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "seconds", "said"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", 60, f"signal {int(signal.SIGSEGV)}"),
+        ("os.abort()", 60, f"signal {int(signal.SIGABRT)}"),
+        ("os._exit(3)", 60, "exit 3"),
+        ("signal.pause()", 0.3, "longer than 0 s"),
+        ("raise MemoryError", 60, "killed the reader (exit 0)"),
+        ("return {'load': 'x' * 100000}", 60, "killed the reader"),
+    ],
+)
+def test_a_file_that_gets_hold_of_its_reader_ends_only_that(
+    body: str, seconds: float, said: str
+) -> None:
+    program = FORKED.format(body=body, seconds=seconds)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert said in done.stdout, done
+    assert done.returncode == 0
