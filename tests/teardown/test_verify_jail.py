@@ -66,7 +66,20 @@ def test_nothing_leaves_the_jail(listener: socket.socket, tmp_path: Path) -> Non
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may always do so")
 def test_root_reads_without_a_network(listener: socket.socket, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("x")
+    os.chown(theirs, 65534, 65534)
+    theirs.chmod(0o600)
     assert _inside(listener, tmp_path / "x")[:2] == ["True", "OSError"]
+    program = (
+        "import os, sys; from gpu_tui.teardown.reader import jail; jail.enter()\n"
+        "print(open(sys.argv[1]).read())\n"
+        "try: os.chown(sys.argv[1], 0, 0)\n"
+        "except PermissionError: print('no power')"
+    )
+    words = [sys.executable, "-c", program, str(theirs)]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["x", "no", "power"]
 
 
 FORKED = """
