@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
+import sys
+from typing import TextIO
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.core.ladder import GateView
+from gpu_tui.core.transfer import Transfer
 from gpu_tui.settings import FleetError
 
 NAME = "pull"
@@ -22,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit 0 only if everything was pulled, matched and loaded."""
+    """Exit 0 only if everything was pulled, matched and loaded; 1 otherwise. Run again, it goes on."""
     from gpu_tui import wiring
 
     fleet = fleet_of(args)
@@ -32,16 +38,69 @@ def run(args: argparse.Namespace) -> int:
         )
 
     async def act(room: wiring.Room) -> int:
-        shown = 0
-        verified = False
-        async for view in room.runner.pull_only(args.name):
-            passed = [rung for rung in view.rungs if rung.state in ("passed", "blocked")]
-            for rung in passed[shown:]:
-                print(f"{rung.state:8} {rung.title}: {'; '.join(rung.lines)}", flush=True)
-                if rung.next:
-                    print(f"         next: {rung.next}", flush=True)
-            shown = len(passed)
-            verified = view.outcome == "verified"
-        return 0 if verified else 1
+        screen = Lines(sys.stdout)
+        last = None
+        try:
+            async for view in room.runner.pull_only(args.name):
+                screen.show(view)
+                last = view
+        finally:
+            screen.clear()
+        if last is not None and last.outcome == "verified":
+            return 0
+        if last is not None and not any(rung.next for rung in last.rungs):
+            print(f"not verified: {last.closed_because or 'it did not come to its end'}")
+            print("         next: run it again: what is here is kept")
+        return 1
 
     return wiring.run(wiring.with_connection(fleet, args.name, args.limit, act))
+
+
+class Lines:
+    """The ladder as lines: one per rung that is done, and how far the one under way is.
+
+    On a terminal that is one line which is written over; elsewhere a line per tenth.
+    """
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._live = out.isatty() and os.environ.get("TERM") != "dumb"
+        self._done = 0
+        self._tenth: tuple[str, int] | None = None
+        self._drawn = False
+
+    def show(self, view: GateView) -> None:
+        """Print what is new in it."""
+        passed = [rung for rung in view.rungs if rung.state in ("passed", "blocked")]
+        for rung in passed[self._done :]:
+            self._print(f"{rung.state:8} {rung.title}: {'; '.join(rung.lines)}")
+            if rung.next:
+                self._print(f"         next: {rung.next}")
+        self._done = len(passed)
+        for rung in view.rungs:
+            if rung.transfer is not None and rung.transfer.total:
+                self._progress(rung.title, rung.transfer)
+
+    def clear(self) -> None:
+        """Take the line under way from the screen."""
+        if self._drawn:
+            self._out.write("\r\x1b[K")
+            self._out.flush()
+            self._drawn = False
+
+    def _progress(self, title: str, transfer: Transfer) -> None:
+        text = f"{'working':8} {title}: {transfer.words()}"
+        if self._live:
+            width = shutil.get_terminal_size().columns - 1
+            room = width - len(text) - 3
+            name = transfer.name(room - 1) if room > 12 else ""
+            self._out.write(f"\r\x1b[K{(f'{text} · {name}' if name else text)[:width]}")
+            self._out.flush()
+            self._drawn = True
+        elif (tenth := (title, int(transfer.share * 10))) != self._tenth and 0 < tenth[1] < 10:
+            self._tenth = tenth
+            self._print(text)
+
+    def _print(self, text: str) -> None:
+        self.clear()
+        print(text, file=self._out, flush=True)

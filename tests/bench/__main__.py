@@ -53,6 +53,11 @@ SECTIONS = (
         "at most 6 connects a minute, first readings within 4 s at 300 ms and 64 kbit/s",
     ),
     (
+        "pull",
+        "Results brought home, hashed and synced, beside rsync and sftp over the same sshd",
+        "at least 0.9 x `rsync -a`, never below 0.8 x `sftp`; at most 64 MB more memory",
+    ),
+    (
         "screen",
         "The cockpit in a terminal of 160x48, beside others that redraw each second",
         "8 boxes at most 0.5 x the bytes of nvitop, the whole cockpit 0.35 x btop's, 300 B/s at rest; first "

@@ -143,9 +143,7 @@ def _forget(into: Path) -> None:
     os.sync()
 
 
-def measure(
-    files: int = FILES, megabytes: int = MEGABYTES, rounds: int = ROUNDS
-) -> dict[str, str]:
+def measure(files: int = FILES, megabytes: int = MEGABYTES, rounds: int = ROUNDS) -> dict[str, str]:
     """Medians of `rounds` interleaved rounds."""
     with tempfile.TemporaryDirectory() as directory:
         room = Path(directory)
