@@ -33,6 +33,7 @@ from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.sweep import SweepScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.themes import ThemeScreen
+from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.text.help import footer, help_lines
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
@@ -41,7 +42,7 @@ OWNERS = {
     "cockpit": ActingCockpit, "list": Rows, "instances": InstancesPane, "log": LogPane,
     "clocks": ClocksPane,
     "replay": ReplayCockpit, "chart": ChartScreen, "findings": ActingFindings, "queue": Rows, "sweep": SweepScreen,
-    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen, "verbs": Rows, "hits": Rows, "first": FirstRun, "help": HelpScreen, "themes": ThemeScreen, "columns": ColumnScreen,
+    "overlay": FindingsScreen, "profile": ProfileScreen, "ladder": TeardownScreen, "verbs": Rows, "hits": Rows, "timeline": TimelineScreen, "first": FirstRun, "help": HelpScreen, "themes": ThemeScreen, "columns": ColumnScreen,
 }  # fmt: skip
 
 
@@ -60,7 +61,7 @@ def test_no_key_means_two_things_in_one_context(context: str) -> None:
 def test_every_key_has_a_method_that_does_it(key: Key) -> None:
     owner = OWNERS[key.context]
     action = f"action_{key.action}"
-    if key.context in ("findings", "sweep", "themes") and key.action == "choose":
+    if key.context in ("findings", "sweep", "themes", "timeline") and key.action == "choose":
         owner = Rows
     assert callable(getattr(owner, action))
 

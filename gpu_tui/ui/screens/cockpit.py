@@ -39,8 +39,10 @@ from gpu_tui.ui.screens.findings import FindingsScreen
 from gpu_tui.ui.screens.help import HelpScreen
 from gpu_tui.ui.screens.profile import ProfileScreen
 from gpu_tui.ui.screens.sweep import SweepScreen
+from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.help import footer
+from gpu_tui.ui.text.places import Place
 from gpu_tui.ui.widgets.paint import Block, OneLine
 from gpu_tui.ui.widgets.tour import Tour
 
@@ -283,6 +285,11 @@ class Cockpit(Screen[None]):
         if self.moment is not None:
             self.app.push_screen(FindingsScreen(self.moment), self._go_to)
 
+    def action_timeline(self) -> None:
+        """All findings by time."""
+        if self.moment is not None:
+            self.app.push_screen(TimelineScreen(self.moment), self._go_to)
+
     def action_evidence(self) -> None:
         """The log line behind the worst finding of the selected instance."""
         view = self.moment.selected if self.moment else None
@@ -361,12 +368,10 @@ class Cockpit(Screen[None]):
             if view is not None:
                 path, _, number = found.source.removeprefix("log:").rpartition(":")
                 log = next((one for one in view.logs if one.source.path == path), None)
-                pane = self._tail
                 self.bring("log")
-                if log is not None:
-                    pane.choose(view, log.source.cell)
-                    if number.isdigit() and log.first < int(number) <= log.end:
-                        pane.view.go_to(int(number) - 1)
+                if log is not None and number.isdigit():
+                    place = Place(seen=max(0, int(number) - 1))
+                    self._tail.open_at(found.instance, log.source, place)
 
     def _go_to_cell(self, key: str | None) -> None:
         """Show the instance and the log of a cell of the sweep."""

@@ -1,0 +1,135 @@
+"""All findings of the fleet on one line of time: a lane for each box above, one row for each below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+
+from rich.text import Text
+
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.ui.text import units
+from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
+from gpu_tui.ui.text.marks import fit, line
+
+LANES_MOST = 8
+NAME = 14
+LEAST = 20  # cells of a lane that still says something
+ROOMY = 110
+LOGGED, MEASURED = "≡", " "  # a finding that stands in a log can be opened there
+
+
+def by_time(findings: Sequence[Finding]) -> list[Finding]:
+    """The newest first; of one moment the worst first."""
+    return sorted(findings, key=lambda one: (-one.last_seen, one.severity.rank, one.instance))
+
+
+def lanes(
+    findings: Sequence[Finding],
+    now: float,
+    width: int,
+    zone: tzinfo | None,
+    chosen: Finding | None = None,
+) -> list[Text]:
+    """One lane per box, the worst finding of each moment on it, and the times below.
+
+    A finding is drawn from when it was first seen to when it was last seen; `chosen` stands out.
+    """
+    room = width - NAME - 2
+    if not findings or room < LEAST:
+        return []
+    start = min(one.first_seen for one in findings)
+    span = max(60.0, now - start)
+
+    def cell(at: float) -> int:
+        return max(0, min(room - 1, int((at - start) / span * room)))
+
+    boxes = list(dict.fromkeys(one.instance for one in by_time(findings)))
+    rows = []
+    for box in boxes[:LANES_MOST]:
+        cells: list[tuple[str, str]] = [("·", "track")] * room
+        own = [one for one in findings if one.instance == box]
+        for one in sorted(own, key=lambda one: -one.severity.rank):
+            style = f"severity-{one.severity}"
+            for at in range(cell(one.first_seen), cell(one.last_seen)):
+                cells[at] = ("━", style)
+        for one in sorted(own, key=lambda one: (one is chosen, -one.severity.rank)):
+            mark = "◆" if one is chosen else SEVERITY_GLYPH[one.severity]
+            style = "accent" if one is chosen else f"severity-{one.severity}"
+            cells[cell(one.last_seen)] = (mark, style)
+        name = fit(line(("▌", box_style(box)), (box, "strong")), NAME)
+        rows.append(line(name, "  ", *cells))
+    if len(boxes) > LANES_MOST:
+        more = f"and {units.counted(len(boxes) - LANES_MOST, 'more box').replace('boxs', 'boxes')}"
+        rows.append(line((" " * (NAME + 2) + more, "muted")))
+    rows.append(line(" " * (NAME + 2), (_axis(start, span, room, zone), "faint")))
+    return rows
+
+
+def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
+    """Times under the lanes: at the left edge, about every twenty cells, and `now` at the right."""
+    days = _day(start, zone) != _day(start + span, zone)
+    count = max(1, room // 24)
+    out = ""
+    for n in range(count):
+        at = round(n * room / count)
+        if len(out) <= at:
+            out = out.ljust(at) + _time(start + span * at / room, zone, days=days)
+    return out[: room - 4].ljust(room - 3) + "now"
+
+
+def event_row(finding: Finding, now: float, width: int, zone: tzinfo | None) -> Text:
+    """One finding: when, how bad, where, what, and the evidence."""
+    wide = width >= ROOMY
+    style = f"severity-{finding.severity}"
+    days = _day(finding.last_seen, zone) != _day(now, zone)
+    logged = LOGGED if finding.source.startswith("log:") else MEASURED
+    kind = finding.kind.replace("_", " ")
+    fixed = line(
+        (f"{_time(finding.last_seen, zone, days=days, seconds=not days):>12} ", "faint"),
+        fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), 20 if wide else 15),
+        " ",
+        ("▌", box_style(finding.instance)),
+        fit(line((finding.instance, "strong")), 18 if wide else 10),
+        " ",
+        fit(line((finding.cell or "", "text")), 18 if wide else 11),
+        " ",
+        (f"{'×' + str(finding.count) if finding.count > 1 else '':>5}", "muted"),
+        " ",
+        (logged, "accent"),
+        " ",
+    )
+    room = width - fixed.cell_len
+    return (
+        line(fixed, fit(line((finding.evidence, "muted")), room)) if room > 8 else fit(fixed, width)
+    )
+
+
+def words_of(finding: Finding) -> str:
+    """What a filter looks at."""
+    parts = (finding.kind.replace("_", " "), finding.kind, finding.severity, finding.instance)
+    return " ".join((*parts, finding.cell or "", finding.evidence))
+
+
+def summary(findings: Sequence[Finding], total: int) -> Text:
+    """How many of each severity."""
+    pieces: list[tuple[str, str]] = []
+    for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
+        count = sum(one.severity is severity for one in findings)
+        if count:
+            pieces.append(
+                (f"{SEVERITY_GLYPH[severity]} {count} {severity}   ", f"severity-{severity}")
+            )
+    shown = (
+        f"{len(findings)} of {total}" if len(findings) != total else units.counted(total, "finding")
+    )
+    return line(*pieces, (shown, "muted"), ("   ≡ stands in a log: enter opens the line", "faint"))
+
+
+def _day(at: float, zone: tzinfo | None) -> str:
+    return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime("%d %b")
+
+
+def _time(at: float, zone: tzinfo | None, *, days: bool, seconds: bool = False) -> str:
+    form = "%d %b %H:%M" if days else "%H:%M:%S" if seconds else "%H:%M"
+    return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime(form)
