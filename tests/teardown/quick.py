@@ -23,7 +23,7 @@ from gpu_tui.core.gate import DWELL, Gate, StopPermit
 from gpu_tui.core.ladder import GateView
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.profile import Verb
-from gpu_tui.providers.base import Answer, AnswerKind
+from gpu_tui.providers.base import Answer, AnswerKind, Provider
 from gpu_tui.teardown.act import Pace
 from gpu_tui.teardown.climb import Climb
 from gpu_tui.teardown.gather import Gather
@@ -113,14 +113,15 @@ class QuickGather:
 
     world: World
     clock: ManualClock
-    provider: QuickProvider
+    provider: Provider
     points: Points
     instance: Instance = BOX
     profile: None = None
 
     def _see(self, name: str) -> Event | None:
         self.world.boot, self.world.wall = self.clock.boot(), self.clock.now()
-        self.world.provider = "gone" if self.provider.done else "running"
+        if isinstance(self.provider, QuickProvider):
+            self.world.provider = "gone" if self.provider.done else "running"
         return cast("Event | None", self.points.hit(name))
 
     def changed(self) -> str | None:
@@ -173,12 +174,12 @@ class Quick:
         effects = self.state / "effects"
         self.provider = QuickProvider(effects, self.clock, self.points, self.silent)
 
-    def climb(self, verb: Verb = TERMINATE) -> Climb:
+    def climb(self, verb: Verb = TERMINATE, provider: Provider | None = None) -> Climb:
         """One ladder, not yet begun."""
         gate = Gate("box", verb)
         world = World(verb)
         world.gate = gate
-        gather = QuickGather(world, self.clock, self.provider, self.points)
+        gather = QuickGather(world, self.clock, provider or self.provider, self.points)
 
         def make(name: str, share: Any) -> Gather:
             return cast("Gather", gather)
