@@ -65,6 +65,11 @@ SECTIONS = (
         "lines/s and 50 ms in a flood; 8 boxes 3 % of a core and 60 MB, 64 boxes 15 %; a terminal that does "
         "not read stalls the loop for at most 50 ms; nothing grows",
     ),
+    (
+        "verify",
+        "Verifying one large checkpoint: hash, checksums, load, every byte touched",
+        "at most 1.0 x `sha256sum` of the same file",
+    ),
 )
 
 
