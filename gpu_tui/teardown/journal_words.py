@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import humanize
+
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.evidence import Identity
 from gpu_tui.core.plain import plain
@@ -46,7 +48,7 @@ def about(record: Record) -> str:
             said = f"deletes {_list(word('deletes')) or 'nothing'}; "
             said += _work(word("running"))
         case "manifest" | "pulled":
-            said = f"{word('files')} files, {word('bytes')} bytes"
+            said = f"{word('files')} files, {_size(word('bytes'))}"
         case "matched":
             said = f"list {str(word('digest'))[:16]}"
         case "loaded":
@@ -97,6 +99,10 @@ def statements(end: OpenEnd) -> tuple[str, str]:
 def _work(running: object) -> str:
     found = _list(running)
     return f"at work: {found}" if found else "nothing was at work"
+
+
+def _size(value: object) -> str:
+    return humanize.naturalsize(value) if isinstance(value, int) else "of unknown size"
 
 
 def _list(value: object) -> str:
