@@ -46,8 +46,13 @@ def proofs(effect: str) -> frozenset[str]:
     return frozenset({"stopped", "gone"}) if effect == "stop" else frozenset({"gone"})
 
 
-def ending_words(end: OpenEnd, link: LinkState, provider: ProviderState) -> str:
-    """What is known of it now, in one line. A box that does not answer proves nothing."""
+def ending_words(
+    end: OpenEnd, link: LinkState | None = None, provider: ProviderState | None = None
+) -> str:
+    """What is known of it now, in one line. A box that does not answer proves nothing.
+
+    `link` and `provider` are None for an instance that the fleet file does not name any more.
+    """
     when = rfc3339(end.at) or "an earlier day"
     asked = (
         f"the steps of “{end.verb}” were given {when}"
@@ -56,6 +61,8 @@ def ending_words(end: OpenEnd, link: LinkState, provider: ProviderState) -> str:
     )
     if end.outcome == "still-there":
         told = "STILL THERE: the provider said so, and the meter runs"
+    elif link is None or provider is None:
+        told = "UNKNOWN: nobody looks at it, for the fleet file does not name it"
     elif provider.state in ("running", "stopped") and provider.error is None:
         told = f"not over: the provider says {provider.state}"
     elif link.live:

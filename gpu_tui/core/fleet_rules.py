@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.account_rules import account_conditions
+from gpu_tui.core.ending import OpenEnd, ending_words
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.roster_rules import roster_conditions
 from gpu_tui.core.rules import Condition
@@ -37,6 +39,7 @@ class FleetNow:
     unlisted: tuple[Listed, ...] = ()  # the accounts hold them, the fleet file does not
     platforms: Mapping[str, str] = field(default_factory=dict)  # platform id -> its name
     thresholds: tuple[Threshold, ...] = THRESHOLDS  # at which the end of the money is told
+    ends: tuple[OpenEnd, ...] = ()  # of teardowns, whose instances the fleet file does not name
 
 
 def fleet_conditions(seen: FleetNow) -> Iterator[tuple[str, Condition]]:
@@ -45,3 +48,6 @@ def fleet_conditions(seen: FleetNow) -> Iterator[tuple[str, Condition]]:
     """
     yield from roster_conditions(seen)
     yield from account_conditions(seen)
+    for end in seen.ends:
+        evidence = ending_words(end)
+        yield end.instance, Condition("teardown", Severity.FATAL, evidence, "journal")

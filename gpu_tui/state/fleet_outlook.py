@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.account_rules import unlisted
 from gpu_tui.core.clocks import by_urgency
+from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.fleet_rules import FleetNow, Member, fleet_conditions
 from gpu_tui.core.rules import Condition
@@ -45,12 +46,16 @@ def fleet_view(
     now: float,
     unmet: frozenset[str] = frozenset(),
     thresholds: tuple[Threshold, ...] = THRESHOLDS,
+    ends: Iterable[OpenEnd] = (),
 ) -> FleetView:
     """The whole fleet at `now`."""
     strangers = unlisted(accounts, (view.instance for view in views), now)
     platforms = {view.instance.platform: view.profile.title for view in views if view.profile}
     members = tuple(_member(view) for view in views)
-    more = books.take(FleetNow(now, members, accounts, strangers, platforms, thresholds))
+    named = {view.name for view in views}
+    orphans = tuple(end for end in ends if end.instance not in named)
+    seen = FleetNow(now, members, accounts, strangers, platforms, thresholds, orphans)
+    more = books.take(seen)
     views = tuple(
         replace(view, findings=_worst_first((*view.findings, *more[view.name])))
         if view.name in more
@@ -62,7 +67,7 @@ def fleet_view(
     findings = [
         finding
         for finding in (*(one for view in views for one in view.findings), *elsewhere)
-        if finding.id not in acknowledged
+        if finding.id not in acknowledged or finding.kind == "teardown"  # only an end ends that
     ]
     return FleetView(
         sweep=sweep,

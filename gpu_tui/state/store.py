@@ -142,6 +142,7 @@ class Store:
             now,
             self._acquaintance.unmet(views),
             self._thresholds,
+            self._ends.values(),
         )
 
     def meet(self, platform: str) -> None:

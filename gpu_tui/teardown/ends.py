@@ -39,7 +39,10 @@ class EndWatch:
         self.looked = asyncio.Event()  # everything was asked once
 
     async def tell(self) -> dict[str, OpenEnd]:
-        """What the journal holds now of this fleet; whatever changed since the last time is told."""
+        """What the journal holds now; whatever changed since the last time is told.
+
+        An instance that left the fleet file without a proven end is told of, too.
+        """
         try:
             found = await asyncio.to_thread(self._journal.read)
         except OSError as error:
@@ -47,8 +50,7 @@ class EndWatch:
             return self._told
         if found.damage:
             self._complain(DAMAGED)
-        names = {instance.name for instance in self._instances()}
-        ends = {name: end for name, end in open_ends(found.records).items() if name in names}
+        ends = open_ends(found.records)
         for name in ends.keys() | self._told.keys():
             if ends.get(name) != self._told.get(name):
                 self._sink(TeardownEnd(name, self._clock.now(), ends.get(name)))

@@ -35,15 +35,15 @@ async def settle(
     end = await _open_end(journal, instance.name)
     if end is None:
         return None
-    word = await _seen(end, instance, provider)
-    if word in ENDS.values() and (end.blocks or word == "confirmed-gone"):
+    word, why = await _seen(end, instance, provider)
+    if word is not None and (end.blocks or word == "confirmed-gone"):
         await asyncio.to_thread(
             journal.write, instance.name, word, evidence, settles=end.seq, verb=end.verb
         )
         return None
     if not end.blocks:
         return None
-    return f"the call of {rfc3339(end.at) or 'an earlier day'} was never seen to end{word}"
+    return f"the call of {rfc3339(end.at) or 'an earlier day'} was never seen to end{why}"
 
 
 async def look_again(journal: Journal, instance: Instance, provider: Provider) -> bool:
@@ -57,8 +57,8 @@ async def look_again(journal: Journal, instance: Instance, provider: Provider) -
         return False
     try:
         (await asyncio.to_thread(journal.hold, instance.name)).close()
-        word = await _seen(before, instance, provider)
-        if word not in ENDS.values() or (word == "still-there" and not before.blocks):
+        word, _ = await _seen(before, instance, provider)
+        if word is None or (word == "still-there" and not before.blocks):
             return False
         hold = await asyncio.to_thread(journal.hold, instance.name)
     except Held:
@@ -81,19 +81,19 @@ async def _open_end(journal: Journal, name: str) -> OpenEnd | None:
     return open_ends(found.records).get(name)
 
 
-async def _seen(end: OpenEnd, instance: Instance, provider: Provider) -> str:
-    """The journal's word for what became of it, or the end of a sentence that says why nobody knows."""
+async def _seen(end: OpenEnd, instance: Instance, provider: Provider) -> tuple[str | None, str]:
+    """The journal's word for what became of it; or None, and how the sentence goes on that says so."""
     inside = isinstance(provider, SeenFromInside)
     if end.place not in (None, place_of(instance)):
-        return (
+        return None, (
             ", and its id was of another account or cluster: put the fleet file back as it was, "
             "then look again"
         )
     if not end.watched or not (inside or (end.provider_id is not None and provider.reads)):
-        return f": look at the console, then gpu-tui journal {instance.name} --settle"
+        return None, f": look at the console, then gpu-tui journal {instance.name} --settle"
     if end.provider_id is not None:
         provider.remember(end.provider_id)
     state = await state_of(provider, end.provider_id)
     if state.state == "unknown":
-        return f", and now: {plain(state.error or 'nobody can tell')}"
-    return "confirmed-gone" if state.state in proofs(end.effect) else "still-there"
+        return None, f", and now: {plain(state.error or 'nobody can tell')}"
+    return ("confirmed-gone" if state.state in proofs(end.effect) else "still-there"), ""

@@ -210,3 +210,21 @@ async def test_an_edit_of_the_fleet_file_keeps_it_red(room: Room) -> None:
     await room.watch.look()
     room.store.replace_fleet(Fleet(None, (Instance("pod", SshAccess("elsewhere"), "runpod"),)))
     assert room.red
+
+
+async def test_an_instance_that_left_the_fleet_file_stays_red_and_cannot_be_hidden(
+    room: Room,
+) -> None:
+    room.intent()
+    await room.watch.look()
+    room.store.replace_fleet(Fleet(None, ()))
+    (found,) = room.store.view(room.clock.now()).beside
+    assert (found.instance, found.kind) == ("pod", "teardown")
+    assert "does not name it" in found.evidence
+    room.store.acknowledge(found.id)
+    view = room.store.view(room.clock.now())
+    assert view.beside == (found,)
+    assert fleet_verdict(view) == "escalate"
+    room.journal.write("pod", "stated", typed="pod-p1 is gone", settles=1)
+    await room.watch.look()
+    assert room.store.view(room.clock.now()).beside == ()
