@@ -6,7 +6,6 @@ mutant that nobody catches fails: either the guard needs a test, or it guards no
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from types import ModuleType
 
@@ -158,7 +157,6 @@ MUTANTS: dict[str, Patch] = {
         rules, "proves", lambda verdict, on_box=False: proof.proves(verdict, on_box=True)
     ),
 }
-FULL = bool(os.environ.get("GPU_TUI_NIGHTLY"))
 
 
 def _caught() -> bool:
