@@ -15,7 +15,7 @@ HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to w
 # What the box may send ahead. A stream that is read as fast as it comes may grow to what passes in
 # half a second, so that on a slow line nothing else waits long behind it.
 WINDOW = 262_144
-WIDEST = 1_048_576
+WIDEST = 4_194_304
 PASSES_SECONDS = 0.5
 STDERR_CAP = 8192
 SHELL = "exec /bin/sh -s"
