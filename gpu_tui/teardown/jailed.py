@@ -49,6 +49,7 @@ class Reader:
         self._allow = sorted(allow)
         self._child: asyncio.subprocess.Process | None = None
         self.how = ""
+        self.exposed = False  # it could not cut the network off
 
     async def load(self, start: FileVerdict, path: Path, size: int) -> FileVerdict:
         """What the child says of one file at an absolute path, or that it did not live to say it."""
@@ -142,6 +143,7 @@ class Reader:
         share, how = answer.get("nonfinite"), answer.get("how")
         if isinstance(how, str) and len(how) >= len(self.how):  # torch is named once it was needed
             self.how = plain(how)
+        self.exposed = answer.get("network") is not False
         return replace(
             start,
             load=str(answer["load"]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from gpu_tui.core.evidence import FileVerdict
@@ -16,6 +17,8 @@ from gpu_tui.teardown.jailed import Limits as Limits
 from gpu_tui.teardown.jailed import Reader as Reader
 from gpu_tui.teardown.jailed import reader as reader
 from gpu_tui.teardown.siblings import together
+
+EXPOSED = "read with the network open: this system lets nobody cut it"  # said once, not per file
 
 
 async def load_all(
@@ -53,6 +56,9 @@ async def load_with(
         verdicts.append(verdict)
         if step:
             step(verdict)
+    if verdicts and child.exposed:
+        first = next((n for n, verdict in enumerate(verdicts) if verdict.checkpoint), 0)
+        verdicts[first] = replace(verdicts[first], warnings=(*verdicts[first].warnings, EXPOSED))
     return together(manifest, verdicts)
 
 

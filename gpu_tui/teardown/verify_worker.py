@@ -63,7 +63,7 @@ def main() -> int:
             with suppress(Skipped):
                 torch_module()
         found = _in_a_fork(request, kind)
-        out.write(json.dumps({**found, "how": _how(cut)}) + "\n")
+        out.write(json.dumps({**found, "how": _how(cut), "network": not cut}) + "\n")
         out.flush()
     return 0
 

@@ -13,11 +13,14 @@ from random import Random
 
 import pytest
 
+from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.gate import proves
+from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.reader import archive
 from gpu_tui.teardown.reader.outcome import Failed
+from gpu_tui.teardown.siblings import together
 from gpu_tui.teardown.verify import Limits, load_all
 
 
@@ -119,12 +122,15 @@ async def test_after_a_death_the_next_file_gets_a_new_child(tmp_path: Path) -> N
 async def test_without_torch_nothing_is_verified_and_the_cure_is_named(tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir()
-    (results / "best.pth").write_bytes(checkpoint_bytes(seeded_weights(Random(1), 8), 3))
+    whole = checkpoint_bytes(seeded_weights(Random(1), 8), 3)
+    (results / "best.pth").write_bytes(whole)
+    (results / "cut.pth").write_bytes(whole[:-100])
     hide = "import sys; sys.modules['torch'] = None; sys.argv[0:0] = []"
     program = f"{hide}; from gpu_tui.teardown.verify_worker import main; main()"
     python = _stand_in(tmp_path, f'exec {sys.executable} -c "{program}"')
-    (verdict,) = await load_all(results, local_tree(results).manifest, python=python)
+    verdict, cut = await load_all(results, local_tree(results).manifest, python=python)
     assert verdict.load == "skipped"
+    assert cut.load == "failed"  # what is broken is broken without torch, too
     assert "pip install 'gpu-tui[verify]'" in verdict.detail
     assert not proves(verdict)
 
@@ -146,3 +152,42 @@ def test_the_child_that_is_asked_for_json_alone_imports_no_torch(tmp_path: Path)
         "assert said['load'] == 'ok' and 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "m.json")], check=True)
+
+
+async def test_a_network_that_could_not_be_cut_is_said_once(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    for name in ("a.json", "b.json"):
+        (results / name).write_text("{}")
+    for network, said in (("true", 1), ("false", 0)):
+        answer = f'{{"load": "ok", "network": {network}}}'
+        python = _stand_in(tmp_path, f"while read x; do echo '{answer}'; done")
+        verdicts = await load_all(results, local_tree(results).manifest, python=python)
+        assert [len(verdict.warnings) for verdict in verdicts] == [said, 0]
+
+
+def _verdicts(*sizes: int) -> tuple[Manifest, list[FileVerdict]]:
+    rows = [FileEntry(f"c{n}/best.pth", size, f"{size:064x}") for n, size in enumerate(sizes)]
+    manifest = Manifest(tuple(rows))
+    return manifest, [FileVerdict(f.path, f.sha256, "ok", checkpoint=True) for f in rows]
+
+
+def test_a_checkpoint_unlike_those_of_the_other_cells_is_said() -> None:
+    odd = together(*_verdicts(1000, 1010, 990, 100))
+    assert [bool(verdict.warnings) for verdict in odd] == [False, False, False, True]
+    assert "the other cells' have about 1000" in odd[3].warnings[0]
+    assert not any(verdict.warnings for verdict in together(*_verdicts(1000, 1010, 300, 2000)))
+
+
+def test_two_cells_with_the_same_checkpoint_are_said() -> None:
+    twins = together(*_verdicts(1000, 1010, 1000))
+    assert twins[0].warnings == ("the same bytes as c2/best.pth",)
+    assert (twins[1].warnings, twins[0].load) == ((), "ok")
+
+
+def test_a_shard_that_is_missing_fails_the_others() -> None:
+    names = ("a/x-00001-of-00003.bin", "a/x-00003-of-00003.bin", "b/y-00001-of-00001.bin")
+    manifest = Manifest(tuple(FileEntry(name, 1, str(n)) for n, name in enumerate(names)))
+    verdicts = together(manifest, [FileVerdict(f.path, f.sha256, "ok") for f in manifest.files])
+    assert [verdict.load for verdict in verdicts] == ["failed", "failed", "ok"]
+    assert verdicts[0].detail == "shard 2 of 3 is not here"

@@ -19,7 +19,7 @@ from gpu_tui.core.proof import proves
 from gpu_tui.teardown.local import hash_file, local_tree
 from gpu_tui.teardown.reader import archive, safetensors_file
 from gpu_tui.teardown.reader.outcome import Failed
-from gpu_tui.teardown.verify import Limits, load_with, reader
+from gpu_tui.teardown.verify import EXPOSED, Limits, load_with, reader
 
 NIGHTLY = bool(os.environ.get("GPU_TUI_NIGHTLY"))
 FLIPS = 1_000 if NIGHTLY else 60
@@ -62,7 +62,7 @@ def test_no_good_file_is_ever_held_up(good: Path, load: Load) -> None:
     verdicts = load(good, local_tree(good).manifest)
     wrong = {v.path: (v.load, v.detail, v.warnings) for v in verdicts if not proves(v)}
     assert wrong == {}
-    assert {v.path: v.warnings for v in verdicts if v.warnings} == {}
+    assert {warning for v in verdicts for warning in v.warnings} <= {EXPOSED}
     assert len(verdicts) > (280 if NIGHTLY else 50)
     assert not any(v.nonfinite for v in verdicts)
 

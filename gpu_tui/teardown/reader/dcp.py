@@ -141,7 +141,9 @@ def read_shard(file: BinaryIO, size: int, directory: str, name: str, allow: froz
         end = stop
         file.seek(start)
         data = file.read(stop - start)
-        tally.add(torch_file.load(torch, io.BytesIO(data), len(data), allow)[0])
+        part = io.BytesIO(data)
+        torch_file.structure(part, len(data))
+        tally.add(torch_file.load(torch, part, allow))
     seen = tally.seen(may_be_empty=True)  # a shard may hold nothing but steps and names
     if end != size:
         seen.warnings.append(f"{size - end} bytes behind its last part belong to nothing")

@@ -27,8 +27,8 @@ BITS = {
 
 def read(file: BinaryIO, size: int, path: str) -> Seen:
     """The judgement on one file; `path` is where the library can open it again."""
+    header(file, size)  # what is broken is broken, also where no torch is
     torch = torch_module()
-    header(file, size)
     try:
         library = importlib.import_module("safetensors")
     except ImportError:

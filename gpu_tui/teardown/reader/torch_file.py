@@ -29,8 +29,9 @@ COMPANION = re.compile(
 
 def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
     """The judgement on one file. `name` without directories: best.pth must hold a model."""
+    note = structure(file, size)  # what is broken is broken, also where no torch is
     torch = torch_module()
-    loaded, note = load(torch, file, size, allow)
+    loaded = load(torch, file, allow)
     if name == "best.pth" and not (isinstance(loaded, dict) and {*WEIGHT_KEYS} & loaded.keys()):
         raise Failed(f"it is no checkpoint: none of {', '.join(WEIGHT_KEYS)} is in it")
     tally = Tally(torch)
@@ -41,8 +42,8 @@ def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
     return seen
 
 
-def load(torch: Any, file: BinaryIO, size: int, allow: frozenset[str]) -> tuple[Any, str]:
-    """(what is in it, a note); Refused and Failed in our own words."""
+def structure(file: BinaryIO, size: int) -> str:
+    """A note on what wraps the weights; Refused and Failed for what is never given to torch."""
     if size == 0:
         raise Failed("an empty file")
     head = file.read(512)
@@ -54,8 +55,13 @@ def load(torch: Any, file: BinaryIO, size: int, allow: frozenset[str]) -> tuple[
         if archive.is_program(file):
             raise Refused("TorchScript is a program, not weights: it is never loaded")
         note, _ = archive.check(file, size)
+    return note
+
+
+def load(torch: Any, file: BinaryIO, allow: frozenset[str]) -> Any:
+    """What is in it; Refused and Failed in our own words."""
     try:
-        return load_weights(torch, file, hulls(allow)), note
+        return load_weights(torch, file, hulls(allow))
     except Exception as error:
         raise _translated(torch, error, file, allow) from None
 
