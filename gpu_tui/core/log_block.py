@@ -24,8 +24,9 @@ class LogBlock(Sequence[LogLine]):
         self, items: list[Item], read: Callable[[bytes], LogLine], show: Callable[[bytes], str]
     ) -> None:
         self.items = items
+        # The type, not isinstance: this is asked of every line of a flood.
         self.told = tuple(
-            (place, item) for place, item in enumerate(items) if isinstance(item, LogLine)
+            [(place, item) for place, item in enumerate(items) if type(item) is LogLine]
         )
         self.read, self.show = read, show
 

@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from typing import Any
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import Item
@@ -62,15 +63,16 @@ class LogChunk:
         """Append lines; `told` are those of them that were read, with their places."""
         first, before = len(self._ends), len(self._data)
         codes = bytearray(len(items))
+        parts: list[Any] = list(items)
         cost = 0
         for place, line in told:
+            parts[place] = line.text.encode("utf-8", "surrogatepass")
             codes[place] = code = _code(line)
             if code == WHOLE:
                 self._whole[first + place] = _bare(line)
                 cost += LINE_COST + len(line.text) + SPAN_COST * len(line.spans)
             if line.mark.alarm:
                 self.alarms.append(first + place)
-        parts = [item if type(item) is bytes else _bytes(item) for item in items]
         assert isinstance(self._data, bytearray)
         self._data += b"".join(parts)
         self._codes += codes
@@ -119,12 +121,6 @@ class LogChunk:
         """Surely no line has this word, given in small ASCII letters. False where it takes reading."""
         data = self._data
         return data.isascii() and b"\x1b" not in data and word not in data.lower()
-
-
-def _bytes(item: Item) -> bytes:
-    if isinstance(item, bytes):
-        return item
-    return item.text.encode("utf-8", "surrogatepass")
 
 
 def _bare(line: LogLine) -> LogLine:
