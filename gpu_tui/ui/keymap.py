@@ -10,16 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from textual.app import App
-from textual.binding import Binding
 from textual.keys import Keys, key_to_character
 
-from gpu_tui.ui.keys import KEYS, Key
+from gpu_tui.ui.keys import KEYS, PUNCTUATION, Key
 
 FORBIDDEN = {"ctrl+b": "tmux", "ctrl+a": "screen (and many a tmux)", "ctrl+c": "interrupting"}
 MODIFIERS = frozenset({"ctrl", "shift", "alt", "super", "hyper", "meta"})
-NAMED = frozenset(key.value for key in Keys) | {"space", "comma", "plus", "minus"}
-# What can be on screen together: a key of one of them is seen by all of the same row.
-COCKPIT = frozenset({"cockpit", "replay", "list", "instances", "clocks", "queue", "log"})
+NAMED = frozenset(key.value for key in Keys) | {"space"} | frozenset(PUNCTUATION.values())
+# Who sees a key together with whom: one pane at a time, under the cockpit's own and those of any list.
+PANES = frozenset({"instances", "clocks", "queue", "log"})
+WITHOUT_LIST = frozenset(
+    {"chart", "ladder"}
+)  # cards that use the keys of a list for something else
+COCKPIT = PANES | {"cockpit", "replay", "list"}
 
 
 class KeymapError(Exception):
@@ -50,8 +53,7 @@ def _keys(id: str, text: str) -> Iterator[str]:
     """Each key of a comma-separated list, named as textual names it; a lone comma is a key."""
     for part in [text] if text.strip() == "," else text.split(","):
         key = part.strip() or part[:1]
-        (binding,) = Binding.make_bindings([Binding(key or "?", "none")])
-        name = binding.key
+        name = PUNCTUATION.get(key, key)
         if not key or not _is_key(name):
             hint = 'Write one as "x", "ctrl+x", "slash" or "pagedown".'
             raise KeymapError(id, f'"{part}" is not a key', hint)
@@ -88,8 +90,15 @@ def _refuse_collisions(taken: Mapping[str, str], table: Sequence[Key]) -> None:
 
 def _meet(one: str, other: str) -> bool:
     """Rows of these contexts can be pressed at the same time."""
-    if one == other or {one, other} <= COCKPIT:
+    if one == other:
         return True
+    if {one, other} <= COCKPIT:
+        return not {one, other} <= PANES
+    pair = {one, other}
+    if "list" in pair and pair & WITHOUT_LIST:
+        return False
+    if "first" in pair:
+        return "list" in pair
     cards = {"overlay", "list"}
     return (one in cards and other not in COCKPIT) or (other in cards and one not in COCKPIT)
 

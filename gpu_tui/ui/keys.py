@@ -6,6 +6,7 @@ outside this program: read-only cockpits do not have these actions at all.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -183,7 +184,13 @@ KEYS: tuple[Key, ...] = (
     Key("q", "close", "close", "Close this card", context="overlay"),
 )  # fmt: skip
 
-SHOWN = {
+# How textual names what a person writes as it is; a comma parts keys, so it cannot stand for itself.
+PUNCTUATION = {
+    char: binding.key
+    for char in string.punctuation.replace(",", "")
+    for binding in Binding.make_bindings([Binding(char, "none")])
+} | {",": "comma"}
+SHOWN = {name: char for char, name in PUNCTUATION.items()} | {
     "question_mark": "?", "slash": "/", "left_square_bracket": "[", "right_square_bracket": "]",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "ctrl+p": "^p", "ctrl+l": "^l",
     "ctrl+d": "^d", "ctrl+u": "^u",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import sys
 from pathlib import Path
@@ -79,14 +80,20 @@ async def test_what_a_terminal_answers_types_nothing_into_a_ladder(  # type: ign
     words = [sys.executable, str(Path(__file__).with_name("ladder_alone.py")), str(said)]
     await terminal.run(f"{shlex.join(words)}; echo left with $?; exec cat")
     await terminal.until("1 Instances", "autodl-1")
-    await terminal.keys("t", "Down", "Down", "Enter")
+    await terminal.keys("t")
+    await terminal.until("Keep everything as it is")
+    await terminal.keys("Down", "Down", "Enter")
     await terminal.until("To go on, type autodl-1-3f9c")
     await terminal.keys("Tab")
-    await terminal.until("›", "▏")
-    for reply in (*REPLIES, "autodl-1-3f9c\r", "\x1b[200~autodl-1-3f9c\x1b[201~\r"):
+    async with asyncio.timeout(20):  # keys count only a moment after the focus came
+        while "› a" not in await terminal.screen():
+            await terminal.keys("a")
+    for reply in (*REPLIES, "autodl-1-3f9c\r"):
         await terminal.keys("-l", reply)
+    await terminal.until("faster than a hand types")
+    await terminal.keys("-l", "\x1b[200~autodl-1-3f9c\x1b[201~")
     screen = await terminal.until("pasting is refused here")
-    (field,) = [row for row in screen.splitlines() if row.startswith("›")]
+    (field,) = [row for row in screen.splitlines() if row.startswith("› ")]
     assert "autodl" not in field
     await terminal.keys("q")  # a letter of the phrase, if anything: only escape leads away
     await terminal.keys("Escape")

@@ -171,6 +171,20 @@ async def test_a_wrong_phrase_does_not_confirm_and_can_be_mended(
         assert ladder.asked == [("confirm", PHRASE)]
 
 
+async def test_two_enters_at_once_choose_once(cockpit: Make, ladder: ScriptedLadder) -> None:
+    port = ScriptedTeardown(AUTODL.teardown, ladder)
+    app = cockpit(teardown=port)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        await pilot.press("t", "down")
+        for _ in range(3):
+            app.post_message(events.Key("enter", "\r"))
+        await pilot.pause()
+        await pilot.pause()
+        assert app.is_running
+        assert len(port.opened) <= 1
+
+
 @pytest.mark.parametrize("key", ["enter", "space", "escape"])
 async def test_the_first_key_cancels_and_shuts_the_gate(
     key: str, app: CockpitApp, ladder: ScriptedLadder

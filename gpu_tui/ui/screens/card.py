@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -72,6 +73,10 @@ class Card(ModalScreen[str | None]):
     def on_resize(self) -> None:
         """Lines are made for one width."""
         self.call_after_refresh(lambda: self.show(self.moment))
+
+    def dismiss(self, result: str | None = None) -> AwaitComplete:
+        """Leave, once: of two keys that came together the second finds the card gone."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
     def action_close(self) -> None:
         """Back to the cockpit."""
