@@ -85,7 +85,17 @@ class Act:
         )
         outcome, seen = await self._read_back(answer, permit)
         await self.diary.note(ENDS.get(outcome, "unknown"), outcome=outcome)
-        self.apply(ReadBack(outcome, answer.lines or seen))
+        self.apply(ReadBack(outcome, (*seen, *answer.lines, *self._left_to_do(outcome))))
+
+    def _left_to_do(self, outcome: str) -> tuple[str, ...]:
+        """What a person must still do where nothing proved the end."""
+        if outcome not in ("steps", "unknown"):
+            return ()
+        until = "the API says that it is over, or you do" if self._api() else "you say how it ended"
+        return (f"It stays red until {until}: gpu-tui journal {self.gate.instance} --settle",)
+
+    def _api(self) -> bool:
+        return self._watched() and self.gather.provider.reads
 
     def _offers(self) -> bool:
         verb = self.gate.verb

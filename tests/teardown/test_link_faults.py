@@ -90,6 +90,7 @@ async def _climb(scene: Scene) -> GateView:
     return await rest(views)
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(3_600 if NIGHTLY else 120)
 async def test_a_link_that_fails_at_one_request(scene: Scene) -> None:
     """One of each kind at a place of its own; at night each of them at every place."""

@@ -19,6 +19,7 @@ from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.providers.runpod import RunPod
 from gpu_tui.teardown.climb import Climb
 from gpu_tui.teardown.gather import Gather
+from gpu_tui.teardown.journal import open_ends
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.runner import Runner
 
@@ -425,7 +426,10 @@ async def test_the_console_gets_steps_and_never_a_proof(scene: Scene) -> None:
     await climb.confirm(view.phrase)
     last = await rest(views)
     assert last.outcome == "steps"
-    assert last.outcome_lines == RELEASE.steps
+    assert last.outcome_lines[:-1] == RELEASE.steps
+    assert "stays red until you say" in last.outcome_lines[-1]
+    assert runner.journal.unresolved("pod") is None  # no call left: it may be opened again
+    assert "pod" in open_ends(runner.journal.read().records)  # but its end was not seen
     assert _rung(last, Rung.READ_BACK) is RungState.BLOCKED
     assert scene.server.requests == []
 
