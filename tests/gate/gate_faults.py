@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gate_oracle import wrongs
-from gate_world import ADDRESS, PARK, VOLUME, World
+from gate_world import ADDRESS, CELLS, PARK, VOLUME, World
 
 from gpu_tui.core.evidence import Relocked
 from gpu_tui.core.gate import State
@@ -15,14 +15,12 @@ Fault = Callable[[World], None]
 
 
 def _queue_grows(world: World) -> None:
-    cells = world.cells
-    assert cells is not None
+    cells = world.cells or CELLS
     world.cells = replace(cells, unfinished=(*cells.unfinished, ("new", "no start line")))
 
 
 def _queue_shrinks(world: World) -> None:
-    cells = world.cells
-    assert cells is not None
+    cells = world.cells or CELLS
     world.cells = replace(cells, finished=cells.finished[:1])
 
 
