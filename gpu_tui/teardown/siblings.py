@@ -49,10 +49,12 @@ def _gaps(manifest: Manifest) -> dict[str, str]:
 
 
 def _twins(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> list[tuple[str, str]]:
-    """Two cells with the same checkpoint: one of them was written over, or was never trained."""
+    """Two cells with the same weights: one of them was written over, or was never trained. What holds
+    no weights, as a scheduler, is often alike.
+    """
     owners: dict[str, list[str]] = defaultdict(list)
     for file, verdict in zip(manifest.files, verdicts, strict=True):
-        if verdict.checkpoint and verdict.load == "ok" and "/" in file.path:
+        if verdict.nonfinite is not None and verdict.load == "ok" and "/" in file.path:
             owners[file.sha256].append(file.path)
     return [
         (path, f"the same bytes as {next(p for p in paths if _cell(p) != _cell(path))}")

@@ -164,7 +164,9 @@ def write(where: Path, rounds: int, *, few: bool) -> None:
         numpy.savez(cell / "stats.npz", **rows)
         numpy.savez_compressed(cell / "stats-packed.npz", **rows)
         numpy.save(cell / "preds.npy", numpy.ones((3, 4), dtype=numpy.float16))
-        (cell / "predictions.pkl").write_bytes(pickle.dumps({"y": numpy.ones(500), "n": [1]}))
+        (cell / "predictions.pkl").write_bytes(
+            pickle.dumps({"y": numpy.ones(500) + seed, "n": [1]})
+        )
         (cell / "best_metrics.json").write_text(json.dumps({"epoch": None, "psnr": 31.4}))
         (cell / "history.jsonl").write_text('{"step": 1}\n{"step": 2}\n')
         (cell / "loss.csv").write_text("step,loss\n1,0.3\n2,0.2\n")
@@ -201,7 +203,9 @@ def _sharded(where: Path, seed: int) -> None:
             keys = (f"layer{number}.a", f"layer{number}.b")
             mapped |= dict.fromkeys(keys, name)
             if suffix == "bin":
-                torch.save({key: torch.ones(300) * number for key in keys}, place / name)
+                torch.save(
+                    {key: torch.ones(300) * (number + 10 * seed) for key in keys}, place / name
+                )
             else:
                 _safetensors(place / name, seed, keys)
         index = {"metadata": {"total_size": 4800}, "weight_map": mapped}

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -169,7 +170,9 @@ async def test_a_network_that_could_not_be_cut_is_said_once(tmp_path: Path) -> N
 def _verdicts(*sizes: int) -> tuple[Manifest, list[FileVerdict]]:
     rows = [FileEntry(f"c{n}/best.pth", size, f"{size:064x}") for n, size in enumerate(sizes)]
     manifest = Manifest(tuple(rows))
-    return manifest, [FileVerdict(f.path, f.sha256, "ok", checkpoint=True) for f in rows]
+    return manifest, [
+        FileVerdict(f.path, f.sha256, "ok", checkpoint=True, nonfinite=0.0) for f in rows
+    ]
 
 
 def test_a_checkpoint_unlike_those_of_the_other_cells_is_said() -> None:
@@ -183,6 +186,9 @@ def test_two_cells_with_the_same_checkpoint_are_said() -> None:
     twins = together(*_verdicts(1000, 1010, 1000))
     assert twins[0].warnings == ("the same bytes as c2/best.pth",)
     assert (twins[1].warnings, twins[0].load) == ((), "ok")
+    manifest, alike = _verdicts(1000, 1010, 1000)
+    schedulers = [replace(verdict, nonfinite=None) for verdict in alike]
+    assert not any(verdict.warnings for verdict in together(manifest, schedulers))
 
 
 def test_a_shard_that_is_missing_fails_the_others() -> None:

@@ -126,7 +126,8 @@ def _parts(data: bytes, seed: int) -> Iterator[tuple[str, bytes]]:
     for _ in range(LOADS):
         at = choose.randrange(len(data))
         yield f"cut at {at}", data[:at]
-        yield f"holes from {at}", data[:at] + bytes(len(data) - at)
+        if data[at:].strip(b"\0"):
+            yield f"holes from {at}", data[:at] + bytes(len(data) - at)
 
 
 @pytest.mark.parametrize("form", ["zip", "safetensors"])
@@ -159,7 +160,7 @@ def test_no_cut_file_loads(good: Path, tmp_path: Path, load: Load, form: str) ->
         (verdict,) = load(tmp_path, _alone(path))
         # A hole among the weights of a format without checksums is what only the hash sees.
         if what.startswith("cut") or form == "zip":
-            assert verdict.load == "failed", (what, verdict)
+            assert verdict.load in ("failed", "refused"), (what, verdict)
         assert _differs(path, damaged, hash_file(source)[1])
     path.write_bytes(data)
     (verdict,) = load(tmp_path, _alone(path))
