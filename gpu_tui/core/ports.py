@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gpu_tui.core.events import Event
-from gpu_tui.core.gate import GateView
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.profile import Verb
 from gpu_tui.core.prompts import Prompts
+
+if TYPE_CHECKING:
+    from gpu_tui.core.gate import GateView
 
 
 class Sink(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
@@ -88,6 +89,7 @@ class CockpitApp(App[None]):
         self._drawn_by, self._last_filter = tuple(filters), LastFilter()
         super().__init__()
         self._output = CellOutput(self)
+        self.painted = asyncio.Event()  # the fleet is on screen
         self.animation_level = "none"
         self.remapped: Mapping[str, str] = dict(keymap or {})
         self.recall = recall or Recall()
@@ -176,6 +178,13 @@ class CockpitApp(App[None]):
         """Only the cells that changed go to the terminal."""
         if not self._output.paint(screen, renderable):
             super()._display(screen, renderable)
+        if self._cockpit.moment is not None and self._cockpit.size.width:
+            self.painted.set()
+
+    def act_through(self, teardown: TeardownPort) -> None:
+        """From now on a teardown is possible; a cockpit that only watches never has one."""
+        if isinstance(self._cockpit, ActingCockpit):
+            self._cockpit.act_through(teardown)
 
     def action_repaint(self) -> None:
         """Draw everything again: something else wrote on the terminal."""

@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import textual
 from rich.cells import get_character_cell_size, split_graphemes
 from rich.color import ColorSystem
 from rich.style import Style
@@ -279,6 +280,11 @@ def _unsure(text: str) -> bool:
     return get_character_cell_size(text) != 1 and not "\u2e80" <= text <= "\uffe6"
 
 
+def _installed(wanted: str) -> bool:
+    """Whether this is the textual that is installed; reading its metadata would take longer than a frame."""
+    return (Path(textual.__file__).parents[1] / f"textual-{wanted}.dist-info").is_dir()
+
+
 # --- the way to the terminal ----------------------------------------------------------------------
 
 
@@ -289,7 +295,7 @@ class CellOutput:
         self._app = app
         self._cells: Cells | None = None
         self._writer: object = None
-        self._known = version("textual") == KNOWN and os.environ.get(SWITCH) != "stock"
+        self._known = _installed(KNOWN) and os.environ.get(SWITCH) != "stock"
         self._owed = False
         self._cursor = (0, 0)
 

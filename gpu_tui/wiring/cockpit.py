@@ -6,23 +6,23 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpu_tui import settings
-from gpu_tui.alerts.desk import Desk
 from gpu_tui.core.fleet import Fleet
-from gpu_tui.parse.config_file import Alerts
-from gpu_tui.recording.player import Player
-from gpu_tui.recording.tape import TapeWriter
 from gpu_tui.resources import load_profiles
-from gpu_tui.wiring.alerts import open_desk
+from gpu_tui.wiring.behind import Later, asking
 from gpu_tui.wiring.clock import SystemClock
-from gpu_tui.wiring.fleet import Room, Tap, open_fleet
 from gpu_tui.wiring.hand import OwnSsh, hand_of
+from gpu_tui.wiring.kept import open_kept
 from gpu_tui.wiring.looks import looks_of
 from gpu_tui.wiring.process import run
+
+if TYPE_CHECKING:  # the cockpit loads them when it needs them
+    from gpu_tui.recording.tape import TapeWriter
 
 
 class NoTerminal(Exception):
@@ -54,42 +54,41 @@ def run_cockpit(
     draw_on_the_terminal()
     looks = looks_of(config, os.environ, theme=theme, layout=layout, state=state)
     hand = hand_of(config, os.environ, state=state)
+    news = badge != "demo"  # a simulated fleet wakes nobody
 
     async def cockpit() -> int:
-        with _tape(record_to, fleet) as tape:
-            return await opened(tape)
-
-    async def opened(tape: TapeWriter | None) -> int:
-        prompter = ScreenPrompter()
-        async with (
-            open_fleet(
-                fleet,
-                read_only=read_only,
-                reload_from=reload_from,
-                state=state,
-                tape=tape,
-                prompter=prompter,
-            ) as (room, tap),
-            _desk(room, tap, config.alerts, badge, state) as desk,
-        ):
+        prompter, later = ScreenPrompter(), Later()
+        with _tape(record_to, fleet) as tape, open_kept(fleet, state) as kept:
             app = CockpitApp(
-                room.store,
-                room.clock,
-                control=room.control,
-                teardown=room.runner,
-                profiles=room.profiles,
+                kept.store,
+                kept.clock,
+                control=later,
+                teardown=None,
+                profiles=kept.shelf.profiles,
                 **looks,
                 **hand,
-                shells=OwnSsh(lambda name: room.store.view(room.clock.now())[name].instance),
+                shells=OwnSsh(lambda name: kept.store.view(kept.clock.now())[name].instance),
                 read_only=read_only,
                 badge=badge,
                 tour=tour,
                 prompter=prompter,
-                news=desk,
+                news=later if news else None,
                 bell=config.alerts.bell,
-                desktop=desktop_forms(config.alerts.desktop, os.environ) if desk else (),
+                desktop=desktop_forms(config.alerts.desktop, os.environ) if news else (),
             )
-            await app.run_async()
+            async with asking(
+                fleet,
+                kept,
+                later,
+                app.painted,
+                app.act_through,
+                read_only=read_only,
+                reload_from=reload_from,
+                tape=tape,
+                prompter=prompter,
+                news=news,
+            ):
+                await app.run_async()
             return app.return_code or 0
 
     return run(cockpit())
@@ -101,6 +100,7 @@ def run_replay(
     """Open the cockpit on a recording. Raises TapeError where it is none, NoTerminal without one."""
     _need_terminal()
     config = settings.load_config(os.environ)
+    from gpu_tui.recording.player import Player
     from gpu_tui.ui.app import CockpitApp
     from gpu_tui.ui.terminal import draw_on_the_terminal
 
@@ -136,6 +136,7 @@ def run_record(
     fleet: Fleet, path: Path, *, seconds: float | None = None, reload_from: Path | None = None
 ) -> None:
     """Record a fleet into a new file, without a screen, until told to stop or for `seconds`."""
+    from gpu_tui.wiring.fleet import open_fleet
 
     async def record() -> None:
         told = asyncio.Event()
@@ -157,22 +158,12 @@ def _tape(path: Path | None, fleet: Fleet) -> Iterator[TapeWriter | None]:
     if path is None:
         yield None
         return
+    from gpu_tui.recording.tape import TapeWriter
+
     names = [instance.provider.key_env for instance in fleet.instances]
     secrets = [value for name in names if name and (value := os.environ.get(name))]
     with TapeWriter(path, fleet, SystemClock(), secrets=secrets) as tape:
         yield tape
-
-
-@asynccontextmanager
-async def _desk(
-    room: Room, tap: Tap, alerts: Alerts, badge: str | None, state: Path | None
-) -> AsyncIterator[Desk | None]:
-    """The news desk; a simulated fleet wakes nobody."""
-    if badge == "demo":
-        yield None
-        return
-    async with open_desk(room, tap, alerts, state=state) as desk:
-        yield desk
 
 
 def _need_terminal() -> None:

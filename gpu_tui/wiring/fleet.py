@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +23,6 @@ from gpu_tui.parse.log_reader import warm_up
 from gpu_tui.providers.base import AccountReader, Means, Provider
 from gpu_tui.providers.registry import account_readers, provider_for
 from gpu_tui.recording.tape import TapeWriter
-from gpu_tui.resources import library
-from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.ends import EndWatch
@@ -32,7 +30,7 @@ from gpu_tui.teardown.runner import Runner
 from gpu_tui.transport.local import HereOrThere
 from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
-from gpu_tui.wiring.clock import SystemClock
+from gpu_tui.wiring.kept import Kept, open_kept
 from gpu_tui.wiring.programs import here, on_box
 
 RELOAD_SECONDS = 2.0
@@ -118,16 +116,16 @@ async def open_fleet(
     reload_from: Path | None = None,
     tape: TapeWriter | None = None,
     prompter: Prompter | None = None,
+    kept: Kept | None = None,
 ) -> AsyncIterator[tuple[Room, Tap]]:
-    """Watch a fleet for as long as the block lasts; a tape takes every byte and event of it."""
-    clock = SystemClock()
-    shelf = library()
-    profiles = shelf.profiles
-    directory = state or settings.state_dir(os.environ)
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with SqliteHistory(directory / "history.sqlite") as history:
-        config = settings.load_config(os.environ)
-        store = Store(fleet, profiles, history, config.thresholds)
+    """Watch a fleet for as long as the block lasts; a tape takes every byte and event of it.
+
+    `kept` is what was opened of it before, else it is opened here.
+    """
+    with ExitStack() as stack:
+        kept = kept or stack.enter_context(open_kept(fleet, state))
+        clock, shelf, directory = kept.clock, kept.shelf, kept.directory
+        profiles, config, store = shelf.profiles, kept.config, kept.store
         tap = Tap(store, tape)
         transport = SshTransport(prompter)
         ways = HereOrThere(transport)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypedDict
 from gpu_tui.core.fleet import Instance
 from gpu_tui.parse.config_file import UserConfig
 from gpu_tui.settings import ConfigError, config_path, state_dir
-from gpu_tui.transport.openssh_words import shell_words
 
 if TYPE_CHECKING:  # `check` and `triage` must not pay for the screen
     from gpu_tui.ui.recall import Recall
@@ -32,6 +31,8 @@ class OwnSsh:
 
     def command(self, instance: str) -> Sequence[str] | None:
         """The program and its arguments; None for a cluster that no box stands for, and without an ssh."""
+        from gpu_tui.transport.openssh_words import shell_words  # not before the first paint
+
         box = self._instance_of(instance)
         program = shutil.which("ssh")
         if program is None or box.here or box.read_only:

@@ -13,9 +13,6 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.ports import FleetStore, Shells
 from gpu_tui.ui.screens.cockpit import Cockpit
-from gpu_tui.ui.screens.findings import ActingFindings
-from gpu_tui.ui.screens.teardown import TeardownScreen
-from gpu_tui.ui.screens.verbs import VerbScreen
 from gpu_tui.ui.visit import visit
 
 
@@ -43,8 +40,14 @@ class ActingCockpit(Cockpit):
         self._clock = clock
         self._shells = shells
 
+    def act_through(self, teardown: TeardownPort) -> None:
+        """From now on a teardown is possible."""
+        self._teardown = teardown
+
     def action_findings(self) -> None:
         """All findings, which may be acknowledged."""
+        from gpu_tui.ui.screens.findings import ActingFindings
+
         if self.moment is not None:
             screen = ActingFindings(self.moment, self.store.acknowledge)
             self.app.push_screen(screen, self._go_to)
@@ -68,6 +71,9 @@ class ActingCockpit(Cockpit):
 
     def action_teardown(self) -> None:
         """Choose a verb, then climb its ladder."""
+        from gpu_tui.ui.screens.teardown import TeardownScreen
+        from gpu_tui.ui.screens.verbs import VerbScreen
+
         view = self.choose(self.moment.fleet) if self.moment else None
         if self.moment is None or view is None:
             self.app.notify("no instance is selected", severity="warning")

@@ -34,11 +34,6 @@ from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.screens.chart import ChartScreen
-from gpu_tui.ui.screens.findings import FindingsScreen
-from gpu_tui.ui.screens.help import HelpScreen
-from gpu_tui.ui.screens.profile import ProfileScreen
-from gpu_tui.ui.screens.sweep import SweepScreen
 from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.help import footer
@@ -276,12 +271,16 @@ class Cockpit(Screen[None]):
 
     def action_help(self) -> None:
         """All keys."""
+        from gpu_tui.ui.screens.help import HelpScreen
+
         if self.moment is not None:
             replay = "replay" in self.CONTEXTS
             self.app.push_screen(HelpScreen(self.moment, read_only=self.READ_ONLY, replay=replay))
 
     def action_findings(self) -> None:
         """All findings."""
+        from gpu_tui.ui.screens.findings import FindingsScreen
+
         if self.moment is not None:
             self.app.push_screen(FindingsScreen(self.moment), self._go_to)
 
@@ -307,6 +306,8 @@ class Cockpit(Screen[None]):
 
     def action_profile(self) -> None:
         """The selected instance's platform."""
+        from gpu_tui.ui.screens.profile import ProfileScreen
+
         view = self.moment.selected if self.moment else None
         if self.moment is None or view is None:
             return
@@ -318,11 +319,15 @@ class Cockpit(Screen[None]):
 
     def action_chart(self) -> None:
         """The selected instance's histories."""
+        from gpu_tui.ui.screens.chart import ChartScreen
+
         if self.moment is not None:
             self.app.push_screen(ChartScreen(self.moment))
 
     def action_sweep(self) -> None:
         """The whole sweep."""
+        from gpu_tui.ui.screens.sweep import SweepScreen
+
         if self.moment is not None:
             self.app.push_screen(SweepScreen(self.moment), self._go_to_cell)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 
 from rich.console import Console
-from rich.markdown import Markdown
 from rich.text import Text
 
 from gpu_tui.ui.safe import safe
@@ -14,6 +13,8 @@ from gpu_tui.ui.text.marks import line
 
 def markdown(body: str, width: int) -> list[Text]:
     """Prose as lines; links stay text and nothing in it can act."""
+    from rich.markdown import Markdown  # heavy: loaded with the first page
+
     clean = "\n".join(safe(row.expandtabs(4)) for row in body.splitlines())
     console = Console(width=max(20, width), file=io.StringIO(), color_system=None)
     made = Markdown(clean, hyperlinks=False, code_theme="bw")

@@ -1,0 +1,44 @@
+"""What is known of a fleet without asking anybody: its store, what was kept of it, and the user's settings.
+
+Light to import: the screen is painted from it before the programs that ask the boxes are even loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_tui import settings
+from gpu_tui.core.clock import Clock
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.parse.config_file import UserConfig
+from gpu_tui.resources import Library, library
+from gpu_tui.state.history import SqliteHistory
+from gpu_tui.state.store import Store
+from gpu_tui.wiring.clock import SystemClock
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Open for as long as a fleet is watched; `directory` is the state directory."""
+
+    clock: Clock
+    shelf: Library
+    directory: Path
+    config: UserConfig
+    store: Store
+
+
+@contextmanager
+def open_kept(fleet: Fleet, state: Path | None = None) -> Iterator[Kept]:
+    """The store of a fleet over its history in the state directory."""
+    shelf = library()
+    directory = state or settings.state_dir(os.environ)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    config = settings.load_config(os.environ)
+    with SqliteHistory(directory / "history.sqlite") as history:
+        store = Store(fleet, shelf.profiles, history, config.thresholds)
+        yield Kept(SystemClock(), shelf, directory, config, store)
