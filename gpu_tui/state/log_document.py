@@ -7,8 +7,7 @@ and the tail.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
@@ -143,22 +142,10 @@ class LogDocument:
         found = tail.next_alarm(here, -1) if here > 0 else None
         return past.next_alarm(here, -1) if found is None and past is not None else found
 
-    def next_bookmark(self, here: int, step: int) -> int | None:
-        """The nearest bookmark behind `here` (step 1) or before it (-1), around the end."""
-        marks = self.bookmarks
-        if not marks:
-            return None
-        at = bisect_left(marks, here + 1) if step > 0 else bisect_left(marks, here) - 1
-        return marks[at % len(marks)]
-
-    def toggle_bookmark(self, key: int) -> bool:
-        """Set or take away a bookmark; True where there is one now."""
+    def mark(self, keys: Iterable[int]) -> None:
+        """These lines have a bookmark, and no others."""
+        self.bookmarks = sorted(keys)
         self.version += 1
-        if key in self.bookmarks:
-            self.bookmarks.remove(key)
-            return False
-        self.bookmarks.insert(bisect_left(self.bookmarks, key), key)
-        return True
 
     # --- what to ask for, and what came ---------------------------------------------------------
 
@@ -211,14 +198,12 @@ class LogDocument:
         if stop is not None and part.file == self.tail.start_file and part.start >= stop:
             return  # the tail has these lines
         if self.past is None or not self.past.take(part):
-            self.bookmarks = [key for key in self.bookmarks if key >= 0]
             self.past = LogWindow(part) if part.lines else None
 
     def close_past(self) -> None:
         """Only the tail, as at the beginning."""
         if self.past is not None:
             self.past = None
-            self.bookmarks = [key for key in self.bookmarks if key >= 0]
             self.version += 1
 
     def near(self, byte: int) -> int | None:

@@ -68,6 +68,7 @@ class LogBuffer:
         self._budget = budget
         self._chunk = max(1, min(CHUNK, budget // 16))
         self._pool = pool
+        self._same_from = 0  # the first chunk of the newest file
         self._whole = 0  # number of the line after the last finished one
         self._dropped = 0  # number of the oldest line that is shown
         self._next: int | None = None  # byte where the line after the last finished one begins
@@ -126,6 +127,7 @@ class LogBuffer:
         if not self._whole:
             self.from_start = offset == 0
         self.file, self._next = file, offset
+        self._same_from = len(self._chunks)
 
     def extend(self, lines: Iterable[LogLine], upto: int | None = None) -> None:
         """Append lines; a line after an open one replaces it. `upto` is the byte where an open last
@@ -186,6 +188,7 @@ class LogBuffer:
             return False
         gone = self._chunks.pop(0)
         del self._firsts[0], self._files[0]
+        self._same_from = max(0, self._same_from - 1)
         self._dropped = max(self._dropped, self._firsts[0])
         self._grow(-gone.cost)
         self.version += 1
@@ -265,16 +268,12 @@ class LogBuffer:
 
     def near(self, byte: int) -> int | None:
         """A line near `byte` of the newest file; None where that byte is not kept."""
-        starts = [
-            (chunk.start, at)
-            for at, chunk in enumerate(self._chunks)
-            if chunk.start is not None and self._files[at] == self.file
-        ]
-        found = bisect_right(starts, (byte, len(self._chunks))) - 1
-        if found < 0 or (self._next is not None and byte >= self._next):
+        low, chunks = self._same_from, self._chunks
+        at = bisect_right(chunks, byte, lo=low, key=lambda chunk: chunk.start or 0) - 1
+        if at < low or (self._next is not None and byte >= self._next):
             return None
-        start, at = starts[found]
-        return self._firsts[at] + self._chunks[at].place(byte - start)
+        start = chunks[at].start
+        return None if start is None else self._firsts[at] + chunks[at].place(byte - start)
 
     def slice(self, start: int, stop: int) -> list[LogLine]:
         """The kept lines of [start, stop)."""

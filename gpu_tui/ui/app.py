@@ -233,9 +233,9 @@ class CockpitApp(App[None]):
     def _announce(self, fleet: FleetView) -> None:
         """A toast for news and for new notes; what was there at the start is no news.
 
-        Over a ladder no word of a box may stand: there the news waits until it is closed.
+        Over a ladder no word of a box may stand, and over the tour nothing: there the news waits.
         """
-        if isinstance(self.screen, Card) and self.screen.QUIET:
+        if (isinstance(self.screen, Card) and self.screen.QUIET) or self.screen.query(Tour):
             if self._toasted:
                 self._toasted = False
                 self.clear_notifications()

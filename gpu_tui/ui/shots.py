@@ -105,6 +105,13 @@ def _every_shot() -> Iterator[tuple[str, Shot]]:
 SHOTS: Mapping[str, Shot] = dict(_every_shot())
 
 
+def names_of(name: str) -> list[str]:
+    """The picture of that name, or those of the view of that name at every size."""
+    if name in VIEWS:
+        return [f"{name}-{width}x{height}" for width, height in SIZES]
+    return [name] if name in SHOTS else []
+
+
 # Those that are also drawn as PNG; of the others the SVG is smaller and sharper.
 PICTURES = frozenset(f"cockpit-{name}" for name in (*THEMES, "80x24"))
 

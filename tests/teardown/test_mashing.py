@@ -30,8 +30,8 @@ REPLIES = (
 )  # fmt: skip
 KEYS = (
     *"abcdefghijklmnoprstuvwxyz0123456789-_/?.!,", *PHRASE, *PHRASE, "tab", "tab", "tab", "tab",
-    "shift+tab", "enter", "enter", "enter", "space", "backspace", "up", "down", "left", "right",
-    "pageup", "pagedown", "home", "end", "ctrl+v", "ctrl+y", "ctrl+d", "ctrl+l", "delete", "escape",
+    "shift+tab", "enter", "space", "backspace", "up", "down", "left", "right",
+    "pageup", "pagedown", "home", "end", "ctrl+v", "ctrl+y", "ctrl+d", "ctrl+l", "delete",
 )  # fmt: skip
 SIZES = ((80, 24), (100, 30), (160, 45), (60, 20), (60, 12))
 
@@ -76,6 +76,8 @@ class Masher:
             case 3 | 4:
                 width, height = self.app.size
                 return click(self.app, Offset(random.randrange(width), random.randrange(height)))
+            case 6:  # a hand that changes its mind
+                return [key("tab"), *(key(char) for char in PHRASE[: random.randint(1, 5)])]
             case 5 if random.random() < 0.3:
                 size = Size(*random.choice(SIZES))
                 return [events.Resize(size, size)]
@@ -86,14 +88,20 @@ class Masher:
         if isinstance(app.screen, Cockpit):
             if app.size.height < 20:
                 await pilot.resize_terminal(80, 24)
-            await pilot.press("1", "t", *(["down"] * self.random.randint(1, 2)), "enter")
+            await pilot.press("1", "t", *(["down"] * self.random.choice((1, 1, 1, 2))), "enter")
             self.opened += isinstance(app.screen, TeardownScreen)
             return
-        for event in self.events():
-            self.scene.clock.advance(self.random.choice((0.0, 0.001, 0.02, 0.2, 0.7, 4.0)))
+        made = self.events()
+        by_hand = isinstance(made[0], events.Key) and made[0].key == "tab"
+        for event in made:
+            waits = (0.6,) if by_hand else (0.0, 0.001, 0.02, 0.2, 0.7, 4.0)
+            self.scene.clock.advance(self.random.choice(waits))
+            event.time = self.scene.clock.boot()  # it arrives as fast as the clock goes
             if isinstance(app.screen, Cockpit):
                 break  # it was left in the middle: what a key does there is not asked here
             app.post_message(event)
+            if by_hand:
+                await pilot.pause()
         self.made += 1
         if self.made % EVERY:
             return  # the next one comes before the screen has settled, as it does from a cat
@@ -122,6 +130,6 @@ async def test_nothing_that_is_mashed_calls_the_provider(scene: Scene, steps: in
             await pilot.press("escape")
     assert scene.server.calls == []
     assert not {"permit", "intent", "call"} & set(scene.events())
-    assert masher.opened > 5
+    assert masher.opened > 2
     assert masher.asked > 10  # the question stood there, and keys reached its field
     assert masher.typed > 2

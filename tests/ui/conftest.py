@@ -54,8 +54,14 @@ def cockpit(
     themes: tuple[CockpitTheme, ...], clock: ManualClock, control: Control
 ) -> Callable[..., CockpitApp]:
     def make(store: SceneStore | None = None, **options: Any) -> CockpitApp:
-        given = {"control": control, "teardown": None, "profiles": PROFILES, "theme": "night"}
-        return CockpitApp(store or sweep(), clock, themes=themes, zone=UTC, **(given | options))
+        given = {
+            "control": control,
+            "teardown": None,
+            "profiles": PROFILES,
+            "theme": "night",
+            "themes": themes,
+        }
+        return CockpitApp(store or sweep(), clock, zone=UTC, **(given | options))
 
     return make
 

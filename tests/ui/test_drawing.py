@@ -162,10 +162,10 @@ def test_the_command_renders_what_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["screenshots", "teardown", "--out", str(tmp_path)]) == 0
-    assert "autodl-1-3f9c" in (tmp_path / "teardown.svg").read_text("utf-8")
-    assert str(tmp_path / "teardown.svg") in capsys.readouterr().out
+    assert "autodl-1-3f9c" in (tmp_path / "teardown-80x24.svg").read_text("utf-8")
+    assert str(tmp_path / "teardown-160x45.svg") in capsys.readouterr().out
     assert main(["screenshots", "nothing", "--out", str(tmp_path)]) == 2
-    assert "choose from cockpit-night" in capsys.readouterr().err
+    assert "choose from cockpit, clocks" in capsys.readouterr().err
 
 
 @example(1800.0)

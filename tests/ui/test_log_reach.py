@@ -201,7 +201,7 @@ async def test_a_place_may_be_a_line_a_byte_a_share_or_a_time(
                 wanted = len(RAW) // 2 if typed == "50%" else 100 * 1024
                 assert LINES.index(entry.text) == RAW.count(b"\n", 0, wanted)
         await log.press("colon", *"nonsense", "enter")
-        assert "a line: 1200" in text_of(log.app)
+        assert "line 1200 ·" in text_of(log.app)
         await log.press("escape")
         assert log.view.has_focus
 

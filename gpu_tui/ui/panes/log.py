@@ -244,7 +244,8 @@ class LogPane(Pane):
 
     def action_place(self) -> None:
         """Type a line, a byte, a share or a time to go to."""
-        self._place_bar.open(HINT)
+        if self.source() is not None:
+            self._place_bar.open(HINT)
 
     @on(PlaceBar.Typed)
     def _placed(self, event: PlaceBar.Typed) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import FleetControl
-from gpu_tui.state.bookmarks import Bookmark
+from gpu_tui.state.bookmarks import MOST, TEXT, Bookmark
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.panes.pane import Pane
@@ -36,7 +36,9 @@ class LogReach:
         self._store = store
         self._control = control
         self._documents: OrderedDict[Log, LogDocument] = OrderedDict()
-        self._elsewhere: dict[Log, list[Bookmark]] = {}  # bookmarks whose lines are not loaded
+        self._marks: dict[Log, list[Bookmark]] = {}
+        self._places: dict[int, Bookmark] = {}  # those of the log on screen whose lines are loaded
+        self._found_in: tuple[object, ...] = ()
         self._shown: Log | None = None
         self._wanted: tuple[Log, Place] | None = None
         self._busy = False
@@ -49,11 +51,11 @@ class LogReach:
         if document is None or (tail is not None and document.tail is not tail):
             document = LogDocument(tail or LogBuffer(), reach=self._control is not None)
             self._documents[log] = document
-            self._elsewhere[log] = list(self._store.bookmarks(instance, source))
+            self._marks[log] = list(self._store.bookmarks(instance, source))
         self._documents.move_to_end(log)
         while len(self._documents) > DOCUMENTS:
             gone, _ = self._documents.popitem(last=False)
-            self._elsewhere.pop(gone, None)
+            self._marks.pop(gone, None)
         self._shown = log
         self._find_bookmarks()
         return document
@@ -258,22 +260,21 @@ class LogReach:
         hit, document = hits.hits[number], self._view.document
         key = document.near(hit.byte) if hit.byte is not None else None
         if key is not None:
-            self._view.go_to(self._like(key, hit.text))
+            self._view.go_to(self._like(key, hit.text, document))
         elif hit.byte is not None and document.tail.file in (0, hits.file):
             byte = hit.byte
 
             def there(part: LogPart) -> None:
                 found = document.near(byte)
                 if found is not None:
-                    self._view.go_to(self._like(found, hit.text))
+                    self._view.go_to(self._like(found, hit.text, document))
 
             self._ask(document.around(byte), f"loading line {hit.line + 1} …", there)
         else:
             self._go_line(hit.line)
 
-    def _like(self, key: int, text: str) -> int:
+    def _like(self, key: int, text: str, document: LogDocument) -> int:
         """The nearest line that begins with `text`, else `key`: places within folded lines are rough."""
-        document = self._view.document
         numbers = document.numbers
         for step in range(AROUND):
             for near in {key - step, key + step}:
@@ -285,40 +286,57 @@ class LogReach:
     # --- bookmarks ------------------------------------------------------------------------------
 
     def bookmark(self) -> str:
-        """Set or take away a bookmark on the line that is meant; what was done, in words."""
+        """Set a bookmark on the line that is meant, or take it away; what was done, in words."""
         key, document = self._view.here, self._view.document
         if key is None or self._shown is None:
             return ""
-        there = document.toggle_bookmark(key)
-        marks = list(self._elsewhere.get(self._shown, []))
-        for one in document.bookmarks:
-            byte, entry = document.byte(one), document.line(one)
-            if byte is not None and entry is not None:
-                marks.append(Bookmark(document.file(one), byte, entry.text))
+        marks, byte, entry = self._marks[self._shown], document.byte(key), document.line(key)
+        if key in document.bookmarks:
+            gone = self._places.get(key)
+            if gone in marks:
+                marks.remove(gone)
+            said = "bookmark taken away"
+        elif byte is None or entry is None:
+            return "no bookmark here: nothing tells where in its file this line stands"
+        else:
+            marks.append(Bookmark(document.file(key), byte, entry.text[:TEXT]))
+            said = "bookmark set: ' goes to the next one"
+        del marks[:-MOST]
         self._store.keep_bookmarks(*self._shown, marks)
-        return "bookmark set: ' goes to the next one" if there else "bookmark taken away"
+        self._find_bookmarks(again=True)
+        return said
 
     def to_bookmark(self, step: int) -> bool:
-        """To the next bookmark; where it is not loaded, the box is asked for it."""
-        elsewhere = self._elsewhere.get(self._shown, []) if self._shown is not None else []
+        """To the next bookmark by its place in the file; where it is not loaded, the box is asked."""
+        marks = self._marks.get(self._shown, []) if self._shown is not None else []
         document, here = self._view.document, self._view.here
-        loaded = document.bookmarks
-        last = not loaded or here is None or not any((key - here) * step > 0 for key in loaded)
-        if last and elsewhere and self._control is not None:
-            self._go_byte(elsewhere[0 if step > 0 else -1].byte)
-            return True
-        return self._view.to_bookmark(step)
+        if not marks:
+            return False
+        now = document.byte(here) if here is not None else None
+        places = sorted(mark.byte for mark in marks)
+        ahead = [byte for byte in places if now is not None and (byte - now) * step > 0]
+        byte = (ahead or places)[0 if step > 0 else -1]
+        key = next((key for key, mark in self._places.items() if mark.byte == byte), None)
+        if key is not None:
+            self._view.go_to(key)
+        else:
+            self._go_byte(byte)
+        return True
 
-    def _find_bookmarks(self) -> None:
-        """Those of earlier, where their lines are loaded now."""
-        if self._shown is None or not self._elsewhere.get(self._shown):
+    def _find_bookmarks(self, *, again: bool = False) -> None:
+        """Their lines, as far as they are loaded now."""
+        if self._shown is None:
             return
-        document, left = self._documents[self._shown], []
-        for mark in self._elsewhere[self._shown]:
+        document, marks = self._documents[self._shown], self._marks[self._shown]
+        tail, past = document.tail, document.past
+        span = past.keys if past is not None else None
+        missing = len(self._places) < len(marks) and tail.end
+        seen = (document, id(past), span, tail.first, missing)
+        if not again and seen == self._found_in:
+            return
+        self._found_in, self._places = seen, {}
+        for mark in marks:
             key = document.near(mark.byte)
-            entry = document.line(key) if key is not None else None
-            if key is None or entry is None or document.file(key) != mark.file:
-                left.append(mark)
-            elif key not in document.bookmarks:
-                document.toggle_bookmark(key)
-        self._elsewhere[self._shown] = left
+            if key is not None and mark.file in (document.file(key), 0):
+                self._places[self._like(key, mark.text, document)] = mark
+        document.mark(self._places)

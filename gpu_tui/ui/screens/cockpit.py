@@ -38,6 +38,7 @@ from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.help import footer
 from gpu_tui.ui.text.places import Place
+from gpu_tui.ui.text.tour import live
 from gpu_tui.ui.widgets.paint import Block, OneLine
 from gpu_tui.ui.widgets.tour import Tour
 
@@ -102,7 +103,7 @@ class Cockpit(Screen[None]):
             yield self._small
             yield from self._panes.values()
         if self._tour:
-            yield Tour(self._point_at)
+            yield Tour(self._point_at, self._told)
         yield self._footer
 
     # --- moments ------------------------------------------------------------------------------
@@ -122,6 +123,8 @@ class Cockpit(Screen[None]):
             if pane.display:
                 pane.show(moment)
         self._foot()
+        for tour in self.query(Tour):
+            tour.again()
 
     def show_log(self) -> None:
         """Only the new lines of the log; the other panes wait for the next moment."""
@@ -207,6 +210,11 @@ class Cockpit(Screen[None]):
                 self._second = pane.NAME
             if self.moment is not None:
                 self._foot()
+
+    def _told(self, title: str) -> str:
+        """What the tour says of this very fleet."""
+        moment = self.moment
+        return live(title, moment.fleet, moment.selected) if moment is not None else ""
 
     def _point_at(self, name: str) -> None:
         """The tour shows a pane."""

@@ -163,7 +163,9 @@ class TeardownScreen(Card):
         """The whole ladder where it fits, else all rungs in one line each and one of them whole."""
         said, free = verdict(gate, width), self._free
         whole = ladder(gate, width, self._more(gate, width - INDENT))
-        if self._looked is None and len(whole) + len(said) < free:
+        short = verdict(gate, width, advice=False)
+        if self._looked is None and len(whole) + len(short) < free:
+            said = short
             self._strip.put([])
             self._ladder.put(whole)
             self._verdict.put([line(), *said] if said else [])

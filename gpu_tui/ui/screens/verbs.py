@@ -11,9 +11,9 @@ from gpu_tui.core.profile import Verb
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
-from gpu_tui.ui.text.card import verb_rows
+from gpu_tui.ui.text.card import verb_choices
 from gpu_tui.ui.text.marks import line, wrap
-from gpu_tui.ui.text.survival import survival
+from gpu_tui.ui.text.survival import Choice, consequences, survival
 from gpu_tui.ui.widgets.rows import Rows
 
 KEEP = "."
@@ -44,7 +44,7 @@ class VerbScreen(Card):
         """What this platform offers."""
         rows = self._list
         lines = [line(("Keep everything as it is", "safe"))]
-        lines += [row[0] for row in verb_rows(self._verbs, rows.size.width)]
+        lines += verb_choices(self._verbs, rows.size.width)
         rows.put(lines, [KEEP, *(verb.key for verb in self._verbs)])
         self._detail()
 
@@ -59,8 +59,7 @@ class VerbScreen(Card):
             text = "Nothing happens on this page. Choosing a verb opens its ladder: first the evidence, then the question."
             lines += wrap(text, width, "muted")
         else:
-            if verb.note:
-                lines += [*wrap(verb.note, width, "text"), line()]
+            lines += [*consequences(Choice((verb,)), width), line()]
             if verb.via == "console":
                 lines += wrap(
                     "There is no call for this: the ladder ends with the steps to click.",

@@ -53,6 +53,31 @@ def verb_rows(verbs: Sequence[Verb], width: int) -> list[list[Text]]:
     return [_verb_lines(verb, (label, meter, deletes), width) for verb in verbs]
 
 
+def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
+    """Each verb in one line, its name whole; what finds no room beside it is left to the whole story."""
+    columns: list[list[tuple[str, str]]] = [
+        [_meter(verb) for verb in verbs],
+        [
+            ("can be undone", "muted") if verb.reversible else ("cannot be undone", "level-act")
+            for verb in verbs
+        ],
+        [(_deletes(verb), "level-act" if verb.deletes else "level-ok") for verb in verbs],
+        [(WAYS.get(verb.via, verb.via), "accent") for verb in verbs],
+    ]
+    label = max((cell_len(verb.label) for verb in verbs), default=0)
+    rows = [fit(line((verb.label, "strong")), min(label, width)) for verb in verbs]
+    taken = label
+    for column in columns:
+        wide = max((cell_len(text) for text, _ in column), default=0)
+        if taken + 2 + wide > width:
+            break
+        taken += 2 + wide
+        rows = [
+            line(row, "  ", fit(line(cell), wide)) for row, cell in zip(rows, column, strict=True)
+        ]
+    return rows
+
+
 def _verb_lines(verb: Verb, widths: tuple[int, int, int], width: int) -> list[Text]:
     label, meter, deletes = widths
     back = ("can be undone" if verb.reversible else "cannot be undone").ljust(16)

@@ -11,10 +11,15 @@ from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import BOUND_SIGN, box_style, clock_style
-from gpu_tui.ui.text.marks import UNKNOWN, fit, line, wrap
+from gpu_tui.ui.text.marks import ACT, UNKNOWN, WATCH, fit, line, wrap
 
-COUNT = 11
+COUNT, NARROW_COUNT = (
+    13,
+    11,
+)  # cells of a countdown: with its sign, and where there is no room for one
+NARROW = 40
 NAMES_SHOWN = 3
+CLOCK_MARK = {"level-act": ACT, "level-watch": WATCH}
 BASES = {
     "last-contact": "counted from the last contact",
     "first-seen": "counted from when it was first seen",
@@ -53,11 +58,13 @@ def clock_lines(row: Row, now: float, width: int) -> list[Text]:
     """One row. A ticking clock shows its countdown, what dies, what to do and how sure we are."""
     clock = row.clock
     style = clock_style(clock.severity, due=clock.due(now))
-    left = _left(clock, now)
+    left, count = _left(clock, now), _count(width)
+    if count == COUNT:
+        left = f"{CLOCK_MARK.get(style, '')} {left}".strip()
     what = _what(clock)
     first = line(
         fit(
-            line((left, style if clock.state != "unknown-start" else "unknown")), COUNT, right=True
+            line((left, style if clock.state != "unknown-start" else "unknown")), count, right=True
         ),
         "  ",
         *_boxes(row.instances),
@@ -67,11 +74,15 @@ def clock_lines(row: Row, now: float, width: int) -> list[Text]:
         rows = [line(first, (what, style))]
     else:
         first.rstrip()
-        rows = [first, *wrap(what, width, style, indent=COUNT + 2)]
+        rows = [first, *wrap(what, width, style, indent=count + 2)]
     for text in _worth(clock):
-        rows += wrap(text, width, "muted", indent=COUNT + 2)
-    rows += wrap(f"→ {clock.avoid}", width, "accent", indent=COUNT + 2)
+        rows += wrap(text, width, "muted", indent=count + 2)
+    rows += wrap(f"→ {clock.avoid}", width, "accent", indent=count + 2)
     return rows + _trust(clock, width)
+
+
+def _count(width: int) -> int:
+    return COUNT if width >= NARROW else NARROW_COUNT
 
 
 def _boxes(names: Sequence[str]) -> list[Text]:
@@ -118,10 +129,13 @@ def _trust(clock: DangerClock, width: int) -> list[Text]:
     basis = STARTS.get(clock.started_basis)
     start = f" · start: {basis}" if basis and clock.state != "unknown-start" else ""
     text = f"{clock.confidence} confidence · verified {clock.verified}{start}"
-    rows = wrap(text, width, "faint", indent=COUNT + 2)
+    rows = wrap(text, width, "faint", indent=_count(width) + 2)
     if clock.stale_fact:
         rows += wrap(
-            "the fact is over 6 months old: re-check it", width, "level-watch", indent=COUNT + 2
+            "the fact is over 6 months old: re-check it",
+            width,
+            "level-watch",
+            indent=_count(width) + 2,
         )
     return rows
 

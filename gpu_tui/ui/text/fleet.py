@@ -17,7 +17,7 @@ from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, believed, fit, gauge, line
+from gpu_tui.ui.text.marks import ABSENT, ACT, UNKNOWN, bar, believed, fit, gauge, line
 
 # verdict -> (glyph, word, style, how much it needs a human: 0 is most)
 VERDICTS: dict[Verdict, tuple[str, str, str, int]] = {
@@ -167,7 +167,8 @@ def _clock(view: InstanceView, width: int) -> Text:
     text = units.countdown(clock.deadline - view.taken_at)
     bound = BOUND_SIGN.get(clock.bound, "")
     style = clock_style(clock.severity, due=clock.due(view.taken_at))
-    return line((bound + text, style))
+    mark = ACT if style == "level-act" and len(bound + text) < width else ""
+    return line((mark + bound + text, style))
 
 
 def _age(view: InstanceView, width: int) -> Text:

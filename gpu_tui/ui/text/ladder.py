@@ -159,8 +159,11 @@ def asks(gate: GateView) -> bool:
     return not gate.outcome and (gate.ready or gate.state == State.READY)
 
 
-def verdict(gate: GateView, width: int) -> list[Text]:
-    """What came of it, or why the gate is shut: seen at once, wherever the ladder is scrolled."""
+def verdict(gate: GateView, width: int, *, advice: bool = True) -> list[Text]:
+    """What came of it, or why the gate is shut: seen at once, wherever the ladder is scrolled.
+
+    `advice`: with the next step of the rung that is stuck, where that does not stand beside it.
+    """
     if gate.outcome:
         word, text, style = OUTCOMES.get(gate.outcome, (gate.outcome.upper(), "", "danger-badge"))
         banner = fit(line((f" {word}", style)), width)
@@ -184,7 +187,7 @@ def verdict(gate: GateView, width: int) -> list[Text]:
     if gate.closed_because:
         rows += wrap(f"The gate is shut: {gate.closed_because}", width, "level-act")
         stuck = next((rung for rung in gate.rungs if rung.state is RungState.BLOCKED), None)
-        if stuck is not None and stuck.next:
+        if advice and stuck is not None and stuck.next:
             rows += wrap(f"→ {stuck.next}", width, "accent")
     return rows
 

@@ -99,10 +99,12 @@ def label_of(document: LogDocument, key: int) -> str | int:
 
 
 def short_size(count: int) -> str:
-    """Bytes in six cells: `443.8M`."""
-    number, _, unit = units.size(count).partition(" ")
-    sign = "" if unit.startswith(("B", "b")) else unit[:1]
-    return f"{number.partition('.')[0] if not sign else number}{sign}"
+    """A byte in six cells, as exact as they allow: `99999k`, `443.8M`."""
+    if count < 1024:
+        return str(count)
+    if count < 99_999 * 1024:
+        return f"{count // 1024}k"
+    return f"{count / 1024**2:.1f}M" if count < 999 * 1024**2 else f"{count / 1024**3:.2f}G"
 
 
 def note_row(document: LogDocument, key: int) -> Text:

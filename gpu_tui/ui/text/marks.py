@@ -13,8 +13,10 @@ from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.units import percent
 
 BLOCKS = "▁▂▃▄▅▆▇█"
+SHARE = 4  # cells of a share
 Piece = str | Text | tuple[str, str]
 ABSENT, UNKNOWN, STALE = "–", "?", "~"
+WATCH, ACT = "△", "▲"
 
 
 def line(*pieces: Piece) -> Text:
@@ -101,6 +103,11 @@ def spark(values: Sequence[float | None], width: int, style: str, top: float | N
     return text
 
 
+def level_mark(level: Level) -> str:
+    """The sign in front of a number that asks for a look or for a hand: no colour says it alone."""
+    return {Level.WATCH: WATCH, Level.ACT: ACT}.get(level, "")
+
+
 def level_style(level: Level) -> str:
     """The style of a level."""
     return f"level-{level}"
@@ -118,9 +125,15 @@ def believed(text: Text | None, freshness: Freshness) -> Text:
 
 
 def gauge(share: float | None, level: Level, freshness: Freshness, width: int = 0) -> Text:
-    """A share as `93%`, followed by a bar of `width` cells where there is room for one."""
-    value = None if share is None else line((percent(share), level_style(level)))
-    shown = fit(believed(value, freshness), 4, right=True)
+    """A share as `93%`, `△91%` or `▲96%`, followed by a bar of `width` cells where there is room for one."""
+    value = None
+    if share is not None:
+        stale = freshness is Freshness.STALE
+        text, mark = percent(share), "" if stale else level_mark(level)
+        if len(text) > SHARE - len(STALE if stale else mark):
+            text = text.removesuffix("%")
+        value = line((mark + text, level_style(level)))
+    shown = fit(believed(value, freshness), SHARE, right=True)
     if not width:
         return shown
     if share is None or freshness in (Freshness.ABSENT, Freshness.UNKNOWN):

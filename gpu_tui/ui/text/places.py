@@ -8,7 +8,7 @@ from dataclasses import dataclass
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _BYTES = re.compile(r"@?(\d{1,12}(?:\.\d{1,3})?)([kmgt])(?:i?b)?", re.IGNORECASE)
 _TIME = re.compile(r"(?:\d{4}-\d\d-\d\d[T ]?)?\d\d:\d\d(?::\d\d)?|\d{4}-\d\d-\d\d")
-HINT = "a line: 1200 · from where reading began: +12 · bytes: 120M or 50% · a time: 14:05"
+HINT = "line 1200 · +12 since reading began · byte 120M · 50% · time 14:05"
 
 
 @dataclass(frozen=True, slots=True)

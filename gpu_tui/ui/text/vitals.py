@@ -17,6 +17,7 @@ from gpu_tui.ui.text.marks import (
     believed,
     fit,
     gauge,
+    level_mark,
     level_style,
     line,
     spark,
@@ -153,8 +154,8 @@ def _plain(text: str, fresh: Freshness) -> Text:
 def _state(gpu: Gpu, fresh: Freshness) -> list[Text]:
     parts: list[Text] = []
     if gpu.temperature is not None:
-        style = level_style(level("temperature", gpu.temperature))
-        parts.append(line((f"{gpu.temperature:.0f} °C", style)))
+        heat = level("temperature", gpu.temperature)
+        parts.append(line((f"{level_mark(heat)}{gpu.temperature:.0f} °C", level_style(heat))))
     else:
         parts.append(line((f"temp {ABSENT}", "absent")))
     if gpu.power is not None:
@@ -286,8 +287,8 @@ def _mount(view: InstanceView, mount: Mount, fresh: Freshness, name: int) -> lis
     full = view.full_in.get(mount.path)
     left = line()
     if full is not None:
-        style = "level-act" if full < 3600 else "level-watch" if full < 86400 else "muted"
-        left = line((f"in {units.age(full)}", style))
+        near = Level.ACT if full < 3600 else Level.WATCH if full < 86400 else Level.NONE
+        left = line((f"{level_mark(near)}in {units.age(full)}", level_style(near)))
     if mount.read_only:
         left = line(("read-only", "level-watch"))
     total = "" if mount.bytes_total is None else f" of {units.size(mount.bytes_total)}"

@@ -361,14 +361,6 @@ class LogView(Widget, can_focus=True):
                 return True
         return False
 
-    def to_bookmark(self, step: int) -> bool:
-        """Jump to the next bookmark (1) or the one before (-1); False where there is none."""
-        here = self.here
-        found = self.document.next_bookmark(here if here is not None else 0, step)
-        if found is not None:
-            self.go_to(found)
-        return found is not None
-
     def go_to(self, key: int) -> None:
         """Pause with line `key` in the middle."""
         self.following, self.current = False, key

@@ -1,4 +1,7 @@
-"""The tour: ten sentences over the living cockpit, each next to what it speaks of."""
+"""The tour: ten sentences over the living cockpit, each with the pane it speaks of in front.
+
+Under each stands what is true of this fleet right now, so that one knows where to look.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,10 @@ WAYS: dict[str, int | None] = {"space": 1, "backspace": -1, "escape": None}
 class Tour(Vertical, can_focus=False):
     """Docked above the footer. The screen hands it its keys."""
 
-    def __init__(self, point: Callable[[str], None]) -> None:
+    def __init__(self, point: Callable[[str], None], live: Callable[[str], str]) -> None:
         super().__init__(id="tour")
         self._point = point
+        self._live = live
         self._step = 0
         self._rows = Rows(id="tour-rows")
 
@@ -46,6 +50,10 @@ class Tour(Vertical, can_focus=False):
 
     def on_resize(self) -> None:
         """Words are broken for one width."""
+        self._say()
+
+    def again(self) -> None:
+        """The cockpit shows another moment: what is said of it may be another thing."""
         self._say()
 
     def take(self, key: str) -> bool:
@@ -65,4 +73,7 @@ class Tour(Vertical, can_focus=False):
         _, title, text = STEPS[self._step]
         rows = self._rows
         place = line((f"{self._step + 1}/{len(STEPS)}  ", "faint"), (title, "strong"))
-        rows.put([place, *wrap(text, max(20, rows.size.width), "text")])
+        width = max(20, rows.size.width)
+        now = self._live(title)
+        rows.put([place, *wrap(text, width, "text"), *(wrap(now, width, "accent") if now else [])])
+        self.styles.height = len(rows.lines) + 2

@@ -1,0 +1,29 @@
+"""What the tour says of the fleet that is on screen: one line of live data for each of its steps."""
+
+from __future__ import annotations
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.ui.text import units
+
+
+def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
+    """The line under the step called `title`; empty where there is nothing to point at."""
+    match title:
+        case "Welcome":
+            number = len(fleet.instances)
+            up = sum(one.link.live for one in fleet.instances)
+            return f"Right now: {units.counted(number, 'box').replace('boxs', 'boxes')}, {up} answering."
+        case "Instances" if view is not None:
+            return f"→ {view.name} is selected: {view.verdict.value}."
+        case "Danger clocks" if fleet.clocks:
+            return f"→ {units.counted(len(fleet.clocks), 'clock')} for this fleet, the next one on top."
+        case "Vitals" | "Queue" | "Log" if view is not None:
+            return f"→ this is {view.name}; J and K go to the next box and the one before."
+        case "Findings" if fleet.findings:
+            fatal = sum(one.severity is Severity.FATAL for one in fleet.findings)
+            return f"→ {units.counted(len(fleet.findings), 'finding')} now, {fatal} of them fatal."
+        case "Teardown":
+            done = next((v.name for v in fleet.instances if v.verdict.value == "finished"), None)
+            return f"→ try it on {done}, which is finished; Cancel has the focus." if done else ""
+    return ""
