@@ -42,7 +42,7 @@ def test_every_bound_says_what_its_countdown_is_worth() -> None:
     assert "~ 02:00:00  ▌box" in reckoned
     assert "at the present rate" in reckoned
     unknown = drawn(release(power="stopped"))
-    assert "          ?  ▌box" in unknown
+    assert "            ?  ▌box" in unknown
     assert "nobody knows since when" in unknown
 
 

@@ -59,7 +59,7 @@ def clock_lines(row: Row, now: float, width: int) -> list[Text]:
     clock = row.clock
     style = clock_style(clock.severity, due=clock.due(now))
     left, count = _left(clock, now), _count(width)
-    if count == COUNT:
+    if count == COUNT and clock.state != "unknown-start":
         left = f"{CLOCK_MARK.get(style, '')} {left}".strip()
     what = _what(clock)
     first = line(
