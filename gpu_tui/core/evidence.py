@@ -128,11 +128,14 @@ class Inventory:
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
-    """The files that are home under their final names; `failed`: (path, why)."""
+    """The files that are home under their final names; `failed`: (path, why). `aside`: paths where
+    another file stood here, which was moved away and kept.
+    """
 
     files: int
     bytes: int
     failed: tuple[tuple[str, str], ...] = ()
+    aside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

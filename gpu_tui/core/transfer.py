@@ -10,6 +10,7 @@ from typing import Protocol
 from gpu_tui.core.plain import plain
 
 WINDOW = 10.0  # seconds that the rate looks back
+NAME_CAP = 200
 SETTLED = 1.0  # seconds of bytes before there is a rate at all
 
 
@@ -17,7 +18,7 @@ SETTLED = 1.0  # seconds of bytes before there is a rate at all
 class Transfer:
     """Bytes done of `total`; `rate` in bytes/s and `eta` in seconds, None while nobody can know them.
 
-    `file` is what is read now, as the box names it: not yet made harmless.
+    `file` is what is read now, made harmless for one line.
     """
 
     done: int
@@ -42,7 +43,7 @@ class Transfer:
         return " · ".join(parts)
 
     def name(self, cap: int = 80) -> str:
-        """The file, harmless and at most `cap` characters."""
+        """The file, at most `cap` characters of it."""
         return plain(self.file, cap) if self.file else ""
 
 
@@ -64,6 +65,8 @@ class Meter:
     ) -> None:
         self._now = Transfer(0, total)
         self._clock, self._tell = clock, tell
+        self._file: str | None = None
+        self._shown: str | None = None
         self._marks: deque[tuple[float, int]] = deque([(clock(), 0)])
         tell(self._now)
 
@@ -85,9 +88,15 @@ class Meter:
             done=done,
             rate=rate,
             eta=left / rate if rate else None,
-            file=file if file is not None else self._now.file,
+            file=self._named(file),
         )
         self._tell(self._now)
+
+    def _named(self, file: str | None) -> str | None:
+        """What to show of it; the same file comes block by block."""
+        if file is not None and file != self._file:
+            self._file, self._shown = file, plain(file, NAME_CAP)
+        return self._shown
 
 
 def _unit(count: float) -> tuple[float, str]:

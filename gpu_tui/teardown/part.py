@@ -34,6 +34,7 @@ class Shelf:
         self.local = local
         self.parts = local / OWN / "parts"
         self._lock = -1
+        self.aside: list[str] = []  # paths where another file stood
         self._directories: set[tuple[str, ...]] = set()  # those that got a name
 
     def open(self) -> None:
@@ -132,6 +133,7 @@ class Shelf:
         place = Path(tempfile.mkdtemp(prefix=prefix, dir=self.local / OWN / "replaced")) / path
         place.parent.mkdir(parents=True, exist_ok=True)
         os.rename(name, place, src_dir_fd=held)
+        self.aside.append(path)
 
     @contextmanager
     def _directory(self, parents: Sequence[str]) -> Iterator[int]:

@@ -79,7 +79,8 @@ class _Pull:
         finally:
             self._over = True
             await _held(self._shelf.settle)
-        return Pulled(self._arrived, manifest.total_bytes, tuple(sorted(self._failed)))
+        failed, aside = tuple(sorted(self._failed)), tuple(sorted(self._shelf.aside))
+        return Pulled(self._arrived, manifest.total_bytes, failed, aside)
 
     async def _channel(self) -> None:
         """One channel after the other, until no file is left."""

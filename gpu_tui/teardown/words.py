@@ -20,6 +20,7 @@ from gpu_tui.core.ladder import GateView, Rung, RungState, RungView, SecondView
 from gpu_tui.core.plain import plain
 from gpu_tui.core.proof import ARTIFACTS, holds_weights, proves
 from gpu_tui.core.transfer import Transfer
+from gpu_tui.teardown.local import OWN
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
 
 TITLES = {
@@ -159,8 +160,7 @@ def _lines(gate: Gate, rung: Rung, acted: tuple[str, ...]) -> tuple[str, ...]:
         case Rung.MANIFEST:
             return _manifest(gate.of(Inventory))
         case Rung.PULL:
-            pulled = gate.of(Pulled)
-            return (f"{pulled.files} files are here, {_size(pulled.bytes)}",) if pulled else ()
+            return _pulled(gate.of(Pulled))
         case Rung.MATCH:
             return _match(gate)
         case Rung.LOAD:
@@ -210,6 +210,16 @@ def _uncovered(coverage: Coverage | None) -> tuple[str, ...]:
     if more := len(coverage.outside or ()) - SHOWN:
         lines += [f"not covered: {more} more large directories"] if more > 0 else []
     return tuple(lines)
+
+
+def _pulled(pulled: Pulled | None) -> tuple[str, ...]:
+    if pulled is None:
+        return ()
+    moved = tuple(
+        f"another file stood at {plain(path)}: it is kept below {OWN}/replaced"
+        for path in pulled.aside
+    )
+    return (f"{pulled.files} files are here, {_size(pulled.bytes)}", *_first(moved))
 
 
 def _match(gate: Gate) -> tuple[str, ...]:

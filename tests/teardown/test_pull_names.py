@@ -11,6 +11,7 @@ import pytest
 from rented import Scene
 
 from gpu_tui.core.manifest import FileEntry, Manifest
+from gpu_tui.teardown import hashing
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import list_remote
 from gpu_tui.teardown.local import hash_file, local_tree
@@ -197,3 +198,33 @@ async def test_a_hash_program_that_lies_is_not_taken(scene: Scene, lie: str) -> 
     manifest, failed = await remote_manifest(scene.connection, listing)
     assert failed == ()
     assert manifest == local_tree(scene.box.results).manifest
+
+
+async def test_a_big_file_tells_how_far_it_is(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen from outside, at the place up to which the hash program has read."""
+    assert scene.connection
+    monkeypatch.setattr(hashing, "BIG", 1 << 20)
+    monkeypatch.setattr(hashing, "SMALL", 1 << 20)
+    scratch = scene.box.sshd.home / "scratch"
+    scene.box.sshd.program(
+        "openssl",
+        f"#!/bin/sh\nhead -c 2097152 >{scratch}\n"
+        f"[ $(wc -c <{scratch}) -lt 2097152 ] || {{ sleep 1.5; cat >>{scratch}; }}\n"
+        f"sha256sum <{scratch}\n",
+    )
+    scene.box.write("base/big.bin", os.urandom(5 << 20))
+    told: list[int] = []
+
+    def heard(count: int, file: str | None = None, *, moved: bool = True) -> None:
+        if file == "base/big.bin":
+            told.append(count)
+
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    manifest, failed = await remote_manifest(scene.connection, listing, heard)
+    assert failed == ()
+    assert manifest == local_tree(scene.box.results).manifest
+    assert len(told) > 1
+    assert told[0] == 2 << 20
+    assert sum(told) == 5 << 20

@@ -167,7 +167,8 @@ async def test_replaced_copies_of_one_name_and_time_are_all_kept(scene: Scene) -
         os.utime(target, ns=(10**18, 10**18))
     listing = await list_remote(scene.connection, str(scene.box.results))
     manifest, _ = await remote_manifest(scene.connection, listing)
-    assert (await pull_files(scene.connection, listing.root, manifest, scene.local)).failed == ()
+    pulled = await pull_files(scene.connection, listing.root, manifest, scene.local)
+    assert (pulled.failed, pulled.aside) == ((), ("base/best.pth", "wide/best.pth"))
     kept = scene.local / ".gpu-tui/replaced"
     assert {
         p.relative_to(p.parents[1]).as_posix(): p.read_bytes() for p in kept.glob("*/*/*")
