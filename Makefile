@@ -11,7 +11,7 @@ ARGS ?=
 WORKERS ?= 3
 
 # What the tests drive for real; installed only by root on a machine that has apt-get.
-APT := openssh-server openssh-client tmux procps busybox librsvg2-bin fonts-firacode task-spooler \
+APT := openssh-server openssh-client tmux procps busybox rsync librsvg2-bin fonts-firacode task-spooler \
 	slurm-wlm munge $(if $(shell command -v kubectl),,kubernetes-client)
 
 # A fact's age is judged as of the newest commit, so that an old commit stays green.
