@@ -113,7 +113,7 @@ def names_of(name: str) -> list[str]:
 
 
 # Those that are also drawn as PNG; of the others the SVG is smaller and sharper.
-PICTURES = frozenset(f"cockpit-{name}" for name in (*THEMES, "80x24"))
+PICTURES = frozenset({"cockpit-night", "cockpit-day", "cockpit-80x24"})
 
 
 def render(names: Iterable[str], out: Path, themes: Sequence[CockpitTheme]) -> list[Path]:

@@ -41,6 +41,10 @@ class Terminal:
     async def screen(self) -> str:
         return await self._tmux("capture-pane", "-p")
 
+    async def styled(self) -> str:
+        """The screen with its attributes, as escapes."""
+        return await self._tmux("capture-pane", "-p", "-e")
+
     async def until(self, *words: str, limit: float = 40.0) -> str:
         """The first screen that shows all words. A terminal has no event to await: it is read."""
         seen = ""
@@ -98,3 +102,42 @@ async def test_the_cockpit_is_there_where_stderr_goes_into_a_file(  # type: igno
     await terminal.keys("q")
     await terminal.until("left with 0")
     assert await asyncio.to_thread(errors.read_text) == ""
+
+
+@pytest.mark.parametrize(
+    ("env", "rule", "running"),
+    [
+        ("TERM=linux LANG=C.UTF-8", "─1 Instances", "*"),
+        ("TERM=screen-256color LANG=C", "-1 Instances", "*"),
+        ("TERM=screen-256color LANG=C.UTF-8 NO_COLOR=1", "─1 Instances", "●"),
+    ],
+)
+async def test_a_small_terminal_of_any_kind_shows_every_pane(  # type: ignore[no-untyped-def]
+    env: str, rule: str, running: str, box, make_terminal, tmp_path: Path
+) -> None:
+    terminal: Terminal = make_terminal(80, 24)
+    words = [sys.executable, "-m", "gpu_tui", "--fleet", str(write_fleet(tmp_path, box))]
+    state = shlex.quote(f"XDG_STATE_HOME={tmp_path}")
+    bare = "env -u COLORTERM -u LC_ALL -u LC_CTYPE"
+    await terminal.run(f"{bare} {state} {env} {shlex.join(words)}; echo left with $?; exec cat")
+    seen = await terminal.until(rule, "lab-1", f"{running} 1 live")
+    for key, title in (
+        ("2", "2 Danger clocks"),
+        ("3", "3 Vitals"),
+        ("4", "4 Queue"),
+        ("5", "5 Log"),
+    ):
+        await terminal.keys(key)
+        seen += await terminal.until(rule, f"{rule[0]}{title}", "lab-1")
+    assert "\x1b" not in seen
+    assert not [word for word in ("[38;", "[48;", "\ufffd", "�") if word in seen]
+    assert all(len(line) <= 80 for line in seen.split("\n"))
+    if "LANG=C " in f"{env} ":
+        assert seen.isascii()
+    if "NO_COLOR" in env:
+        styled = await terminal.styled()
+        assert "\x1b[7m" in styled  # the cursor and the name are inverted
+        assert "38;" not in styled
+        assert "48;" not in styled
+    await terminal.keys("q")
+    await terminal.until("left with 0")
