@@ -122,6 +122,10 @@ def _lines(report: Audit) -> list[str]:
     counts = [f"{loads.count(load)} {load}" for load in dict.fromkeys(loads)]
     how = f" ({_visible(report.how)})" if report.how else ""
     total = f"{len(report.files)} files, {report.total_bytes} bytes"
+    if loads and all(file.match for file in report.files):
+        total += ", equal to the manifest"
+    elif all(file.match is None for file in report.files):
+        total += ", compared with no manifest"
     return [*lines, f"{report.verdict}: {total}; {', '.join(counts) or 'nothing'}{how}"]
 
 

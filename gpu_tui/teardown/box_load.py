@@ -80,8 +80,9 @@ async def load_on_box(
         found.get(file.path) or _start(file, "the box is not asked for this format", "skipped")
         for file in files
     )
-    for verdict in verdicts if step else ():
-        step(verdict)  # type: ignore[misc]
+    for verdict in verdicts:
+        if step:
+            step(verdict)
     return verdicts
 
 

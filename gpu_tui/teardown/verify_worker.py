@@ -171,7 +171,7 @@ def _in_a_fork(request: Request, kind: str) -> dict[str, Any]:
     if late:
         return _failed(f"loading took longer than {request.seconds:.0f} s", kind)
     if data:
-        with suppress(ValueError):
+        with suppress(ValueError, TypeError):
             return dict(json.loads(data))
     return _failed(_death(os.waitstatus_to_exitcode(status)), kind)
 
