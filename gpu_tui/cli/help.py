@@ -13,7 +13,18 @@ HELP = "the manual: fleet, runners, clocks, config, alerts, metrics, safety, exi
 EXAMPLE = "gpu-tui help runners"
 PAGES = Path(__file__).resolve().parent.parent / "help"
 ALSO = {"queue": "runners", "slurm": "runners", "kubernetes": "runners", "prometheus": "metrics"}
-TOPICS = ("fleet", "runners", "clocks", "config", "alerts", "metrics", "safety", "exits", "keys")
+TOPICS = (
+    "fleet",
+    "runners",
+    "clocks",
+    "config",
+    "alerts",
+    "metrics",
+    "safety",
+    "exits",
+    "keys",
+    "themes",
+)
 
 
 class NoTopic(Exception):
