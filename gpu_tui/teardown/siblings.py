@@ -54,7 +54,8 @@ def _twins(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> list[tuple[st
     """
     owners: dict[str, list[str]] = defaultdict(list)
     for file, verdict in zip(manifest.files, verdicts, strict=True):
-        if verdict.nonfinite is not None and verdict.load == "ok" and "/" in file.path:
+        weights = verdict.checkpoint and verdict.nonfinite is not None
+        if weights and verdict.load == "ok" and "/" in file.path:
             owners[file.sha256].append(file.path)
     return [
         (path, f"the same bytes as {next(p for p in paths if _cell(p) != _cell(path))}")
