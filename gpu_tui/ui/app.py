@@ -12,6 +12,7 @@ from typing import Any, cast
 from rich.console import RenderableType
 from textual import events
 from textual.app import App, SystemCommand
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
@@ -129,6 +130,10 @@ class CockpitApp(App[None]):
         self.set_keymap(keymap or {})
 
     # --- life ---------------------------------------------------------------------------------
+
+    def get_driver_class(self) -> type[Driver]:
+        """The terminal's, without a report for each move of the mouse."""
+        return terminal.calm_driver(super().get_driver_class())
 
     def get_default_screen(self) -> Screen[Any]:
         """The cockpit itself."""

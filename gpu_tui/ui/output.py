@@ -28,6 +28,7 @@ from gpu_tui.ui.terminal import choked
 
 KNOWN = "8.2.8"  # the textual whose updates are understood
 SWITCH = "GPU_TUI_PAINT"  # `stock` in the environment: textual paints by itself
+DRIVERS = ("LinuxDriver", "CalmDriver")  # those for a Unix terminal
 SYNC_FROM = 512  # bytes: a smaller frame is one write, which a terminal never shows half
 SYNC_START, SYNC_END = "\x1b[?2026h", "\x1b[?2026l"
 
@@ -318,8 +319,8 @@ class CellOutput:
             or not isinstance(update, LayoutUpdate | ChopsUpdate)
             or app.is_headless
             or not app._running
-            or type(driver).__name__ != "LinuxDriver"
             or driver is None
+            or type(driver).__name__ not in DRIVERS
             or app._batch_count
         ):
             self.drop()

@@ -12,9 +12,11 @@ from queue import Queue
 from typing import Any
 
 from textual.app import App
+from textual.driver import Driver
 
 from gpu_tui.core.plain import plain
 
+PLAIN_DRIVER = "LinuxDriver"
 CHOKED = 6  # frames waiting to be written: the terminal does not read
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -23,6 +25,22 @@ def draw_on_the_terminal() -> None:
     """Let textual draw on stdout where stderr leads elsewhere: it draws on stderr, which people send into files."""
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
+
+
+def calm_driver(base: type[Driver]) -> type[Driver]:
+    """Textual's driver for a Unix terminal, told of clicks and the wheel, and not of each move of the mouse.
+
+    Every move would be a report up a slow line, and nothing here looks at them.
+    """
+    if base.__name__ != PLAIN_DRIVER:
+        return base
+
+    class CalmDriver(base):  # type: ignore[misc, valid-type]
+        def _enable_mouse_support(self) -> None:
+            if self._mouse:
+                self.write("\x1b[?1000h\x1b[?1006h")
+
+    return CalmDriver
 
 
 def choked(app: App[Any]) -> bool:
