@@ -102,6 +102,26 @@ async def _one(kind: str, number: int, state: Path) -> None:
     assert views
 
 
+@pytest.mark.parametrize("kind", ["link", "timeout", "full"])
+async def test_a_look_that_fails_after_the_call_is_made_again(kind: str, tmp_path: Path) -> None:
+    make = FAULTS[kind]
+    seen: list[str] = []
+
+    def act(count: int, name: str) -> object:
+        seen.append(name)
+        if make is not None and seen.count("provider stopped") and name == "provider read":
+            seen.remove("provider stopped")
+            raise make()
+        return None
+
+    quick = Quick(tmp_path, Points(act))
+    views = await quick.to_the_end(quick.climb())
+    assert views[-1].outcome == "gone"
+    assert quick.provider.done == 1
+    looks = [r.detail for r in quick.journal.read().records if r.event == "read-back"]
+    assert [look["state"] for look in looks] == ["unknown", "gone"]
+
+
 async def test_two_ladders_on_one_state_directory(tmp_path: Path) -> None:
     one, other = Quick(tmp_path), Quick(tmp_path)
     climb = one.climb()
