@@ -23,6 +23,7 @@ class VerbScreen(Card):
     """Dismissed with the key of the chosen verb, or None. The cursor starts on keeping everything."""
 
     CONTEXTS = ("verbs", "list", "overlay")
+    QUIET = True
 
     def __init__(self, moment: Moment, view: InstanceView, verbs: Sequence[Verb]) -> None:
         super().__init__(moment)

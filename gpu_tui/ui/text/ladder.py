@@ -57,7 +57,7 @@ OUTCOMES: dict[str, tuple[str, str, str]] = {
     "cancelled": ("CANCELLED", "Nothing was changed.", "safe"),
     "verified": ("VERIFIED", "Everything is home, compared and loaded.", "safe"),
 }
-METERS = {"stops": "nothing", "partly": "a part of it", "continues": "the same"}
+METERS = {"stops": "stops", "partly": "stops in part", "continues": "goes on"}
 TITLE = 10  # cells of the longest title, "read back", and a space
 INDENT = 5 + TITLE
 BAR = 16
