@@ -37,6 +37,12 @@ SECTIONS = (
         "triage at least 5 x one compiled regex per line; with the store 50 MB/s and flat memory",
     ),
     (
+        "logpane",
+        "The log pane beside lnav, RichLog and tail",
+        "last of a million lines within 2 x of lnav, 200 x RichLog, memory at most 1.2 x the bytes, the end "
+        "of 444 MB within 200 ms",
+    ),
+    (
         "scale",
         "Boxes at 1 Hz with two tails of one line a second each, without the screen",
         "256 boxes: at most 20 % of a core, 150 MB, loop lag p99 15 ms, all live within 60 s",

@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
 from statistics import median
@@ -128,33 +128,49 @@ class Screen:
                     return time.perf_counter() - began
         return None
 
-    def close(self) -> int:
-        """End it; its resident bytes before."""
-        try:
-            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        except (OSError, IndexError):
-            pages = 0
+    @property
+    def resident(self) -> int:
+        """Bytes in memory now."""
+        pages = Path(f"/proc/{self.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    @property
+    def worked(self) -> float:
+        """Seconds of the processor so far, of all its threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self) -> None:
+        """End it."""
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self.fd)
-        return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def flood(argv: Callable[[Path], list[str]], data: bytes, directory: Path) -> tuple[float, int]:
-    """Seconds from the append until the last line is on screen, and the bytes that the viewer grew by."""
-    path = directory / "train.log"
-    first = ("started\n" * 3 + "READY" + "¤" * 12 + "\n").encode()
-    path.write_bytes(first)
-    screen = Screen(argv(path))
-    screen.until(("¤" * 12).encode())
-    before = int(Path(f"/proc/{screen.pid}/statm").read_text().split()[1]) * os.sysconf(
-        "SC_PAGE_SIZE"
-    )
-    with path.open("ab") as file:
-        file.write(data)
-    took = screen.until(SIGN.encode())
-    after = screen.close()
-    return (LIMIT if took is None else took), after - before
+@dataclass(frozen=True, slots=True)
+class Flood:
+    """Seconds from the append until the last line is on screen, those that the processor worked for the
+    viewer, and the bytes that it grew by.
+    """
+
+    seconds: float
+    worked: float
+    grown: int
+
+
+def flood(argv: list[str], data: bytes, path: Path) -> Flood:
+    """Append `data` to a file that a viewer shows."""
+    path.write_bytes(("started\n" * 3 + "READY" + "¤" * 12 + "\n").encode())
+    screen = Screen([*argv, str(path)])
+    try:
+        screen.until(("¤" * 12).encode())
+        memory, worked = screen.resident, screen.worked
+        with path.open("ab") as file:
+            file.write(data)
+        took = screen.until(SIGN.encode())
+        return Flood(took or LIMIT, screen.worked - worked, screen.resident - memory)
+    finally:
+        screen.close()
 
 
 async def first_sight(rounds: int) -> dict[str, float]:
@@ -212,41 +228,51 @@ async def first_sight(rounds: int) -> dict[str, float]:
 def measure(rounds: int = ROUNDS) -> dict[str, object]:
     """Medians of interleaved rounds."""
     piece = log_mix.one_trainer(LINES * 111 / 20 / 1e6, 111)
-    data = piece * 20
-    lines = data.count(b"\n") + 1
-    data += (SIGN + "\n").encode()
-    part = piece[: piece.find(b"\n", len(piece) // 8) + 1] + (SIGN + "\n").encode()
-    ours: list[float] = []
-    lnav: list[float] = []
-    rich: list[float] = []
-    grown = 0
+    end = (SIGN + "\n").encode()
+    data = piece * 20 + end
+    part = piece[: piece.find(b"\n", len(piece) // 8) + 1] + end
+    lines, few = data.count(b"\n"), part.count(b"\n")
     viewer = [sys.executable, "-c", VIEWER]
+    ways = {"ours": [*viewer, "ours"], "RichLog": [*viewer, "richlog"]}
+    if shutil.which("lnav"):
+        ways["lnav"] = ["lnav"]
+    taken: dict[str, list[Flood]] = {way: [] for way in ways}
     with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
+        path = Path(name) / "train.log"
         for _ in range(rounds):
-            seconds, grown = flood(lambda path: [*viewer, "ours", str(path)], data, directory)
-            ours.append(seconds)
-            if shutil.which("lnav"):
-                seconds, _ = flood(lambda path: ["lnav", str(path)], data, directory)
-                lnav.append(seconds)
-            seconds, _ = flood(lambda path: [*viewer, "richlog", str(path)], part, directory)
-            rich.append(seconds)
-    sight = asyncio.run(first_sight(rounds))
-    rate = lines / median(ours)
+            for way, argv in ways.items():
+                taken[way].append(flood(argv, part if way == "RichLog" else data, path))
+
+    def mid(way: str, what: str) -> float:
+        return median(getattr(one, what) for one in taken[way])
+
     row: dict[str, object] = {
         "lines": lines,
         "MB": round(len(data) / 1e6, 1),
-        "ours: last line on screen after s": round(median(ours), 2),
-        "lnav: last line on screen after s": round(median(lnav), 2) if lnav else "not here",
-        "ours / lnav": round(median(ours) / median(lnav), 2) if lnav else "not here",
-        "ours lines/s, judged and on screen": round(rate),
-        "RichLog lines/s": round(part.count(b"\n") / median(rich)),
-        "ours / RichLog": round(rate * median(rich) / part.count(b"\n")),
-        "memory / raw bytes of a million lines": round(grown / len(data), 2),
+        "ours: last line on screen after s": round(mid("ours", "seconds"), 2),
+        "ours: seconds of the processor": round(mid("ours", "worked"), 2),
+        "ours lines/s, judged and on screen": round(lines / mid("ours", "seconds")),
+        "RichLog lines/s": round(few / mid("RichLog", "seconds")),
+        "ours / RichLog": round(
+            lines / mid("ours", "seconds") * mid("RichLog", "seconds") / few, 1
+        ),
+        "ours / RichLog, lines per second of the processor": round(
+            lines / mid("ours", "worked") * mid("RichLog", "worked") / few, 1
+        ),
+        "memory / raw bytes of a million lines": round(mid("ours", "grown") / len(data), 2),
+    }
+    if "lnav" in ways:
+        row |= {
+            "lnav: last line on screen after s": round(mid("lnav", "seconds"), 2),
+            "lnav: seconds of the processor": round(mid("lnav", "worked"), 2),
+            "ours / lnav": round(mid("ours", "seconds") / mid("lnav", "seconds"), 2),
+        }
+    sight = asyncio.run(first_sight(rounds))
+    return row | {
         "end of 444 MB over ssh: ours ms": round(1e3 * sight["ours"]),
         "end of 444 MB over ssh: tail -n 40 ms": round(1e3 * sight["tail"]),
+        "load of the machine meanwhile": round(os.getloadavg()[0], 1),
     }
-    return row
 
 
 if __name__ == "__main__":
