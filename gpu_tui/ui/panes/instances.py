@@ -133,4 +133,4 @@ class InstancesPane(Pane):
 
 def lines_of(fleet: FleetView) -> int:
     """How many lines the list would fill below its head."""
-    return len(fleet.instances) + len(strangers(fleet, 80))
+    return (len(fleet.instances) or 2) + len(strangers(fleet, 80))

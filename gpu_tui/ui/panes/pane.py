@@ -190,7 +190,7 @@ def nobody(fleet: FleetView) -> str:
     """Why no instance is selected, and what to do."""
     if fleet.instances:
         return "no instance passes the filter: esc in Instances empties it"
-    return "no instances: write a fleet file with `gpu-tui init`, or name hosts: gpu-tui watch HOST"
+    return "no instances: write a fleet file (gpu-tui init) or run gpu-tui watch HOST"
 
 
 def more_below(hidden: tuple[int, int]) -> str:
