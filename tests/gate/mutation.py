@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 Owner = ModuleType | type
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Mutant:
     owner: Owner
     attribute: str
     module: ModuleType
-    code: ast.FunctionDef
+    code: Function
 
     def apply(self, patch: pytest.MonkeyPatch, room: Sequence[ModuleType]) -> None:
         """Put it in place of the real one: in its class, or wherever the function is named."""
@@ -67,14 +68,12 @@ def mutants(
         function = found.fget if isinstance(found, property) else found
         source = textwrap.dedent(inspect.getsource(function))
         tree = ast.parse(source).body[0]
-        assert isinstance(tree, ast.FunctionDef)
+        assert isinstance(tree, Function)
         for what, code in without_one_guard(tree, none_refuses):
             yield Mutant(f"{name}: {what}", owner, attribute, module, code)
 
 
-def without_one_guard(
-    function: ast.FunctionDef, none_refuses: bool
-) -> Iterator[tuple[str, ast.FunctionDef]]:
+def without_one_guard(function: Function, none_refuses: bool) -> Iterator[tuple[str, Function]]:
     """(what is missing, the function without it) for each guard in it."""
     for number, node in enumerate(ast.walk(function)):
         if not none_refuses and _content(node):
@@ -93,7 +92,7 @@ def _content(node: ast.AST) -> bool:
     return False
 
 
-Change = Callable[[ast.FunctionDef, Any], None]
+Change = Callable[[Function, Any], None]
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
@@ -116,12 +115,12 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
                 yield f"whether or not “{_short(condition)}”", _drop_filter(index)
 
 
-def _drop_if(function: ast.FunctionDef, node: ast.If) -> None:
+def _drop_if(function: Function, node: ast.If) -> None:
     node.test = ast.Constant(False)
 
 
 def _drop_half(index: int) -> Change:
-    def change(function: ast.FunctionDef, node: ast.If) -> None:
+    def change(function: Function, node: ast.If) -> None:
         assert isinstance(node.test, ast.BoolOp)
         rest = [half for number, half in enumerate(node.test.values) if number != index]
         node.test = rest[0] if len(rest) == 1 else ast.BoolOp(node.test.op, rest)
@@ -129,12 +128,12 @@ def _drop_half(index: int) -> Change:
     return change
 
 
-def _return_nothing(function: ast.FunctionDef, node: ast.Return) -> None:
+def _return_nothing(function: Function, node: ast.Return) -> None:
     node.value = ast.Constant(None)
 
 
 def _drop_part(index: int) -> Change:
-    def change(function: ast.FunctionDef, node: ast.Assign) -> None:
+    def change(function: Function, node: ast.Assign) -> None:
         assert isinstance(node.value, ast.List)
         del node.value.elts[index]
 
@@ -142,7 +141,7 @@ def _drop_part(index: int) -> Change:
 
 
 def _drop_filter(index: int) -> Change:
-    def change(function: ast.FunctionDef, node: ast.comprehension) -> None:
+    def change(function: Function, node: ast.comprehension) -> None:
         del node.ifs[index]
 
     return change
