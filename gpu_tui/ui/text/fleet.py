@@ -85,6 +85,9 @@ def _name(view: InstanceView, width: int) -> Text:
 
 
 def _verdict(view: InstanceView, width: int) -> Text:
+    if view.end is not None:  # a teardown without a proven end says more than what the box does
+        still = view.end.outcome == "still-there"
+        return line(("✗ still there" if still else "✗ end unknown", "severity-fatal"))
     return verdict(view)
 
 
