@@ -76,7 +76,8 @@ def tier_line(tier: Tier, verb: Verb) -> str:
     bills = tier.bills_when_stopped
     if bills is None or bills == "no" or bills.startswith(("no;", "no,")):
         return f"kept: {name}"
-    return f"kept: {name}; bills on: {bills}"
+    price = bills.removeprefix("yes").removeprefix("YES").lstrip(", ")
+    return f"kept: {name}; bills on{f': {price}' if price else ''}"
 
 
 def second_views(gate: Gate) -> tuple[SecondView, ...]:

@@ -60,7 +60,8 @@ def test_a_disk_that_is_kept_says_what_it_goes_on_costing() -> None:
     stop = next(verb for verb in runpod.teardown if verb.verb == "stop")
     lines = plan_lines(_plan("runpod", stop))
     assert any(
-        line.startswith("kept: volume disk") and "0.20 USD/GB/month" in line for line in lines
+        line.startswith("kept: volume disk (/workspace); bills on: 0.20 USD/GB/month")
+        for line in lines
     )
     assert "lost: container disk (/)" in lines
     assert "its price is not known" in lines[1]
