@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.findings import Finding, Severity
@@ -13,9 +14,10 @@ from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line
 
 LANES_MOST = 8
-NAME = 14
+NAME, NAME_MOST = 14, 26
+SHORT = 900.0  # seconds below which the axis needs seconds
 LEAST = 20  # cells of a lane that still says something
-ROOMY = 110
+ROOMY, NARROW = 110, 76
 LOGGED, MEASURED = "≡", " "  # a finding that stands in a log can be opened there
 
 
@@ -35,7 +37,9 @@ def lanes(
 
     A finding is drawn from when it was first seen to when it was last seen; `chosen` stands out.
     """
-    room = width - NAME - 2
+    longest = max((cell_len(one.instance) for one in findings), default=0) + 2
+    side = max(NAME, min(NAME_MOST, longest)) if width >= ROOMY else NAME
+    room = width - side - 2
     if not findings or room < LEAST:
         return []
     start = min(one.first_seen for one in findings)
@@ -57,12 +61,12 @@ def lanes(
             mark = "◆" if one is chosen else SEVERITY_GLYPH[one.severity]
             style = "accent" if one is chosen else f"severity-{one.severity}"
             cells[cell(one.last_seen)] = (mark, style)
-        name = fit(line(("▌", box_style(box)), (box, "strong")), NAME)
+        name = fit(line(("▌", box_style(box)), (box, "strong")), side)
         rows.append(line(name, "  ", *cells))
     if len(boxes) > LANES_MOST:
         more = f"and {units.counted(len(boxes) - LANES_MOST, 'more box').replace('boxs', 'boxes')}"
-        rows.append(line((" " * (NAME + 2) + more, "muted")))
-    rows.append(line(" " * (NAME + 2), (_axis(start, span, room, zone), "faint")))
+        rows.append(line((" " * (side + 2) + more, "muted")))
+    rows.append(line(" " * (side + 2), (_axis(start, span, room, zone), "faint")))
     return rows
 
 
@@ -74,7 +78,9 @@ def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
     for n in range(count):
         at = round(n * room / count)
         if len(out) <= at:
-            out = out.ljust(at) + _time(start + span * at / room, zone, days=days)
+            out = out.ljust(at) + _time(
+                start + span * at / room, zone, days=days, seconds=span < SHORT
+            )
     return out[: room - 4].ljust(room - 3) + "now"
 
 
@@ -85,17 +91,18 @@ def event_row(finding: Finding, now: float, width: int, zone: tzinfo | None) -> 
     days = _day(finding.last_seen, zone) != _day(now, zone)
     logged = LOGGED if finding.source.startswith("log:") else MEASURED
     kind = finding.kind.replace("_", " ")
+    narrow = width < NARROW
+    time = _time(finding.last_seen, zone, days=days, seconds=not days and not narrow)
     fixed = line(
-        (f"{_time(finding.last_seen, zone, days=days, seconds=not days):>12} ", "faint"),
-        fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), 20 if wide else 15),
+        (f"{time:>{5 if narrow and not days else 12}} ", "faint"),
+        fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), 20 if wide else 13),
         " ",
         ("▌", box_style(finding.instance)),
-        fit(line((finding.instance, "strong")), 18 if wide else 10),
-        " ",
-        fit(line((finding.cell or "", "text")), 18 if wide else 11),
-        " ",
-        (f"{'×' + str(finding.count) if finding.count > 1 else '':>5}", "muted"),
-        " ",
+        fit(
+            line((finding.instance, "strong"), " ", (finding.cell or "", "text")),
+            36 if wide else 18 if narrow else 22,
+        ),
+        (f"{'×' + str(finding.count) if finding.count > 1 else '':>5} ", "muted"),
         (logged, "accent"),
         " ",
     )

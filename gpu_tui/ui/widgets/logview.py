@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
@@ -60,10 +61,14 @@ class LogView(Widget, can_focus=True):
             super().__init__()
             self.key = key
 
+    class Moved(Message):
+        """Another place is in sight, or the live end no longer is."""
+
     class Start(Message):
         """Somebody wants the first line of the file."""
 
     def __init__(self, *, id: str | None = None) -> None:
+        self._base: Style | None = None
         super().__init__(id=id)
         self.document = LogDocument(LogBuffer())
         self._state: tuple[object, ...] = ()
@@ -74,6 +79,7 @@ class LogView(Widget, can_focus=True):
         self._height = 0
         self._drawn: list[Row] = []
         self._judging = False
+        self._place: tuple[object, ...] = ()
         self.following = True
         self.wrap = False
         self.current: int | None = None
@@ -177,6 +183,10 @@ class LogView(Widget, can_focus=True):
         """Draw the rows that are not what stood there before."""
         rows = self._window()
         before, self._drawn = self._drawn, rows
+        place = (self.following, self.current, None if self.following else self._top)
+        if place != self._place:
+            self._place = place
+            self.post_message(self.Moved())
         for y in range(max(len(before), len(rows))):
             old = before[y] if y < len(before) else None
             new = rows[y] if y < len(rows) else None
@@ -195,7 +205,20 @@ class LogView(Widget, can_focus=True):
                     row.label, row.entry, shift=0 if self.wrap else self._shift,
                     current=row.current, marked=row.marked, part=row.part,
                 )  # fmt: skip
-        return paint(text, self.size.width, self.app.console, self.rich_style)
+        if self._base is None:
+            self._base = self.rich_style  # dear to ask for: once for all rows of a frame
+        return paint(text, self.size.width, self.app.console, self._base)
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Whatever is drawn anew is drawn in the style of then."""
+        self._base = None
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     @property
     def below(self) -> int:
