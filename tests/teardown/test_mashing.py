@@ -20,7 +20,7 @@ from gpu_tui.ui.theme_file import load_themes
 from gpu_tui.ui.widgets.phrase import PhraseField
 
 PHRASE = "pod-4n6p"
-SHORT, LONG = 600, 10_000
+SHORT, LONG = 400, 10_000
 EVERY = 4  # so many of them until one looks at the screen
 # What terminals answer to queries, as it arrives: each as one burst, some with what leads back to a key.
 REPLIES = (
@@ -103,7 +103,7 @@ class Masher:
             if by_hand:
                 await pilot.pause()
         self.made += 1
-        if self.made % EVERY:
+        if not by_hand and self.made % EVERY:
             return  # the next one comes before the screen has settled, as it does from a cat
         await pilot.pause()
         for field in app.screen.query(PhraseField):
@@ -131,5 +131,5 @@ async def test_nothing_that_is_mashed_calls_the_provider(scene: Scene, steps: in
     assert scene.server.calls == []
     assert not {"permit", "intent", "call"} & set(scene.events())
     assert masher.opened > 2
-    assert masher.asked > 10  # the question stood there, and keys reached its field
-    assert masher.typed > 2
+    assert masher.asked > 5  # the question stood there, and keys reached its field
+    assert masher.typed > 1
