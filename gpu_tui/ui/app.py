@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from rich.console import RenderableType
-from textual import events
+from textual import events, on
 from textual.app import App, SystemCommand
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
+from textual.widgets import Input, TextArea
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
@@ -176,6 +177,12 @@ class CockpitApp(App[None]):
                 await self.run_action(bound.binding.action, bound.node)
                 return
         await super().on_event(event)
+
+    @on(events.DescendantFocus)
+    def _field_focused(self, event: events.DescendantFocus) -> None:
+        """No cursor blinks, in no field of ours nor of the palette: each blink is a frame over the line."""
+        if isinstance(event.widget, Input | TextArea):
+            event.widget.cursor_blink = False
 
     # --- frames -------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from queue import Queue
+from types import SimpleNamespace
 from typing import Any
 
 import pyte
@@ -20,16 +22,19 @@ from rich.console import RenderableType
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import CompositorUpdate, LayoutUpdate
-from textual.geometry import Region
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Offset, Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widgets import Input
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Mark
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.output import Cells
+from gpu_tui.ui.output import CellOutput, Cells
 from gpu_tui.ui.scene_parts import SceneStore
 from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.terminal import CHOKED, calm_driver
 
 WORDS = (
     "loss 0.31", "训练中 第三轮", "é́tape", "👩‍💻 devs", "🫠 melted", "⚡ 300 W", "ดำเนินการ", "한국어 로그", "⚠️ hot",
@@ -264,3 +269,87 @@ def test_a_line_with_letters_of_doubtful_width_is_written_whole() -> None:
     again = cells.lead_to(_update([[("👩‍💻 epoch 2", Style())]]), ColorSystem.TRUECOLOR)
     assert "👩‍💻" in again
     assert "epoch 2" in again
+
+
+async def test_no_cursor_blinks_in_any_field(cockpit: Callable[..., CockpitApp]) -> None:
+    app = cockpit()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        assert isinstance(app.focused, Input)
+        assert app.focused.cursor_blink is False
+        await pilot.press("escape", "slash")
+        await pilot.pause()
+        assert isinstance(app.focused, Input)
+        assert app.focused.cursor_blink is False
+
+
+def test_a_terminal_is_asked_for_clicks_and_not_for_moves() -> None:
+    class Quiet(calm_driver(LinuxDriver)):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self._mouse, self.asked = True, ""
+
+        def write(self, data: str) -> None:
+            self.asked += data
+
+    driver = Quiet()
+    driver._enable_mouse_support()
+    assert "\x1b[?1000h" in driver.asked
+    assert "1003" not in driver.asked
+
+
+class Stage:
+    """An app as the cell layer sees one, before a terminal that may not read."""
+
+    def __init__(self) -> None:
+        self.written: list[str] = []
+        self.refreshed = 0
+        write = self.written.append
+        driver = type("LinuxDriver", (), {"write": lambda self, text: write(text)})()
+        self.driver: Any = driver
+        self.return_from_the_shell()
+        self.update = _update([[("12:00:01", STYLES[1])]])
+        compositor = SimpleNamespace(size=Size(WIDTH, 1), render_full_update=lambda: self.update)
+        self.screen: Any = SimpleNamespace(_compositor=compositor, refresh=self._refresh)
+        app: Any = SimpleNamespace(
+            _driver=driver, console=SimpleNamespace(_color_system=None), is_headless=False,
+            _running=True, _batch_count=0, cursor_position=Offset(0, 0), focused=None,
+            _sync_available=False, screen=self.screen,
+        )  # fmt: skip
+        self.output = CellOutput(app)
+
+    def _refresh(self) -> None:
+        self.refreshed += 1
+
+    def return_from_the_shell(self) -> None:
+        """textual starts another thread that writes."""
+        self.queue: Queue[str] = Queue()
+        self.driver._writer_thread = SimpleNamespace(_queue=self.queue)
+
+
+def test_a_terminal_that_does_not_read_is_owed_only_the_last_state() -> None:
+    stage = Stage()
+    for _ in range(CHOKED + 1):
+        stage.queue.put("a frame")
+    assert stage.output.paint(stage.screen, stage.update)
+    stage.output.settle()
+    assert (stage.written, stage.refreshed) == ([], 0)
+    while not stage.queue.empty():
+        stage.queue.get()
+    stage.output.settle()
+    assert stage.refreshed == 1
+    assert stage.output.paint(stage.screen, stage.update)
+    assert "12:00:01" in stage.written[0]
+
+
+def test_after_a_visit_to_the_shell_everything_is_drawn_again() -> None:
+    stage = Stage()
+    stage.output.paint(stage.screen, stage.update)
+    stage.output.paint(stage.screen, stage.update)
+    assert len(stage.written) == 1
+    stage.return_from_the_shell()
+    stage.output.paint(stage.screen, stage.update)
+    assert stage.written[1] == stage.written[0]
+    stage.output.drop()  # ctrl+l, another size
+    stage.output.paint(stage.screen, stage.update)
+    assert stage.written[2] == stage.written[0]
