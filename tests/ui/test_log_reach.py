@@ -264,3 +264,30 @@ async def test_long_lines_wrap_and_nothing_of_them_is_lost(
         assert log.view.following
         await log.press("w")
         assert log.view.texts[-1] == "last"
+
+
+def body(text: str) -> str:
+    """What stands between the header and the footer, which others change."""
+    return "\n".join(text.splitlines()[1:-1])
+
+
+async def test_the_past_of_a_log_is_the_golden_one(
+    cockpit: Make, text_of: Callable[[CockpitApp], str], golden: Callable[[str, str], None]
+) -> None:
+    async with reach(cockpit) as log:
+        log.view.to_first()
+        await log.pilot.pause()
+        golden("log-older", body(text_of(log.app)))
+        await log.press("colon", *"41", "enter", "m", "w")
+        log.app.clear_notifications()
+        await log.pilot.pause()
+        golden("log-past", body(text_of(log.app)))
+        last = log.view.document.past
+        assert last is not None
+        for _ in range(2):  # once more when the remedy below has made room
+            log.view.go_to(last.keys[-1])
+            await log.pilot.pause()
+            await log.pilot.pause()
+        golden("log-gap", body(text_of(log.app)))
+        await log.press("slash", *"memory", "enter", "B")
+        golden("log-hits", body(text_of(log.app)))

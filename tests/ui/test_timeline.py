@@ -86,3 +86,19 @@ async def test_nothing_to_see_is_said(cockpit: Make, text_of: Read) -> None:
         await pilot.press("E")
         await pilot.pause()
         assert "no findings" in text_of(app)
+
+
+@pytest.mark.parametrize(("name", "size"), [("timeline", (120, 30)), ("timeline-small", (60, 20))])
+async def test_the_time_line_is_the_golden_one(
+    name: str,
+    size: tuple[int, int],
+    cockpit: Make,
+    text_of: Read,
+    golden: Callable[[str, str], None],
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        await pilot.press("E", "down")
+        await pilot.pause()
+        golden(name, "\n".join(text_of(app).splitlines()[:-1]))

@@ -266,6 +266,11 @@ class LogPane(Pane):
             return True
         return super().close_filter()
 
+    @on(LogView.Moved)
+    def _moved(self, event: LogView.Moved) -> None:
+        event.stop()
+        self.again()
+
     @on(LogView.Edge)
     def _edge(self, event: LogView.Edge) -> None:
         event.stop()
