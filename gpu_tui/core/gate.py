@@ -5,7 +5,9 @@ shut. The only `StopPermit` that exists is minted here, and a provider takes not
 
 How to read it: TRANSITIONS is the whole climb, one row per (state, evidence): the rule that judges
 the evidence, where it leads, and where a refusal leads. A rule returns the reason to stay shut, or
-None. RECHECKS is what must hold again within seconds of the call. There is no other way up.
+None. RECHECKS is what must hold again within seconds of the call. There is no other way up. What one
+verdict or roster proves stands in `proof`, what a person may allow by hand in `allowance`, and what one
+climb has seen so far in `seen`.
 """
 
 from __future__ import annotations
