@@ -1,6 +1,8 @@
 """What a person may allow by hand when a safe load refused a checkpoint, and what that means. Pure.
 
-Only names of data types can be allowed: a name that runs programs or reads files is never offered.
+An allowed name is never run: an inert stand-in takes its place, and holds what the file says. So what
+comes out is weights with something unknown beside them. A name that runs programs or reads files is not
+even offered: a checkpoint that names one is no checkpoint that anybody should keep.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from gpu_tui.core.proof import holds_weights, proves, some
 
 NAMES_MOST = 8  # more than anybody reads
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+", re.ASCII)
-# A pickle calls what it names. Of these modules only the names listed here do no more than build a
-# value; of every other module all may be allowed, by whoever knows it.
+# A pickle calls what it names, also in the program that will load it one day. Of these modules only the
+# names listed here do no more than build a value; of every other all may be allowed, by whoever knows it.
 _BUILDERS = {
     module: frozenset(names.split())
     for modules, names in (
@@ -85,8 +87,9 @@ class Offer:
             lines += [
                 f"refused by a safe load: {some(self.refused, 8)}",
                 *(f"they name {name}" for name in self.names),
-                "loading them all the same calls these names with what the files say: in a child"
-                " without network, with limits, but it is code that whoever wrote the file chose",
+                "here nothing of these names is run: an empty stand-in takes the place of each, so the"
+                " weights are proven and what these names hold is not. A program that needs them must be"
+                " able to import them, and then runs what whoever wrote the file chose",
             ]
         if self.unread:
             lines += [

@@ -36,7 +36,7 @@ from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.core.proof import holds_weights
 from gpu_tui.core.sweep import Roster
 from gpu_tui.core.transfer import Meter, Transfer
-from gpu_tui.providers.base import Provider, WorksElsewhere, state_of
+from gpu_tui.providers.base import Provider, SeenFromInside, WorksElsewhere, state_of
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
 from gpu_tui.teardown.box import BoxError, Survey, survey, work
@@ -104,7 +104,7 @@ class Gather:
             tiers=self.profile.tiers_under(verb, instance.provider.variant) if self.profile else (),
             price=price or state.price,
             unresolved=unresolved,
-            elsewhere=await elsewhere(self.link(), instance, state),
+            elsewhere=await self._elsewhere(state),
             seconds=await self._seconds(verb),
             basis=self._basis(),
             ends_at=state.ends_at,
@@ -227,7 +227,7 @@ class Gather:
             if again != here:
                 local = None
             touched = stamps_of(now, again)
-        moved = await elsewhere(self.link(), self.instance, state)
+        moved = await self._elsewhere(state)
         seconds = await self._seconds(self._verb) if self._verb else ()
         read_at = self.clock.boot()
         seen = await self._survey()
@@ -338,6 +338,12 @@ class Gather:
 
     async def _state(self) -> ProviderState:
         return await state_of(self.provider, self.instance.provider.id)
+
+    async def _elsewhere(self, state: ProviderState) -> str | None:
+        """Why the box behind our connection is not what the provider would end. A job's id is no box's."""
+        box = not isinstance(self.provider, WorksElsewhere | SeenFromInside)
+        by_id = self.provider.reads and box
+        return await elsewhere(self.link(), self.instance, state, by_id=by_id)
 
     def _meter(self, total: int) -> Meter:
         return Meter(total, self.clock.boot, self.share)

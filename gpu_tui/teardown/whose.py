@@ -2,7 +2,8 @@
 
 In this order: the id that the platform puts into every box of it; the address and port that our own
 connection reached; for a machine behind a private network, the addresses that the box has itself and the
-provider lists for it. What none of them shows stays shut. A box that lies about all of it is out of scope.
+provider lists for it. What none of them shows stays shut, and so does an instance that its provider calls
+stopped while the box answers. A box that lies about all of it is out of scope.
 """
 
 from __future__ import annotations
@@ -44,18 +45,27 @@ class Claims:
     addresses: frozenset[Ip] = frozenset()
 
 
-async def elsewhere(connection: Connection, instance: Instance, state: ProviderState) -> str | None:
+async def elsewhere(
+    connection: Connection, instance: Instance, state: ProviderState, *, by_id: bool = False
+) -> str | None:
     """Why the provider's id belongs to another box than the one we look at, or None.
 
+    `by_id`: a control API ends whatever has that id, so something must show that it is this box.
     LinkError and TimeoutError pass.
     """
     id = instance.provider.id
     places = _places(state)
-    if id is None or not (places or state.inner or instance.platform in OWN_ID):
-        return None  # nobody tells anything that could be compared
+    if id is None or not (by_id or places or state.inner or instance.platform in OWN_ID):
+        return None  # the id is no box's, or nobody tells anything that could be compared
+    if by_id and state.state == "stopped":
+        return (
+            f"the provider says that {plain(id, 64)} is stopped, and this box answers: "
+            "correct host or provider.id, or look at the console"
+        )
     said = await claims(connection, instance)
     known = await _numbers(places)
-    return judge(id, said, _place(peer_of(connection)), known, state.inner, bool(places))
+    peer = _place(peer_of(connection))
+    return judge(id, said, peer, known, state.inner, bool(places), by_id=by_id)
 
 
 def judge(
@@ -65,8 +75,13 @@ def judge(
     known: frozenset[Place],
     inner: Iterable[str],
     told: bool,
+    *,
+    by_id: bool = False,
 ) -> str | None:
-    """Why this is another box. `told`: the provider names an address, `known` are those as numbers."""
+    """Why this is another box. `told`: the provider names an address, `known` are those as numbers.
+
+    `by_id`: where nothing can be compared, that is a reason as well.
+    """
     if said.ids:
         if id in said.ids:
             return None
@@ -74,7 +89,12 @@ def judge(
         return f"the box says that it is {plain(others, 80)}, provider.id is {plain(id, 64)}: correct it"
     private = {ip for text in inner if (ip := _ip(text)) is not None}
     if not told and not private:
-        return None
+        if not by_id:
+            return None
+        return (
+            f"nothing shows that this box is {plain(id, 64)}: the provider names no address of it, "
+            "and the box does not say its own id. End it at the provider's console"
+        )
     if peer is not None and (peer in known or peer[0] in private):
         return None
     if private & said.addresses:

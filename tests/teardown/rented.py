@@ -75,6 +75,7 @@ class RentedBox:
         (self.proc / "sys/kernel/random").mkdir(parents=True)
         self.boot(BOOT_ID)
         self.process(1, ["/sbin/init"])
+        self.says_its_id(POD["id"])
         self.queue.write_text(
             "configs/base.yaml reconstruction 2\nconfigs/wide.yaml reconstruction\n"
         )
@@ -106,6 +107,10 @@ class RentedBox:
         (place / "cmdline").write_bytes(b"".join(word.encode() + b"\0" for word in argv))
         name = argv[0].rsplit("/", 1)[-1][:15]
         (place / "stat").write_text(f"{pid} ({name}) {state} 1 " + "0 " * 48 + "\n")
+
+    def says_its_id(self, id: str) -> None:
+        """What the platform put into the environment of the box's first process."""
+        (self.proc / "1/environ").write_bytes(f"A=1\0RUNPOD_POD_ID={id}\0".encode())
 
     def boot(self, boot_id: str) -> None:
         (self.proc / "sys/kernel/random/boot_id").write_text(f"{boot_id}\n")

@@ -58,6 +58,33 @@ def test_what_shows_that_it_is_the_same_box(
     assert (why is None) is same, why
 
 
+def test_what_nothing_shows_is_shut_where_an_id_is_ended() -> None:
+    """A typo in provider.id must not end somebody else's pod because nobody says anything."""
+    peer = (ip_address("192.0.2.3"), 22)
+    why = judge("p-1", Claims(), peer, frozenset(), (), False, by_id=True)
+    assert "nothing shows that this box is p-1" in (why or "")
+    assert judge("p-1", _said("p-1"), peer, frozenset(), (), False, by_id=True) is None
+
+
+async def test_a_pod_that_nothing_shows_is_never_called(scene: Scene) -> None:
+    (scene.box.proc / "1/environ").write_bytes(b"A=1\0")
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "closed")
+    await views.aclose()
+    assert "nothing shows that this box is" in (view.closed_because or "")
+    assert scene.server.calls == []
+
+
+async def test_a_box_that_answers_is_not_the_one_that_is_stopped(scene: Scene) -> None:
+    assert scene.server.pod is not None
+    scene.server.pod["status"] = "EXITED"
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "closed")
+    await views.aclose()
+    assert "is stopped, and this box answers" in (view.closed_because or "")
+    assert scene.server.calls == []
+
+
 async def test_the_box_is_asked_for_its_own_id_and_addresses(scene: Scene) -> None:
     assert scene.connection is not None
     first = scene.box.proc / "1"
@@ -73,6 +100,7 @@ async def test_the_box_is_asked_for_its_own_id_and_addresses(scene: Scene) -> No
 async def test_an_alias_is_known_by_the_end_of_its_socket(scene: Scene) -> None:
     """The fleet file may name anything: what counts is where the connection really ended."""
     assert scene.connection is not None
+    (scene.box.proc / "1/environ").unlink()
     assert peer_of(scene.connection) == ("127.0.0.1", scene.box.sshd.port)
     here = ProviderState("running", address=("127.0.0.1", scene.box.sshd.port))
     assert await elsewhere(scene.connection, scene.instance, here) is None
