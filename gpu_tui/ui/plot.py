@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.style import Style
 from rich.text import Text
 
-from gpu_tui.ui.text.units import age, count, number
+from gpu_tui.ui.text.units import DAY, HOUR, MINUTE, count, number
 
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
@@ -53,7 +53,7 @@ def render_plot(
     levels = [low + (high - low) * part / 4 for part in range(5)]
     plotext.yticks(levels, [unit(level) for level in levels])
     ticks = time_ticks(end - start)
-    plotext.xticks([*ticks, 0], [*(f"-{age(-tick)}" for tick in ticks), "now"])
+    plotext.xticks([*ticks, 0], [*(f"-{_ago(-tick)}" for tick in ticks), "now"])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
     return Text(plotext.uncolorize(plotext.build()).rstrip("\n"), "accent")
@@ -65,6 +65,15 @@ def time_ticks(span: float) -> list[float]:
     days = (math.floor(span / (TICKS + 1) / day) + 1) * day
     step = next((step for step in STEPS if span < step * (TICKS + 1)), days)
     return [-step * part for part in range(min(TICKS, int(span / step)), 0, -1)]
+
+
+def _ago(seconds: float) -> str:
+    """A whole step of a clock as it is: `30s`, `1m30s`, `1h15m`, `2d`; never two steps with one name."""
+    for unit, small, names in ((DAY, HOUR, "dh"), (HOUR, MINUTE, "hm"), (MINUTE, 1, "ms")):
+        if seconds >= unit:
+            rest = int(seconds % unit // small)
+            return f"{int(seconds // unit)}{names[0]}" + (f"{rest}{names[1]}" if rest else "")
+    return f"{int(seconds)}s"
 
 
 @dataclass(frozen=True, slots=True)
