@@ -152,7 +152,7 @@ class LogPane(Pane):
 
     def _remedy(self, text: str, label: str = "", style: str = "muted") -> None:
         """At most two lines under the log."""
-        width = self.view.size.width
+        width = self.view.size.width - 1  # words do not touch the edge
         lead = line((f"{label} ", style), ("→ ", "accent")) if label else line()
         rows = wrap(text, width, "text" if label else style, indent=lead.cell_len)[:2]
         if rows and label:

@@ -18,6 +18,12 @@ from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import short
 
+# What is kept and how many words it is said in, as it grows narrower; the rate outlives every word.
+STEPS = (
+    *((5, 2), (5, 1), (4, 2), (4, 1), (3, 2), (3, 1), (2, 2), (2, 1)),
+    *((5, 0), (4, 0), (3, 0), (2, 0), (1, 0)),
+)
+
 
 def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
     """How many boxes are live, stale, unreachable, and off."""
@@ -74,12 +80,11 @@ def header(
     outlook: Outlook | None = None,
 ) -> Text:
     """The one line on top. Where it is narrow, words go first, then the least important pieces."""
-    for words in (2, 0):
-        for keep, fewer in ((5, 0), (5, 1), (4, 0), (4, 1), (3, 0), (2, 0), (1, 0)):
-            body, tail = _header_parts(fleet, badges, zone, outlook, words=words - fewer, keep=keep)
-            room = width - body.cell_len - tail.cell_len
-            if room >= 0:
-                return line(body, " " * room, tail)
+    for keep, words in STEPS:
+        body, tail = _header_parts(fleet, badges, zone, outlook, words=words, keep=keep)
+        room = width - body.cell_len - tail.cell_len
+        if room >= 0:
+            return line(body, " " * room, tail)
     return fit(body, width)
 
 

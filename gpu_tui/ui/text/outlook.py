@@ -313,5 +313,5 @@ def short(outlook: Outlook, now: float, zone: tzinfo | None) -> tuple[str, str]:
     cells = f"{tally.done}/{tally.total}{'' if outlook.whole else '+'} cells"
     if outlook.over:
         return cells, "ended"
-    words = bounds.ends(outlook.left, now, zone, terse=True)
+    words = bounds.ends(outlook.left, now, zone)
     return cells, f"ends {words}"
