@@ -1,29 +1,32 @@
-"""Plays a recording into stores: pause, speed, seek both ways, and on to the next finding.
+"""Plays a recording into stores: pause, speed, seek both ways, and on to the next finding or the one before.
 
-It is a store for the screen, a clock for the screen, and the task that moves both. Going back means
-starting again: a store can only be told what happened.
+It is a store for the screen, a clock for the screen, and the task that moves both. Going back means a store
+that was kept on the way (see scout), and being told the rest again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Noted
 from gpu_tui.core.logs import LogSource
+from gpu_tui.core.playhead import Playhead, TapeMark
 from gpu_tui.core.profile import Profile
-from gpu_tui.recording.codec import CodecError
-from gpu_tui.recording.tape import Record, TapeReader
+from gpu_tui.parse.duration import parse_duration
+from gpu_tui.recording.scout import EVERY, SLICE, Scout, tell
+from gpu_tui.recording.tape import Record, Records, TapeError, TapeReader
 from gpu_tui.state.bookmarks import Bookmark
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import FleetView
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
-MOUTHFUL = 200  # records that are applied before others get their turn
-LOOK_SECONDS = 1.0  # of recorded time between two looks for a new finding
+REACTION = 2.0  # real seconds: who asks for the finding before while one has just gone by means an earlier one
+PLACES = "12:30 · 1:05:00 · 90s · 10m · +30s · -5m · 50% · start · end"
 
 
 class Player:
@@ -34,6 +37,7 @@ class Player:
         self._length = self._tape.length()
         self._profiles = profiles
         self._clock = clock
+        self._scout = Scout(self._tape, profiles, clock, self._length)
         self._acknowledged: set[str] = set()
         self._bookmarks: dict[tuple[str, LogSource], tuple[Bookmark, ...]] = {}
         self._woken = asyncio.Event()
@@ -42,9 +46,13 @@ class Player:
         self.speed = 1.0
         self.paused = False
         self._seeking_finding = False
+        self._damage: str | None = None
+        self._swapped = True  # the screen does not know yet that this is another store
         self._applied = 0.0  # how far the store has been told
+        self._store = Store(self._tape.fleet, profiles)
+        self._records: Records = self._tape.records()
         self._next: Record | None = None
-        self._rewind()
+        self._turn_page()
 
     # --- the clock ------------------------------------------------------------------------------
 
@@ -70,6 +78,19 @@ class Player:
         if self.position >= self._length:
             return "replay end"
         return "replay ‖" if self.paused else f"replay ×{self.speed:g}"
+
+    def head(self) -> Playhead:
+        """Where it stands."""
+        return Playhead(
+            self.position,
+            self._length,
+            self.speed,
+            self.paused,
+            not self.settled,
+            self._length if self._scout.done else self._scout.reached,
+            tuple(self._scout.marks),
+            self._damage or self._scout.damage,
+        )
 
     @property
     def settled(self) -> bool:
@@ -97,8 +118,12 @@ class Player:
         self._bookmarks[instance, source] = tuple(marks)
 
     def drain(self) -> frozenset[str]:
-        """What changed since the last drain."""
-        return self._store.drain()
+        """What changed since the last drain; everything, where we went back."""
+        changed = self._store.drain()
+        if self._swapped:
+            self._swapped = False
+            changed |= {"", *self._store.fleet.names}
+        return changed
 
     def acknowledge(self, finding_id: str) -> None:
         """Hide one finding, also after going back."""
@@ -119,19 +144,39 @@ class Player:
     def faster(self, by: int) -> None:
         """Another speed: 1 the next faster one, -1 the next slower one."""
         self._anchor(self.position)
-        self.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, SPEEDS.index(self.speed) + by))]
+        near = min(range(len(SPEEDS)), key=lambda at: abs(SPEEDS[at] - self.speed))
+        self.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, near + by))]
         self._woken.set()
 
     def skip(self, seconds: float) -> None:
         """Go forward or back in recorded time."""
-        self._seeking_finding = False
-        self._anchor(max(0.0, min(self._length, self.position + seconds)))
-        self._woken.set()
+        self._go(self.position + seconds)
+
+    def seek(self, place: str) -> str | None:
+        """Go to a place as a person writes it; where it is none, how to write one."""
+        try:
+            self._go(place_of(place, self.position, self._length))
+        except ValueError:
+            return PLACES
+        return None
 
     def next_finding(self) -> None:
         """Go on to where a finding appears that is not there now; there it pauses."""
         self._anchor(self.position)
         self._seeking_finding = True
+        self._woken.set()
+
+    def finding_before(self) -> None:
+        """Back to where the last finding appeared; there it pauses. To the start where there is none."""
+        self._seeking_finding = False
+        at = self.position - (0.0 if self.paused else REACTION * self.speed)
+        before = [mark.t for mark in self._scout.marks if mark.t < at and self._is_news(mark)]
+        self._go(before[-1] if before else 0.0)
+        self.paused = True
+
+    def _go(self, position: float) -> None:
+        self._seeking_finding = False
+        self._anchor(max(0.0, min(self._length, position)))
         self._woken.set()
 
     def _anchor(self, position: float) -> None:
@@ -140,13 +185,17 @@ class Player:
     # --- the task -------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Keep the store where the clock is, until cancelled."""
+        """Keep the store where the clock is, until cancelled; between that, look ahead."""
         while True:
             self._woken.clear()
             if self._seeking_finding:
-                await self._to_next_finding()
+                self._find()
             await self._reach(self.position)
-            await self._until(self._next.t if self._next else None)
+            if self._scout.done:
+                await self._until(self._next.t if self._next else None)
+            else:
+                self._scout.go()
+                await asyncio.sleep(0)
 
     async def _until(self, due: float | None) -> None:
         moving = due is not None and not self.paused and due <= self._length
@@ -158,49 +207,82 @@ class Player:
             return
 
     async def _reach(self, position: float) -> None:
-        """Apply everything up to `position`; from the start where we are beyond it."""
-        if position < self._applied:
-            self._rewind()
-        count = 0
+        """Apply everything up to `position`, or until somebody wants to be elsewhere."""
+        self._start_near(position)
+        ends, count = self._clock.boot() + SLICE, 0
         while self._next is not None and self._next.t <= position:
-            self._apply(self._next)
-            self._next = next(self._records, None)
+            tell(self._store, self._tape, self._next)
+            self._applied = self._next.t
+            self._turn_page()
             count += 1
-            if count % MOUTHFUL == 0:
+            if self._clock.boot() >= ends or count % EVERY == 0:
                 await asyncio.sleep(0)
-        self._applied = position
+                if self._woken.is_set():
+                    return
+                ends = self._clock.boot() + SLICE
+        self._applied = max(self._applied, position)
 
-    async def _to_next_finding(self) -> None:
-        known = self._finding_ids()
-        while self._seeking_finding:
-            self._at = min(self._length, self._at + LOOK_SECONDS)
-            await self._reach(self._at)
-            await asyncio.sleep(0)
-            if self._finding_ids() - known or self._at >= self._length:
-                break
-        self._seeking_finding, self.paused = False, True
-        self._anchor(self._at)
-
-    def _finding_ids(self) -> set[str]:
-        return {found.id for found in self._store.view(self.now()).findings}
-
-    def _rewind(self) -> None:
-        self._store = Store(self._tape.fleet, self._profiles)
+    def _start_near(self, position: float) -> None:
+        """Another store, where that is nearer than what we have."""
+        stop = self._scout.before(position)
+        back = position < self._applied
+        if not back and (stop is None or stop.t <= self._applied):
+            return
+        if stop is None:
+            self._store = Store(self._tape.fleet, self._profiles)
+            self._records = self._tape.records()
+            self._applied = 0.0
+            self._turn_page()
+        else:
+            self._store = self._scout.unpacked(stop)
+            self._records = self._tape.records(stop.place, stop.ahead.t)
+            self._applied, self._next = stop.t, stop.ahead
         for finding_id in self._acknowledged:
             self._store.acknowledge(finding_id)
-        self._records: Iterator[Record] = self._tape.records()
-        self._next = next(self._records, None)
-        self._applied = 0.0
+        self._swapped = True
 
-    def _apply(self, record: Record) -> None:
+    def _turn_page(self) -> None:
+        """The next record; a recording that breaks off says so in the cockpit, once."""
         try:
-            if (event := record.event) is not None:
-                self._store.apply(event)
-            elif (fleet := record.fleet) is not None:
-                self._store.replace_fleet(fleet)
-            elif lost := record.body.get("lost"):
-                text = f"{lost} records are missing here: the disk was slower than the fleet"
-                self._store.apply(Noted(None, self._tape.began + record.t, text))
-        except CodecError as error:
-            text = f"a record at {record.t:.1f} s is not understood: {error}"
-            self._store.apply(Noted(None, self._tape.began + record.t, text))
+            self._next = next(self._records, None)
+        except TapeError as error:
+            self._next, self._damage = None, str(error)
+        if self._next is None:
+            why = self._damage or self._records.damage
+            if why is not None:
+                self._damage = why
+                text = f"the recording is not whole: {why}"
+                self._store.apply(Noted(None, self._tape.began + self._records.t, text))
+
+    def _find(self) -> None:
+        """Go to the next mark, as soon as it is known."""
+        for mark in self._scout.marks:
+            if mark.t > self._at and self._is_news(mark):
+                self._stand(mark.t)
+                return
+        if self._scout.done:
+            self._stand(self._length)
+
+    def _stand(self, position: float) -> None:
+        self._seeking_finding, self.paused = False, True
+        self._anchor(position)
+
+    def _is_news(self, mark: TapeMark) -> bool:
+        return bool(mark.ids - self._acknowledged)
+
+
+def place_of(text: str, position: float, length: float) -> float:
+    """Seconds since the start: `12:30`, `1:05:00`, `10m`, `+30s`, `-5m`, `50%`, `start`, `end`. ValueError else."""
+    text = text.strip().lower()
+    if text in ("start", "end"):
+        return length if text == "end" else 0.0
+    if found := re.fullmatch(r"(\d{1,3}(?:\.\d{1,3})?)%", text, re.ASCII):
+        return length * min(100.0, float(found[1])) / 100
+    sign = {"+": 1.0, "-": -1.0}.get(text[:1])
+    body = text[1:] if sign is not None else text
+    if found := re.fullmatch(r"(?:(\d{1,4}):)?(\d{1,2}):(\d\d)", body, re.ASCII):
+        hours, minutes, seconds = (float(part or 0) for part in found.groups())
+        there = hours * 3_600 + minutes * 60 + seconds
+    else:
+        there = parse_duration(body)
+    return there if sign is None else position + sign * there

@@ -13,23 +13,25 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import queue
+import re
 import threading
 import time
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import Event, LogArrived
+from gpu_tui.core.events import Event, LogArrived, LogCame
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.redact import redact
 from gpu_tui.recording.codec import CodecError, decode, encode
+from gpu_tui.recording.reel import Place, Reel
 from gpu_tui.recording.shape import is_time
 
 FORMAT = 1
@@ -39,7 +41,6 @@ WAITING_BYTES = (
     33_554_432  # and how much they may be, roughly: one flood comes faster than it is packed
 )
 FLUSH_SECONDS = 1.0
-LINE_CAP = 16_777_216
 MOST = 1_073_741_824  # bytes of one file
 
 
@@ -108,7 +109,9 @@ class TapeWriter:
     # --- what happens, from the event loop ------------------------------------------------------
 
     def event(self, event: Event) -> None:
-        """Something happened."""
+        """Something happened. Lines that are told again, judged, are kept then."""
+        if isinstance(event, LogCame):
+            return
         self._put({"t": self._now(), "event": event})
 
     def fleet(self, fleet: Fleet) -> None:
@@ -219,46 +222,96 @@ class TapeReader:
             text = f"{path} is no recording of gpu-tui: {error}"
             raise TapeError(text, "make one with: gpu-tui record FILE") from None
 
-    def records(self) -> Iterator[Record]:
-        """Every record in order; a cut end is the end."""
-        last = 0.0
-        lines = self._lines()
-        next(lines, None)
-        for body in lines:
-            t = body.get("t")
-            if is_time(t):
-                last = max(last, float(t))
-                yield Record(last, body)
+    def records(self, place: Place | None = None, t: float = 0.0) -> Records:
+        """Every record in order, from the start or from a place that `Records.place` gave at time `t`."""
+        if place is not None:
+            return Records(Reel(self.path, place), self.path, t)
+        records = Records(Reel(self.path), self.path)
+        records.skip_head()
+        return records
 
     def length(self) -> float:
-        """Seconds from the first record to the last; reads the whole file."""
-        last = 0.0
-        for record in self.records():
-            last = record.t
+        """Seconds from the first record to the last; reads the whole file, but only the times in it."""
+        last, reel = 0.0, Reel(self.path)
+        with _readable(self.path):
+            next(reel, None)
+            for text in reel:
+                if (found := _T.match(text)) is not None:
+                    t: object = float(found[1])
+                elif (body := _body(text)) is not None:
+                    t = body.get("t")
+                else:
+                    continue
+                if is_time(t):
+                    last = max(last, float(t))
         return last
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        try:
-            with gzip.open(self.path, "rb") as file:
-                while line := file.readline(LINE_CAP):
-                    try:
-                        body = json.loads(line)
-                    except (ValueError, RecursionError):
-                        if not line.endswith(b"\n"):
-                            return  # the recorder was killed in the middle of a line
-                        raise TapeError(
-                            f"{self.path} holds a line that is no JSON", "record again"
-                        ) from None
-                    if isinstance(body, dict):
-                        yield body
-        except (EOFError, zlib.error):
-            return  # the recorder was killed: what stands before is good
-        except gzip.BadGzipFile:
-            return
-        except OSError as error:
-            raise TapeError(
-                f"{self.path} cannot be read: {error.strerror}", "check the path"
-            ) from None
+        with _readable(self.path):
+            for line in Reel(self.path):
+                body = _body(line)
+                if body is None and line.endswith(b"\n"):
+                    raise TapeError(f"{self.path} holds a line that is no JSON", "record again")
+                if body is not None:
+                    yield body
+
+
+class Records(Iterator[Record]):
+    """The records of a recording. Unreadable lines are passed over and said in `damage`, as is a cut end."""
+
+    def __init__(self, reel: Reel, path: Path, t: float = 0.0) -> None:
+        self._reel = reel
+        self._path = path
+        self._bad = 0
+        self.t = t  # of the last record
+
+    def skip_head(self) -> None:
+        """Pass over the first line."""
+        with _readable(self._path):
+            next(self._reel, None)
+
+    def place(self) -> Place:
+        """Behind the last record."""
+        return self._reel.place()
+
+    @property
+    def damage(self) -> str | None:
+        """What is wrong with the part that was read."""
+        if self._reel.damage is not None:
+            return self._reel.damage
+        return f"{self._bad} lines in it cannot be read" if self._bad else None
+
+    def __next__(self) -> Record:
+        """The next record. TapeError if the file is gone."""
+        with _readable(self._path):
+            for line in self._reel:
+                body = _body(line)
+                if body is None:
+                    self._bad += line.endswith(b"\n")  # else the recorder was killed in it
+                elif is_time(t := body.get("t")):
+                    self.t = max(self.t, float(t))
+                    return Record(self.t, body)
+        raise StopIteration
+
+
+_T = re.compile(rb'\{"t":(\d{1,9}(?:\.\d{1,9})?)[,}]')  # how we write a record
+
+
+def _body(line: bytes) -> dict[str, Any] | None:
+    """The object on one line; None where it holds none."""
+    try:
+        body = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return body if isinstance(body, dict) else {}
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TapeError(f"{path} cannot be read: {error.strerror}", "check the path") from None
 
 
 def _head(words: dict[str, Any]) -> tuple[float, Fleet]:
