@@ -25,6 +25,7 @@ from gpu_tui.ui.plot import Curve, logarithmic, render_curves
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
@@ -167,18 +168,18 @@ class SweepScreen(Card):
             else "epochs, or steps where a run has none"
         )
         scale = " (log)" if logarithmic(curves) else ""
-        legend = line((f"loss{scale} by ", "faint"), (axis, "muted"))
+        legend = [line((f"loss{scale} by ", "faint"), (axis, "muted"))]
         for row, curve in zip(shown, curves, strict=True):
             last = next((v for _, v in reversed(curve.points) if v is not None), None)
             value = units.number(last) if last is not None else "no losses seen"
-            legend.append_text(
-                line("   ", ("━ ", curve.style), (row.cell.name, "text"), (f" {value}", "muted"))
-            )
+            legend.append(line(("━ ", curve.style), (row.cell.name, "text"), (f" {value}", "muted")))
+        said = flow([fit(piece, min(width, piece.cell_len)) for piece in legend], width)
+        tall = max(0, tall - len(said))
         across = units.span if self._by_time else units.count
-        chart = render_curves(curves, width, max(1, tall - 1), across=across)
-        drawn = chart.split("\n")[: max(0, tall - 1)]
-        blank = [line()] * max(0, tall - 1 - len(drawn))
-        return [fit(legend, width), *(line(row) for row in drawn), *blank]
+        chart = render_curves(curves, width, max(1, tall), across=across)
+        drawn = chart.split("\n")[:tall]
+        blank = [line()] * (tall - len(drawn))
+        return [*said, *(line(row) for row in drawn), *blank]
 
     def _losses(self, row: Row) -> Points:
         view = self.moment.fleet[row.box]
