@@ -20,7 +20,7 @@ from gpu_tui.providers.base import Answer, AnswerKind, Provider, state_of
 from gpu_tui.providers.manual import Manual
 from gpu_tui.teardown.diary import Diary, sentence
 from gpu_tui.teardown.gather import Gather
-from gpu_tui.teardown.journal import JournalDamaged
+from gpu_tui.teardown.journal import Held, JournalDamaged
 from gpu_tui.teardown.settle import ENDS, place_of
 
 
@@ -67,6 +67,9 @@ class Act:
                 return
             await self.diary.write("permit", **about)
             await self.diary.write("intent", **about)
+        except Held as error:
+            self.apply(Relocked(str(error)))
+            return
         except (OSError, JournalDamaged) as error:
             self.apply(Relocked(f"the journal cannot be written: {sentence(error)}"))
             return

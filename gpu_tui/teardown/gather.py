@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Verb
-from gpu_tui.core.proof import holds_weights
+from gpu_tui.core.proof import holds_weights, some
 from gpu_tui.core.sweep import Roster
 from gpu_tui.core.transfer import Meter, Transfer
 from gpu_tui.providers.base import Provider, SeenFromInside, WorksElsewhere, state_of
@@ -50,7 +50,7 @@ from gpu_tui.teardown.pull import pull_files
 from gpu_tui.teardown.roster import read_cells, read_roster
 from gpu_tui.teardown.verifier import verifier
 from gpu_tui.teardown.verify import load_all
-from gpu_tui.teardown.whose import elsewhere
+from gpu_tui.teardown.whose import elsewhere, sharing
 from gpu_tui.transport.base import Connection
 
 Share = Callable[[Transfer], None]  # told of progress
@@ -69,6 +69,7 @@ class Gather:
     read_only: Callable[[], bool]
     share: Share
     hashed: Hashed = field(default_factory=Hashed)  # outlives a climb that was cut short
+    fleet: Callable[[], Iterable[Instance]] = tuple
     _link: Connection | None = None
     _listing: Listing | None = field(default=None, repr=False)
     _verb: Verb | None = None
@@ -341,8 +342,17 @@ class Gather:
 
     async def _elsewhere(self, state: ProviderState) -> str | None:
         """Why the box behind our connection is not what the provider would end. A job's id is no box's."""
-        box = not isinstance(self.provider, WorksElsewhere | SeenFromInside)
-        by_id = self.provider.reads and box
+        inside = isinstance(self.provider, SeenFromInside)
+        if isinstance(self.provider, WorksElsewhere):
+            return None
+        if self._verb is not None and not self._verb.park:
+            others = sharing(self.instance, self.fleet())
+            if others:
+                return (
+                    f"it is also {some(others)} in the fleet file, whose results would go with it: "
+                    "pull those, take that entry out, then open this again"
+                )
+        by_id = self.provider.reads and not inside
         return await elsewhere(self.link(), self.instance, state, by_id=by_id)
 
     def _meter(self, total: int) -> Meter:

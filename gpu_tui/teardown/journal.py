@@ -70,13 +70,19 @@ class Journal:
         self._actor = actor or f"{getpass.getuser()}@{socket.gethostname()}"
 
     def write(self, instance: str, event: str, evidence: str = "", **detail: object) -> Record:
-        """Append one record and return once it is on the disk. OSError where that is not possible."""
+        """Append one record and return once it is on the disk. OSError where that is not possible.
+
+        Held for an intent while another call for the same instance may still have its effect: whoever
+        holds the file decides, so of two that come at once one is refused.
+        """
         if event not in EVENTS:
             raise ValueError(f"{event} is no journal event")
         with opened(self.path) as fd:
             found = parse(read_all(fd))
             if found.damage:
                 raise JournalDamaged(f"{self.path}: {found.damage}")
+            if event == "intent":
+                _alone(found.records, instance, detail)
             record = Record(
                 seq=found.records[-1].seq + 1 if found.records else 1,
                 at=rfc3339(self._clock.now()) or "",
@@ -126,6 +132,18 @@ def open_ends(records: Iterable[Record]) -> dict[str, OpenEnd]:
             case "confirmed-gone" | "stated":
                 ends.pop(name, None)
     return ends
+
+
+def _alone(records: Iterable[Record], instance: str, detail: Mapping[str, object]) -> None:
+    """Held where a call under way is for this instance, by its name or by its id under another name."""
+    for end in open_ends(records).values():
+        same = end.provider_id is not None and end.place is not None
+        same = same and (end.provider_id, end.place) == (
+            detail.get("provider_id"),
+            detail.get("place"),
+        )
+        if end.blocks and (end.instance == instance or same):
+            raise Held(f"a call for it is under way already, as {end.instance}")
 
 
 def _end(record: Record) -> OpenEnd:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
@@ -24,7 +24,7 @@ from gpu_tui.transport.base import Connection
 
 
 class Runner:
-    """Opens ladders."""
+    """Opens ladders. `fleet`: every instance that is watched now, for two of them may be one box."""
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Runner:
         pace: Pace | None = None,
         sink: Sink | None = None,
         ended: Callable[[], Awaitable[object]] | None = None,
+        fleet: Callable[[], Iterable[Instance]] = tuple,
     ) -> None:
         self.read_only = read_only
         self.clock = clock
@@ -50,6 +51,7 @@ class Runner:
         self._connection = connection
         self._providers = providers
         self._profiles = profiles
+        self._fleet = fleet
         self._open: dict[str, Climb] = {}
         self._hashed: dict[str, Hashed] = {}  # what a climb that was cut short need not do again
 
@@ -122,4 +124,5 @@ class Runner:
             read_only=lambda: self.is_read_only(instance),
             share=share,
             hashed=self._hashed.setdefault(instance, Hashed()),
+            fleet=self._fleet,
         )

@@ -68,6 +68,20 @@ async def elsewhere(
     return judge(id, said, peer, known, state.inner, bool(places), by_id=by_id)
 
 
+def sharing(instance: Instance, fleet: Iterable[Instance]) -> tuple[str, ...]:
+    """The other names of the fleet file that are the same box: by its id, or by where ssh reaches it."""
+    id, ssh = instance.provider.id, instance.ssh
+    return tuple(
+        other.name
+        for other in fleet
+        if other.name != instance.name
+        and (
+            (id is not None and (other.platform, other.provider.id) == (instance.platform, id))
+            or (other.ssh.host, other.ssh.port, other.ssh.jump) == (ssh.host, ssh.port, ssh.jump)
+        )
+    )
+
+
 def judge(
     id: str,
     said: Claims,

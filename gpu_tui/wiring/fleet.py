@@ -154,6 +154,7 @@ async def open_fleet(
             clock=clock,
             read_only=read_only,
             sink=tap,
+            fleet=lambda: store.fleet.instances,
         )
         ends = EndWatch(runner.journal, lambda: store.fleet.instances, provider_of, tap, clock)
         runner.ended = ends.tell

@@ -141,6 +141,7 @@ class Scene:
     queue: Queue = field(default_factory=Queue)
     pace: Pace = field(default_factory=lambda: Pace(0.01, 0.005, 0.01, 0.1))
     providers: dict[str, Provider] = field(default_factory=dict)
+    others: list[Instance] = field(default_factory=list)  # of the same fleet file
 
     def view(self, name: str) -> InstanceView:
         if name != self.instance.name:
@@ -187,6 +188,7 @@ class Scene:
             clock=self.clock,
             read_only=self.read_only,
             pace=self.pace,
+            fleet=lambda: (self.instance, *self.others),
         )
 
     def set(self, **changed: object) -> None:

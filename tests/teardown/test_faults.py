@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from quick import Points, Quick
 
+from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.evidence import Tick
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.providers.base import Answer, AnswerKind
-from gpu_tui.teardown.journal import open_ends
+from gpu_tui.teardown.journal import Journal, open_ends
 from gpu_tui.transport.base import LinkLost
 
 
@@ -136,3 +137,17 @@ async def test_two_ladders_on_one_state_directory(tmp_path: Path) -> None:
     third = await other.to_the_end(other.climb())
     assert third[-1].outcome == "gone"
     assert other.provider.done == 1
+
+
+async def test_an_intent_that_came_first_keeps_the_second_call_back(tmp_path: Path) -> None:
+    """Between the look at the journal and our own intent another gpu-tui writes its one."""
+    other = Journal(tmp_path / "journal", ManualClock(), "other@here")
+
+    def act(count: int, name: str) -> object:
+        return other.write("box", "intent", verb="terminate") if name == "journal permit" else None
+
+    quick = Quick(tmp_path, Points(act))
+    views = await quick.to_the_end(quick.climb())
+    assert views[-1].state == "closed"
+    assert "under way already" in (views[-1].closed_because or "")
+    assert quick.provider.done == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.teardown.journal import FIRST, Journal, JournalDamaged, parse
+from gpu_tui.teardown.journal import FIRST, Held, Journal, JournalDamaged, parse
 
 
 @pytest.fixture
@@ -151,3 +151,17 @@ def test_a_call_whose_end_nobody_saw(journal: Journal, events: list[str], open_c
 def test_console_steps_leave_no_open_call(journal: Journal) -> None:
     journal.write("a", "intent", console=True)
     assert journal.unresolved("a") is None
+
+
+def test_of_two_intents_for_one_instance_one_is_refused(journal: Journal) -> None:
+    """Whatever two ladders believed: the file that both write decides, by name and by id."""
+    about = {"provider_id": "p-1", "place": "runpod KEY -"}
+    journal.write("a", "intent", **about)
+    with pytest.raises(Held, match="under way already, as a"):
+        journal.write("a", "intent", provider_id="p-2", place="runpod KEY -")
+    with pytest.raises(Held, match="under way already, as a"):
+        journal.write("another-name", "intent", **about)
+    journal.write("b", "intent", provider_id="p-1", place="vastai KEY -")  # another's p-1
+    journal.write("a", "still-there", reason="the gate was shut")
+    journal.write("another-name", "intent", **about)
+    assert [r.event for r in journal.read().records].count("intent") == 3

@@ -10,7 +10,7 @@ import pytest
 from rented import Scene, rest, until
 from runpod_server import POD
 
-from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.fleet import ProviderAccess, ProviderState, SshAccess
 from gpu_tui.teardown.whose import Claims, claims, elsewhere, judge
 from gpu_tui.transport.base import peer_of
 
@@ -82,6 +82,36 @@ async def test_a_box_that_answers_is_not_the_one_that_is_stopped(scene: Scene) -
     view, views = await until(climb, lambda view: view.state == "closed")
     await views.aclose()
     assert "is stopped, and this box answers" in (view.closed_because or "")
+    assert scene.server.calls == []
+
+
+@pytest.mark.parametrize("how", ["id", "host"])
+async def test_results_of_another_entry_for_the_same_box_do_not_go_with_it(
+    scene: Scene, how: str
+) -> None:
+    ssh = SshAccess("elsewhere.example")
+    if how == "id":
+        other = replace(scene.instance, name="second-queue", ssh=ssh)
+    else:
+        other = replace(scene.instance, name="second-queue", provider=ProviderAccess())
+    scene.others = [other, replace(other, name="a-third", ssh=ssh, provider=ProviderAccess("x"))]
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "closed")
+    await views.aclose()
+    assert "it is also second-queue in the fleet file" in (view.closed_because or "")
+    assert scene.server.calls == []
+
+
+async def test_an_entry_that_joins_while_it_is_armed_shuts_the_gate(scene: Scene) -> None:
+    climb = scene.runner().open("pod", "terminate")
+    _, views = await until(climb, lambda view: view.state == "ready")
+    scene.clock.advance(3.0)
+    async for view in views:
+        if view.ready:
+            break
+    scene.others = [replace(scene.instance, name="second-queue")]
+    await climb.confirm("pod-4n6p")
+    assert (await rest(views)).state == "closed"
     assert scene.server.calls == []
 
 
