@@ -23,6 +23,7 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.ports import FleetControl, Playback, TeardownPort
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.speech import say
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
@@ -279,7 +280,7 @@ class CockpitApp(App[None]):
 
     def _toast(self, news: News, others: int) -> None:
         """The worst of what is new."""
-        more = f" · {others} more: f" if others else ""
+        more = say(" · {others} more: f", others=others) if others else ""
         bad = {Severity.FATAL: "error", Severity.SERIOUS: "warning", Severity.WARN: "warning"}
         self._toasted = True
         self.notify(
@@ -293,7 +294,7 @@ class CockpitApp(App[None]):
         """The bell and the desktop: for whoever looks elsewhere."""
         if self._bell:
             self.bell()
-        more = f" (and {others} more)" if others else ""
+        more = say(" (and {others} more)", others=others) if others else ""
         text = f"{news.where}: {news.title}: {news.text}{more}"
         terminal.notify_desktop(self, text, self._desktop)
 
@@ -342,9 +343,11 @@ class CockpitApp(App[None]):
         try:
             path = clipboard.to_file(text, self._scratch)
         except OSError as error:
-            self.notify(f"not copied: {error.strerror}", severity="error")
+            self.notify(say("not copied: {strerror}", strerror=error.strerror), severity="error")
             return
-        self.call_after_refresh(self.notify, f"too long for the clipboard: it is in {path}")
+        self.call_after_refresh(
+            self.notify, say("too long for the clipboard: it is in {path}", path=path)
+        )
 
     # --- palette ------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.filter import LineFilter
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import bindings, footer_keys
 from gpu_tui.ui.safe import LastFilter, safe
@@ -112,7 +113,7 @@ class FirstRun(App[Picked]):
     def compose(self) -> ComposeResult:
         """What this is, the hosts, what the look at one brought, the keys."""
         with Vertical(id="card") as frame:
-            frame.border_title = Text("gpu-tui · first start")
+            frame.border_title = Text(say("gpu-tui · first start"))
             yield self._head
             yield self._rows
             yield self._said
@@ -178,24 +179,28 @@ class FirstRun(App[Picked]):
 
     def _heading(self, width: int) -> Iterable[Text]:
         if not self._candidates:
-            yield line(("Welcome. There is no fleet file yet, and ssh knows no hosts.", "strong"))
+            yield line(
+                (say("Welcome. There is no fleet file yet, and ssh knows no hosts."), "strong")
+            )
             return
         yield from wrap(
-            "Welcome. There is no fleet file yet; these hosts ssh knows.", width, "strong"
+            say("Welcome. There is no fleet file yet; these hosts ssh knows."), width, "strong"
         )
-        words = "Tick the boxes that you rent: enter watches them at once. Nothing is written unless you press w."
+        words = say(
+            "Tick the boxes that you rent: enter watches them at once. Nothing is written unless you press w."
+        )
         yield from wrap(words, width, "muted")
         yield line()
 
     def _empty(self, width: int) -> list[Text]:
         texts = (
-            "Watch a box right away:   gpu-tui watch root@203.0.113.5:2222 --platform autodl",
-            "Or name your boxes in ~/.ssh/config, and start again:",
+            say("Watch a box right away:   gpu-tui watch root@203.0.113.5:2222 --platform autodl"),
+            say("Or name your boxes in ~/.ssh/config, and start again:"),
             "    Host my-box",
             "        HostName 203.0.113.5",
             "        Port 2222",
             "        User root",
-            "Or see it on simulated boxes: press d. Nothing there is real, any key is safe.",
+            say("Or see it on simulated boxes: press d. Nothing there is real, any key is safe."),
         )
         return [line(), *(fit(line((text, "text")), width) for text in texts)]
 
@@ -211,11 +216,13 @@ class FirstRun(App[Picked]):
 
     def _columns(self, width: int) -> Text:
         host, address, platform, _ = self._widths(width)
-        pieces: list[Any] = [" " * 4, fit(line(("host", "muted")), host), "  "]
+        pieces: list[Any] = [" " * 4, fit(line((say("host"), "muted")), host), "  "]
         if address:
-            pieces += [fit(line(("address", "muted")), address), "  "]
+            pieces += [fit(line((say("address"), "muted")), address), "  "]
         return line(
-            *pieces, fit(line(("platform", "muted")), platform + 2), ("  what it says", "muted")
+            *pieces,
+            fit(line((say("platform"), "muted")), platform + 2),
+            (say("  what it says"), "muted"),
         )
 
     def _row(self, one: Candidate, width: int) -> Text:
@@ -241,11 +248,13 @@ class FirstRun(App[Picked]):
         number = len(self._ticked)
         if self._candidates:
             words = (
-                f"{number} ticked"
+                say("{number} ticked", number=number)
                 if number
-                else "nothing ticked: enter takes the one under the cursor"
+                else say("nothing ticked: enter takes the one under the cursor")
             )
-            rows.append(line((words, "accent"), (f"   w writes {self._file}", "muted")))
+            rows.append(
+                line((words, "accent"), (say("   w writes {file}", file=self._file), "muted"))
+            )
         self._said.put(rows)
         keys = footer_keys(("first",), read_only=False)
         if not self._candidates:

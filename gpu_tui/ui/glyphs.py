@@ -34,6 +34,7 @@ _ASCII = {
     **dict(zip("●✗✓■◆○◌⊘↯▲△◐▼", "*xv#&o.%z!^dV", strict=True)),
     **dict(zip("–—·…≥≤×→←↑↓↵⇧±≈−", "--.~><x><^v<^~~-", strict=True)),
     **dict(zip("‘’“”«»", "''\"\"<>", strict=True)),
+    **dict(zip("▸▶‖", ">>|", strict=True)),
     **dict(zip("°µ¥€£§²³", "'uYEL$23", strict=True)),
 }
 # What every font of the Linux console has beside ASCII.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from textwrap import wrap
 
+from gpu_tui.core.speech import say
+
 PANES = ("instances", "clocks", "vitals", "queue", "log")
 WIDE = (140, 40)
 FRAMED = 110  # columns from which a pane has a frame, and not only a rule above it
@@ -75,8 +77,11 @@ def panes_in(layout: Layout, front: str, second: str, *, zoomed: bool) -> tuple[
 
 def too_small(width: int, height: int) -> list[str]:
     """What is said instead of the panes, in lines that fit."""
-    text = (
-        f"{width}x{height} is too small: gpu-tui needs {TINY[0]}x{TINY[1]}. "
-        "Make the window larger, or leave with q and run: gpu-tui check"
+    text = say(
+        "{width}x{height} is too small: gpu-tui needs {tiny}x{tiny2}. Make the window larger, or leave with q and run: gpu-tui check",
+        width=width,
+        height=height,
+        tiny=TINY[0],
+        tiny2=TINY[1],
     )
     return wrap(text, max(1, width))

@@ -16,6 +16,7 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import say
 from gpu_tui.ui.terminal import lent
 from gpu_tui.ui.text import units
 
@@ -29,22 +30,30 @@ async def visit(app: App[Any], name: str, words: Sequence[str]) -> str:
     began = loop.time()
     try:
         with lent(app), _unstopped():
-            _say(f"gpu-tui: {plain(' '.join(words), 300)}\n  exit brings you back\n")
+            _say(
+                say("gpu-tui: {words}\n  exit brings you back\n", words=plain(" ".join(words), 300))
+            )
             code = await _run(words)
             if code == SSH_FAILED:
                 _say(
-                    "\nssh could not connect, or the connection broke. Enter goes back to gpu-tui."
+                    say(
+                        "\nssh could not connect, or the connection broke. Enter goes back to gpu-tui."
+                    )
                 )
                 await _enter()
     except SuspendNotSupported:
-        return "a shell needs a real terminal, and this is none"
+        return say("a shell needs a real terminal, and this is none")
     except OSError as error:
-        return f"{words[0]} cannot be started: {error.strerror}"
+        return say("{words} cannot be started: {strerror}", words=words[0], strerror=error.strerror)
     took = units.span(loop.time() - began)
     if code == SSH_FAILED:
-        return f"the shell on {name} ended after {took}: no connection, or it broke"
-    how = f"exit {code}" if code >= 0 else f"killed by signal {-code}"
-    return f"the shell on {name} ended after {took} ({how})"
+        return say(
+            "the shell on {name} ended after {took}: no connection, or it broke",
+            name=name,
+            took=took,
+        )
+    how = say("exit {code}", code=code) if code >= 0 else say("killed by signal {code}", code=-code)
+    return say("the shell on {name} ended after {took} ({how})", name=name, took=took, how=how)
 
 
 def _say(text: str) -> None:

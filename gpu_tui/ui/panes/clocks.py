@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from gpu_tui.core.speech import say
 from gpu_tui.state.calendar import save
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
@@ -41,7 +42,9 @@ class ClocksPane(Pane):
         rows = self.rows
         rows.put(clocks(moment.fleet, moment.selected, rows.size.width, first=self._asked))
         ticking = len(rows_of(clock for clock in moment.fleet.clocks if clock.ticks))
-        self.entitle(f"{ticking} ticking" if ticking else "", more_below(rows.hidden))
+        self.entitle(
+            say("{ticking} ticking", ticking=ticking) if ticking else "", more_below(rows.hidden)
+        )
 
     def action_know(self) -> None:
         """What is good to know on this platform: on top, and away again. That it was read is remembered."""
@@ -62,7 +65,15 @@ class ClocksPane(Pane):
         try:
             count = save(path, self.moment.fleet)
         except OSError as wrong:
-            self.app.notify(f"not saved: {wrong.strerror} ({path})", severity="error", markup=False)
+            self.app.notify(
+                say("not saved: {strerror} ({path})", strerror=wrong.strerror, path=path),
+                severity="error",
+                markup=False,
+            )
             return
-        text = f"{units.counted(count, 'deadline')} saved to {path}: open it on your phone"
+        text = say(
+            "{count} saved to {path}: open it on your phone",
+            count=units.counted(count, "deadline"),
+            path=path,
+        )
         self.app.notify(text, markup=False)

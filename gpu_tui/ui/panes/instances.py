@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
+from gpu_tui.core.speech import say
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
@@ -76,13 +77,17 @@ class InstancesPane(Pane):
             return
         fitted = columns(rows.size.width, self._own if self._set == OWN else SETS[self._set])
         if not kept:
-            hint = f"nothing matches {self._fits.wanted}: esc empties the filter"
+            hint = say("nothing matches {wanted}: esc empties the filter", wanted=self._fits.wanted)
             rows.put([line((hint, "muted"))], head=head(fitted))
         else:
             rows.put([row(view, fitted) for view in kept], [v.name for v in kept], head(fitted))
             if moment.selected is not None:
                 rows.point(moment.selected.name)
-        count = f"{len(kept)} of {len(views)}" if self._fits else str(len(views))
+        count = (
+            say("{kept} of {views}", kept=len(kept), views=len(views))
+            if self._fits
+            else str(len(views))
+        )
         self.entitle(
             count if self._set == "overview" else f"{count} · {self._set}", more_below(rows.hidden)
         )

@@ -14,6 +14,7 @@ from textual.widget import Widget
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import FILES, JOBS
 from gpu_tui.core.ports import FleetControl
+from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
@@ -67,7 +68,7 @@ class LogPane(Pane):
         followed = self._pick(instance) if instance else None
         if instance is None or followed is None:
             self.view.look_at(EMPTY)
-            self._remedy("no log is followed here")
+            self._remedy(say("no log is followed here"))
             self.entitle(instance.name if instance else "")
             return
         self.view.look_at(self.reach.document(instance.name, followed.source))
@@ -102,19 +103,25 @@ class LogPane(Pane):
         if behind := self._behind(view, log):
             words.append(behind)
         if log.last_at is not None:
-            words.append(f"last line {units.age(view.taken_at - log.last_at)} ago")
+            words.append(
+                say("last line {taken_at} ago", taken_at=units.age(view.taken_at - log.last_at))
+            )
         if log.skipped_bytes and self.view.document.past is None:
-            words.append(f"starts {units.size(log.skipped_bytes)} in")
+            words.append(
+                say("starts {skipped_bytes} in", skipped_bytes=units.size(log.skipped_bytes))
+            )
         first = max(log.first, self.view.document.tail.first)
         if first:
-            words.append(f"{units.counted(first, 'older line')} dropped, alarms kept")
+            words.append(
+                say("{first} dropped, alarms kept", first=units.counted(first, "older line"))
+            )
         if (sieve := self.view.sieve) is not None:
             words.append(
-                f"{units.counted(sieve.count, 'line')} match"
+                say("{count} match", count=units.counted(sieve.count, "line"))
                 + (
-                    ", stopped: this expression is too slow here"
+                    say(", stopped: this expression is too slow here")
                     if sieve.gave_up
-                    else f", {units.percent(sieve.share)} searched"
+                    else say(", {share} searched", share=units.percent(sieve.share))
                     if sieve.share < 1
                     else ""
                 )
@@ -126,7 +133,7 @@ class LogPane(Pane):
         if self.view.following:
             return "following"
         below = self.view.below
-        return f"paused · {below} below" if below else "paused"
+        return say("paused · {below} below", below=below) if below else "paused"
 
     def _behind(self, view: InstanceView, log: Followed) -> str:
         """How much of the file has not come yet, as far as the last look at its size tells."""
@@ -136,17 +143,22 @@ class LogPane(Pane):
             return ""
         behind = stat.size - tail.upto
         open_line = 16_384  # an unfinished line is on screen already
-        return f"{units.size(behind)} behind" if behind > open_line else ""
+        return say("{behind} behind", behind=units.size(behind)) if behind > open_line else ""
 
     def _explain(self, log: Followed) -> None:
         entry = self.view.line_here()
         text = remedy_of(entry.mark.label) if entry is not None else None
         if log.error:
-            self._remedy(f"cannot follow {log.source.path}: {log.error}", style="level-watch")
+            self._remedy(
+                say("cannot follow {path}: {error}", path=log.source.path, error=log.error),
+                style="level-watch",
+            )
         elif entry is None or text is None:
             self._remedy("")
         else:
-            old = "history: " if self.view.current is not None and self.view.current < 0 else ""
+            old = (
+                say("history: ") if self.view.current is not None and self.view.current < 0 else ""
+            )
             label = entry.mark.label.replace("_", " ")
             self._remedy(text, f"{old}{label}", mark_style(entry))
 
@@ -217,7 +229,7 @@ class LogPane(Pane):
         """To the next alarm in one direction, or a word that there is none."""
         if not self.view.to_alarm(int(way)):
             where = "below" if int(way) > 0 else "above"
-            self.app.notify(f"no further alarm {where}", timeout=2)
+            self.app.notify(say("no further alarm {where}", where=where), timeout=2)
         self.again()
 
     def action_shift(self, way: str) -> None:
@@ -227,7 +239,9 @@ class LogPane(Pane):
     def action_wrap(self) -> None:
         """Long lines over several rows, or cut at the edge."""
         self.view.turn_wrap()
-        self.app.notify("long lines wrap" if self.view.wrap else "long lines are cut", timeout=2)
+        self.app.notify(
+            say("long lines wrap") if self.view.wrap else say("long lines are cut"), timeout=2
+        )
 
     def action_bookmark(self) -> None:
         """Set a bookmark on the line that is meant, or take it away."""
@@ -239,7 +253,7 @@ class LogPane(Pane):
     def action_to_bookmark(self, way: str) -> None:
         """To the next bookmark in one direction, around the end."""
         if not self.reach.to_bookmark(int(way)):
-            self.app.notify("no bookmarks in this log; m sets one", timeout=2)
+            self.app.notify(say("no bookmarks in this log; m sets one"), timeout=2)
         self.again()
 
     def action_place(self) -> None:
@@ -292,7 +306,9 @@ class LogPane(Pane):
     def action_search(self) -> None:
         """Search the whole file on the box for what the filter says."""
         if not self._fits:
-            self.app.notify("type a filter first (/), then B searches the whole file on the box")
+            self.app.notify(
+                say("type a filter first (/), then B searches the whole file on the box")
+            )
             self.open_filter()
             return
         try:
@@ -314,7 +330,9 @@ class LogPane(Pane):
     def action_copy(self) -> None:
         """What is in sight, to the clipboard."""
         self.app.copy_to_clipboard("\n".join(self.view.texts))
-        self.app.notify(f"{units.counted(len(self.view.texts), 'line')} copied", markup=False)
+        self.app.notify(
+            say("{texts} copied", texts=units.counted(len(self.view.texts), "line")), markup=False
+        )
 
     def action_save(self) -> None:
         """Every loaded line, to a new file in the working directory."""
@@ -346,9 +364,16 @@ class LogPane(Pane):
             with path.open("x", encoding="utf-8") as file:
                 file.writelines(text + "\n" for text in texts)
         except OSError as wrong:
-            self.app.notify(f"not saved: {wrong.strerror} ({path})", severity="error", markup=False)
+            self.app.notify(
+                say("not saved: {strerror} ({path})", strerror=wrong.strerror, path=path),
+                severity="error",
+                markup=False,
+            )
             return
-        self.app.notify(f"{units.counted(len(texts), 'line')} saved to {path}", markup=False)
+        self.app.notify(
+            say("{texts} saved to {path}", texts=units.counted(len(texts), "line"), path=path),
+            markup=False,
+        )
 
 
 def _texts(document: LogDocument) -> Iterable[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import FleetControl
+from gpu_tui.core.speech import say
 from gpu_tui.state.bookmarks import MOST, TEXT, Bookmark
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
@@ -92,7 +93,7 @@ class LogReach:
                 part = replace(less, at=part.at, line=part.line)
         except LogUnread as wrong:
             self._tell(document, str(wrong))
-            self._say(f"not read: {wrong}")
+            self._say(say("not read: {wrong}", wrong=wrong))
             return
         finally:
             self._busy = False
@@ -114,17 +115,17 @@ class LogReach:
         document = self._view.document
         if key == OLDER:
             page = max(1, self._view.size.height - 1)
-            say = "loading older lines …"
-            self._ask(document.older(), say, lambda part: self._view.grew_above(page))
+            said = say("loading older lines …")
+            self._ask(document.older(), said, lambda part: self._view.grew_above(page))
         elif key == BETWEEN:
-            self._ask(document.newer(), "loading …", lambda part: None)
+            self._ask(document.newer(), say("loading …"), lambda part: None)
 
     def start(self) -> None:
         """To the first line of the file."""
         ask = self._view.document.first()
         self._view.to_first()
         if ask is not None:
-            self._ask(ask, "loading the start …", lambda part: self._view.to_first())
+            self._ask(ask, say("loading the start …"), lambda part: self._view.to_first())
 
     def want(self, instance: str, source: LogSource, place: Place) -> None:
         """Go there as soon as this log is on screen."""
@@ -146,7 +147,7 @@ class LogReach:
             self._go_seen(place.seen)
         elif place.words is not None:
             terms = [Term(place.words)]
-            self._search(terms, f"looking for {place.words} …", self._first_hit)
+            self._search(terms, say("looking for {words} …", words=place.words), self._first_hit)
         elif place.line is not None:
             self._go_line(place.line)
         else:
@@ -159,7 +160,7 @@ class LogReach:
         if tail.first <= number < tail.end:
             self._view.go_to(number)
         elif number < tail.first:
-            self._say("that line is no longer kept; pgup reads older lines from the box")
+            self._say(say("that line is no longer kept; pgup reads older lines from the box"))
         else:
             self._view.follow()
 
@@ -172,7 +173,7 @@ class LogReach:
         if key is not None:
             self._view.go_to(key)
             return
-        said = f"counting to line {number + 1} on the box …"
+        said = say("counting to line {number} on the box …", number=number + 1)
 
         def there(part: LogPart) -> None:
             past = document.past
@@ -202,7 +203,11 @@ class LogReach:
             if found is not None:
                 self._view.go_to(found)
 
-        self._ask(document.around(byte), f"loading what stands at {units.size(byte)} …", there)
+        self._ask(
+            document.around(byte),
+            say("loading what stands at {byte} …", byte=units.size(byte)),
+            there,
+        )
 
     def _say(self, text: str) -> None:
         self._pane.app.notify(text, markup=False, timeout=4)
@@ -219,13 +224,13 @@ class LogReach:
             if moment is not None and self._shown is not None:
                 show(HitsScreen(moment, wanted, self._shown[1].path, hits))
 
-        self._search(terms, "searching the whole file on the box …", found)
+        self._search(terms, say("searching the whole file on the box …"), found)
 
     def _search(self, terms: Sequence[Term], said: str, then: Callable[[LogHits], None]) -> None:
         if self._control is None:
-            self._say("a recording has only what was recorded: nothing to ask the box")
+            self._say(say("a recording has only what was recorded: nothing to ask the box"))
         elif self._busy:
-            self._say("the box is still answering the last question")
+            self._say(say("the box is still answering the last question"))
         elif self._shown is not None:
             self._say(said)
             self._run(self._searched(*self._shown, terms, then))
@@ -241,7 +246,7 @@ class LogReach:
         try:
             hits = await self._control.search_log(instance, source, terms)
         except LogUnread as wrong:
-            self._say(f"not searched: {wrong}")
+            self._say(say("not searched: {wrong}", wrong=wrong))
             return
         finally:
             self._busy = False
@@ -253,7 +258,7 @@ class LogReach:
             self.go_to_hit(hits, 0)
             self._again()
         else:
-            self._say("no line of this log has that")
+            self._say(say("no line of this log has that"))
 
     def go_to_hit(self, hits: LogHits, number: int) -> None:
         """Show a line that was found."""
@@ -269,7 +274,7 @@ class LogReach:
                 if found is not None:
                     self._view.go_to(self._like(found, hit.text, document))
 
-            self._ask(document.around(byte), f"loading line {hit.line + 1} …", there)
+            self._ask(document.around(byte), say("loading line {line} …", line=hit.line + 1), there)
         else:
             self._go_line(hit.line)
 
@@ -295,12 +300,12 @@ class LogReach:
             gone = self._places.get(key)
             if gone in marks:
                 marks.remove(gone)
-            said = "bookmark taken away"
+            said = say("bookmark taken away")
         elif byte is None or entry is None:
-            return "no bookmark here: nothing tells where in its file this line stands"
+            return say("no bookmark here: nothing tells where in its file this line stands")
         else:
             marks.append(Bookmark(document.file(key), byte, entry.text[:TEXT]))
-            said = "bookmark set: ' goes to the next one"
+            said = say("bookmark set: ' goes to the next one")
         del marks[:-MOST]
         self._store.keep_bookmarks(*self._shown, marks)
         self._find_bookmarks(again=True)

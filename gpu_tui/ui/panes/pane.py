@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from gpu_tui.core.campaign import Outlook
+from gpu_tui.core.speech import say
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.recall import Walk, recall_of
@@ -85,7 +86,9 @@ class Pane(Vertical):
     def __init__(self) -> None:
         super().__init__(id=self.NAME)
         self.moment: Moment | None = None
-        self._bar = FilterBar(placeholder="words, !without, tag:x, /regex/", select_on_focus=False)
+        self._bar = FilterBar(
+            placeholder=say("words, !without, tag:x, /regex/"), select_on_focus=False
+        )
         self._bar.cursor_blink = False
         self._wrong = Block(classes="wrong")
         self._wrong.display = False
@@ -127,7 +130,7 @@ class Pane(Vertical):
 
     def entitle(self, more: str = "", below: str = "") -> None:
         """Set the title behind the pane's own name, and the words on the lower edge."""
-        title = f"{self.NUMBER} {self.TITLE}{f' · {more}' if more else ''}"
+        title = f"{self.NUMBER} {say(self.TITLE)}{f' · {more}' if more else ''}"
         if below and self.screen.has_class("-narrow"):
             title, below = f"{title} · {below}", ""  # there is no lower edge to write on
         if title != self._title:
@@ -189,8 +192,8 @@ class Pane(Vertical):
 def nobody(fleet: FleetView) -> str:
     """Why no instance is selected, and what to do."""
     if fleet.instances:
-        return "no instance passes the filter: esc in Instances empties it"
-    return "no instances: write a fleet file (gpu-tui init) or run gpu-tui watch HOST"
+        return say("no instance passes the filter: esc in Instances empties it")
+    return say("no instances: write a fleet file (gpu-tui init) or run gpu-tui watch HOST")
 
 
 def more_below(hidden: tuple[int, int]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rich.text import Text
 from textual.widget import Widget
 
+from gpu_tui.core.speech import say
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
 from gpu_tui.ui.plot import render_plot
@@ -53,5 +54,7 @@ def _chart(view: InstanceView, width: int, spare: int) -> list[Text]:
     if spare < CHART_LINES or len(points) < 2:
         return []
     chart = render_plot(points, width, min(spare - 2, 16), top=1.0, unit=percent)
-    title = line(("GPU utilisation, last 10 min", "heading"), ("   c: all histories", "faint"))
+    title = line(
+        (say("GPU utilisation, last 10 min"), "heading"), (say("   c: all histories"), "faint")
+    )
     return [line(), title, *(line(row) for row in chart.split("\n"))]

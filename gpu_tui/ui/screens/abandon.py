@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.gate import GateView
+from gpu_tui.core.speech import say
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.losing import LosingScreen
 from gpu_tui.ui.text import units
@@ -27,16 +28,23 @@ class AbandonScreen(LosingScreen):
 
     def title_words(self) -> str:
         """What this is."""
-        return f"Abandon data on {self._gate.instance}"
+        return say("Abandon data on {instance}", instance=self._gate.instance)
 
     def asks(self) -> str:
         """The words before the sentence."""
-        return "To lose them, type"
+        return say("To lose them, type")
 
     def lines(self, width: int) -> Sequence[Text]:
         """Every path, none left out."""
         paths = self._gate.lost_paths
-        rows = [line((f"{units.counted(len(paths), 'path')} will be lost for good:", "danger"))]
+        rows = [
+            line(
+                (
+                    say("{paths} will be lost for good:", paths=units.counted(len(paths), "path")),
+                    "danger",
+                )
+            )
+        ]
         for path in paths:
             rows += wrap(path, width, "strong", indent=2)
         return rows

@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.ports import FleetControl, TeardownPort
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.ports import FleetStore, Shells
 from gpu_tui.ui.screens.cockpit import Cockpit
@@ -56,13 +57,17 @@ class ActingCockpit(Cockpit):
         """The user's own ssh in front of everything, on the selected box."""
         view = self.choose(self.moment.fleet) if self.moment else None
         if view is None:
-            self.app.notify("no instance is selected", severity="warning")
+            self.app.notify(say("no instance is selected"), severity="warning")
             return
         words = self._shells.command(view.name) if self._shells is not None else None
         if view.instance.read_only:
-            self.app.notify(f"{view.name} is read-only in the fleet file", severity="warning")
+            self.app.notify(
+                say("{name} is read-only in the fleet file", name=view.name), severity="warning"
+            )
         elif words is None:
-            self.app.notify(f"no shell leads to {view.name} from here", severity="warning")
+            self.app.notify(
+                say("no shell leads to {name} from here", name=view.name), severity="warning"
+            )
         else:
             self.run_worker(self._visit(view.name, words), group="shell", exclusive=True)
 
@@ -76,20 +81,24 @@ class ActingCockpit(Cockpit):
 
         view = self.choose(self.moment.fleet) if self.moment else None
         if self.moment is None or view is None:
-            self.app.notify("no instance is selected", severity="warning")
+            self.app.notify(say("no instance is selected"), severity="warning")
             return
         port = self._teardown
         if port is None or view.instance.read_only:
             why = (
-                "is read-only in the fleet file"
+                say("is read-only in the fleet file")
                 if view.instance.read_only
-                else "cannot be torn down from here"
+                else say("cannot be torn down from here")
             )
             self.app.notify(f"{view.name} {why}", severity="warning", markup=False)
             return
         verbs = tuple(port.verbs(view.name))
         if not verbs:
-            text = f"the profile {view.instance.platform} names no way to stop {view.name}; see p"
+            text = say(
+                "the profile {platform} names no way to stop {name}; see p",
+                platform=view.instance.platform,
+                name=view.name,
+            )
             self.app.notify(text, severity="warning", markup=False)
             return
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.plot import render_plot
@@ -43,9 +44,9 @@ def title(name: str) -> str:
     """A history in words: `bytes:/data` is what is used of /data."""
     kind, _, of = name.partition(":")
     words = {
-        "loss": f"loss of {of}",
-        "bytes": f"bytes used on {of}",
-        "inodes": f"inodes used on {of}",
+        "loss": say("loss of {of}", of=of),
+        "bytes": say("bytes used on {of}", of=of),
+        "inodes": say("inodes used on {of}", of=of),
     }
     return SHARES.get(name) or words.get(kind, name)
 
@@ -68,7 +69,9 @@ class ChartScreen(Card):
 
     def title_words(self) -> str:
         """Whose histories."""
-        return f"Histories · {self.moment.selected.name if self.moment.selected else ''}"
+        return say(
+            "Histories · {name}", name=self.moment.selected.name if self.moment.selected else ""
+        )
 
     def paint(self, moment: Moment) -> None:
         """The chosen history over the chosen span."""
@@ -76,7 +79,7 @@ class ChartScreen(Card):
         view = moment.selected
         names = sorted(view.series, key=place) if view else []
         if view is None or not names:
-            rows.put([line(("nothing was recorded of this instance yet", "muted"))])
+            rows.put([line((say("nothing was recorded of this instance yet"), "muted"))])
             return
         name = names[self._series % len(names)]
         word, seconds = SPANS[self._span]
@@ -92,9 +95,9 @@ class ChartScreen(Card):
         )
         span = moment.fleet.taken_at - points[0][0] if points else 0.0
         if seconds is not None and points and span < seconds * WHOLE:
-            word = f"{word}, of which {units.span(span)} are recorded"
+            word = say("{word}, of which {span} are recorded", word=word, span=units.span(span))
         head = line(
-            (title(name), "strong"), (f"   {word}", "accent"), (f"   {self._series % len(names) + 1} of {len(names)}", "faint"),
+            (title(name), "strong"), (f"   {word}", "accent"), (say("   {series} of {names}", series=self._series % len(names) + 1, names=len(names)), "faint"),
         )  # fmt: skip
         basis = line((view.series_basis.get(name, ""), "faint"))
         rows.put([head, basis, *(line(row) for row in chart.split("\n"))])

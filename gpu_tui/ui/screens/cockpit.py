@@ -14,6 +14,7 @@ from textual.screen import Screen
 
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.speech import say
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import Key, bindings, footer_keys, refusals
@@ -256,7 +257,7 @@ class Cockpit(Screen[None]):
             self.place_panes()
         else:
             self.bring(self._preset.pane)
-        self.app.notify(f"layout: {self._preset}", timeout=2)
+        self.app.notify(say("layout: {preset}", preset=self._preset), timeout=2)
 
     def action_back(self) -> None:
         """Leave the filter, else the zoom."""
@@ -268,7 +269,10 @@ class Cockpit(Screen[None]):
     def action_filter(self) -> None:
         """Filter the pane in front."""
         if not self.pane(self._front).open_filter():
-            self.app.notify(f"nothing to filter in {self.pane(self._front).TITLE}", markup=False)
+            self.app.notify(
+                say("nothing to filter in {title}", title=self.pane(self._front).TITLE),
+                markup=False,
+            )
 
     def action_step(self, by: str) -> None:
         """Another instance, from any pane."""
@@ -307,10 +311,15 @@ class Cockpit(Screen[None]):
         if logged is not None:
             self._go_to(logged.id)
         elif found:
-            where = f"{found[0].kind} of {view.name} was read from {found[0].source}"
-            self.app.notify(f"{where}, not from a log; f shows it", markup=False)
+            where = say(
+                "{kind} of {name} was read from {source}",
+                kind=found[0].kind,
+                name=view.name,
+                source=found[0].source,
+            )
+            self.app.notify(say("{where}, not from a log; f shows it", where=where), markup=False)
         else:
-            self.app.notify(f"{view.name} has no findings", markup=False)
+            self.app.notify(say("{name} has no findings", name=view.name), markup=False)
 
     def action_profile(self) -> None:
         """The selected instance's platform."""
@@ -321,7 +330,10 @@ class Cockpit(Screen[None]):
             return
         profile = view.profile or self._profiles.get(view.instance.platform)
         if profile is None:
-            self.app.notify(f"no profile is known for {view.instance.platform}", markup=False)
+            self.app.notify(
+                say("no profile is known for {platform}", platform=view.instance.platform),
+                markup=False,
+            )
             return
         self.app.push_screen(ProfileScreen(self.moment, profile, view.instance.provider.variant))
 
@@ -343,11 +355,11 @@ class Cockpit(Screen[None]):
         """Try this box again now."""
         if self.selected is not None and self._control is not None:
             self._control.reconnect(self.selected)
-            self.app.notify(f"{self.selected}: trying again", markup=False)
+            self.app.notify(say("{selected}: trying again", selected=self.selected), markup=False)
 
     def action_refuse(self) -> None:
         """A key that acts, pressed where nothing may act."""
-        self.app.notify("read-only: nothing can be stopped from here", timeout=3)
+        self.app.notify(say("read-only: nothing can be stopped from here"), timeout=3)
 
     async def action_redraw(self) -> None:
         """Draw the whole screen again."""

@@ -9,6 +9,7 @@ from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -39,7 +40,7 @@ class FindingsScreen(Card):
         rows = self._list
         found = moment.fleet.findings
         if not found:
-            rows.put([line(("✓ nothing to see: no findings", "level-ok"))])
+            rows.put([line((say("✓ nothing to see: no findings"), "level-ok"))])
         else:
             now, width = moment.fleet.taken_at, rows.size.width
             rows.put([finding_row(f, now, width) for f in found], [f.id for f in found])

@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keymap import remapped
 from gpu_tui.ui.keys import Key, bindings
 from gpu_tui.ui.panes.pane import FilterBar, Moment
@@ -29,7 +30,7 @@ class HelpScreen(Card):
         super().__init__(moment)
         self._read_only = read_only
         self._replay = replay
-        self._bar = FilterBar(placeholder="a key, or what it does", select_on_focus=False)
+        self._bar = FilterBar(placeholder=say("a key, or what it does"), select_on_focus=False)
         self._bar.cursor_blink = False
 
     def content(self) -> Iterable[Widget]:

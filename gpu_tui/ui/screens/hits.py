@@ -8,6 +8,7 @@ from textual import on
 from textual.widget import Widget
 
 from gpu_tui.core.log_range import LogHits
+from gpu_tui.core.speech import say
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.card import Card
@@ -42,11 +43,15 @@ class HitsScreen(Card):
     def paint(self, moment: Moment) -> None:
         """One row for each hit: its line, about where in the file, its text."""
         found, width = self.hits.hits, self.rows.size.width
-        words = f"{units.counted(len(found), 'line')} of {units.size(self.hits.size)}"
+        words = say(
+            "{found} of {size}",
+            found=units.counted(len(found), "line"),
+            size=units.size(self.hits.size),
+        )
         if self.hits.more:
-            words = f"the first {words}: narrow it down for what comes later"
+            words = say("the first {words}: narrow it down for what comes later", words=words)
         if self.hits.cut:
-            words += " · the box ran out of time: what comes later was not searched"
+            words += say(" · the box ran out of time: what comes later was not searched")
         style = "level-watch" if self.hits.more or self.hits.cut else "muted"
         self._said.put([line((words, style))])
         size = max(1, self.hits.size)
@@ -65,7 +70,7 @@ class HitsScreen(Card):
         if rows:
             self.rows.put(rows, [str(n) for n in range(len(rows))])
         else:
-            self.rows.put([line(("no line of the whole file fits", "muted"))])
+            self.rows.put([line((say("no line of the whole file fits"), "muted"))])
 
     @on(Rows.Chosen, "#card-rows")
     def _chosen(self, event: Rows.Chosen) -> None:

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from gpu_tui.core.clock import Clock
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import Key
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -86,8 +87,8 @@ class LosingScreen(Card):
         self._seen = self._seen or (shown and not below)
         said = [*wrap(self.asks(), width, "text"), *wrap(self._sentence, width, "danger")]
         if below:
-            words = f"▼ {below} more line{'s' if below != 1 else ''}"
-            said.insert(0, line((words, "level-watch"), ("  ↓ and page down scroll", "muted")))
+            words = say("▼ {below} more line{s}", below=below, s="s" if below != 1 else "")
+            said.insert(0, line((words, "level-watch"), (say("  ↓ and page down scroll"), "muted")))
         self._question.put(said)
         self._confirm.disabled = not (self._phrase.complete and self._seen)
 
@@ -117,7 +118,7 @@ class LosingScreen(Card):
         if self._phrase.complete and self._seen:
             self.dismiss(self._phrase.typed)
         elif self._phrase.complete:
-            self._phrase.clear("read the list to its end first")
+            self._phrase.clear(say("read the list to its end first"))
 
     @on(Button.Pressed, "#keep")
     def _keep(self) -> None:

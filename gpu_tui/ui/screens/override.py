@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.gate import GateView
+from gpu_tui.core.speech import say
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.losing import LosingScreen
 from gpu_tui.ui.text.marks import line, wrap
@@ -26,15 +27,15 @@ class OverrideScreen(LosingScreen):
 
     def title_words(self) -> str:
         """What this is."""
-        return f"Load all the same · {self._gate.instance}"
+        return say("Load all the same · {instance}", instance=self._gate.instance)
 
     def asks(self) -> str:
         """The words before the sentence."""
-        return "To allow exactly this, once, type"
+        return say("To allow exactly this, once, type")
 
     def lines(self, width: int) -> Sequence[Text]:
         """What it allows, line by line as the gate says it."""
-        rows = [line(("This loads what the safe load refused:", "danger"))]
+        rows = [line((say("This loads what the safe load refused:"), "danger"))]
         for text in self._gate.override_lines:
             rows += wrap(text, width, "strong", indent=2)
         return rows

@@ -10,6 +10,7 @@ from textual import events
 from textual.binding import BindingType
 
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -32,7 +33,7 @@ class ProfileScreen(Card):
 
     def title_words(self) -> str:
         """The platform's name."""
-        return f"Platform · {self._profile.title}"
+        return say("Platform · {title}", title=self._profile.title)
 
     def paint(self, moment: Moment) -> None:
         """Made once per width and verb; the facts do not change while they are read."""

@@ -16,6 +16,7 @@ from textual.widgets import Button, Input
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.prompts import Prompts
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import Key
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -77,7 +78,7 @@ class PromptScreen(Card):
 
     def title_words(self) -> str:
         """Whose login this is."""
-        return f"Login to {self._prompts.instance}"
+        return say("Login to {instance}", instance=self._prompts.instance)
 
     def content(self) -> Iterable[Widget]:
         """Who asks, the fields, two buttons."""
@@ -86,19 +87,26 @@ class PromptScreen(Card):
             yield label
             yield field
         with Horizontal(id="buttons"):
-            yield Button("Send", id="send", compact=True)
-            yield Button("Cancel", id="cancel", compact=True)
+            yield Button(say("Send"), id="send", compact=True)
+            yield Button(say("Cancel"), id="cancel", compact=True)
 
     def paint(self, moment: Moment) -> None:
         """Our words and theirs, told apart."""
         asked, width = self._prompts, max(20, self.size.width - 6)
-        who = f"{asked.who} asks for {asked.title}."
+        who = say("{who} asks for {title}.", who=asked.who, title=asked.title)
         if asked.hop:
-            who = f"The jump host {asked.hop} ({asked.who}) asks for {asked.title}."
+            who = say(
+                "The jump host {hop} ({who}) asks for {title}.",
+                hop=asked.hop,
+                who=asked.who,
+                title=asked.title,
+            )
         lines = wrap(who, width, "strong")
         if asked.note:
-            lines += _wrapped(f"It says: {asked.note}", width, "text")
-        lines += wrap("The answer is kept nowhere. After a Cancel, r asks again.", width, "muted")
+            lines += _wrapped(say("It says: {note}", note=asked.note), width, "text")
+        lines += wrap(
+            say("The answer is kept nowhere. After a Cancel, r asks again."), width, "muted"
+        )
         self._said.put([*lines, line("")])
         for label, field in zip(self._labels, asked.fields, strict=True):
             label.put(_wrapped(field.text, width, "accent"))

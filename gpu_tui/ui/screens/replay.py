@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from textual import on
+from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from gpu_tui.core.ports import Playback
 from gpu_tui.core.profile import Profile
 from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.text.tape import tape_line
+from gpu_tui.ui.widgets.paint import OneLine
+from gpu_tui.ui.widgets.place_bar import PlaceBar
+
+LINE_SECONDS = 0.5  # between two looks at where the tape is
+HINT = "12:30 · 1:05:00 · 90s · 10m · +30s · -5m · 50% · start · end"
 
 
 class ReplayCockpit(Cockpit):
@@ -30,23 +39,83 @@ class ReplayCockpit(Cockpit):
     ) -> None:
         super().__init__(store, None, profiles, keymap=keymap)
         self._playback = playback
+        self._line = OneLine(id="tape")
+        self._place = PlaceBar()
+
+    def compose(self) -> ComposeResult:
+        """The cockpit, and under it the line of the tape, or where a place of it is typed."""
+        yield from super().compose()
+        yield self._line
+        yield self._place
+
+    def on_mount(self) -> None:
+        """The line moves while no box says anything, and while the recording is read ahead."""
+        self.set_interval(LINE_SECONDS, self._draw_line)
+
+    def show(self, moment: Moment) -> None:
+        """The panes, and where the tape is."""
+        super().show(moment)
+        self._draw_line()
 
     def badges(self) -> Sequence[str]:
-        """Where the tape is."""
+        """How the tape runs."""
         return (self._playback.badge(),)
+
+    def _draw_line(self) -> None:
+        if self.size.width:
+            self._line.put(tape_line(self._playback.head(), self.size.width))
+
+    def _moved(self) -> None:
+        """A key is answered at once, also while nothing in the recording changes."""
+        self._again()
+        self._draw_line()
 
     def action_play(self) -> None:
         """Pause, or go on."""
         self._playback.play()
+        self._moved()
 
     def action_speed(self, by: str) -> None:
         """Another speed."""
         self._playback.faster(int(by))
+        self._moved()
 
     def action_skip(self, seconds: str) -> None:
         """Forward or back."""
         self._playback.skip(float(seconds))
+        self._moved()
+
+    def action_seek_to(self, place: str) -> None:
+        """Go to the start or the end."""
+        self._playback.seek(place)
+        self._moved()
 
     def action_next_finding(self) -> None:
         """On to a new finding."""
         self._playback.next_finding()
+        self._moved()
+
+    def action_finding_before(self) -> None:
+        """Back to the finding before."""
+        self._playback.finding_before()
+        self._moved()
+
+    def action_seek(self) -> None:
+        """Ask for a place, or leave the question."""
+        self._place.open(HINT)
+
+    def action_back(self) -> None:
+        """Leave the question, else what the cockpit leaves."""
+        if self._place.close():
+            self.bring(self._front)
+        else:
+            super().action_back()
+
+    @on(PlaceBar.Typed)
+    def _typed(self, event: PlaceBar.Typed) -> None:
+        if self._playback.seek(event.text) is not None:
+            self._place.complain()
+            return
+        self._place.close()
+        self.bring(self._front)
+        self._moved()

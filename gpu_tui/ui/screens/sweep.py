@@ -18,6 +18,7 @@ from textual.widgets import Input
 from gpu_tui.core.cell_export import to_csv, to_markdown
 from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
 from gpu_tui.core.rebalance import suggest
+from gpu_tui.core.speech import say
 from gpu_tui.new_file import write_new
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import FilterBar, Moment, more_below
@@ -54,7 +55,7 @@ class SweepScreen(Card):
         self._head = Block(id="sweep-head")
         self._table = Rows(id="sweep-rows")
         self._chart = Block(id="sweep-chart")
-        self._bar = FilterBar(placeholder="words, !without, /regex/", select_on_focus=False)
+        self._bar = FilterBar(placeholder=say("words, !without, /regex/"), select_on_focus=False)
         self._bar.cursor_blink = False
         self._wrong = Block(classes="wrong")
         self._wrong.display = False
@@ -76,7 +77,7 @@ class SweepScreen(Card):
 
     def title_words(self) -> str:
         """Which sweep."""
-        return f"Sweep · {self.moment.fleet.sweep or 'without a name'}"
+        return say("Sweep · {what}", what=self.moment.fleet.sweep or "without a name")
 
     # --- painting -----------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class SweepScreen(Card):
         )
         self._table.put(lines, keys, table_head(sheet))
         if not rows:
-            words = "no cell is like that" if self._fits else "no cell is known yet"
+            words = say("no cell is like that") if self._fits else say("no cell is known yet")
             self._table.put([line((words, "muted"))])
         more = more_below(self._table.hidden)
         self._frame.border_subtitle = Text(safe(f"{units.counted(len(rows), 'cell')}  {more}"))
@@ -163,15 +164,15 @@ class SweepScreen(Card):
         shown = [by_key[key] for key in marked if key in by_key][:CURVES]
         curves = [Curve(self._course(row), f"box-{n + 1}") for n, row in enumerate(shown)]
         axis = (
-            "time since the first loss"
+            say("time since the first loss")
             if self._by_time
-            else "epochs, or steps where a run has none"
+            else say("epochs, or steps where a run has none")
         )
-        scale = " (log)" if logarithmic(curves) else ""
-        legend = [line((f"loss{scale} by ", "faint"), (axis, "muted"))]
+        scale = say(" (log)") if logarithmic(curves) else ""
+        legend = [line((say("loss{scale} by ", scale=scale), "faint"), (axis, "muted"))]
         for row, curve in zip(shown, curves, strict=True):
             last = next((v for _, v in reversed(curve.points) if v is not None), None)
-            value = units.number(last) if last is not None else "no losses seen"
+            value = units.number(last) if last is not None else say("no losses seen")
             legend.append(line(("━ ", curve.style), (row.cell.name, "text"), (f" {value}", "muted")))
         said = flow([fit(piece, min(width, piece.cell_len)) for piece in legend], width)
         tall = max(0, tall - len(said))
@@ -216,7 +217,9 @@ class SweepScreen(Card):
         if key in self._marked:
             self._marked.remove(key)
         elif len(self._marked) >= CURVES:
-            self.app.notify(f"{CURVES} cells at most: unmark one with space", timeout=3)
+            self.app.notify(
+                say("{curves} cells at most: unmark one with space", curves=CURVES), timeout=3
+            )
         else:
             self._marked.append(key)
         self.show(self.moment)
@@ -251,9 +254,14 @@ class SweepScreen(Card):
             text = to_csv(rows) if form == "csv" else to_markdown(rows)
             await asyncio.to_thread(write_new, path, text)
         except OSError as wrong:
-            self.app.notify(f"not saved: {wrong.strerror} ({path})", severity="error")
+            self.app.notify(
+                say("not saved: {strerror} ({path})", strerror=wrong.strerror, path=path),
+                severity="error",
+            )
             return
-        self.app.notify(f"{units.counted(len(rows), 'cell')} saved to {path}")
+        self.app.notify(
+            say("{rows} saved to {path}", rows=units.counted(len(rows), "cell"), path=path)
+        )
 
     def action_filter(self) -> None:
         """Open the filter."""

@@ -22,6 +22,7 @@ from gpu_tui.core.gate import GateView, Rung, RungState
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.ports import Teardown
 from gpu_tui.core.profile import Verb
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.keys import Key, bindings
 from gpu_tui.ui.panes.pane import Moment
@@ -91,15 +92,15 @@ class TeardownScreen(Card):
         self._verdict = Block(id="verdict")
         self._asking = Block(id="question")
         self._phrase = PhraseField(clock, id="phrase")
-        self._leave = Button("Cancel", id="cancel", compact=True)
-        self._take = CarefulButton("Accept the running work", clock, id="accept")
-        self._go = CarefulButton("Confirm", clock, id="confirm", disabled=True)
-        self._allow = CarefulButton("Load them all the same…", clock, id="override")
-        self._lose = CarefulButton("Abandon data…", clock, id="abandon")
+        self._leave = Button(say("Cancel"), id="cancel", compact=True)
+        self._take = CarefulButton(say("Accept the running work"), clock, id="accept")
+        self._go = CarefulButton(say("Confirm"), clock, id="confirm", disabled=True)
+        self._allow = CarefulButton(say("Load them all the same…"), clock, id="override")
+        self._lose = CarefulButton(say("Abandon data…"), clock, id="abandon")
 
     def title_words(self) -> str:
         """What this is."""
-        return "Teardown: verify, then confirm"
+        return say("Teardown: verify, then confirm")
 
     def content(self) -> Iterable[Widget]:
         """Whose box, the rungs, what came of it, the question, the ways out."""
@@ -154,7 +155,7 @@ class TeardownScreen(Card):
         self._identity.styles.margin = (0, 0, self._air, 0)
         self._identity.put(identity(self._view, label, self._verb, width))
         if gate is None:
-            self._ladder.put([line(("opening the ladder …", "muted"))])
+            self._ladder.put([line((say("opening the ladder …"), "muted"))])
         else:
             self._draw(gate, width)
         self._beat()
@@ -221,10 +222,10 @@ class TeardownScreen(Card):
         """Time passes: the button comes alive, the evidence grows old."""
         self._go.disabled = not self._may_confirm
         self._go.appear(bool(self._wanted))
-        self._go.label_once("Confirm" if self._second is None else "Seen")
+        self._go.label_once(say("Confirm") if self._second is None else say("Seen"))
         self._asking.put(question(self.gate, self._second, self._clock.boot(), self._width))
         done = self.gate is not None and (self.gate.outcome or self.gate.state == "closed")
-        label = "Close" if done else "Leave" if self._acting else "Cancel"
+        label = say("Close") if done else say("Leave") if self._acting else say("Cancel")
         if str(self._leave.label) != label:
             self._leave.label = label
 
@@ -336,7 +337,7 @@ class TeardownScreen(Card):
             return False
         self._gone = True
         reason = "the window is too small to show all of the evidence"
-        said = f"{reason}: the gate was shut, nothing was changed"
+        said = say("{reason}: the gate was shut, nothing was changed", reason=told(reason))
         self.app.notify(said, severity="warning")
         self._ask(self._port.relock(f"{reason} ({self.size.width}x{self.size.height})"), "relock")
         self.dismiss(None)
@@ -362,7 +363,9 @@ class TeardownScreen(Card):
             return
         steps = "\n".join(f"{n}. {step}" for n, step in enumerate(gate.outcome_lines, 1))
         self.app.copy_to_clipboard(steps)
-        self.app.notify(f"{len(gate.outcome_lines)} steps copied", timeout=3)
+        self.app.notify(
+            say("{outcome_lines} steps copied", outcome_lines=len(gate.outcome_lines)), timeout=3
+        )
 
     def action_close(self) -> None:
         """Escape cancels."""

@@ -12,6 +12,7 @@ from textual.widget import Widget
 
 from gpu_tui.core.levels import Level
 from gpu_tui.core.sample import Freshness
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -88,24 +89,24 @@ def sample() -> list[Text]:
     known = ((0.42, fresh), (0.42, Freshness.STALE), (None, Freshness.ABSENT), (None, Freshness.UNKNOWN))  # fmt: skip
     return [
         line(),
-        line(("numbers    ", "heading"), *_spaced(
+        line((say("numbers    "), "heading"), *_spaced(
             gauge(0.42, Level.OK, fresh, 8), gauge(0.91, Level.WATCH, fresh, 8), gauge(0.99, Level.ACT, fresh, 8)
         )),
-        line(("believed   ", "heading"), *_spaced(
+        line((say("believed   "), "heading"), *_spaced(
             *(gauge(share, Level.OK, how) + line((f" {how}", "muted")) for share, how in known)
         )),
-        line(("verdicts   ", "heading"), *_spaced(
+        line((say("verdicts   "), "heading"), *_spaced(
             *(line((f"{glyph} {word}", style)) for glyph, word, style, _ in list(VERDICTS.values())[:5])
         )),
         line(("", "heading"), "           ", *_spaced(
             *(line((f"{glyph} {word}", style)) for glyph, word, style, _ in list(VERDICTS.values())[5:])
         )),
-        line(("findings   ", "heading"), *_spaced(
+        line((say("findings   "), "heading"), *_spaced(
             *(line((f"{glyph} {severity}", f"severity-{severity}")) for severity, glyph in SEVERITY_GLYPH.items() if glyph.strip())
         )),
-        line(("log lines  ", "heading"), *_spaced(*(line((mark, f"mark-{mark}")) for mark in MARKS))),
-        line(("boxes      ", "heading"), *_spaced(*(line((f"▌box-{n}", f"box-{n}")) for n in range(1, 7)))),
-        line(("money      ", "heading"), *_spaced(line(("¥2.08", "money")), line((BLOCKS, "history")), line((" badge ", "badge")), line((" STOP ", "danger-badge")), line(("text", "text")), line(("muted", "muted")), line(("faint", "faint")))),
+        line((say("log lines  "), "heading"), *_spaced(*(line((mark, f"mark-{mark}")) for mark in MARKS))),
+        line((say("boxes      "), "heading"), *_spaced(*(line((f"▌box-{n}", f"box-{n}")) for n in range(1, 7)))),
+        line((say("money      "), "heading"), *_spaced(line(("¥2.08", "money")), line((BLOCKS, "history")), line((say(" badge "), "badge")), line((say(" STOP "), "danger-badge")), line(("text", "text")), line(("muted", "muted")), line(("faint", "faint")))),
     ]  # fmt: skip
 
 

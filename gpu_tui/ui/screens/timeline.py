@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import FilterBar, Moment
 from gpu_tui.ui.screens.card import Card
@@ -37,7 +38,7 @@ class TimelineScreen(Card):
         self._list = Rows(id="timeline-rows")
         self._near = NearCursor()
         self._fits = Filter()
-        self._bar = FilterBar(placeholder="words, !without, /regex/", select_on_focus=False)
+        self._bar = FilterBar(placeholder=say("words, !without, /regex/"), select_on_focus=False)
         self._bar.cursor_blink = False
         self._wrong = Block(classes="wrong")
         self._wrong.display = False
@@ -74,7 +75,7 @@ class TimelineScreen(Card):
             )
             self._list.put(rows, keys)
         else:
-            words = "no finding fits" if found else "✓ nothing to see: no findings"
+            words = say("no finding fits") if found else say("✓ nothing to see: no findings")
             self._list.put([line((words, "muted" if found else "level-ok"))])
 
     @on(Rows.Moved, "#timeline-rows")

@@ -8,6 +8,7 @@ from textual import on
 from textual.widget import Widget
 
 from gpu_tui.core.profile import Verb
+from gpu_tui.core.speech import say
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -34,7 +35,11 @@ class VerbScreen(Card):
 
     def title_words(self) -> str:
         """Which box."""
-        return f"Teardown · {self._view.name} on {self._view.instance.platform}"
+        return say(
+            "Teardown · {name} on {platform}",
+            name=self._view.name,
+            platform=self._view.instance.platform,
+        )
 
     def content(self) -> Iterable[Widget]:
         """The verbs above, what the one under the cursor does below."""
@@ -44,7 +49,7 @@ class VerbScreen(Card):
     def paint(self, moment: Moment) -> None:
         """What this platform offers."""
         rows = self._list
-        lines = [line(("Keep everything as it is", "safe"))]
+        lines = [line((say("Keep everything as it is"), "safe"))]
         lines += verb_choices(self._verbs, rows.size.width)
         rows.put(lines, [KEEP, *(verb.key for verb in self._verbs)])
         self._detail()
@@ -57,13 +62,15 @@ class VerbScreen(Card):
         width = detail.size.width
         lines = [line()]
         if verb is None:
-            text = "Nothing happens on this page. Choosing a verb opens its ladder: first the evidence, then the question."
+            text = say(
+                "Nothing happens on this page. Choosing a verb opens its ladder: first the evidence, then the question."
+            )
             lines += wrap(text, width, "muted")
         else:
             lines += [*consequences(Choice((verb,)), width), line()]
             if verb.via == "console":
                 lines += wrap(
-                    "There is no call for this: the ladder ends with the steps to click.",
+                    say("There is no call for this: the ladder ends with the steps to click."),
                     width,
                     "level-watch",
                 )

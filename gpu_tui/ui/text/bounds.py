@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gpu_tui.core.bounds import Span
 from gpu_tui.core.campaign import Bill
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import UNKNOWN, line
 
@@ -54,7 +55,7 @@ def between(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False)
     first, last = wall(now + span.low, now, zone), wall(now + span.high, now, zone)
     if first == last:
         return ""
-    return f"{first}–{last}" if terse else f"between {first} and {last}"
+    return f"{first}–{last}" if terse else say("between {first} and {last}", first=first, last=last)
 
 
 def amount(span: Span, currency: str | None) -> str:

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.profile import ClockFact, Profile, Verb, fact_is_stale, meet
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.prose import markdown
 from gpu_tui.ui.text.survival import WAYS, choices, chooser, consequences, duration, flow, matrix
@@ -58,7 +59,9 @@ def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
     columns: list[list[tuple[str, str]]] = [
         [_meter(verb) for verb in verbs],
         [
-            ("can be undone", "muted") if verb.reversible else ("cannot be undone", "level-act")
+            (say("can be undone"), "muted")
+            if verb.reversible
+            else (say("cannot be undone"), "level-act")
             for verb in verbs
         ],
         [(_deletes(verb), "level-act" if verb.deletes else "level-ok") for verb in verbs],
@@ -80,7 +83,7 @@ def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
 
 def _verb_lines(verb: Verb, widths: tuple[int, int, int], width: int) -> list[Text]:
     label, meter, deletes = widths
-    back = ("can be undone" if verb.reversible else "cannot be undone").ljust(16)
+    back = (say("can be undone") if verb.reversible else say("cannot be undone")).ljust(16)
     first = line(
         fit(line((verb.label, "strong")), label), "  ",
         fit(line(_meter(verb)), meter), "  ",
@@ -98,7 +101,11 @@ def _meter(verb: Verb) -> tuple[str, str]:
 
 
 def _deletes(verb: Verb) -> str:
-    return f"deletes {', '.join(verb.deletes)}" if verb.deletes else "deletes nothing"
+    return (
+        say("deletes {deletes}", deletes=", ".join(verb.deletes))
+        if verb.deletes
+        else say("deletes nothing")
+    )
 
 
 def _head(profile: Profile, width: int, variant: str | None, today: date | None) -> list[Text]:
@@ -107,17 +114,26 @@ def _head(profile: Profile, width: int, variant: str | None, today: date | None)
     title = profile.title + (f" · {zh}" if zh and zh != profile.title else "")
     words = [profile.kind, *([profile.currency] if profile.currency else [])]
     if variant:
-        words.append(f"variant {variant}")
+        words.append(say("variant {variant}", variant=variant))
     rows = flow([(title, "strong"), *((word, "muted") for word in words)], width)
     proofs = profile.proofs
     if proofs:
         unsure = sum(proof.confidence == "low" for proof in proofs)
         stale = sum(fact_is_stale(proof.verified, today) for proof in proofs) if today else 0
-        known = [(f"{len(proofs)} facts, the oldest of {min(p.verified for p in proofs)}", "faint")]
+        known = [
+            (
+                say(
+                    "{proofs} facts, the oldest of {verified}",
+                    proofs=len(proofs),
+                    verified=min(p.verified for p in proofs),
+                ),
+                "faint",
+            )
+        ]
         if unsure:
-            known.append((f"{unsure} unconfirmed", "level-watch"))
+            known.append((say("{unsure} unconfirmed", unsure=unsure), "level-watch"))
         if stale:
-            known.append((f"{stale} older than six months", "level-act"))
+            known.append((say("{stale} older than six months", stale=stale), "level-act"))
         rows += flow(known, width)
     if display.get("console"):
         rows += wrap(str(display["console"]), width, "accent")
@@ -128,12 +144,12 @@ def _matrix(profile: Profile, width: int, chosen: int, variant: str | None) -> l
     found = choices(profile, variant)
     if not found:
         return [
-            line(("No way to end it is known from here.", "level-watch")),
+            line((say("No way to end it is known from here."), "level-watch")),
             line(),
         ]
     choice = found[max(0, min(chosen, len(found) - 1))]
     return [
-        line(("What survives", "heading")),
+        line((say("What survives"), "heading")),
         *chooser(found, found.index(choice), width),
         line(),
         *matrix(profile, choice, width, variant),
@@ -148,7 +164,7 @@ def _clocks(profile: Profile, width: int, variant: str | None, today: date | Non
     clocks = [clock for clock in profile.clocks if meet(clock.applies_to, having)]
     if not clocks:
         return []
-    rows = [line(("Danger clocks", "heading"))]
+    rows = [line((say("Danger clocks"), "heading"))]
     for clock in clocks:
         rows += _clock(profile, clock, width, variant, today)
     return [*rows, line()]
@@ -157,7 +173,7 @@ def _clocks(profile: Profile, width: int, variant: str | None, today: date | Non
 def _clock(
     profile: Profile, clock: ClockFact, width: int, variant: str | None, today: date | None
 ) -> list[Text]:
-    after = duration(clock.after) if clock.after else "no fixed time"
+    after = duration(clock.after) if clock.after else say("no fixed time")
     names = [tier.label or tier.id for tier in map(profile.tier, clock.loses) if tier is not None]
     if clock.effect == "bills" and clock.note:
         names = [clock.note]
@@ -177,18 +193,23 @@ def _clock(
     if clock.note and clock.effect != "bills":
         rows += wrap(clock.note, width, "muted", indent=2)
     rows += wrap(f"→ {clock.avoid}", width, "accent", indent=2)
-    proof = [clock.id, clock.severity, f"{clock.confidence} confidence", clock.verified]
+    proof = [
+        clock.id,
+        clock.severity,
+        say("{confidence} confidence", confidence=clock.confidence),
+        clock.verified,
+    ]
     if clock.applies_to and variant is None:
-        proof.insert(1, f"only {', '.join(clock.applies_to)}")
+        proof.insert(1, say("only {applies_to}", applies_to=", ".join(clock.applies_to)))
     if today is not None and fact_is_stale(clock.verified, today):
-        proof.append("needs a fresh look")
+        proof.append(say("needs a fresh look"))
     return rows + wrap(" · ".join([*proof, clock.source]), width, "faint", indent=2)
 
 
 def _gotchas(profile: Profile, width: int) -> list[Text]:
     if not profile.gotchas:
         return []
-    rows = [line(("Traps", "heading"))]
+    rows = [line((say("Traps"), "heading"))]
     for trap in profile.gotchas:
         rows += wrap(f"{trap.id}  {trap.symptom}", width, "strong")
         rows += wrap(trap.cause, width, "muted", indent=2)
@@ -199,7 +220,7 @@ def _gotchas(profile: Profile, width: int) -> list[Text]:
 def _conveniences(profile: Profile, width: int) -> list[Text]:
     if not profile.conveniences:
         return []
-    rows = [line(("What the platform offers", "heading"))]
+    rows = [line((say("What the platform offers"), "heading"))]
     for text in profile.conveniences:
         first, *more = wrap(text, width - 2, "text")
         rows += [line(("+ ", "level-ok"), first), *(line("  ", row) for row in more)]
@@ -210,9 +231,9 @@ def _access(profile: Profile, width: int) -> list[Text]:
     """SSH, interruption and the API, a line or two each."""
     parts = (
         ("SSH", "ssh", ("flavour", "user", "host", "port", "moves", "note")),
-        ("Interruption", "spot", ("signal", "grace", "detect", "resume", "note")),
-        ("State", "status", ("via", "query", "key_env", "gone", "balance", "note")),
-        ("Price", "price", ("currency", "unit", "note")),
+        (say("Interruption"), "spot", ("signal", "grace", "detect", "resume", "note")),
+        (say("State"), "status", ("via", "query", "key_env", "gone", "balance", "note")),
+        (say("Price"), "price", ("currency", "unit", "note")),
     )
     rows: list[Text] = []
     for title, part, keys in parts:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
+from gpu_tui.core.speech import say
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import BOUND_SIGN, box_style, clock_style
@@ -103,7 +104,7 @@ def _left(clock: DangerClock, now: float) -> str:
     if deadline is None:
         return "billing" if clock.bills else "ticking"
     if clock.state == FIRED or deadline <= now:
-        return f"fired {units.age(now - deadline)}"
+        return say("fired {now}", now=units.age(now - deadline))
     return f"{BOUND_SIGN.get(clock.bound, '')} {units.countdown(deadline - now)}".strip()
 
 
@@ -115,11 +116,13 @@ def _what(clock: DangerClock) -> str:
 def _worth(clock: DangerClock) -> Iterable[str]:
     """What the countdown is worth, and for whom the clock ticks at all."""
     if clock.bound in BOUND_WORDS and clock.deadline is not None:
-        may = "may have fired: " if clock.state == FIRED else ""
+        may = say("may have fired: ") if clock.state == FIRED else ""
         base = BASES.get(clock.started_basis, "")
         yield f"{may}{BOUND_WORDS[clock.bound]}{f', {base}' if base else ''}"
     if clock.only:
-        yield f"only if it is {' or '.join(clock.only)} (provider.variant is not set)"
+        yield say(
+            "only if it is {only} (provider.variant is not set)", only=" or ".join(clock.only)
+        )
     if clock.why and clock.ticks:
         yield clock.why
 
@@ -127,12 +130,19 @@ def _worth(clock: DangerClock) -> Iterable[str]:
 def _trust(clock: DangerClock, width: int) -> list[Text]:
     """How far the clock may be believed."""
     basis = STARTS.get(clock.started_basis)
-    start = f" · start: {basis}" if basis and clock.state != "unknown-start" else ""
-    text = f"{clock.confidence} confidence · verified {clock.verified}{start}"
+    start = (
+        say(" · start: {basis}", basis=basis) if basis and clock.state != "unknown-start" else ""
+    )
+    text = say(
+        "{confidence} confidence · verified {verified}{start}",
+        confidence=clock.confidence,
+        verified=clock.verified,
+        start=start,
+    )
     rows = wrap(text, width, "faint", indent=_count(width) + 2)
     if clock.stale_fact:
         rows += wrap(
-            "the fact is over 6 months old: re-check it",
+            say("the fact is over 6 months old: re-check it"),
             width,
             "level-watch",
             indent=_count(width) + 2,
@@ -153,7 +163,7 @@ def clocks(
     for row in rows_of(ticking):
         rows += clock_lines(row, now, width)
     if not ticking:
-        rows.append(line(("✓ no clock is ticking", "level-ok")))
+        rows.append(line((say("✓ no clock is ticking"), "level-ok")))
     rows += armed(fleet, selected, width)
     words = surfaced(selected, width)
     if first and words:
@@ -169,7 +179,9 @@ def introduction(fleet: FleetView, selected: InstanceView | None, width: int) ->
         return []
     parts = ((len(profile.conveniences), "convenience"), (len(profile.gotchas), "trap"))
     counts = " and ".join(units.counted(count, noun) for count, noun in parts if count)
-    text = f"first time on {profile.title}: {counts} to know, press i"
+    text = say(
+        "first time on {title}: {counts} to know, press i", title=profile.title, counts=counts
+    )
     return [fit(line((text, "heading")), width)]
 
 
@@ -182,7 +194,7 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
     ]
     if not found or selected is None:
         return []
-    rows = [line(), line((f"armed on {selected.name}: starts when …", "heading"))]
+    rows = [line(), line((say("armed on {name}: starts when …", name=selected.name), "heading"))]
     for clock in found:
         text = f"{_lead(clock)}: {clock.what}"
         why = f" ({clock.why})" if clock.why else ""
@@ -204,7 +216,11 @@ def _lead(clock: DangerClock) -> str:
     if clock.after is None or not clock.early:
         return lead
     after = units.span(clock.after).removesuffix(" 0h").removesuffix(" 00m")
-    return f"{lead}, {after} of warning" if clock.anchor == "signal" else f"{lead}, {after} later"
+    return (
+        say("{lead}, {after} of warning", lead=lead, after=after)
+        if clock.anchor == "signal"
+        else say("{lead}, {after} later", lead=lead, after=after)
+    )
 
 
 def surfaced(selected: InstanceView | None, width: int) -> list[Text]:
@@ -212,7 +228,7 @@ def surfaced(selected: InstanceView | None, width: int) -> list[Text]:
     profile = selected.profile if selected else None
     if profile is None or not (profile.conveniences or profile.gotchas):
         return []
-    rows = [line((f"good to know on {profile.title}", "heading"))]
+    rows = [line((say("good to know on {title}", title=profile.title), "heading"))]
     for text in profile.conveniences:
         rows += _bullet("+", "level-ok", text, width)
     for gotcha in profile.gotchas:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from gpu_tui.core.log_range import Term
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text.pattern import PatternError, extended, search_of
 
 TERM = re.compile(r"(!?)(?:/((?:[^/\\]|\\.)+)/(?=\s|$)|(\S+))")
@@ -65,7 +66,7 @@ class Filter:
                 for term in self._terms
             )
         except PatternError as wrong:
-            raise FilterError(f"not for a search on the box: {wrong}") from wrong
+            raise FilterError(say("not for a search on the box: {wrong}", wrong=wrong)) from wrong
 
 
 def _test(pattern: str | None, word: str) -> Test:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.remedies import CARDS
+from gpu_tui.core.speech import say
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
@@ -59,7 +60,7 @@ def strangers(fleet: FleetView, width: int) -> list[Text]:
         style = f"severity-{one.severity}"
         rows.append(fit(line((f"{SEVERITY_GLYPH[one.severity]} {one.evidence}", style)), width))
     if len(alarms) > STRANGERS_SHOWN:
-        more = f"  and {len(alarms) - STRANGERS_SHOWN} more (f)"
+        more = say("  and {alarms} more (f)", alarms=len(alarms) - STRANGERS_SHOWN)
         rows.append(fit(line((more, "severity-fatal")), width))
     return rows
 
@@ -69,15 +70,23 @@ def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Te
     rows = [
         line(
             (
-                f"{finding.kind.replace('_', ' ')} on {finding.instance}",
+                say(
+                    "{kind} on {instance}",
+                    kind=finding.kind.replace("_", " "),
+                    instance=finding.instance,
+                ),
                 f"severity-{finding.severity}",
             )
         )
     ]
     if finding.cell:
-        rows[0].append_text(line((f", cell {finding.cell}", "text")))
+        rows[0].append_text(line((say(", cell {cell}", cell=finding.cell), "text")))
     card = CARDS.get(LABELS.get(finding.kind, finding.kind))
-    more = (("means", card.symptom), ("cause", card.cause), ("fix", card.fix)) if card else ()
+    more = (
+        ((say("means"), card.symptom), (say("cause"), card.cause), (say("fix"), card.fix))
+        if card
+        else ()
+    )
     for label, text, style in (
         ("evidence", finding.evidence, "strong"),
         ("source", finding.source, "muted"),
@@ -94,8 +103,12 @@ def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Te
 
 def _seen(finding: Finding, zone: tzinfo | None) -> str:
     first, last = _clock(finding.first_seen, zone), _clock(finding.last_seen, zone)
-    times = f", {finding.count} times" if finding.count > 1 else ""
-    return f"{first}{times}" if first == last else f"{first} to {last}{times}"
+    times = say(", {count} times", count=finding.count) if finding.count > 1 else ""
+    return (
+        f"{first}{times}"
+        if first == last
+        else say("{first} to {last}{times}", first=first, last=last, times=times)
+    )
 
 
 def _clock(at: float, zone: tzinfo | None) -> str:

@@ -13,6 +13,7 @@ from gpu_tui.core.clocks import SEVERITY_RANK, earliest
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.sample import STALE_AFTER_PERIODS
+from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
@@ -69,7 +70,7 @@ def box_style(name: str) -> str:
 def verdict(view: InstanceView) -> Text:
     """Glyph and word."""
     if view.link.state == "connecting" and view.last_contact is None and view.link.error is None:
-        return line(("◌ connecting", "muted"))
+        return line((say("◌ connecting"), "muted"))
     glyph, word, style, _ = VERDICTS[view.verdict]
     return line((f"{glyph} {word}", style))
 
@@ -87,7 +88,7 @@ def _name(view: InstanceView, width: int) -> Text:
 def _verdict(view: InstanceView, width: int) -> Text:
     if view.end is not None:  # a teardown without a proven end says more than what the box does
         still = view.end.outcome == "still-there"
-        return line(("✗ still there" if still else "✗ end unknown", "severity-fatal"))
+        return line((say("✗ still there") if still else say("✗ end unknown"), "severity-fatal"))
     return verdict(view)
 
 
@@ -96,7 +97,7 @@ def _gpu(view: InstanceView, width: int) -> Text:
     table = track.value
     if table and table.error:
         if table.error.kind in ("no-device", "no-nvidia-smi"):
-            return line(("no GPU" if width > 5 else ABSENT, "absent"))
+            return line((say("no GPU") if width > 5 else ABSENT, "absent"))
         word = table.error.kind if table.error.kind in ("hung", "lost") else "err"
         text = line((word, "level-act"))
         return believed(text, view.freshness(metrics.GPUS))
@@ -149,7 +150,7 @@ def _cell(view: InstanceView, width: int) -> Text:
             return line((ABSENT, "absent"))
         total = len(view.queue.cells)
         ended = sum(cell.finished_at is not None for cell in view.queue.cells)
-        return line((f"{ended}/{total} ended", "muted"))
+        return line((say("{ended}/{total} ended", ended=ended, total=total), "muted"))
     if cell.epoch is not None and cell.epochs:
         progress = f"{cell.epoch}/{cell.epochs}"
     else:

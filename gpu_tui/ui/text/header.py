@@ -11,6 +11,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.campaign import Outlook
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.sample import Freshness
+from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
@@ -103,10 +104,10 @@ def _header_parts(
     """
     left = line((" gpu-tui ", "brand"), " ")
     for badge in badges:
-        left.append_text(line((f" {badge} ", "badge"), " "))
+        left.append_text(line((f" {say(badge)} ", "badge"), " "))
     cells, ends = ("", "") if outlook is None else short(outlook, fleet.taken_at, zone)
     if keep >= 3:
-        left.append_text(line((fleet.sweep or "no sweep", "strong"), "  "))
+        left.append_text(line((fleet.sweep or say("no sweep"), "strong"), "  "))
     if cells and keep >= 4:
         left.append_text(line((cells, "accent"), "  "))
     if ends and keep >= 4:
@@ -121,23 +122,23 @@ def _header_parts(
         (off, "◌", "off", "muted"),
     ):
         if number:
-            left.append_text(line((_counted(glyph, number, word, words > 0), style), "  "))
+            left.append_text(line((_counted(glyph, number, say(word), words > 0), style), "  "))
     left.append(" ")
     found = False
     for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
         number = sum(finding.severity is severity for finding in fleet.findings)
         if number:
             found = True
-            text = _counted(SEVERITY_GLYPH[severity], number, str(severity), words > 1)
+            text = _counted(SEVERITY_GLYPH[severity], number, say(str(severity)), words > 1)
             left.append_text(line((text, f"severity-{severity}"), "  "))
     if not found:
-        left.append_text(line(("✓ no findings" if words > 1 else "✓", "level-ok"), "  "))
+        left.append_text(line((say("✓ no findings") if words > 1 else "✓", "level-ok"), "  "))
     rate, spent = burn(fleet)
     right = line()
     if rate and keep >= 2:
         right.append_text(line((rate, "money"), "  "))
     if spent and keep >= 5:
-        right.append_text(line((f"{spent} spent", "money"), "  "))
+        right.append_text(line((say("{spent} spent", spent=spent), "money"), "  "))
     moment = datetime.fromtimestamp(fleet.taken_at, UTC).astimezone(zone).strftime("%H:%M:%S")
     right.append_text(line((moment, "muted"), " "))
     return left, right

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, shown
 from gpu_tui.ui.text.marks import fit, line
 
@@ -17,7 +18,7 @@ def footer(keys: Sequence[Key], width: int, keymap: Mapping[str, str] | None = N
     text = line(" ")
     for key in keys:
         style = "danger" if key.dangerous else "key"
-        piece = line((shown(key, keymap), style), " ", (key.label, "muted"), "   ")
+        piece = line((shown(key, keymap), style), " ", (say(key.label), "muted"), "   ")
         if text.cell_len + piece.cell_len > width:
             break
         text.append_text(piece)
@@ -46,16 +47,18 @@ def help_lines(
             if key.context != context or (read_only and key.dangerous):
                 continue
             written = shown(key, keymap)
-            told = f"{written} {key.label} {key.help} {where}".lower()
+            told = f"{written} {say(key.label)} {say(key.help)} {say(where)} {key.help}".lower()
             if not all(word in told for word in words):
                 continue
             mark = line(("! ", "danger")) if key.dangerous else line("  ")
-            row = line(mark, fit(line((written, "key")), KEY_CELLS), (key.help, "text"))
+            row = line(mark, fit(line((written, "key")), KEY_CELLS), (say(key.help), "text"))
             rows.append(_lit(row, words))
         if rows:
-            blocks.append([line((where, "heading")), *rows, line()])
+            blocks.append([line((say(where), "heading")), *rows, line()])
     if words:
-        nothing = [line((f"no key does {wanted!r}; try one word of it", "muted"))]
+        nothing = [
+            line((say("no key does {wanted!r}; try one word of it", wanted=wanted), "muted"))
+        ]
         return [row for block in blocks for row in block] or nothing
     if width < 130:
         return [row for block in blocks for row in block] + _legend()
@@ -82,11 +85,13 @@ def _lit(row: Text, words: Sequence[str]) -> Text:
 def _legend() -> list[Text]:
     """The signs that numbers wear."""
     return [
-        line(("how far a number may be believed", "heading")),
-        line("  ", ("97%", "level-ok"), "  read just now"),
-        line("  ", ("~97%", "stale"), " read some time ago, or the link is down"),
-        line("  ", ("–", "absent"), "    the box has no such thing"),
-        line("  ", ("?", "unknown"), "    never read, or the probe hangs: unknown, and not zero"),
+        line((say("how far a number may be believed"), "heading")),
+        line("  ", ("97%", "level-ok"), say("  read just now")),
+        line("  ", ("~97%", "stale"), say(" read some time ago, or the link is down")),
+        line("  ", ("–", "absent"), say("    the box has no such thing")),
+        line(
+            "  ", ("?", "unknown"), say("    never read, or the probe hangs: unknown, and not zero")
+        ),
         line(),
-        line(("! ", "danger"), "acts outside gpu-tui; not there with --read-only"),
+        line(("! ", "danger"), say("acts outside gpu-tui; not there with --read-only")),
     ]

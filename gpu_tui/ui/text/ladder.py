@@ -13,6 +13,7 @@ from rich.text import Text
 from gpu_tui.core.gate import GateView, Rung, RungState, RungView, State
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.profile import Verb
+from gpu_tui.core.speech import say
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
@@ -97,7 +98,7 @@ def ladder(
 
 def in_short(gate: GateView, width: int) -> Text:
     """All rungs in one line: their signs."""
-    row = line((" rungs ", "muted"))
+    row = line((say(" rungs "), "muted"))
     for rung in gate.rungs:
         glyph, style = RUNGS[rung.state]
         row.append_text(line((f" {rung.rung.value}{glyph}", style)))
@@ -130,12 +131,12 @@ def detail(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Text]:
         rows += wrap(text, width, tone)
     transfer = rung.transfer
     if transfer is not None and transfer.file and rung.state is RungState.WORKING:
-        rows += wrap(f"now {transfer.file}", width, "muted")
+        rows += wrap(say("now {file}", file=transfer.file), width, "muted")
     if not rows and not more:
         said = {
-            RungState.WAITING: "not reached yet",
-            RungState.WORKING: "at it …",
-            RungState.SKIPPED: "not climbed here",
+            RungState.WAITING: say("not reached yet"),
+            RungState.WORKING: say("at it …"),
+            RungState.SKIPPED: say("not climbed here"),
         }
         rows.append(line((said.get(rung.state, "nothing to show"), "faint")))
     rows += more
@@ -181,11 +182,15 @@ def verdict(gate: GateView, width: int, *, advice: bool = True) -> list[Text]:
         return rows
     rows = []
     if gate.needs_acceptance:
-        rows.append(line(("This would stop running work:", "level-watch")))
+        rows.append(line((say("This would stop running work:"), "level-watch")))
         for text in gate.needs_acceptance:
             rows += wrap(text, width, "strong", indent=2)
     if gate.closed_because:
-        rows += wrap(f"The gate is shut: {gate.closed_because}", width, "level-act")
+        rows += wrap(
+            say("The gate is shut: {closed_because}", closed_because=gate.closed_because),
+            width,
+            "level-act",
+        )
         stuck = next((rung for rung in gate.rungs if rung.state is RungState.BLOCKED), None)
         if advice and stuck is not None and stuck.next:
             rows += wrap(f"→ {stuck.next}", width, "accent")
@@ -219,8 +224,8 @@ def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> T
     pieces: list[tuple[str, str]] = [
         (f"  {view.instance.platform}", "muted"),
         (f"  {price}{f' → {meter}' if meter else ''}", "money"),
-        (f"  {units.money(cost.spent, cost.currency)} spent" if cost.spent is not None else "", "money"),
-        (f"  up {units.span(view.uptime)}" if view.uptime is not None else "", "muted"),
+        (say("  {spent} spent", spent=units.money(cost.spent, cost.currency)) if cost.spent is not None else "", "money"),
+        (say("  up {uptime}", uptime=units.span(view.uptime)) if view.uptime is not None else "", "muted"),
     ]  # fmt: skip
     name = line(("███ ", box_style(view.name)), (view.name, "strong"))
     end = line("  ", (label, "danger")) if label else line()
@@ -231,7 +236,7 @@ def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> T
 
 def second_rows(seconds: Sequence[SecondView], width: int) -> list[Text]:
     """What hangs on the instance and has an end or a price of its own; each is typed on its own."""
-    rows = [line(("and what hangs on it, each by its own word:", "strong"))]
+    rows = [line((say("and what hangs on it, each by its own word:"), "strong"))]
     for second in seconds:
         mark = ("✓ ", "rung-passed") if second.done else ("☐ ", "level-watch")
         rows.append(line(mark, (second.label, "strong")))
@@ -248,13 +253,18 @@ def question(
         return []
     acting = any(r.rung >= Rung.ACT and r.state is RungState.WORKING for r in gate.rungs)
     if acting:
-        return [line(("The call is out. Leaving does not take it back.", "level-watch"))]
+        return [line((say("The call is out. Leaving does not take it back."), "level-watch"))]
     if second is not None:
         number = [one.id for one in gate.seconds].index(second.id) + 1
-        ask = f"{number} of {len(gate.seconds)} beside it: {second.label}. Seen? Type "
+        ask = say(
+            "{number} of {seconds} beside it: {label}. Seen? Type ",
+            number=number,
+            seconds=len(gate.seconds),
+            label=second.label,
+        )
         pieces = [(ask, "text"), (second.phrase, "danger")]
     elif asks(gate):
-        pieces = [("To go on, type ", "text"), (gate.phrase, "danger")]
+        pieces = [(say("To go on, type "), "text"), (gate.phrase, "danger")]
     else:
         return []
     rows = [line(*pieces)]
@@ -262,10 +272,16 @@ def question(
         rows = [*wrap(pieces[0][0], width, "text"), *wrap(pieces[1][0], width, "danger")]
     times = line()
     if gate.ready_at is not None and now < gate.ready_at:
-        times.append_text(line((f"live in {gate.ready_at - now:.0f} s   ", "level-watch")))
+        times.append_text(
+            line((say("live in {ready_at:.0f} s   ", ready_at=gate.ready_at - now), "level-watch"))
+        )
     if gate.expires_at is not None:
         left = gate.expires_at - now
-        said = f"evidence void in {units.countdown(left)}" if left > 0 else "the evidence is void"
+        said = (
+            say("evidence void in {left}", left=units.countdown(left))
+            if left > 0
+            else say("the evidence is void")
+        )
         times.append_text(line((said, "level-watch" if left < 60 else "muted")))
     if times.plain and rows[-1].cell_len + 3 + times.cell_len <= width:
         rows[-1].append_text(line("   ", times))

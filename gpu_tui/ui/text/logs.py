@@ -8,6 +8,7 @@ from rich.text import Text
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine
 from gpu_tui.core.remedies import REMEDIES
+from gpu_tui.core.speech import say
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text import units
@@ -114,17 +115,20 @@ def note_row(document: LogDocument, key: int) -> Text:
         if document.said:
             text, style = f"▲ {document.said}", "accent"
         elif not document.reach:
-            text, style = f"▲ {size} stood before this and are not here", "muted"
+            text, style = say("▲ {size} stood before this and are not here", size=size), "muted"
         else:
             text, style = (
-                f"▲ {size} of older lines on the box · pgup reads on · g the start",
+                say("▲ {size} of older lines on the box · pgup reads on · g the start", size=size),
                 "muted",
             )
     elif key == BETWEEN and document.gap is not None and document.gap > 0:
-        said = f" · {document.said}" if document.said else " · pgdn reads on · G the live end"
-        text, style = f"⋯ {units.size(document.gap)} are not loaded{said}", "muted"
+        said = f" · {document.said}" if document.said else say(" · pgdn reads on · G the live end")
+        text, style = (
+            say("⋯ {gap} are not loaded{said}", gap=units.size(document.gap), said=said),
+            "muted",
+        )
     else:
-        text, style = "⋯ another file begins: the log was rotated", "muted"
+        text, style = say("⋯ another file begins: the log was rotated"), "muted"
     return line(" " * (NUMBER + 1), ("▏", "track"), " ", (text, style))
 
 

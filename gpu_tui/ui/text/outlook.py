@@ -8,6 +8,7 @@ from rich.text import Text
 
 from gpu_tui.core.campaign import LaneOutlook, Outlook, Tally, Trust, spent_so_far
 from gpu_tui.core.rebalance import Plan
+from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import bounds, units
 from gpu_tui.ui.text.fleet import box_style
@@ -44,7 +45,7 @@ def outlook_lines(
         return [
             line(
                 (
-                    "no queue is known: none is named in the fleet file, and no run was found",
+                    say("no queue is known: none is named in the fleet file, and no run was found"),
                     "muted",
                 )
             )
@@ -65,7 +66,9 @@ def _counts(outlook: Outlook, width: int) -> list[Text]:
     total = str(tally.total) if outlook.whole else f"≥ {tally.total}"
     size = BAR if width >= 70 else 8
     first = line(
-        bar(share, size, "accent"), (f"  {tally.done}", "strong"), (f" of {total} done", "text")
+        bar(share, size, "accent"),
+        (f"  {tally.done}", "strong"),
+        (say(" of {total} done", total=total), "text"),
     )
     pieces = [first]
     for word, style, states in GROUPS:
@@ -73,10 +76,10 @@ def _counts(outlook: Outlook, width: int) -> list[Text]:
         if number:
             pieces.append(line((f"{number} {word}", style)))
     if tally.unnamed:
-        pieces.append(line((f"{tally.unnamed} not named yet", "unknown")))
+        pieces.append(line((say("{unnamed} not named yet", unnamed=tally.unnamed), "unknown")))
     if outlook.doubled:
         several = units.counted(len(outlook.doubled), "name")
-        pieces.append(line((f"{several} in two places", "level-watch")))
+        pieces.append(line((say("{several} in two places", several=several), "level-watch")))
     return pieces
 
 
@@ -84,42 +87,44 @@ def _end(outlook: Outlook, now: float, zone: tzinfo | None) -> list[Text]:
     """When the last queue ends; where some cannot tell, a bound and the end of the others."""
     span = outlook.left
     if outlook.over:
-        return [line(("every queue has ended", "level-ok"))]
+        return [line((say("every queue has ended"), "level-ok"))]
     pieces = [line((bounds.ends(span, now, zone), bounds.tone(span)))]
     if span.best is not None:
-        pieces.append(line((f"{bounds.left(span)} left", "text")))
+        pieces.append(line((say("{bounds} left", bounds=bounds.left(span)), "text")))
         if words := bounds.between(span, now, zone):
             pieces.append(line((words, "muted")))
     elif all(one.over for one in outlook.lanes if one.lane.name not in outlook.silent):
         if outlook.told is not None:
-            pieces.append(line(("all others have ended", "level-ok")))
+            pieces.append(line((say("all others have ended"), "level-ok")))
     elif outlook.told is not None and outlook.told.best:
         words = bounds.ends(outlook.told, now, zone)
-        pieces.append(line(("where it can be told ", "muted"), (words, "text")))
+        pieces.append(line((say("where it can be told "), "muted"), (words, "text")))
     if outlook.last is not None and len(outlook.lanes) > 1:
-        last = "last" if span.best is not None else "last of these"
+        last = "last" if span.best is not None else say("last of these")
         pieces.append(line((outlook.last, box_style(outlook.last)), (f" {last}", "muted")))
     if outlook.silent:
-        pieces.append(line((_some(outlook.silent), "unknown"), (" cannot tell", "unknown")))
+        pieces.append(line((_some(outlook.silent), "unknown"), (say(" cannot tell"), "unknown")))
     return pieces
 
 
 def _money(outlook: Outlook, *, brief: bool) -> list[Text]:
     if not outlook.bills:
-        return [line((f"{UNKNOWN} no box has a known price", "unknown"))]
+        return [line((say("{unknown} no box has a known price", unknown=UNKNOWN), "unknown"))]
     pieces = [
-        line(("spent ", "muted"), (bounds.spent(outlook.bills), "money")),
-        line(("to the end ", "muted"), (bounds.to_come(outlook.bills), "money")),
+        line((say("spent "), "muted"), (bounds.spent(outlook.bills), "money")),
+        line((say("to the end "), "muted"), (bounds.to_come(outlook.bills), "money")),
     ]
     bases = {one.lane.basis for one in outlook.lanes if one.lane.per_hour is not None}
-    words = {"api": "the provider's API", "fleet-file": "the fleet file"}
+    words = {"api": say("the provider's API"), "fleet-file": say("the fleet file")}
     said = " and ".join(words.get(basis, basis) for basis in sorted(bases))
     if not brief:
-        pieces.append(line((f"prices of {said}", "faint")))
+        pieces.append(line((say("prices of {said}", said=said), "faint")))
     if idle := _idle_rate(outlook):
-        pieces.append(line(("ended, but billing ", "muted"), (idle, "level-watch")))
+        pieces.append(line((say("ended, but billing "), "muted"), (idle, "level-watch")))
     if outlook.unpriced:
-        pieces.append(line((f"no price: {_some(outlook.unpriced)}", "unknown")))
+        pieces.append(
+            line((say("no price: {unpriced}", unpriced=_some(outlook.unpriced)), "unknown"))
+        )
     return pieces
 
 
@@ -151,7 +156,7 @@ def plan_lines(
     for number, sentence in enumerate(said):
         style = "text" if number == 0 else "muted"
         rows += wrap(sentence, width, style, indent=LEAD)
-    rows[0] = line(fit(line(("move", "key")), LEAD), rows[0][LEAD:])
+    rows[0] = line(fit(line((say("move"), "key")), LEAD), rows[0][LEAD:])
     return rows
 
 
@@ -160,7 +165,13 @@ def plan_brief(plan: Plan, now: float, zone: tzinfo | None) -> str:
     before, after = (bounds.wall(now + at, now, zone) for at in (plan.before, plan.after))
     cells = units.counted(len(plan.moves), "cell")
     targets = tuple(dict.fromkeys(move.target for move in plan.moves))
-    return f"{cells} to {_some(targets)} → {after} instead of {before} (v: how)"
+    return say(
+        "{cells} to {targets} → {after} instead of {before} (v: how)",
+        cells=cells,
+        targets=_some(targets),
+        after=after,
+        before=before,
+    )
 
 
 def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) -> tuple[str, str]:
@@ -169,32 +180,51 @@ def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) ->
     for move in plan.moves:
         routes.setdefault((move.origin, move.target), []).append(move.cell)
     parts = [
-        f"{_some(tuple(reversed(cells)))} (never started) from {origin} to {target}"
+        say(
+            "{tuple} (never started) from {origin} to {target}",
+            tuple=_some(tuple(reversed(cells))),
+            origin=origin,
+            target=target,
+        )
         for (origin, target), cells in routes.items()
     ]
     before, after = (bounds.wall(now + at, now, zone) for at in (plan.before, plan.after))
-    done = "all done" if not outlook.silent else "those that can tell done"
-    rough = ", roughly" if plan.rough else ""
-    late = f"{units.span(plan.behind)} after the others" if plan.behind >= units.MINUTE else "last"
-    what = (
-        f"{plan.last} ends {late}: move {', '.join(parts)} "
-        f"→ {done} {after} instead of {before}{rough}"
+    done = say("all done") if not outlook.silent else say("those that can tell done")
+    rough = say(", roughly") if plan.rough else ""
+    late = (
+        say("{behind} after the others", behind=units.span(plan.behind))
+        if plan.behind >= units.MINUTE
+        else "last"
+    )
+    what = say(
+        "{last} ends {late}: move {parts} → {done} {after} instead of {before}{rough}",
+        last=plan.last,
+        late=late,
+        parts=", ".join(parts),
+        done=done,
+        after=after,
+        before=before,
+        rough=rough,
     )
     files = {one.lane.name: one.lane.queue.file for one in outlook.lanes}
     origins = dict.fromkeys(move.origin for move in plan.moves)
-    out = ", ".join(f"the end of {files[name]} on {name}" for name in origins)
-    how = (
-        f"append their lines to the queue file there, and take them out of {out} before its queue "
-        "reaches them: a cell in both runs twice"
+    out = ", ".join(
+        say("the end of {files} on {name}", files=files[name], name=name) for name in origins
+    )
+    how = say(
+        "append their lines to the queue file there, and take them out of {out} before its queue reaches them: a cell in both runs twice",
+        out=out,
     )
     if plan.restart:
-        how += f"; start the queue of {', '.join(plan.restart)} again, it has ended"
+        how += say(
+            "; start the queue of {restart} again, it has ended", restart=", ".join(plan.restart)
+        )
     return what, how
 
 
 def _some(names: tuple[str, ...]) -> str:
     more = len(names) - NAMES_SHOWN
-    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(names[:NAMES_SHOWN]) + (say(" and {more} more", more=more) if more > 0 else "")
 
 
 # --- one row for each queue -------------------------------------------------------------------
@@ -221,7 +251,7 @@ def _columns(width: int) -> tuple[int, list[tuple[str, int]]]:
 def lane_head(width: int) -> Text:
     """The titles above the queues."""
     name, shown = _columns(width)
-    text = line(fit(line(("  queue", "faint")), name + 2))
+    text = line(fit(line((say("  queue"), "faint")), name + 2))
     for title, cells in shown:
         text.append_text(line(" ", fit(line((title, "faint")), cells, right=True)))
     return text
@@ -267,7 +297,7 @@ def _lane_cell(title: str, one: LaneOutlook, now: float, zone: tzinfo | None) ->
         case "ends":
             over = one.over
             return line(
-                ("ended", "muted")
+                (say("ended"), "muted")
                 if over
                 else (bounds.ends(span, now, zone, terse=True), bounds.tone(span))
             )
@@ -310,8 +340,13 @@ def short(outlook: Outlook, now: float, zone: tzinfo | None) -> tuple[str, str]:
     tally: Tally = outlook.tally
     if not tally.total:
         return "", ""
-    cells = f"{tally.done}/{tally.total}{'' if outlook.whole else '+'} cells"
+    cells = say(
+        "{done}/{total}{what} cells",
+        done=tally.done,
+        total=tally.total,
+        what="" if outlook.whole else "+",
+    )
     if outlook.over:
         return cells, "ended"
     words = bounds.ends(outlook.left, now, zone)
-    return cells, f"ends {words}"
+    return cells, say("ends {words}", words=words)

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, meet
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.table import Cell, table
@@ -88,7 +89,7 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
     tiers = profile.tiers_under(verb, variant)
     name = _column([tier.label or tier.id for tier in tiers], 8, width // 4)
     path = _column([tier.path for tier in tiers], 4, width * 3 // 10) if width >= ROOMY else 0
-    head = f"after {verb.verb}" if cell_len(verb.verb) <= 10 else "afterwards"
+    head = say("after {verb}", verb=verb.verb) if cell_len(verb.verb) <= 10 else "afterwards"
     fate = max(10, cell_len(head))
     rest = max(8, width - name - path - fate - (6 if path else 4))
     rows: list[list[Cell]] = [
@@ -101,8 +102,8 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
         for tier in tiers
     ]
     if path:
-        return table(("tier", "path", head, "and then"), rows, (name, path, fate, rest))
-    return table(("tier", head, "and then"), rows, (name, fate, rest))
+        return table(("tier", "path", head, say("and then")), rows, (name, path, fate, rest))
+    return table(("tier", head, say("and then")), rows, (name, fate, rest))
 
 
 def survival(
@@ -123,7 +124,9 @@ def survival(
     ]
     name = _column([row[0][0] for row in rows], 8, width // 3)
     path = _column([row[1][0] for row in rows], 4, width // 3)
-    return table(("tier", "path", "after stop", "after destroy"), rows, (name, path, 10, 13))
+    return table(
+        ("tier", "path", say("after stop"), say("after destroy")), rows, (name, path, 10, 13)
+    )
 
 
 def after(tier: Tier, verb: Verb) -> Cell:
@@ -139,11 +142,15 @@ def after(tier: Tier, verb: Verb) -> Cell:
 def consequences(choice: Choice, width: int) -> list[Text]:
     """Below the matrix: the meter, the way back, the ways to do it, and what the profile remarks."""
     verb = choice.verb
-    back = ("can be undone", "muted") if verb.reversible else ("cannot be undone", "level-act")
+    back = (
+        (say("can be undone"), "muted")
+        if verb.reversible
+        else (say("cannot be undone"), "level-act")
+    )
     meter = METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
     pieces = [(verb.label, "strong"), meter, back, (choice.ways, "accent")]
     if verb.confidence == "low":
-        pieces.append(("unconfirmed", "level-watch"))
+        pieces.append((say("unconfirmed"), "level-watch"))
     rows = flow(pieces, width)
     seen: set[str] = set()
     for one in choice.rows:
@@ -180,10 +187,12 @@ def _later(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> Cel
         if clock.confidence == "low":
             remarks.append("unconfirmed")
         said = f" ({', '.join(remarks)})" if remarks else ""
-        words.append(f"deleted {duration(clock.after or 0.0)} later{said}")
+        words.append(
+            say("deleted {duration} later{said}", duration=duration(clock.after or 0.0), said=said)
+        )
     if tier.bills_when_stopped and not re.match(r"no\b", tier.bills_when_stopped):
         said = re.sub(r"(?i)^yes\b[,:]? *", "", tier.bills_when_stopped)
-        words.append("bills" if not said else f"bills: {said}")
+        words.append("bills" if not said else say("bills: {said}", said=said))
     return "; ".join(words), "level-watch" if doomed else "muted"
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from gpu_tui.core import metrics
 from gpu_tui.core.campaign import LaneOutlook, spent_so_far
 from gpu_tui.core.sample import Freshness
+from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
@@ -137,15 +138,16 @@ def totals(
     done = queue.count(CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
     failed = queue.count(CellState.FAILED, CellState.SYNC_FAILED)
     first = line(
-        bar(done / total if total else 0.0, 12, "accent"), (f"  {done}/{total} ended", "strong")
+        bar(done / total if total else 0.0, 12, "accent"),
+        (say("  {done}/{total} ended", done=done, total=total), "strong"),
     )
     pieces = [first]
     if failed:
-        pieces.append(line((f"{failed} failed", "level-act")))
+        pieces.append(line((say("{failed} failed", failed=failed), "level-act")))
     if odd := queue.count(CellState.SUSPICIOUS):
-        pieces.append(line((f"{odd} suspicious", "level-watch")))
+        pieces.append(line((say("{odd} suspicious", odd=odd), "level-watch")))
     if queue.claimed_done:
-        pieces.append(line(("the log says: done", "muted")))
+        pieces.append(line((say("the log says: done"), "muted")))
     if not one.over:
         pieces += _end(one, view.taken_at, zone)
     money = _money(one)
@@ -155,9 +157,9 @@ def totals(
 def _end(one: LaneOutlook, now: float, zone: tzinfo | None) -> list[Text]:
     """How long the queue still takes and when it ends, with its range; or why nobody can tell."""
     span = one.left
-    pieces = [line(("left ", "muted"), (left(span), tone(span)))]
+    pieces = [line((say("left "), "muted"), (left(span), tone(span)))]
     if span.best is not None:
-        pieces.append(line(("ends ", "muted"), (ends(span, now, zone), "text")))
+        pieces.append(line((say("ends "), "muted"), (ends(span, now, zone), "text")))
         if words := between(span, now, zone):
             pieces.append(line((words, "muted")))
     elif one.why is not None:
@@ -170,28 +172,51 @@ def _money(one: LaneOutlook) -> list[Text]:
     pieces = []
     if lane.spent is not None:
         words = amount(spent_so_far(lane), lane.currency)
-        pieces.append(line(("spent ", "muted"), (words, "money")))
+        pieces.append(line((say("spent "), "muted"), (words, "money")))
     if lane.per_hour and one.to_come is not None and not one.over:
         words = amount(one.to_come, lane.currency)
-        pieces.append(line(("to the end ", "muted"), (words, "money")))
+        pieces.append(line((say("to the end "), "muted"), (words, "money")))
     return pieces
 
 
 def queue_note(view: InstanceView) -> Text:
     """Why there is no queue to show."""
     if view.queue.refused:
-        return line((f"the wrapper refused to start: {view.queue.refused}", "level-act"))
+        return line(
+            (
+                say("the wrapper refused to start: {refused}", refused=view.queue.refused),
+                "level-act",
+            )
+        )
     if view.instance.scheduler is not None and view.because:
         return line((view.because[0], "absent"))
     if view.instance.queue.file is None and view.instance.scheduler is None:
         asked = view.freshness(metrics.DETACHED) is not Freshness.UNKNOWN
         if not asked:
-            return line((f"{UNKNOWN} what runs here was not read yet{_waits(view)}", "unknown"))
-        text = (
+            return line(
+                (
+                    say(
+                        "{unknown} what runs here was not read yet{waits}",
+                        unknown=UNKNOWN,
+                        waits=_waits(view),
+                    ),
+                    "unknown",
+                )
+            )
+        text = say(
             "no run was found, and the fleet file names no queue: add `queue: {file: PATH}` to it"
         )
         return line((text, "absent"))
-    return line((f"{UNKNOWN} the queue file was not read yet{_waits(view)}", "unknown"))
+    return line(
+        (
+            say(
+                "{unknown} the queue file was not read yet{waits}",
+                unknown=UNKNOWN,
+                waits=_waits(view),
+            ),
+            "unknown",
+        )
+    )
 
 
 def _waits(view: InstanceView) -> str:
@@ -199,5 +224,7 @@ def _waits(view: InstanceView) -> str:
     if view.link.live:
         return ""
     if view.link.state == "off":
-        return ": the box is off"
-    return f": {view.link.state}" if view.link.state == "connecting" else ": no link, see Vitals"
+        return say(": the box is off")
+    return (
+        f": {view.link.state}" if view.link.state == "connecting" else say(": no link, see Vitals")
+    )

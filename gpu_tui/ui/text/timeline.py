@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line
@@ -64,7 +65,10 @@ def lanes(
         name = fit(line(("▌", box_style(box)), (box, "strong")), side)
         rows.append(line(name, "  ", *cells))
     if len(boxes) > LANES_MOST:
-        more = f"and {units.counted(len(boxes) - LANES_MOST, 'more box').replace('boxs', 'boxes')}"
+        more = say(
+            "and {boxes}",
+            boxes=units.counted(len(boxes) - LANES_MOST, "more box").replace("boxs", "boxes"),
+        )
         rows.append(line((" " * (side + 2) + more, "muted")))
     rows.append(line(" " * (side + 2), (_axis(start, span, room, zone), "faint")))
     return rows
@@ -128,9 +132,13 @@ def summary(findings: Sequence[Finding], total: int) -> Text:
                 (f"{SEVERITY_GLYPH[severity]} {count} {severity}   ", f"severity-{severity}")
             )
     shown = (
-        f"{len(findings)} of {total}" if len(findings) != total else units.counted(total, "finding")
+        say("{findings} of {total}", findings=len(findings), total=total)
+        if len(findings) != total
+        else units.counted(total, "finding")
     )
-    return line(*pieces, (shown, "muted"), ("   ≡ stands in a log: enter opens the line", "faint"))
+    return line(
+        *pieces, (shown, "muted"), (say("   ≡ stands in a log: enter opens the line"), "faint")
+    )
 
 
 def _day(at: float, zone: tzinfo | None) -> str:

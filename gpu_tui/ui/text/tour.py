@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.speech import say
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
 
@@ -13,17 +14,34 @@ def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
         case "Welcome":
             number = len(fleet.instances)
             up = sum(one.link.live for one in fleet.instances)
-            return f"Right now: {units.counted(number, 'box').replace('boxs', 'boxes')}, {up} answering."
+            return say(
+                "Right now: {number}, {up} answering.",
+                number=units.counted(number, "box").replace("boxs", "boxes"),
+                up=up,
+            )
         case "Instances" if view is not None:
-            return f"→ {view.name} is selected: {view.verdict.value}."
+            return say("→ {name} is selected: {value}.", name=view.name, value=view.verdict.value)
         case "Danger clocks" if fleet.clocks:
-            return f"→ {units.counted(len(fleet.clocks), 'clock')} for this fleet, the next one on top."
+            return say(
+                "→ {clocks} for this fleet, the next one on top.",
+                clocks=units.counted(len(fleet.clocks), "clock"),
+            )
         case "Vitals" | "Queue" | "Log" if view is not None:
-            return f"→ this is {view.name}; J and K go to the next box and the one before."
+            return say(
+                "→ this is {name}; J and K go to the next box and the one before.", name=view.name
+            )
         case "Findings" if fleet.findings:
             fatal = sum(one.severity is Severity.FATAL for one in fleet.findings)
-            return f"→ {units.counted(len(fleet.findings), 'finding')} now, {fatal} of them fatal."
+            return say(
+                "→ {findings} now, {fatal} of them fatal.",
+                findings=units.counted(len(fleet.findings), "finding"),
+                fatal=fatal,
+            )
         case "Teardown":
             done = next((v.name for v in fleet.instances if v.verdict.value == "finished"), None)
-            return f"→ try it on {done}, which is finished; Cancel has the focus." if done else ""
+            return (
+                say("→ try it on {done}, which is finished; Cancel has the focus.", done=done)
+                if done
+                else ""
+            )
     return ""

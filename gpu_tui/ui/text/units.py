@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import humanize
 
+from gpu_tui.core.speech import say
+
 MINUTE, HOUR, DAY = 60, 3600, 86400
 SIGNS = {"CNY": "¥", "USD": "$", "EUR": "€", "GBP": "£"}
 
@@ -41,7 +43,7 @@ def count(number: float) -> str:
 
 def counted(number: int, noun: str) -> str:
     """`1 line`, `2 lines`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return say(f"{{number}} {noun}{'' if number == 1 else 's'}", number=number)
 
 
 def hertz(frequency: float) -> str:
@@ -75,7 +77,7 @@ def span(seconds: float) -> str:
 def countdown(seconds: float) -> str:
     """What is left: `13d 04:02`, `04:12:09`; what is over: `3h ago`."""
     if seconds <= 0:
-        return f"{age(-seconds)} ago"
+        return say("{age} ago", age=age(-seconds))
     whole = int(seconds)
     days, rest = divmod(whole, DAY)
     hours, minutes, left = rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE

@@ -10,6 +10,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Freshness
+from gpu_tui.core.speech import say
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import (
@@ -49,12 +50,15 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
     rows.append(line())
     rows += _mounts(view, width)
     if view.clock_skew is not None and abs(view.clock_skew) >= 2:
-        text = f"the box's clock is off by {view.clock_skew:+.0f} s"
+        text = say("the box's clock is off by {clock_skew:+.0f} s", clock_skew=view.clock_skew)
         rows += [line(), line((fit(line("clock"), LABEL).plain, "muted"), (text, "level-watch"))]
     if view.link.via:
         rows += [
             line(),
-            line((fit(line("link"), LABEL).plain, "muted"), (f"via {view.link.via}", "text")),
+            line(
+                (fit(line("link"), LABEL).plain, "muted"),
+                (say("via {via}", via=view.link.via), "text"),
+            ),
         ]
     return rows if len(rows) <= height else [row for row in rows if row.plain]
 
@@ -62,19 +66,21 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
 def _no_link(view: InstanceView, width: int) -> list[Text]:
     link = view.link
     if link.state == "off":
-        rows = wrap("◌ off: nothing runs, so nothing is measured", width, "muted")
-        rows += wrap("→ its disks may still cost or expire: 2 shows its clocks", width, "accent")
+        rows = wrap(say("◌ off: nothing runs, so nothing is measured"), width, "muted")
+        rows += wrap(
+            say("→ its disks may still cost or expire: 2 shows its clocks"), width, "accent"
+        )
         return [*rows, line()]
     if link.state == "connecting" and link.error is None:
-        rows = wrap("◌ connecting: the first numbers come in a few seconds", width, "muted")
+        rows = wrap(say("◌ connecting: the first numbers come in a few seconds"), width, "muted")
         return [*rows, line()]
     rows = wrap(f"⊘ {link.state}: {link.error or 'no connection'}", width, "level-act")
     if link.next:
         rows += wrap(f"→ {link.next}", width, "accent")
     elif link.state != "live":
-        rows += wrap("→ it is tried again by itself; r tries at once", width, "accent")
+        rows += wrap(say("→ it is tried again by itself; r tries at once"), width, "accent")
     if view.last_contact is not None:
-        rows.append(line(("What follows is what was last seen.", "stale")))
+        rows.append(line((say("What follows is what was last seen."), "stale")))
     rows.append(line())
     return rows
 
@@ -90,7 +96,7 @@ def _age_note(view: InstanceView, metric: metrics.Metric[T]) -> Text:
     age = track.age(view.taken_at)
     if fresh is Freshness.STALE and age is not None:
         why = f", {track.why}" if track.why else ""
-        return line((f"  {units.age(age)} old{why}", "stale"))
+        return line((say("  {age} old{why}", age=units.age(age), why=why), "stale"))
     if fresh is Freshness.UNKNOWN:
         return line((f"  {track.why}", "muted"))
     if fresh is Freshness.ABSENT:
@@ -119,12 +125,12 @@ def _gpus(view: InstanceView, width: int) -> list[Text]:
     rows = []
     for gpu in table.gpus:
         rows += _gpu(view, gpu, table, fresh, width)
-    return rows or [line(_label("gpu"), ("no GPU here", "absent"))]
+    return rows or [line(_label("gpu"), (say("no GPU here"), "absent"))]
 
 
 def _gpu(view: InstanceView, gpu: Gpu, table: GpuTable, fresh: Freshness, width: int) -> list[Text]:
     graph = max(6, min(18, (width - LABEL - 5) // 3))
-    mig = f"  MIG {gpu.mig}" if gpu.mig else ""
+    mig = say("  MIG {mig}", mig=gpu.mig) if gpu.mig else ""
     title = line(_label(f"gpu {gpu.index}"), (gpu.name + mig, "strong"))
     if fresh is not Freshness.FRESH:
         title.append_text(_age_note(view, metrics.GPUS))
@@ -157,16 +163,25 @@ def _state(gpu: Gpu, fresh: Freshness) -> list[Text]:
         heat = level("temperature", gpu.temperature)
         parts.append(line((f"{level_mark(heat)}{gpu.temperature:.0f} °C", level_style(heat))))
     else:
-        parts.append(line((f"temp {ABSENT}", "absent")))
+        parts.append(line((say("temp {absent}", absent=ABSENT), "absent")))
     if gpu.power is not None:
-        limit = f" of {gpu.power_limit:.0f}" if gpu.power_limit else ""
+        limit = say(" of {power_limit:.0f}", power_limit=gpu.power_limit) if gpu.power_limit else ""
         parts.append(line((f"{gpu.power:.0f}{limit} W", "text")))
     if gpu.sm_clock_hz is not None:
         parts.append(line((units.hertz(gpu.sm_clock_hz), "text")))
     if gpu.throttle:
-        parts.append(line((f"throttled: {', '.join(gpu.throttle)}", "level-watch")))
+        parts.append(
+            line((say("throttled: {throttle}", throttle=", ".join(gpu.throttle)), "level-watch"))
+        )
     if gpu.ecc_uncorrected:
-        parts.append(line((f"{gpu.ecc_uncorrected} ECC errors", "level-act")))
+        parts.append(
+            line(
+                (
+                    say("{ecc_uncorrected} ECC errors", ecc_uncorrected=gpu.ecc_uncorrected),
+                    "level-act",
+                )
+            )
+        )
     if fresh is Freshness.STALE:
         parts = [line((part.plain, "stale")) for part in parts]
     joined: list[Text] = []
@@ -190,10 +205,10 @@ def _processes(gpu: Gpu, table: GpuTable) -> list[Text]:
             for process in gpu.processes[:3]
         ]
         more = len(gpu.processes) - 3
-        return [*shown, line((f"+{more} more", "muted"))] if more > 0 else shown
+        return [*shown, line((say("+{more} more", more=more), "muted"))] if more > 0 else shown
     if table.processes_hidden:
-        return [line(("PIDs hidden by the container", "muted"))]
-    return [line(("no process", "muted"))]
+        return [line((say("PIDs hidden by the container"), "muted"))]
+    return [line((say("no process"), "muted"))]
 
 
 def _memory(view: InstanceView, width: int) -> list[Text]:
@@ -209,7 +224,7 @@ def _memory(view: InstanceView, width: int) -> list[Text]:
         gauge(used, level("memory", used), fresh, graph),
         "  ",
         _plain(units.used_of(memory.used, memory.limit), fresh),
-        ("  no limit" if memory.limit is None else "", "muted"),
+        (say("  no limit") if memory.limit is None else "", "muted"),
         _age_note(view, metrics.MEMORY) if fresh is Freshness.STALE else "",
     )
     second = line(_label(""), *_memory_notes(view, memory))
@@ -219,7 +234,7 @@ def _memory(view: InstanceView, width: int) -> list[Text]:
 def _memory_notes(view: InstanceView, memory: Memory) -> list[Text]:
     notes = [line((MEMORY_SOURCE.get(memory.source, memory.source), "muted"))]
     if memory.peak is not None:
-        notes.append(line((f"   peak {units.size(memory.peak)}", "muted")))
+        notes.append(line((say("   peak {peak}", peak=units.size(memory.peak)), "muted")))
     if memory.oom_kill is None:
         notes.append(line(("   oom_kill –", "absent")))
     else:
@@ -227,8 +242,10 @@ def _memory_notes(view: InstanceView, memory: Memory) -> list[Text]:
             view.oom_baseline if view.oom_baseline is not None else memory.oom_kill
         )
         style = "level-act" if rise > 0 else "muted"
-        seen = f" (+{rise} since first seen)" if rise > 0 else ""
-        notes.append(line((f"   oom_kill {memory.oom_kill}{seen}", style)))
+        seen = say(" (+{rise} since first seen)", rise=rise) if rise > 0 else ""
+        notes.append(
+            line((say("   oom_kill {oom_kill}{seen}", oom_kill=memory.oom_kill, seen=seen), style))
+        )
     return notes
 
 
@@ -239,7 +256,11 @@ def _cpu(view: InstanceView, width: int) -> list[Text]:
     cpu = view.cpu
     used = share(cpu.used_cores, cpu.quota_cores)
     cores = "?" if cpu.used_cores is None else f"{cpu.used_cores:.1f}"
-    quota = f" of {cpu.quota_cores:g} cores" if cpu.quota_cores is not None else " cores, no quota"
+    quota = (
+        say(" of {quota_cores:g} cores", quota_cores=cpu.quota_cores)
+        if cpu.quota_cores is not None
+        else say(" cores, no quota")
+    )
     graph = max(6, min(18, (width - LABEL - 5) // 3))
     first = line(
         _label("cpu"),
@@ -250,11 +271,23 @@ def _cpu(view: InstanceView, width: int) -> list[Text]:
     notes = line(_label(""))
     if cpu.throttled_share is not None:
         style = "level-watch" if cpu.throttled_share > 0.1 else "muted"
-        notes.append_text(line((f"throttled {units.percent(cpu.throttled_share)}   ", style)))
+        notes.append_text(
+            line(
+                (
+                    say(
+                        "throttled {throttled_share}   ",
+                        throttled_share=units.percent(cpu.throttled_share),
+                    ),
+                    style,
+                )
+            )
+        )
     if cpu.host_load1 is not None:
-        notes.append_text(line((f"host load {cpu.host_load1:.0f}", "muted")))
+        notes.append_text(
+            line((say("host load {host_load1:.0f}", host_load1=cpu.host_load1), "muted"))
+        )
         noisy = cpu.quota_cores and cpu.host_load1 > 4 * cpu.quota_cores
-        hint = " (the whole host's: noisy neighbours)" if noisy else " (the whole host's)"
+        hint = say(" (the whole host's: noisy neighbours)") if noisy else say(" (the whole host's)")
         notes.append_text(line((hint, "faint")))
     return [first, notes]
 
@@ -271,13 +304,13 @@ def _mounts(view: InstanceView, width: int) -> list[Text]:
         rows += _mount(view, mount, fresh, name)
     if fresh is Freshness.STALE:
         rows.append(line(_label(""), _age_note(view, metrics.MOUNTS)))
-    return rows or [line(_label("disk"), ("no mounts asked for", "absent"))]
+    return rows or [line(_label("disk"), (say("no mounts asked for"), "absent"))]
 
 
 def _mount_head(name: int) -> Text:
     return line(
         (fit(line("mount"), name).plain, "faint"),
-        ("  bytes used         inodes used     full", "faint"),
+        (say("  bytes used         inodes used     full"), "faint"),
     )
 
 
@@ -288,11 +321,24 @@ def _mount(view: InstanceView, mount: Mount, fresh: Freshness, name: int) -> lis
     left = line()
     if full is not None:
         near = Level.ACT if full < 3600 else Level.WATCH if full < 86400 else Level.NONE
-        left = line((f"{level_mark(near)}in {units.age(full)}", level_style(near)))
+        left = line(
+            (
+                say("{level_mark}in {full}", level_mark=level_mark(near), full=units.age(full)),
+                level_style(near),
+            )
+        )
     if mount.read_only:
-        left = line(("read-only", "level-watch"))
-    total = "" if mount.bytes_total is None else f" of {units.size(mount.bytes_total)}"
-    inode_total = "" if mount.inodes_total is None else f" of {units.count(mount.inodes_total)}"
+        left = line((say("read-only"), "level-watch"))
+    total = (
+        ""
+        if mount.bytes_total is None
+        else say(" of {bytes_total}", bytes_total=units.size(mount.bytes_total))
+    )
+    inode_total = (
+        ""
+        if mount.inodes_total is None
+        else say(" of {inodes_total}", inodes_total=units.count(mount.inodes_total))
+    )
     return [
         line(
             fit(_plain(mount.path, fresh), name),

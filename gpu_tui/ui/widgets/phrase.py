@@ -9,6 +9,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gpu_tui.core.clock import Clock
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.widgets.paint import paint
 
@@ -92,7 +93,7 @@ class PhraseField(Widget, can_focus=True):
         if now - self._focused_at < SETTLE:
             return
         if too_fast:
-            self.clear("that came faster than a hand types; type it")
+            self.clear(say("that came faster than a hand types; type it"))
         elif event.key == "enter":
             self.post_message(self.Submitted())
         elif event.key == "backspace":
@@ -106,7 +107,7 @@ class PhraseField(Widget, can_focus=True):
         """A paste is refused."""
         event.stop()
         event.prevent_default()
-        self.clear("pasting is refused here; type it")
+        self.clear(say("pasting is refused here; type it"))
 
     def render_line(self, y: int) -> Strip:
         """What was typed, right and wrong characters apart, and the caret."""
@@ -119,5 +120,5 @@ class PhraseField(Widget, can_focus=True):
         if self.hint:
             text.append(f"  {self.hint}", "level-watch")
         elif not self.typed and not self.has_focus:
-            text.append("tab here to type the phrase", "muted")
+            text.append(say("tab here to type the phrase"), "muted")
         return paint(text, self.size.width, self.app.console, self.rich_style)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -45,8 +46,8 @@ class Tour(Vertical, can_focus=False):
 
     def on_mount(self) -> None:
         """The first sentence."""
-        self.border_title = "Tour"
-        self.border_subtitle = "space: next · backspace: back · escape: end"
+        self.border_title = say("Tour")
+        self.border_subtitle = say("space: next · backspace: back · escape: end")
 
     def on_resize(self) -> None:
         """Words are broken for one width."""
@@ -72,8 +73,10 @@ class Tour(Vertical, can_focus=False):
     def _say(self) -> None:
         _, title, text = STEPS[self._step]
         rows = self._rows
-        place = line((f"{self._step + 1}/{len(STEPS)}  ", "faint"), (title, "strong"))
+        place = line((f"{self._step + 1}/{len(STEPS)}  ", "faint"), (say(title), "strong"))
         width = max(20, rows.size.width)
         now = self._live(title)
-        rows.put([place, *wrap(text, width, "text"), *(wrap(now, width, "accent") if now else [])])
+        rows.put(
+            [place, *wrap(say(text), width, "text"), *(wrap(now, width, "accent") if now else [])]
+        )
         self.styles.height = len(rows.lines) + 2

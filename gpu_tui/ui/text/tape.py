@@ -1,0 +1,67 @@
+"""The line of a recording: whether it runs, where it stands, and where its findings came."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.playhead import Playhead
+from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
+from gpu_tui.ui.text.marks import fit, line
+
+LEAST = 10  # cells of a bar that still says something
+
+
+def tape_line(head: Playhead, width: int) -> Text:
+    """In `width` cells: state, position and length, a bar with the worst finding of each place, and their number."""
+    state = "▸▸" if head.seeking else "‖" if head.paused or head.ended else "▸"
+    speed = "" if head.paused or head.ended else f" ×{head.speed:g}"
+    left = line(
+        (f" {state}", "accent"),
+        (f" {span(head.position)}", "strong"),
+        (f"/{span(head.length)}", "muted"),
+        (f"{speed} ", "muted"),
+    )
+    count = len(head.marks)
+    more = "+" if head.known_to < head.length else ""
+    found = f"{count}{more} {'moment' if count == 1 and not more else 'moments'} with findings"
+    right = line((f" {found} ", "muted"))
+    if head.damage is not None:
+        right = line((f" ends early: {head.damage} ", "level-watch"))
+    if width - left.cell_len - right.cell_len < 2 * LEAST:
+        short = f" {count}{more} ▲ " if head.damage is None else " ends early "
+        right = line((short, "muted" if head.damage is None else "level-watch"))
+    room = width - left.cell_len - right.cell_len
+    if room < LEAST:
+        return fit(line(left, right), width)
+    return fit(line(left, *_bar(head, room), right), width)
+
+
+def _bar(head: Playhead, room: int) -> list[tuple[str, str]]:
+    """One cell for each stretch of time: gone by, still to come, not searched yet."""
+
+    def cell(t: float) -> int:
+        return max(0, min(room - 1, int(t / head.length * room))) if head.length > 0 else 0
+
+    here, known = cell(head.position), cell(head.known_to)
+    cells = [
+        ("━", "accent") if at < here else ("─", "muted") if at <= known else ("┄", "track")
+        for at in range(room)
+    ]
+    worst: dict[int, Severity] = {}
+    for mark in head.marks:
+        at = cell(mark.t)
+        worst[at] = min(mark.severity, worst.get(at, mark.severity), key=lambda one: one.rank)
+    for at, severity in worst.items():
+        cells[at] = (SEVERITY_GLYPH[severity].strip() or "·", f"severity-{severity}")
+    glyph, _ = cells[here]
+    cells[here] = ("█", "strong") if here not in worst else (glyph, "badge")
+    return cells
+
+
+def span(seconds: float) -> str:
+    """`12:30`, or `1:05:00` from an hour on."""
+    whole = int(seconds)
+    hours, rest = divmod(whole, 3_600)
+    minutes, left = divmod(rest, 60)
+    return f"{hours}:{minutes:02}:{left:02}" if hours else f"{minutes}:{left:02}"
