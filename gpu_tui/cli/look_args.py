@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-LAYOUTS = ("balanced", "log-first", "queue-first", "vitals-first")
+from gpu_tui.parse.config_file import LAYOUTS
 
 
 def add_look_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""The user's own settings, `config.yaml`: theme, keys, alerts. Pure; an empty file is all defaults."""
+"""The user's own settings, `config.yaml`: looks, keys, alerts. Pure; an empty file is all defaults."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.parse.fields import Fields, choice_of, text_of
+from gpu_tui.parse.size import parse_size
 from gpu_tui.parse.threshold import parse_thresholds
 from gpu_tui.parse.yaml_strict import Node, SourceError, load
 
@@ -23,6 +24,8 @@ NEWS_KINDS = ("cell_finished", "sweep_finished", *REMEDIES)
 DESKTOPS = ("auto", "osc9", "osc777", "both", "off")
 SEVERITIES = ("fatal", "serious", "warn")
 QUIET_LETS = ("fatal", "nothing")
+LAYOUTS = ("balanced", "log-first", "queue-first", "vitals-first")
+LOG_MEMORY = (16 * 10**6, 64 * 10**9)  # bytes, least and most: less holds no log, more is a slip
 ACCOUNTS = ("autodl", "lambda", "paperspace", "runpod", "vastai")  # whose API lists a whole account
 RECEIVER_NAMES = ("json", "slack", "discord", "feishu", "dingtalk", "wecom", "ntfy")
 
@@ -61,9 +64,10 @@ class Alerts:
 
 @dataclass(frozen=True, slots=True)
 class UserConfig:
-    """`keys` maps a key's id of the key table to the key that replaces it; None = the default theme.
+    """`keys` maps a key's id of the key table to the key that replaces it; None = the default.
 
     `accounts` are platforms that are asked what they bill although the fleet file has no instance there.
+    `log_memory` is what the kept lines of all logs may take, in bytes.
     """
 
     theme: str | None = None
@@ -71,6 +75,8 @@ class UserConfig:
     alerts: Alerts = Alerts()
     thresholds: tuple[Threshold, ...] = THRESHOLDS  # of danger clocks
     accounts: tuple[str, ...] = ()
+    layout: str | None = None
+    log_memory: int | None = None
 
 
 def parse_config(text: str, path: str) -> UserConfig:
@@ -78,10 +84,36 @@ def parse_config(text: str, path: str) -> UserConfig:
     root = load(text, path, raises=ConfigError)
     if root.value is None:
         return UserConfig()
-    top = Fields(root, "the config file", ("theme", "keys", "alerts", "clocks", "accounts"))
+    known = ("theme", "layout", "keys", "alerts", "clocks", "accounts", "log_memory")
+    top = Fields(root, "the config file", known)
     return UserConfig(
-        top.maybe_text("theme"), _keys(top), _alerts(top), parse_thresholds(top), _accounts(top)
+        top.maybe_text("theme"),
+        _keys(top),
+        _alerts(top),
+        parse_thresholds(top),
+        _accounts(top),
+        top.choice("layout", LAYOUTS) if "layout" in top else None,
+        _log_memory(top),
     )
+
+
+def _log_memory(top: Fields) -> int | None:
+    if "log_memory" not in top:
+        return None
+    node = top.place("log_memory")
+    size = parse_size(node.value) if isinstance(node.value, str) else None
+    if size is None:
+        raise node.error(
+            f'"log_memory" must be a size with its unit, not {node.shown}',
+            "Write it like 512MB or 2GB.",
+        )
+    least, most = LOG_MEMORY
+    if not least <= size <= most:
+        raise node.error(
+            f'"log_memory" cannot be {node.shown}',
+            f"Write something from {least // 10**6}MB to {most // 10**9}GB.",
+        )
+    return size
 
 
 def _accounts(top: Fields) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from gpu_tui.state.book import Book
 from gpu_tui.state.cost import Meter
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.joined import Joined
-from gpu_tui.state.logbuffer import LogBuffer, LogPool
+from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
 from gpu_tui.state.past import Past
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
@@ -194,7 +194,9 @@ class InstanceState:
 
     def _log(self, source: LogSource) -> LogBuffer:
         if source not in self.logs:
-            self.logs[source] = LogBuffer(pool=self._pool)
+            self.logs[source] = LogBuffer(
+                budget=self._pool.share if self._pool else BUDGET, pool=self._pool
+            )
         return self.logs[source]
 
     def forget_logs(self) -> None:

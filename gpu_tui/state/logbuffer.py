@@ -28,6 +28,11 @@ class LogPool:
         self.held = 0
         self._buffers: list[LogBuffer] = []
 
+    @property
+    def share(self) -> int:
+        """Bytes that one log may take."""
+        return self.budget // 2
+
     def join(self, buffer: LogBuffer) -> None:
         """One more log."""
         self._buffers.append(buffer)

@@ -17,6 +17,7 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse.config_file import UserConfig
 from gpu_tui.resources import Library, library
 from gpu_tui.state.history import SqliteHistory
+from gpu_tui.state.logbuffer import POOL
 from gpu_tui.state.store import Store
 from gpu_tui.wiring.clock import SystemClock
 
@@ -40,5 +41,6 @@ def open_kept(fleet: Fleet, state: Path | None = None) -> Iterator[Kept]:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = settings.load_config(os.environ)
     with SqliteHistory(directory / "history.sqlite") as history:
-        store = Store(fleet, shelf.profiles, history, config.thresholds)
+        memory = config.log_memory or POOL
+        store = Store(fleet, shelf.profiles, history, config.thresholds, memory)
         yield Kept(SystemClock(), shelf, directory, config, store)

@@ -41,7 +41,7 @@ def looks_of(
 ) -> Looks:
     """What was asked for by flag, else chosen on screen, else set in the config file.
 
-    A choice on screen lasts until the config file names another theme. Raises ThemeError.
+    A choice on screen lasts until the config file names another one. Raises ThemeError.
     """
     from gpu_tui.ui.depth import Depth, depth_of
     from gpu_tui.ui.glyphs import filters_of, glyphs_of
@@ -51,9 +51,10 @@ def looks_of(
     depth = depth_of(env)
     themes = load_themes(themes_dir(), config_dir(env) / "themes")
     habits = Habits((state or state_dir(env)) / FILE)
-    if habits.get("theme in config") != (config.theme or ""):
-        habits.keep("theme in config", config.theme or "")
-        habits.keep("theme", "")
+    for name, wish in (("theme", config.theme), ("layout", config.layout)):
+        if (habits.get(f"{name} in config") or "") != (wish or ""):
+            habits.keep(f"{name} in config", wish or "")
+            habits.keep(name, "")
     chosen = habits.get("theme") or None
     if theme is not None:
         worn = named(themes, theme, "--theme")
@@ -67,5 +68,5 @@ def looks_of(
         theme=worn.name,
         filters=filters_of(glyphs, colours=depth is not Depth.NONE),
         habits=habits,
-        preset=layout,
+        preset=layout or habits.get("layout") or config.layout,
     )

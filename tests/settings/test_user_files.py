@@ -87,6 +87,9 @@ def test_the_config() -> None:
         Alerts(bell=False, command=("notify-send", "gpu-tui"), quiet=(1380, 450)),
     )
     assert parse_config("", "c") == UserConfig()
+    assert parse_config("layout: log-first\n", "c").layout == "log-first"
+    assert parse_config("log_memory: 512MB\n", "c").log_memory == 512_000_000
+    assert parse_config("log_memory: 1.5 GiB\n", "c").log_memory == 1_610_612_736
 
 
 def test_all_of_the_alerts() -> None:
@@ -158,6 +161,11 @@ def test_a_webhooks_url_is_not_in_the_words_of_the_settings() -> None:
         ("alerts: {command: notify-send}\n", "must be a list"),
         ("keys: [a]\n", "must be a mapping"),
         ("keys: {a: true}\n", "must be a text"),
+        ("layout: logs-first\n", '"layout" cannot be'),
+        ("log_memory: 512\n", "must be a size with its unit"),
+        ("log_memory: 512 pages\n", "must be a size with its unit"),
+        ("log_memory: 1MB\n", '"log_memory" cannot be'),
+        ("log_memory: 900GB\n", '"log_memory" cannot be'),
     ],
 )
 def test_a_broken_config_is_told(text: str, words: str) -> None:

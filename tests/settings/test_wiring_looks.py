@@ -28,6 +28,17 @@ def test_asked_then_chosen_then_set(tmp_path: Path) -> None:
     assert looks_of(UserConfig(theme="blue-orange"), env)["theme"] == "blue-orange"
 
 
+def test_a_layout_asked_then_chosen_then_set(tmp_path: Path) -> None:
+    env, config = env_of(tmp_path), UserConfig(layout="log-first")
+    assert looks_of(UserConfig(), env)["preset"] is None
+    looks_of(UserConfig(), env)["habits"].keep("layout", "vitals-first")
+    assert looks_of(UserConfig(), env)["preset"] == "vitals-first"
+    assert looks_of(config, env)["preset"] == "log-first"  # the file is the newer wish
+    looks_of(config, env)["habits"].keep("layout", "queue-first")
+    assert looks_of(config, env)["preset"] == "queue-first"
+    assert looks_of(config, env, layout="balanced")["preset"] == "balanced"
+
+
 def test_a_theme_of_the_users_own_is_found_and_a_missing_one_named(tmp_path: Path) -> None:
     own = tmp_path / "config" / "gpu-tui" / "themes"
     own.mkdir(parents=True)
