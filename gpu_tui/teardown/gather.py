@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,7 +41,7 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
 from gpu_tui.teardown.box import BoxError, Survey, survey, work
 from gpu_tui.teardown.box_load import load_on_box
-from gpu_tui.teardown.hashing import stamps
+from gpu_tui.teardown.hashing import file_of, stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
@@ -134,8 +134,15 @@ class Gather:
         )
 
     async def pulled(self, manifest: Manifest) -> Pulled:
-        """Rung 4: everything of the manifest under its own name here."""
+        """Rung 4: everything of the manifest under its own name here. What is the box's own file, seen
+        from here as well, is no copy: nothing is written then.
+        """
         listing = self._known_listing()
+        there = await stamps(self.link(), listing.root)
+        here = await asyncio.to_thread(local_stamps, self.local)
+        if same := sorted(path for path in there if _one_file(path, there, here, self.local)):
+            why = "here it is the box's own file and no copy: name another results.local"
+            return Pulled(0, manifest.total_bytes, tuple((path, why) for path in same))
         meter = self._meter(manifest.total_bytes)
         return await pull_files(self.link(), listing.root, manifest, self.local, meter)
 
@@ -367,6 +374,14 @@ def _from_thread(meter: Meter) -> Callable[[int], None]:
         loop.call_soon_threadsafe(meter, count)
 
     return step
+
+
+def _one_file(
+    path: str, there: Mapping[str, str], here: Mapping[str, tuple[int, ...]], local: Path
+) -> bool:
+    """Inode, size and ctime are alike on both sides: a shared disk, or this very machine."""
+    seen = here.get(str(local / path), ())
+    return len(seen) == 4 and file_of(there[path]) == (seen[0], seen[1], seen[3])
 
 
 def _keep_manifest(local: Path, tree: LocalTree, name: str, clock: Clock) -> None:

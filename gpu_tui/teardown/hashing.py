@@ -11,6 +11,7 @@ import secrets
 import shlex
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from datetime import datetime
 
 from gpu_tui.core.plain import plain
 from gpu_tui.core.transfer import Count
@@ -25,6 +26,11 @@ BIG = 256 << 20  # a file from this size on tells each second how far it is
 SMALL = 4 << 20  # below, the program that starts fastest wins
 STAMPS_LIMIT = 120.0  # seconds
 AT_ONCE = 1_000  # files that one program is told of
+_DAY, _TIME = r"\d{4}-\d\d-\d\d", r"[0-2]\d:[0-5]\d:[0-5]\d"
+_GNU = re.compile(
+    rf"(\d+) (\d+) \S+ \S+ \S+ ({_DAY}) ({_TIME})\.(\d{{1,9}}) ([+-]\d{{4}})", re.ASCII
+)
+_BSD = re.compile(r"(\d+) (\d+) \S+ (\d{1,12})\.(\d{1,9})", re.ASCII)
 YOUNG = 3  # box seconds: what changed within them may change again and look the same
 
 
@@ -56,6 +62,25 @@ async def stamps(connection: Connection, root: str) -> Stamps:
                 young.add(path)
     found.young = frozenset(young)
     return found
+
+
+def file_of(stamp: str) -> tuple[int, int, int] | None:
+    """Inode, size and ctime (ns) in a stamp; None where it says them in no way known here.
+
+    A file elsewhere with all three alike is no copy of it: it is the same file, seen from two sides.
+    """
+    if match := _GNU.fullmatch(stamp):
+        inode, size, day, time, fraction, zone = match.groups()
+        try:
+            at = datetime.strptime(f"{day} {time} {zone}", "%Y-%m-%d %H:%M:%S %z")
+            seconds = at.timestamp()
+        except (ValueError, OverflowError):
+            return None
+        return int(inode), int(size), int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
+    if match := _BSD.fullmatch(stamp):
+        inode, size, whole, fraction = match.groups()
+        return int(inode), int(size), int(whole) * 10**9 + int(fraction.ljust(9, "0"))
+    return None
 
 
 async def hash_files(

@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rented import Scene
+from rented import Scene, until
 
+from gpu_tui.core.fleet import Results
+from gpu_tui.core.ladder import Rung
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.teardown.box import read_text, shell_path
+from gpu_tui.teardown.hashing import file_of
 from gpu_tui.teardown.inventory import remote_manifest
 from gpu_tui.teardown.listing import list_remote, path_problem
 from gpu_tui.teardown.local import hash_file, local_tree
@@ -201,3 +204,40 @@ async def test_no_file_is_written_or_synced_on_the_loop(
 def _of_a_file(args: tuple[Any, ...]) -> bool:
     """Not a pipe or socket of the loop's own."""
     return not isinstance(args[0], int) or stat.S_ISREG(os.fstat(args[0]).st_mode)
+
+
+async def test_the_boxes_own_files_are_no_copies(scene: Scene) -> None:
+    """A disk that both mount, or a box that is this machine: pulled onto itself nothing is saved."""
+    before = sorted(str(path) for path in scene.box.results.rglob("*"))
+    scene.set(results=Results(str(scene.box.results), str(scene.box.results)))
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "blocked")
+    await views.aclose()
+    pull = next(row for row in view.rungs if row.rung is Rung.PULL)
+    assert "the box's own file and no copy" in " ".join(pull.lines)
+    assert sorted(str(path) for path in scene.box.results.rglob("*")) == before
+
+
+async def test_a_hard_link_is_no_copy_either(scene: Scene) -> None:
+    (scene.local / "wide").mkdir(parents=True)
+    (scene.local / "wide/best.pth").hardlink_to(scene.box.results / "wide/best.pth")
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "blocked")
+    await views.aclose()
+    assert any("wide/best.pth" in line for row in view.rungs for line in row.lines)
+
+
+@pytest.mark.parametrize(
+    ("stamp", "known"),
+    [
+        ("7 42 2026-11-21 20:00:00.5 +0800 2025-11-21 04:40:00.000000001 +0000", True),
+        ("7 42 2026-11-21 20:00:00.5 +0800 2025-11-21 12:40:00.000000001 +0800", True),
+        ("7 42 1763700000.9 1763700000.000000001", True),
+        ("7 42 1763700000.9 1763700000.000000002", False),
+        ("7 42 ? ?", False),
+        ("7 42 2026-99-99 99:00:00.5 +0000 2026-99-99 20:00:00.5 +0000", False),
+        ("", False),
+    ],
+)
+def test_which_file_a_stamp_is_of(stamp: str, known: bool) -> None:
+    assert (file_of(stamp) == (7, 42, 1763700000 * 10**9 + 1)) is known
