@@ -21,7 +21,7 @@ from gpu_tui.collect import follow_program as box
 from gpu_tui.collect.marks import Mark, MarkReader
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted
+from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogLine, LogSource
@@ -86,6 +86,11 @@ class TailMemory:
 
     def take(self, data: bytes) -> Sequence[LogLine]:
         """Count and read more bytes."""
+        self.count(data)
+        return self.reader.feed(data)
+
+    def count(self, data: bytes) -> None:
+        """More bytes were taken."""
         if len(self.head) < ANCHOR and self.offset - self.skipped == len(self.head):
             self.head += data[: ANCHOR - len(self.head)]
         cut = data.rfind(b"\n") + 1
@@ -93,7 +98,6 @@ class TailMemory:
             self.line_at = self.offset + cut
         self.offset += len(data)
         self.recent = (self.recent + data[-box.OVERLAP :])[-box.OVERLAP :]
-        return self.reader.feed(data)
 
     def restart(self, inode: int, born: str, offset: int) -> tuple[LogLine, ...]:
         """Begin at `offset` of another file; the last line of the one before, if it was unfinished."""
@@ -348,8 +352,21 @@ class _Tail:
     def _body(self, data: bytes) -> None:
         before = max(0, self._history_end - self._memory.offset)
         for part, backfill in ((data[:before], True), (data[before:], False)):
-            if part and (lines := self._memory.take(part)):
+            if part:
+                self._take(part, backfill=backfill)
+
+    def _take(self, data: bytes, *, backfill: bool) -> None:
+        """Whole lines are handed on before anybody has read them: that takes longer than their way here."""
+        memory = self._memory
+        memory.count(data)
+        whole = memory.reader.whole(data)
+        if whole is None:
+            if lines := memory.reader.feed(data):
                 self._arrived(lines, backfill=backfill)
+            return
+        now = self._clock.now()
+        self._sink(LogCame(self._instance, now, self._source, whole, memory.line_at))
+        self._arrived(memory.reader.judge(whole), backfill=backfill)
 
     def _tell_opened(self, *, resumed: bool) -> None:
         memory, now = self._memory, self._clock.now()

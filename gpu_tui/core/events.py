@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gpu_tui.core.account import Account
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.fleet import LinkState, ProviderState
+from gpu_tui.core.log_block import LogBlock
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.sample import Absent, Failure, Reading
 
@@ -67,6 +68,21 @@ class LogArrived:
 
 
 @dataclass(frozen=True, slots=True)
+class LogCame:
+    """Whole lines of one chunk as they came, not yet judged, so that they can be shown at once.
+
+    A LogArrived of the same lines follows in the same turn of the loop, and says what they mean.
+    Who waits for that needs not hear this.
+    """
+
+    instance: str
+    at: float
+    source: LogSource
+    lines: LogBlock
+    upto: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LogFailed:
     """A log cannot be followed now (`why` in a person's words); it is retried."""
 
@@ -115,6 +131,7 @@ Event = (
     LinkChanged
     | Sampled
     | LogOpened
+    | LogCame
     | LogArrived
     | LogFailed
     | ProviderRead

@@ -94,6 +94,29 @@ class LogReader:
         lines = LogBlock(items, read_line, show_line)
         return lines if len(lines.told) < len(items) else tuple(lines)
 
+    def whole(self, chunk: bytes) -> LogBlock | None:
+        """The lines of a chunk as they came, which `judge` says more of; None where it has to be fed.
+
+        Nothing may be fed before they are judged. It has to be fed where a line is unfinished, or was
+        before, and where one has several segments.
+        """
+        if self._line.begun or self._splitter.holds or b"\r" in chunk or chunk[-1:] != b"\n":
+            return None
+        items: list[Item] = list(chunk[:-1].split(b"\n"))
+        if len(chunk) > PIECE_CAP and max(map(len, items)) >= PIECE_CAP:
+            return None
+        return LogBlock(items, read_line, show_line)
+
+    def judge(self, whole: LogBlock) -> Sequence[LogLine]:
+        """What `feed` says of these lines."""
+        lines: list[Item] = whole.items
+        if len(lines) <= FLOOD:
+            return tuple(whole)
+        items = list(lines)
+        for place in _worth_reading(lines):  # type: ignore[arg-type]
+            items[place] = whole[place]
+        return LogBlock(items, read_line, show_line)
+
     def close(self) -> tuple[LogLine, ...]:
         """At the end of the stream: the unfinished line as a finished one."""
         items: list[Item] = []

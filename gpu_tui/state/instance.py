@@ -11,6 +11,7 @@ from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.events import (
     LinkChanged,
     LogArrived,
+    LogCame,
     LogFailed,
     LogOpened,
     ProviderRead,
@@ -73,6 +74,9 @@ class InstanceState:
         self.past = Past()
         self.joined = Joined()
         self._contact_written = 0.0
+        self._came: tuple[LogSource, int] | None = (
+            None  # lines that wait to be judged, from here on
+        )
 
     # --- events -----------------------------------------------------------------------------
 
@@ -174,22 +178,38 @@ class InstanceState:
         view = self.log_views.get(event.source, LogView(event.source, 0, 0, 0))
         self.log_views[event.source] = replace(view, error=event.why, version=buffer.version)
 
+    def log_came(self, event: LogCame) -> None:
+        """Lines came: keep them."""
+        buffer = self._log(event.source)
+        self._came = event.source, buffer.end
+        self._keep(buffer, event)
+
     def log_arrived(self, event: LogArrived) -> None:
-        """Lines came: keep them, fold what they say of queue and cell, and note alarms."""
+        """Keep lines that did not come before, fold what they say of queue and cell, and note alarms."""
         source = event.source
         buffer = self._log(source)
-        number = buffer.end - buffer.open
+        came, self._came = self._came, None
+        if came is None or came[0] != source:
+            number = buffer.end - buffer.open
+            for place, line in telling(event.lines):
+                self._take_line(line, number + place, source, event)
+            self._keep(buffer, event)
+            return
+        number = came[1]
         for place, line in telling(event.lines):
             self._take_line(line, number + place, source, event)
+            buffer.judge(number + place, line)
+
+    def _keep(self, buffer: LogBuffer, event: LogCame | LogArrived) -> None:
         buffer.extend(event.lines, event.upto)
-        view = self.log_views.get(source, LogView(source, 0, 0, 0))
-        self.log_views[source] = replace(
-            view,
-            first=buffer.first,
-            end=buffer.end,
-            version=buffer.version,
-            last_at=event.at,
-            error=None,
+        old = self.log_views.get(event.source)
+        self.log_views[event.source] = LogView(
+            event.source,
+            buffer.first,
+            buffer.end,
+            buffer.version,
+            event.at,
+            old.skipped_bytes if old else 0,
         )
 
     def _log(self, source: LogSource) -> LogBuffer:

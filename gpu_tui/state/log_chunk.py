@@ -80,6 +80,15 @@ class LogChunk:
         del self._ends[first]
         self.cost += cost + len(self._data) - before + INDEX_COST * len(items)
 
+    def judge(self, place: int, line: LogLine) -> None:
+        """A line that came unread was read meanwhile."""
+        if not line.spans and self.raw(place) == line.text.encode("utf-8", "surrogatepass"):
+            code = _code(line)
+            if code != WHOLE:
+                self._codes[place] = code
+        if line.mark.alarm:
+            self.alarms.append(place)
+
     def seal(self) -> None:
         """Nothing is added any more: give back the room that was kept for it."""
         self._data = bytes(self._data)

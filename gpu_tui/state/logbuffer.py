@@ -148,6 +148,12 @@ class LogBuffer:
         self._trim()
         self.version += 1
 
+    def judge(self, number: int, line: LogLine) -> None:
+        """Line `number` came unread, as all that came with it, and was read meanwhile."""
+        if self._dropped <= number < self._whole:
+            chunk, place = self._at(number)
+            chunk.judge(place, line)
+
     def _append(self, items: Sequence[Item], told: Sequence[tuple[int, LogLine]]) -> None:
         if not items:
             return

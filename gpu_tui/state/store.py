@@ -12,6 +12,7 @@ from gpu_tui.core.events import (
     Event,
     LinkChanged,
     LogArrived,
+    LogCame,
     LogFailed,
     LogOpened,
     Noted,
@@ -109,6 +110,8 @@ class Store:
                 state.sampled(event)
             case LogOpened():
                 state.log_opened(event)
+            case LogCame():
+                state.log_came(event)
             case LogArrived():
                 state.log_arrived(event)
             case LogFailed():

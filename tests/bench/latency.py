@@ -21,7 +21,7 @@ from statistics import median, quantiles
 from boxes import Sshd
 
 from gpu_tui.collect.follow import TailMemory, follow
-from gpu_tui.core.events import Event, LogArrived, LogOpened
+from gpu_tui.core.events import Event, LogArrived, LogCame, LogOpened
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.logs import LogSource
 from gpu_tui.state.store import Store
@@ -84,12 +84,20 @@ asyncio.run(main())
 
 def measure(rounds: int = ROUNDS, lines: int = LINES) -> dict[str, object]:
     """p50 and p95 in milliseconds of each way, and our ratios to the other two."""
+    late_judged: list[list[float]] = []
+
+    def ours(box: Sshd, number: int) -> list[float]:
+        kept, judged = asyncio.run(_follow(box, lines, number))
+        late_judged.append(quantiles(judged, n=100))
+        return kept
+
     ways: dict[str, Way] = {
         "pipe, blocking": lambda box, number: _plain(box, lines, number, BLOCKING),
         "pipe, asyncio": lambda box, number: _plain(box, lines, number, ASYNCIO),
-        "store": lambda box, number: asyncio.run(_follow(box, lines, number)),
+        "store": ours,
     }
     found: dict[str, list[list[float]]] = {name: [] for name in ways}
+
     with tempfile.TemporaryDirectory() as directory:
         box = Sshd(Path(directory) / "box").start()
         try:
@@ -98,6 +106,7 @@ def measure(rounds: int = ROUNDS, lines: int = LINES) -> dict[str, object]:
                     found[name].append(quantiles(way(box, number), n=100))
         finally:
             box.stop()
+    found["judged in the store"] = late_judged
     row: dict[str, object] = {}
     for label, cut in (("p50", 49), ("p95", 94)):
         late = {name: median(one[cut] for one in rows) for name, rows in found.items()}
@@ -132,29 +141,38 @@ def _plain(box: Sshd, lines: int, number: int, program: str) -> list[float]:
     return [int(line) / 1e6 for line in said.split()]
 
 
-async def _follow(box: Sshd, lines: int, number: int) -> list[float]:
+async def _follow(box: Sshd, lines: int, number: int) -> tuple[list[float], list[float]]:
+    """How late each line was in the store, where it can be drawn, and how late it was judged there."""
     log = box.home / f"ours{number}.log"
     log.write_bytes(b"begin\n")
     instance = box.instance()
     store = Store(Fleet("bench", (instance,)), {})
+    source = LogSource(str(log))
     opened, done = asyncio.Event(), asyncio.Event()
     delays: list[float] = []
+    judged: list[float] = []
+    kept = 0  # lines of the log in the store, where they can be drawn from
 
     def sink(event: Event) -> None:
+        nonlocal kept
         store.apply(event)
         now = time.monotonic_ns()
         if isinstance(event, LogOpened):
             opened.set()
+        if isinstance(event, (LogCame, LogArrived)) and (log := store.log(instance.name, source)):
+            for number in range(kept, log.end - log.open):
+                if (text := log.text(number)).startswith("stamp "):
+                    delays.append((now - int(text.split()[1])) / 1e6)
+            kept = log.end - log.open
         if isinstance(event, LogArrived):
             for line in event.lines:
                 if line.text.startswith("stamp ") and not line.open:
-                    delays.append((now - int(line.text.split()[1])) / 1e6)
-            if len(delays) >= lines:
+                    judged.append((now - int(line.text.split()[1])) / 1e6)
+            if len(judged) >= lines:
                 done.set()
 
     transport = SshTransport()
     connection = await transport.connect(instance)
-    source = LogSource(str(log))
     task = asyncio.create_task(
         follow(connection, instance, source, sink, SystemClock(), TailMemory())
     )
@@ -169,7 +187,7 @@ async def _follow(box: Sshd, lines: int, number: int) -> list[float]:
         await asyncio.gather(task, return_exceptions=True)
         await connection.close()
         await transport.close()
-    return delays
+    return delays, judged
 
 
 if __name__ == "__main__":
