@@ -16,7 +16,8 @@ class OpenEnd:
     """One intent without a proven end. `at` is an epoch second, None where its record's time is no time.
 
     `outcome` is unknown or still-there. `console`: a person was given the steps, nothing was sent.
-    `place` is where `provider_id` means this instance; `watched`: its state tells whether it is over.
+    `place` is where `provider_id` means this instance, `account` with which key; `watched`: its state tells
+    whether it is over.
     """
 
     instance: str
@@ -29,6 +30,7 @@ class OpenEnd:
     provider_id: str | None = None
     place: str | None = None
     watched: bool = True
+    account: str | None = None
 
     @property
     def blocks(self) -> bool:

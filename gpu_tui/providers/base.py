@@ -139,6 +139,18 @@ class SeenFromInside(Protocol):
 
 
 @runtime_checkable
+class OfAccount(Protocol):
+    """A control plane that is asked with a key: with another one, the same id is found nowhere."""
+
+    def account(self) -> str | None:
+        """A word that stays the same as long as key and address do; None without a key.
+
+        It is short and of this instance alone: the key cannot be found with it.
+        """
+        ...
+
+
+@runtime_checkable
 class HoldsMore(Protocol):
     """A control plane that lists what hangs on an instance beside it."""
 

@@ -6,6 +6,8 @@ sent once, and one that timed out may have had its effect: only a later read tel
 
 from __future__ import annotations
 
+import hashlib
+
 from gpu_tui.core.account import Stored
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.gate import StopPermit
@@ -43,6 +45,13 @@ class Rented:
     def remember(self, id: str) -> None:
         """This instance existed once."""
         self._seen.add(id)
+
+    def account(self) -> str | None:
+        """The first bits of a hash over address, instance and key."""
+        api, env = self._platform.api, self._platform.means.env
+        key = env.get(api.key_env, "").strip()
+        words = f"account {api.base} {self._id} {key}".encode("utf-8", "surrogateescape")
+        return hashlib.sha256(words).hexdigest()[:8] if key else None
 
     async def read(self, id: str) -> ProviderState:
         """The instance now. Not found counts as gone only for one that was seen before.

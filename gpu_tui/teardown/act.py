@@ -21,7 +21,7 @@ from gpu_tui.providers.manual import Manual
 from gpu_tui.teardown.diary import Diary, sentence
 from gpu_tui.teardown.gather import Gather
 from gpu_tui.teardown.journal import Held, JournalDamaged
-from gpu_tui.teardown.settle import ENDS, place_of
+from gpu_tui.teardown.settle import ENDS, account_of, place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ class Act:
             "effect": permit.effect,
             "provider_id": permit.provider_id,
             "place": place_of(self.gather.instance),
+            "account": account_of(self.gather.provider),
             "console": not self._offers(),
             "watched": self._watched(),
         }

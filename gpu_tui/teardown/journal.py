@@ -157,6 +157,7 @@ def _end(record: Record) -> OpenEnd:
         console=detail.get("console") is True,
         provider_id=id if isinstance(id := detail.get("provider_id"), str) else None,
         place=place if isinstance(place := detail.get("place"), str) else None,
+        account=account if isinstance(account := detail.get("account"), str) else None,
         watched=detail.get("watched", detail.get("console") is not True) is True,
     )
 

@@ -8,7 +8,7 @@ from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.ending import OpenEnd, proofs
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.plain import plain
-from gpu_tui.providers.base import Provider, SeenFromInside, state_of
+from gpu_tui.providers.base import OfAccount, Provider, SeenFromInside, state_of
 from gpu_tui.teardown.journal import Held, Journal, JournalDamaged, open_ends
 
 # An outcome of the read-back -> the journal's word for it; anything else is `unknown`.
@@ -22,6 +22,11 @@ def place_of(instance: Instance) -> str:
     if instance.scheduler is not None:
         parts += [instance.ssh.host, scope.context, scope.namespace]
     return " ".join(plain(part or "-") for part in parts)
+
+
+def account_of(provider: Provider) -> str | None:
+    """With which key it is asked; None where there is none."""
+    return provider.account() if isinstance(provider, OfAccount) else None
 
 
 async def settle(
@@ -88,6 +93,12 @@ async def _seen(end: OpenEnd, instance: Instance, provider: Provider) -> tuple[s
         return None, (
             ", and its id was of another account or cluster: put the fleet file back as it was, "
             "then look again"
+        )
+    account = account_of(provider)
+    if None not in (end.account, account) and account != end.account:
+        return None, (
+            ", and its key or address is another one now, which may not know it: set the one of then, "
+            f"or look at the console, then gpu-tui journal {instance.name} --settle"
         )
     if not end.watched or not (inside or (end.provider_id is not None and provider.reads)):
         return None, f": look at the console, then gpu-tui journal {instance.name} --settle"

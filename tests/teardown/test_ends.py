@@ -20,12 +20,13 @@ from gpu_tui.core.fleet import (
 )
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Verb
-from gpu_tui.providers.base import Answer
+from gpu_tui.providers.base import Answer, Means
+from gpu_tui.providers.registry import provider_for
 from gpu_tui.state.contract import check_json, fleet_verdict
 from gpu_tui.state.store import Store
 from gpu_tui.teardown.ends import EndWatch
 from gpu_tui.teardown.journal import Journal
-from gpu_tui.teardown.settle import place_of
+from gpu_tui.teardown.settle import account_of, place_of, settle
 
 POD = Instance("pod", SshAccess("h"), "runpod", provider=ProviderAccess("p-1", key_env="KEY"))
 
@@ -38,6 +39,10 @@ class Told:
     reads: bool = True
     asked: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    word: str | None = None
+
+    def account(self) -> str | None:
+        return self.word
 
     def offers(self, verb: Verb) -> bool:
         return False
@@ -190,6 +195,26 @@ async def test_another_account_is_never_asked(tmp_path: Path) -> None:
     await room.watch.look()
     assert room.provider.asked == []
     assert room.red
+
+
+async def test_another_key_in_the_same_variable_is_no_witness(room: Room) -> None:
+    """The id is not in that account: that it is found nowhere there is no end of it."""
+    env = {"KEY": "of-then", "GPU_TUI_RUNPOD_BASE_URL": "http://127.0.0.1:9"}
+    then = provider_for(POD, {}, Means(env, room.clock))
+    account = account_of(then)
+    assert account
+    room.intent(account=account)
+    room.provider.state = ProviderState("gone")
+    room.provider.word = account_of(provider_for(POD, {}, Means({**env, "KEY": "b"}, room.clock)))
+    await room.watch.look()
+    assert room.provider.asked == []
+    assert room.red
+    why = await settle(room.journal, POD, room.provider)
+    assert "key or address is another one now" in (why or "")
+    room.provider.word = account
+    await room.watch.look()
+    assert room.red is None
+    assert b"of-then" not in room.journal.path.read_bytes()
 
 
 async def test_a_damaged_journal_is_said_once(room: Room) -> None:

@@ -19,6 +19,7 @@ from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.providers.runpod import RunPod
 from gpu_tui.teardown.climb import Climb
 from gpu_tui.teardown.gather import Gather
+from gpu_tui.teardown.hashing import stamps
 from gpu_tui.teardown.journal import open_ends
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.runner import Runner
@@ -558,3 +559,21 @@ async def test_what_changes_after_it_was_hashed_again(
     last = await rest(views)
     assert word in (last.closed_because or "")
     assert scene.server.calls == []
+
+
+async def test_the_last_look_reads_every_byte_on_the_box_again(scene: Scene) -> None:
+    """What was hashed before saves work on the way up; a stamp that lies must not save the last look."""
+    gather = scene.runner()._gather("pod", lambda transfer: None)
+    seen = await gather.inventory()
+    path = scene.box.results / "wide/best.pth"
+    data = bytearray(path.read_bytes())
+    data[-40] ^= 1
+    path.write_bytes(data)
+    old = next(file for file in seen.manifest.files if file.path == "wide/best.pth")
+    there = await stamps(gather.link(), str(scene.box.results))
+    gather.hashed._seen[old.path] = (there[old.path], old)
+    assert gather.hashed.still(old.path, there[old.path]) == old
+    look = await gather.recheck(seen.manifest)
+    assert look.remote is not None
+    new = next(file for file in look.remote.files if file.path == "wide/best.pth")
+    assert new.sha256 == hashlib.sha256(bytes(data)).hexdigest() != old.sha256
