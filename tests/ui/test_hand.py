@@ -87,7 +87,9 @@ async def test_footers_and_help_write_the_keys_that_are_pressed(
     cockpit: Make, text_of: Read
 ) -> None:
     app = cockpit(
-        keymap=keymap_of({"cockpit.help": "!", "cockpit.shell": "ctrl+o", "overlay.close": "X,escape"})
+        keymap=keymap_of(
+            {"cockpit.help": "!", "cockpit.shell": "ctrl+o", "overlay.close": "X,escape"}
+        )
     )
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
