@@ -6,22 +6,26 @@ import argparse
 from pathlib import Path
 
 from gpu_tui.cli.look_args import add_look_arguments
-from gpu_tui.cli.record import duration
+from gpu_tui.recording.player import PLACES, place_of
 
 NAME = "replay"
 HELP = "open the cockpit on a recording: pause, speed, seek, next finding"
-EXAMPLE = "gpu-tui replay monday.tape --start 10m"
+EXAMPLE = "gpu-tui replay monday.tape --at 10m --speed 10"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's flags."""
     parser.add_argument("file", type=Path, metavar="FILE", help="what `gpu-tui record` wrote")
     parser.add_argument(
+        "--at",
         "--start",
-        type=duration,
-        default=0.0,
-        metavar="TIME",
-        help="begin this far into it: 90s, 10m",
+        type=_place,
+        default="start",
+        metavar="PLACE",
+        help="begin there: 90s, 10m, 1:05:00, 50%%, end",
+    )
+    parser.add_argument(
+        "--speed", type=_speed, default=1.0, metavar="X", help="how fast it runs: 0.25 to 300 (1)"
     )
     add_look_arguments(parser)
 
@@ -30,4 +34,24 @@ def run(args: argparse.Namespace) -> int:
     """Play it."""
     from gpu_tui.wiring import run_replay
 
-    return run_replay(args.file, theme=args.theme, layout=args.layout, start=args.start)
+    return run_replay(args.file, theme=args.theme, layout=args.layout, at=args.at, speed=args.speed)
+
+
+def _place(text: str) -> str:
+    try:
+        place_of(text, 0.0, 0.0)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no place in a recording; write one of {PLACES}"
+        ) from None
+    return text
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text.removesuffix("x"))
+    except ValueError:
+        speed = 0.0
+    if not 0.25 <= speed <= 300:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed from 0.25 to 300")
+    return speed

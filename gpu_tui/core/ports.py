@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from gpu_tui.core.events import Event
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
 from gpu_tui.core.logs import LogSource
+from gpu_tui.core.playhead import Playhead
 from gpu_tui.core.profile import Verb
 from gpu_tui.core.prompts import Prompts
 
@@ -82,12 +83,24 @@ class Playback(Protocol):
         """The next faster (1) or slower (-1) speed."""
         ...
 
+    def head(self) -> Playhead:
+        """Where it stands."""
+        ...
+
     def skip(self, seconds: float) -> None:
         """Forward or back in recorded time."""
         ...
 
+    def seek(self, place: str) -> str | None:
+        """Go to a place as a person writes it; where it is none, how to write one."""
+        ...
+
     def next_finding(self) -> None:
         """On to where a new finding appears."""
+        ...
+
+    def finding_before(self) -> None:
+        """Back to where the last finding appeared."""
         ...
 
 

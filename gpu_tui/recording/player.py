@@ -26,6 +26,7 @@ from gpu_tui.state.views import FleetView
 
 SPEEDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 REACTION = 2.0  # real seconds: who asks for the finding before while one has just gone by means an earlier one
+FAR = 120.0  # recorded seconds ahead of the scout beyond which it goes first
 PLACES = "12:30 · 1:05:00 · 90s · 10m · +30s · -5m · 50% · start · end"
 
 
@@ -47,6 +48,7 @@ class Player:
         self.paused = False
         self._seeking_finding = False
         self._damage: str | None = None
+        self._told = False  # of the damage, in this store
         self._swapped = True  # the screen does not know yet that this is another store
         self._applied = 0.0  # how far the store has been told
         self._store = Store(self._tape.fleet, profiles)
@@ -63,9 +65,14 @@ class Player:
             return self._at
         return min(self._length, self._at + (self._clock.boot() - self._since) * self.speed)
 
+    @property
+    def shown(self) -> float:
+        """As `position`, but not before the store is there: what is seen was so at this moment."""
+        return self.position if self.settled else min(self._applied, self._length)
+
     def now(self) -> float:
-        """Recorded epoch seconds."""
-        return self._tape.began + self.position
+        """Recorded epoch seconds of what is shown."""
+        return self._tape.began + self.shown
 
     def boot(self) -> float:
         """Real seconds: how long a person looks."""
@@ -82,11 +89,11 @@ class Player:
     def head(self) -> Playhead:
         """Where it stands."""
         return Playhead(
-            self.position,
+            self.shown,
             self._length,
             self.speed,
             self.paused,
-            not self.settled,
+            self._seeking_finding or abs(self.shown - self.position) > self.speed,
             self._length if self._scout.done else self._scout.reached,
             tuple(self._scout.marks),
             self._damage or self._scout.damage,
@@ -190,8 +197,13 @@ class Player:
             self._woken.clear()
             if self._seeking_finding:
                 self._find()
+            if not self._scout.done and self.position > self._scout.reached + FAR:
+                self._scout.go()  # it leaves a store on its way, from which the rest is short
+                await asyncio.sleep(0)
+                continue
             await self._reach(self.position)
             if self._scout.done:
+                self._say_damage()
                 await self._until(self._next.t if self._next else None)
             else:
                 self._scout.go()
@@ -221,6 +233,7 @@ class Player:
                     return
                 ends = self._clock.boot() + SLICE
         self._applied = max(self._applied, position)
+        self._say_damage()
 
     def _start_near(self, position: float) -> None:
         """Another store, where that is nearer than what we have."""
@@ -239,20 +252,22 @@ class Player:
             self._applied, self._next = stop.t, stop.ahead
         for finding_id in self._acknowledged:
             self._store.acknowledge(finding_id)
-        self._swapped = True
+        self._swapped, self._told = True, False
 
     def _turn_page(self) -> None:
-        """The next record; a recording that breaks off says so in the cockpit, once."""
+        """The next record; none where the recording ends or breaks off."""
         try:
             self._next = next(self._records, None)
         except TapeError as error:
             self._next, self._damage = None, str(error)
-        if self._next is None:
-            why = self._damage or self._records.damage
-            if why is not None:
-                self._damage = why
-                text = f"the recording is not whole: {why}"
-                self._store.apply(Noted(None, self._tape.began + self._records.t, text))
+
+    def _say_damage(self) -> None:
+        """The cockpit says once that a recording is not whole, and where it ends."""
+        why = self._damage or self._scout.damage
+        if why is not None and not self._told:
+            self._told = True
+            text = f"the recording is not whole, it plays to {self._length:.0f} s: {why}"
+            self._store.apply(Noted(None, self._tape.began + self._applied, text))
 
     def _find(self) -> None:
         """Go to the next mark, as soon as it is known."""

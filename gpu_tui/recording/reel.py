@@ -57,6 +57,15 @@ class Reel(Iterator[bytes]):
         line, self._at = self._buffer[self._at : end + 1], end + 1
         return line
 
+    def blocks(self) -> Iterator[bytes]:
+        """Everything from here on in pieces of whole lines, the last one perhaps cut."""
+        while self._more():
+            if (end := self._buffer.rfind(b"\n") + 1) > 0:
+                yield self._buffer[:end]
+                self._at = end
+        if self._buffer:
+            yield self._buffer
+
     def _more(self) -> bool:
         """Unpack some more behind what is left; False at the end, whatever kind of end it is."""
         self._buffer, self._at = self._buffer[self._at :], 0

@@ -109,7 +109,7 @@ class TapeWriter:
     # --- what happens, from the event loop ------------------------------------------------------
 
     def event(self, event: Event) -> None:
-        """Something happened. Lines that are told again, judged, are kept then."""
+        """Something happened. What is told again, judged, is kept then."""
         if isinstance(event, LogCame):
             return
         self._put({"t": self._now(), "event": event})
@@ -231,19 +231,11 @@ class TapeReader:
         return records
 
     def length(self) -> float:
-        """Seconds from the first record to the last; reads the whole file, but only the times in it."""
-        last, reel = 0.0, Reel(self.path)
+        """Seconds from the first record to the last; unpacks the whole file, and reads next to nothing of it."""
+        last = 0.0
         with _readable(self.path):
-            next(reel, None)
-            for text in reel:
-                if (found := _T.match(text)) is not None:
-                    t: object = float(found[1])
-                elif (body := _body(text)) is not None:
-                    t = body.get("t")
-                else:
-                    continue
-                if is_time(t):
-                    last = max(last, float(t))
+            for block in Reel(self.path).blocks():
+                last = max(last, _last_time(block))
         return last
 
     def _lines(self) -> Iterator[dict[str, Any]]:
@@ -295,6 +287,20 @@ class Records(Iterator[Record]):
 
 
 _T = re.compile(rb'\{"t":(\d{1,9}(?:\.\d{1,9})?)[,}]')  # how we write a record
+
+
+def _last_time(block: bytes) -> float:
+    """The time of the last line that has one: times never fall."""
+    end = len(block)
+    while end > 0:
+        start = block.rfind(b"\n", 0, end - 1) + 1
+        line, end = block[start:end], start
+        if (found := _T.match(line)) is not None:
+            return float(found[1])
+        t = (_body(line) or {}).get("t")
+        if is_time(t):
+            return float(t)
+    return 0.0
 
 
 def _body(line: bytes) -> dict[str, Any] | None:

@@ -95,7 +95,12 @@ def run_cockpit(
 
 
 def run_replay(
-    path: Path, *, theme: str | None = None, layout: str | None = None, start: float = 0.0
+    path: Path,
+    *,
+    theme: str | None = None,
+    layout: str | None = None,
+    at: str = "start",
+    speed: float = 1.0,
 ) -> int:
     """Open the cockpit on a recording. Raises TapeError where it is none, NoTerminal without one."""
     _need_terminal()
@@ -111,7 +116,8 @@ def run_replay(
     async def cockpit() -> int:
         profiles = load_profiles()
         player = Player(path, profiles, SystemClock())
-        player.skip(start)
+        player.seek(at)
+        player.speed = speed
         async with asyncio.TaskGroup() as tasks:
             playing = tasks.create_task(player.run(), name="replay")
             app = CockpitApp(

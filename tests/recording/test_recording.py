@@ -28,7 +28,8 @@ from gpu_tui.core.sample import Reading
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.recording.boxes import boxes_of
 from gpu_tui.recording.codec import CodecError, decode, encode
-from gpu_tui.recording.player import Player
+from gpu_tui.recording.player import Player, place_of
+from gpu_tui.recording.scout import tell
 from gpu_tui.recording.tape import TapeError, TapeReader, TapeWriter
 from gpu_tui.state.store import Store
 from gpu_tui.transport.record import RecordingTransport
@@ -339,6 +340,90 @@ async def test_the_next_finding_is_where_it_stops(tmp_path: Path) -> None:
     assert [one.kind for one in found] == ["nan"]
     assert memory in (200, 201)
     assert show.player.badge() == "replay ‖"
+    await show.close()
+
+
+async def test_findings_are_gone_through_both_ways_and_a_seen_one_is_passed(tmp_path: Path) -> None:
+    path, _ = made_tape(tmp_path, 300)
+    show = Show(path)
+    show.player.next_finding()
+    await show.settled()
+    (mark,) = show.player.head().marks
+    assert mark.t == pytest.approx(200, abs=1.5)
+    assert show.player.position == mark.t
+    show.player.seek("end")
+    assert (await show.settled())[0] == 299
+    show.player.finding_before()
+    await show.settled()
+    assert show.player.position == mark.t
+    show.player.finding_before()  # there is none before that one
+    assert await show.settled() == (0, 1)
+    show.player.acknowledge(next(iter(mark.ids)))
+    show.player.next_finding()
+    assert (await show.settled())[0] == 299
+    await show.close()
+
+
+async def test_what_was_kept_on_the_way_is_what_playing_from_the_start_shows(
+    tmp_path: Path,
+) -> None:
+    path, _ = made_tape(tmp_path, 3_000)
+    show = Show(path)
+    show.player.seek("end")
+    assert await show.settled() == (2_999, 3_000)
+    tape = TapeReader(path)
+    for place in (2_500, 700, 1_999, 3, 2_000):
+        show.player.seek(f"{place}s")
+        assert await show.settled() == (place, place + 1)
+        fresh = Store(tape.fleet, {})
+        for record in tape.records():
+            if record.t > place:
+                break
+            tell(fresh, tape, record)
+        now = tape.began + place
+        assert repr(show.player.view(now)) == repr(fresh.view(now))  # a NaN equals nothing
+    assert show.player._scout.before(2_500) is not None
+    await show.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("12:30", 750), ("1:05:00", 3_900), ("90s", 90), ("10m", 600), ("+30s", 130), ("-1:00", 40),
+        ("50%", 2_000), ("start", 0), ("end", 4_000), ("1h5m", 3_900),
+    ],
+)  # fmt: skip
+def test_a_place_is_taken_as_people_write_it(text: str, there: float) -> None:
+    assert place_of(text, 100.0, 4_000.0) == there
+
+
+@pytest.mark.parametrize("text", ["", "90", "tomorrow", "-", "1:2:3:4", "٣m", "nan%"])
+def test_what_is_no_place_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        place_of(text, 0.0, 10.0)
+
+
+@pytest.mark.parametrize("how", ["cut", "flipped", "not JSON"])
+async def test_a_damaged_tape_plays_as_far_as_it_goes_and_says_so(tmp_path: Path, how: str) -> None:
+    path, _ = made_tape(tmp_path, 600)
+    whole = path.read_bytes()
+    if how == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif how == "flipped":
+        middle = len(whole) // 2
+        path.write_bytes(whole[:middle] + bytes(64) + whole[middle + 64 :])
+    else:
+        lines = gzip.decompress(whole).splitlines(keepends=True)
+        lines[500] = b"}{\n"
+        path.write_bytes(gzip.compress(b"".join(lines)))
+    show = Show(path)
+    show.player.seek("end")
+    memory, lines_known = await show.settled()
+    assert memory is not None
+    assert memory > 100
+    assert lines_known > 100
+    assert show.player.head().damage
+    assert "not whole" in show.player.view(show.player.now()).notes[-1]
     await show.close()
 
 

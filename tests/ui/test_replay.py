@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.playhead import Playhead, TapeMark
 from gpu_tui.resources import themes_dir
 from gpu_tui.state.store import Store
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.text.tape import tape_line
 from gpu_tui.ui.theme_file import load_themes
+from gpu_tui.ui.widgets.paint import OneLine
 
 
 class Tape:
@@ -29,8 +37,19 @@ class Tape:
     def skip(self, seconds: float) -> None:
         self.asked.append(("skip", seconds))
 
+    def seek(self, place: str) -> str | None:
+        self.asked.append(("seek", place))
+        return None if place != "nowhere" else "a place"
+
     def next_finding(self) -> None:
         self.asked.append("next finding")
+
+    def finding_before(self) -> None:
+        self.asked.append("finding before")
+
+    def head(self) -> Playhead:
+        marks = (TapeMark(600.0, Severity.FATAL, frozenset({"a"})),)
+        return Playhead(750.0, 3_600.0, 4.0, False, False, 1_800.0, marks)
 
 
 async def test_the_keys_of_a_replay_reach_the_tape_and_none_acts_outside() -> None:
@@ -46,7 +65,23 @@ async def test_the_keys_of_a_replay_reach_the_tape_and_none_acts_outside() -> No
         read_only=True,
         playback=tape,
     )
-    async with app.run_test(size=(140, 40)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        line = app.screen.query_one("#tape", OneLine)
+        assert line.region.y == 22
+        assert line.line.plain.startswith(" ▸ 12:30/1:00:00 ×4 ")
+        assert line.line.plain.index("✗") < line.line.plain.index("█")
+        keys = ("P", "F", "b", "left_parenthesis", "right_parenthesis", "at", *"nowhere", "enter")
+        await pilot.press(*keys)
+        assert tape.asked == [
+            "play", "next finding", "finding before", ("seek", "start"), ("seek", "end"),
+            ("seek", "nowhere"),
+        ]  # fmt: skip
+        assert app.screen.query_one("ReplayCockpit > PlaceBar").has_class("-open")
+        await pilot.press(*"5m", "enter")
+        assert tape.asked.pop() == ("seek", "5m")
+        assert not app.screen.query_one("ReplayCockpit > PlaceBar").has_class("-open")
+        tape.asked.clear()
         keys = ("P", "F", "full_stop", "comma", "right_curly_bracket", "left_curly_bracket")
         await pilot.press(*keys, "greater_than_sign", "less_than_sign", "t")
         assert tape.asked == [
@@ -59,3 +94,16 @@ async def test_the_keys_of_a_replay_reach_the_tape_and_none_acts_outside() -> No
         assert screen.badges() == ("replay ×4",)
         await pilot.press("question_mark")
         assert app.screen is not screen
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 160])
+def test_the_line_of_the_tape_fits_and_tells_what_is_known(width: int) -> None:
+    marks = (TapeMark(100.0, Severity.WARN, frozenset("a")),)
+    head = Playhead(0.0, 3_600.0, 1.0, True, False, 900.0, marks, "the file was cut")
+    text = tape_line(head, width)
+    assert text.cell_len == width
+    assert "0:00/1:00:00" in text.plain
+    assert width < 40 or "ends early" in text.plain
+    assert width < 80 or "┄" in text.plain  # not searched yet
+    known = tape_line(replace(head, known_to=3_600.0), width)
+    assert "┄" not in known.plain

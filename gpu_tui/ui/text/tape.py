@@ -6,6 +6,7 @@ from rich.text import Text
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.playhead import Playhead
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
 from gpu_tui.ui.text.marks import fit, line
 
@@ -24,12 +25,17 @@ def tape_line(head: Playhead, width: int) -> Text:
     )
     count = len(head.marks)
     more = "+" if head.known_to < head.length else ""
-    found = f"{count}{more} {'moment' if count == 1 and not more else 'moments'} with findings"
+    found = say(
+        "{count}{more} moment{s} with findings",
+        count=count,
+        more=more,
+        s="" if count == 1 and not more else "s",
+    )
     right = line((f" {found} ", "muted"))
     if head.damage is not None:
-        right = line((f" ends early: {head.damage} ", "level-watch"))
+        right = line((say(" ends early: {damage} ", damage=head.damage), "level-watch"))
     if width - left.cell_len - right.cell_len < 2 * LEAST:
-        short = f" {count}{more} ▲ " if head.damage is None else " ends early "
+        short = f" {count}{more} ▲ " if head.damage is None else say(" ends early ")
         right = line((short, "muted" if head.damage is None else "level-watch"))
     room = width - left.cell_len - right.cell_len
     if room < LEAST:
