@@ -28,10 +28,10 @@ from gpu_tui.state.habits import Habits
 from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui import clipboard, terminal
-from gpu_tui.ui.keys import KEYS
-from gpu_tui.ui.layout import FRAMED
+from gpu_tui.ui.keys import keys_of, shown
+from gpu_tui.ui.layout import FRAMED, PANES
 from gpu_tui.ui.output import CellOutput
-from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.ports import FleetStore, NewsPort, Shells
 from gpu_tui.ui.prompter import ScreenPrompter
 from gpu_tui.ui.recall import Recall
@@ -253,11 +253,11 @@ class CockpitApp(App[None]):
                 self._toasted = False
                 self.clear_notifications()
             return
-        if fleet.notes != self._notes:
+        bulletins = self._news.take(fleet)
+        if fleet.notes != self._notes and not (bulletins or self.screen.query("Toast")):
             if fleet.notes:
                 self.notify(safe(fleet.notes[-1][:200]), markup=False)
-            self._notes = fleet.notes
-        bulletins = self._news.take(fleet)
+            self._notes = fleet.notes  # told when no other toast stands
         if bulletins:
             news = [one for bulletin in bulletins for one in bulletin.news]
             worst = min(news, key=lambda one: one.severity.rank)
@@ -352,21 +352,41 @@ class CockpitApp(App[None]):
     # --- palette ------------------------------------------------------------------------------
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Every action of the key table that works where the palette was opened, by name."""
-        seen: set[str] = set()
-        for key in KEYS:
-            if key.context in ("list", "overlay"):
-                continue
-            if key.dangerous and screen is self._cockpit and self._cockpit.READ_ONLY:
-                continue
-            owner = screen if hasattr(screen, f"action_{key.action}") else screen.focused
-            if owner is None or not hasattr(owner, f"action_{key.action}") or key.call in seen:
-                continue
-            seen.add(key.call)
-            yield SystemCommand(key.label, key.help, self._runner(key.call, owner))
+        """Every action of the key table that works from where the palette was opened, by name and key.
 
-    def _runner(self, call: str, owner: Any) -> Callable[[], Any]:
+        What belongs to a pane is there from every pane, says which one, and brings it in front.
+        """
+        on_top = screen is self._cockpit
+        for key in keys_of(*getattr(screen, "CONTEXTS", ()), *(PANES if on_top else ())):
+            if key.context in ("list", "overlay"):
+                continue  # moving and closing
+            if key.dangerous and on_top and self._cockpit.READ_ONLY:
+                continue
+            pane = self._cockpit.pane(key.context) if key.context in PANES else None
+            owner = next(
+                (one for one in _owners(pane or screen) if hasattr(one, f"action_{key.action}")),
+                None,
+            )
+            if owner is None:
+                continue
+            title = say(key.label) if pane is None else f"{say(pane.TITLE)}: {say(key.label)}"
+            what = f"{say(key.help)}  ({shown(key, self.remapped)})"
+            yield SystemCommand(title, what, self._runner(key.call, owner, pane))
+
+    def _runner(self, call: str, owner: Any, pane: Pane | None) -> Callable[[], Any]:
         async def run() -> None:
+            if pane is not None:
+                self._cockpit.bring(pane.NAME)
             await self.run_action(call, owner)
 
         return run
+
+
+def _owners(screen: Screen[Any] | Pane) -> Iterable[Any]:
+    """Who may own an action there: itself, and what is focused in it."""
+    yield screen
+    if isinstance(screen, Screen):
+        if screen.focused is not None:
+            yield screen.focused
+    else:
+        yield from screen.query("Rows, LogView")

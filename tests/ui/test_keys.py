@@ -126,9 +126,19 @@ async def test_every_action_is_in_the_palette_and_runs(cockpit: Callable[..., Co
         for key in KEYS:
             if key.context == "cockpit":
                 assert key.label in commands
+        assert all(f"{pane.title()}: " in " ".join(commands) for pane in ("queue", "log"))
+        # An action of a pane is there from every pane, and brings its own in front.
+        log = app.screen.query_one(LogPane)
+        assert not log.view.wrap
+        await commands["Log: wrap"]()
+        await pilot.pause()
+        assert log.view.wrap
+        assert app.focused is log.view
         await commands["findings"]()
         await pilot.pause()
         assert isinstance(app.screen, ActingFindings)
+        on_card = {c.title for c in app.get_system_commands(app.screen)}
+        assert on_card == {"go there", "acknowledge", "its log line"}
 
 
 async def test_keys_can_be_remapped(cockpit: Callable[..., CockpitApp]) -> None:
