@@ -44,7 +44,7 @@ COMMANDS = (
 )
 COCKPIT = "cockpit"  # what runs when no command is named
 
-VALUE_FLAGS = ("--config", "--fleet", "--theme", "--platform")  # may stand before the command
+VALUE_FLAGS = ("--config", "--fleet", "--theme", "--layout", "--platform")  # may stand before the command
 
 USAGE = 64
 FAILED = 2
@@ -83,7 +83,13 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser whose errors are ours: one sentence, a next step, exit 64."""
 
     def error(self, message: str) -> NoReturn:
-        """Refuse the command line."""
+        """Refuse the command line; for a mistyped option the one that was meant is named."""
+        word = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
+        if message.startswith("unrecognized arguments: -"):
+            close = difflib.get_close_matches(word, self._option_string_actions, n=1)
+            if close:
+                hint = f"Did you mean {close[0]}? See: {self.prog} --help"
+                raise UsageError(f"there is no option {word}", hint)
         raise UsageError(message, f"See: {self.prog} --help")
 
 

@@ -36,13 +36,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+class NoDirectory(Exception):
+    """What was named is no directory."""
+
+    next = "Name the directory that holds the results, one directory for each cell."
+
+
 def run(args: argparse.Namespace) -> int:
     """Exit 0 verified, 1 failed, 2 incomplete (no torch, no roster)."""
     from gpu_tui.teardown.audit import EXITS
 
     directory: Path = args.directory
     if not directory.is_dir():
-        raise NotADirectoryError(20, "not a directory", str(directory))
+        raise NoDirectory(f"there is no directory {directory}")
     began = time.monotonic()
     report = _report(args, directory)
     seconds = time.monotonic() - began

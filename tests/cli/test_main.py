@@ -73,7 +73,11 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
         (["profiles", "lisst"], "invalid choice", "--help"),
         (["profiles", "--today", "tomorrow"], "not a date", "--help"),
         (["--nonsense"], "unrecognized arguments", "gpu-tui --help"),
-        (["profiles", "--js"], "unrecognized arguments", "--help"),  # no abbreviations
+        (
+            ["profiles", "--js"],
+            "there is no option --js",
+            "Did you mean --json?",
+        ),  # no abbreviations
     ],
 )
 def test_usage_errors_exit_64(
@@ -113,6 +117,18 @@ def test_with_json_stdout_holds_one_object(raising, capsys: pytest.CaptureFixtur
 def test_a_usage_error_with_json_is_an_object_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["profiles", "--json", "--nonsense"]) == 64
     assert json.loads(capsys.readouterr().out)["error"]["text"]
+
+
+def test_a_mistyped_option_is_told_with_the_one_that_was_meant(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["demo", "--boxs", "3"]) == 64
+    assert capsys.readouterr().err.splitlines() == [
+        "gpu-tui: there is no option --boxs",
+        "  Did you mean --boxes? See: gpu-tui demo --help",
+    ]
+    assert cli.main(["--layout", "log-firts"]) == 64  # an option's value is no command
+    assert "--layout" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--format", "json"], ["--format=json"]])

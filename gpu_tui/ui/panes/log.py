@@ -22,12 +22,12 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.log_reach import LogReach
-from gpu_tui.ui.panes.pane import Moment, Pane
+from gpu_tui.ui.panes.pane import Moment, Pane, nobody
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter, FilterError
-from gpu_tui.ui.text.logs import mark_style, remedy_of
+from gpu_tui.ui.text.logs import mark_style, no_log, remedy_of
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.places import HINT, Place, place_of
 from gpu_tui.ui.widgets.logview import LogView
@@ -68,7 +68,7 @@ class LogPane(Pane):
         followed = self._pick(instance) if instance else None
         if instance is None or followed is None:
             self.view.look_at(EMPTY)
-            self._remedy(say("no log is followed here"))
+            self._remedy(no_log(instance) if instance else nobody(moment.fleet))
             self.entitle(instance.name if instance else "")
             return
         self.view.look_at(self.reach.document(instance.name, followed.source))

@@ -10,6 +10,7 @@ from gpu_tui.core.logs import LogLine
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.speech import say
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
+from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line
@@ -130,6 +131,20 @@ def note_row(document: LogDocument, key: int) -> Text:
     else:
         text, style = say("⋯ another file begins: the log was rotated"), "muted"
     return line(" " * (NUMBER + 1), ("▏", "track"), " ", (text, style))
+
+
+def no_log(view: InstanceView) -> str:
+    """Why there is no log of this box, and what to do."""
+    if view.link.state == "off":
+        return say("the box is off: its logs lie on its disk and are read when it runs again")
+    if view.link.state == "connecting" and view.link.error is None:
+        return say("the box is being reached: its logs come with the first answer")
+    if not view.link.live:
+        return say("the box cannot be reached, so no log can be read: 3 says why, r tries again")
+    return say(
+        "no log was found: name it in the fleet file as `logs:` or `queue: {log: PATH}`; a job "
+        "that writes to a file is found by itself"
+    )
 
 
 def remedy_of(label: str) -> str | None:

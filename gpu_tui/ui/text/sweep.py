@@ -139,7 +139,7 @@ def totals(
     failed = queue.count(CellState.FAILED, CellState.SYNC_FAILED)
     first = line(
         bar(done / total if total else 0.0, 12, "accent"),
-        (say("  {done}/{total} ended", done=done, total=total), "strong"),
+        (say("  {done}/{total} done", done=done, total=total), "strong"),
     )
     pieces = [first]
     if failed:
