@@ -11,11 +11,41 @@ from rented import RentedBox, Scene
 from runpod_server import RunPodServer
 
 from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.evidence import FileVerdict
+from gpu_tui.core.manifest import Manifest
+from gpu_tui.teardown import gather
+from gpu_tui.teardown.local import local_tree
+from gpu_tui.teardown.verify import load_all
 from gpu_tui.transport.ssh import SshTransport
+
+LOADED: dict[tuple[str, frozenset[str]], tuple[FileVerdict, ...]] = {}
 
 
 @pytest.fixture
-async def scene(make_box: Callable[..., Sshd], tmp_path: Path) -> AsyncIterator[Scene]:
+def loaded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bytes under the same names are loaded once for all tests: importing torch takes longer
+    than a whole ladder.
+    """
+
+    async def load(
+        root: Path,
+        manifest: Manifest,
+        *,
+        step: Callable[[FileVerdict], None] | None = None,
+        allow: frozenset[str] = frozenset(),
+    ) -> tuple[FileVerdict, ...]:
+        key = (manifest.digest, allow)
+        if key not in LOADED or local_tree(root).manifest != manifest:
+            LOADED[key] = await load_all(root, manifest, step=step, allow=allow)
+        return LOADED[key]
+
+    monkeypatch.setattr(gather, "load_all", load)
+
+
+@pytest.fixture
+async def scene(
+    make_box: Callable[..., Sshd], tmp_path: Path, loaded_once: None
+) -> AsyncIterator[Scene]:
     box = RentedBox(make_box())
     local = tmp_path / "here"
     instance = box.instance(local)
