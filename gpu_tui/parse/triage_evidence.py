@@ -104,9 +104,10 @@ EVIDENCE: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "cannot|can't|could not|couldn't|unable to",
-        r"(?:^\W{0,4}(?:[\w.-]{2,24}: )?|[\])>:] )(?:Cannot|Can't|Could not|Couldn't|Unable to) (?:open|initiali[sz]e|find|read|access|allocate|connect|start|create|write|import|locate|run|execute|launch|mount|acquire|attach|bind|fork|fuse|parse|resolve|submit|schedule) .{0,60}?\b(?:files?|director\w{1,3}|folder|path|model|checkpoint|config\w{0,9}|device|gpus?|server|socket|address|port|process|thread|memory|dataset|data|input|output|module|points|job|node|database|container|image:|volume|context|display|EGL|engine|renderer|session|runtime|backend|scene|environment|worker|job)\b",
+        STAMP
+        + r"(?:Cannot|Can't|Could not|Couldn't|Unable to) (?:register|determine|detect|set ?up|bind|listen) (?!factory)\w|(?:^\W{0,4}(?:[\w.-]{2,24}: )?|[\])>:] )(?:Cannot|Can't|Could not|Couldn't|Unable to) (?:open|initiali[sz]e|find|read|access|allocate|connect|start|create|write|import|locate|run|execute|launch|mount|acquire|attach|bind|fork|fuse|parse|resolve|submit|schedule) .{0,60}?\b(?:files?|director\w{1,3}|folder|path|model|checkpoint|config\w{0,9}|device|gpus?|server|socket|address|port|process|thread|memory|dataset|data|input|output|module|points|job|node|database|container|image:|volume|context|display|EGL|engine|renderer|session|runtime|backend|scene|environment|worker|job)\b",
         _COPED
-        + r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|backend '|dynamic|file exists|^(?:rm|mv|ls|mkdir|grep|find|chmod|du): |hostfile|proceed|default|\busing\b",
+        + r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|backend '|temporary cache|dynamic|file exists|^(?:rm|mv|ls|mkdir|grep|find|chmod|du): |hostfile|proceed|default|\busing\b",
     ),
     # A plain sentence about something that matters.
     rule(
@@ -130,14 +131,14 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "complete|successful|unrecoverable|cannot continue|unable to continue|cannot proceed|giving up|aborting|terminated|exiting|error has|unexpected error|aborted|signal|assert|stopped",
         r"\bdid (?:not|n.t) (?:complete|finish|exit|terminate|end|start) (?:successfully|cleanly|normally|properly)|\bunrecoverable (?:error|failure)|\b(?:cannot|can.t|unable to|could not) (?:continue|proceed|recover)\b|\bgiving up\b|^\W{0,4}(?:[\w.]{1,30}: )?aborting\b|\b(?:an )?(?:unexpected|unknown|fatal|internal|unhandled|unrecoverable|irrecoverable) error (?:has )?(?:occurr?ed|happened|caught|encountered)|\ban (?:unexpected )?(?:error|exception) (?:has )?occurr?ed\b"
-        r"|\b(?:terminated|aborted|exited|stopped|ended|quit) (?:with|due to|because of|by|on|abnormally|prematurely|unexpectedly|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|signal|fail\w{0,4}|crash|abort|assert\w{0,4})\b|\b(?:terminated|aborted|exited|stopped|ended) (?:abnormally|prematurely|unexpectedly|unsuccessfully)|\bexiting (?:due to|because of|with|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|failure)",
+        r"|\b(?:terminated|aborted|exited|stopped|ended|quit) (?:with|due to|because of|by|on|abnormally|prematurely|unexpectedly|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|signal|fail\w{0,4}|crash|abort|assert\w{0,4})\b|\b(?:terminated|aborted|exited|stopped|ended|completed|finished) (?:abnormally|prematurely|unexpectedly|unsuccessfully)|\bexiting (?:due to|because of|with|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|failure)",
         _COPED,
     ),
     rule(
         "exception",
         FATAL,
-        "floating|aborted|assert|stack overflow|access violation|illegal hardware|stack trace|signal|trap|trace/breakpoint|unhandled|bad address|double free|invalid pointer|undefined symbol|symbol lookup|undefined reference|glibc|dll load|cannot open shared|not recognized as|cannot find -l|no rule to make|unable to locate package|could not find a version|no matching distribution|stackoverflow|caused by",
-        r"\bfloating[- ]point exception\b|(?:^|: )Aborted (?:from|at|in)\b|\bAssert(?:ion)?\b[^\n]{0,120}\b(?:failed|failure|violated)\b|\bstack overflow\b|\baccess violation\b|\billegal hardware instruction|\bsignal \(?(?:4|6|7|8|11)\b|\bcaught (?:fatal )?signal|\btrace/breakpoint trap|\b(?:symbol lookup error|undefined reference to|undefined symbol)\b|version `?GLIBC\w{0,6}_[\d.]+'? not found|DLL load failed|: cannot open shared object file: no such|is not recognized as an internal or external|cannot find -l\w|no rule to make target|unable to locate package|could not find a version that satisfies|no matching distribution found|\bunhandled (?:exception|rejection|signal|promise)",
+        "floating|aborted|assert|stack overflow|access violation|illegal hardware|stack trace|signal|trap|trace/breakpoint|unhandled|bad address|double free|invalid pointer|undefined symbol|could not get lock|could not register|stale file|transport endpoint|input/output error|symbol lookup|undefined reference|glibc|dll load|cannot open shared|not recognized as|cannot find -l|no rule to make|unable to locate package|could not find a version|no matching distribution|stackoverflow|caused by",
+        r"\bcould not get lock\b|: (?:stale file handle|transport endpoint is not connected|input/output error)\s*$|\bfloating[- ]point exception\b|(?:^|: )Aborted (?:from|at|in)\b|\bAssert(?:ion)?\b[^\n]{0,120}\b(?:failed|failure|violated)\b|\bstack overflow\b|\baccess violation\b|\billegal hardware instruction|\bsignal \(?(?:4|6|7|8|11)\b|\bcaught (?:fatal )?signal|\btrace/breakpoint trap|\b(?:symbol lookup error|undefined reference to|undefined symbol)\b|version `?GLIBC\w{0,6}_[\d.]+'? not found|DLL load failed|: cannot open shared object file: no such|is not recognized as an internal or external|cannot find -l\w|no rule to make target|unable to locate package|could not find a version that satisfies|no matching distribution found|\bunhandled (?:exception|rejection|signal|promise)",
         _COPED,
     ),
     rule(

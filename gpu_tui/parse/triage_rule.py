@@ -82,14 +82,14 @@ def _completed(needs: tuple[str, ...], pattern: re.Pattern[str]) -> tuple[str, .
 # --- words that several rules share ---
 
 SURVIVED = (
-    r"caller indicates that this is not a failure|\bretry(?! also failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|\brecover|trying (?:batch|again|with|to res)"
+    r"caller indicates that this is not a failure|\bretry(?! also failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|\brecover|trying (?:batch|again(?! later)|with|to res)"
     r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back|\bignor(?:ing|ed)\b|\bwill try\b|continuing"
-    r"|\battempt \d|try(?:ing)? again|\breconnect|using cached|thrown while requesting"
+    r"|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|\breconnect|using cached|thrown while requesting"
 )
 ADVICE = (
     r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|\bcan (?:potentially |also )?"
     r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|a)\b|\bin case\b"
-    r"|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:"
+    r"|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:|\bnote that\b"
 )
 LOSS = (
     r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm)"

@@ -23,6 +23,7 @@ _FRAMES = (
     re.compile(r'^\s*(?:│\s*)?File "[^"]{1,400}", line \d+'),
     re.compile(r"^\s{2,}(?:\^+|~+\^+~*|~+)\s*$"),
     re.compile(rf"^(?: {{4,40}}|\t{{1,8}}){_STATEMENT}"),
+    re.compile(r"^\s{4,40}[rfb]{1,2}[\"'].{0,400}[\"']\s*[,)]{0,3}\s*$"),
     re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),
     re.compile(r"^\s*#\d{1,3}:? <?(?:unknown function|\w{1,40}::)"),
     re.compile(r"^Exception raised from \S+ at .{1,200}\(most recent call first\)"),
@@ -77,7 +78,12 @@ _DUMPS = (
     re.compile(
         r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|Completion|Story) ?: \S"
     ),
-    re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*$"),
+    re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*(?:\s{1,8}#.*)?$"),
+    # The level from which a logger speaks is no report of it.
+    re.compile(
+        r"^\W{0,12}[\w.-]{0,40}(?:level|verbosity|severity)[\"']?\s{0,20}[:=]\s{0,20}[\"']?[A-Za-z]{2,12}[\"']?,?\s*$",
+        re.IGNORECASE,
+    ),
     re.compile(r"^.{0,80}\b(?:Namespace|[A-Z]\w{0,40}(?:Config|Args|Arguments))\("),
     re.compile(r"^\s*\|[-=+|]+\|?\s*$|^\s*[-=+*_#~]{3,}\s*$"),
     re.compile(r"^.{0,100}Volatile Uncorr\. ECC|Uncorr\. ECC \||^\|\s+(?:N/A|\d+%)\s+\d+C\s"),
