@@ -1,0 +1,245 @@
+"""`gpu-tui serve` in a real headless Chromium: the cockpit is seen, keys reach it, strangers do not, it ends clean."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from itertools import count
+from pathlib import Path
+
+import aiohttp
+import pyte
+import pytest
+
+from gpu_tui.cli.main import main
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLEET = "sweep: shown\ninstances:\n  - name: near-box\n    host: ssh://nobody@127.0.0.1:9\n"
+SECONDS = 60
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    path = tmp_path / "fleet.yaml"
+    path.write_text(FLEET)
+    return path
+
+
+@contextmanager
+def served(fleet: Path, *flags: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server, and its address."""
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    state = {"XDG_STATE_HOME": str(fleet.parent / "state"), "HOME": str(fleet.parent)}
+    argv = [sys.executable, "-m", "gpu_tui", "serve", "--fleet", str(fleet), "--port", "0", *flags]
+    with subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env | state
+    ) as server:
+        try:
+            assert server.stdout is not None
+            first = server.stdout.readline()
+            assert first.startswith("http://"), first + server.stdout.read()
+            yield server, first.split()[0]
+        finally:
+            server.terminate()
+            server.wait(SECONDS)
+
+
+class Page:
+    """One tab of a browser by its DevTools: what came through the page's websocket is kept as a screen."""
+
+    def __init__(self, tools: aiohttp.ClientWebSocketResponse) -> None:
+        self._tools = tools
+        self._numbers = count(1)
+        self._answers: dict[int, asyncio.Future[dict[str, object]]] = {}
+        self._came = asyncio.Event()
+        self.asked: list[str] = []  # every address that the page fetched
+        self._screen = pyte.Screen(80, 24)
+        self._stream = pyte.ByteStream(self._screen)
+        self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        async for message in self._tools:
+            said = json.loads(message.data)
+            if "id" in said:
+                self._answers.pop(said["id"]).set_result(said.get("result", {}))
+                continue
+            about = said["params"]
+            match said["method"]:
+                case "Network.requestWillBeSent":
+                    self.asked.append(about["request"]["url"])
+                case "Network.webSocketFrameSent":
+                    sent = about["response"]["payloadData"]
+                    if sent.startswith('["resize"'):
+                        size = json.loads(sent)[1]
+                        self._screen.resize(size["height"], size["width"])
+                case "Network.webSocketFrameReceived":
+                    body = about["response"]["payloadData"]
+                    if about["response"]["opcode"] == 2:
+                        self._stream.feed(base64.b64decode(body))
+            self._came.set()
+
+    async def do(self, method: str, **params: object) -> dict[str, object]:
+        number = next(self._numbers)
+        answer = self._answers[number] = asyncio.get_running_loop().create_future()
+        await self._tools.send_json({"id": number, "method": method, "params": params})
+        return await answer
+
+    async def press(self, key: str) -> None:
+        await self.do("Input.dispatchKeyEvent", type="keyDown", text=key, key=key)
+        await self.do("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    async def click(self, x: int, y: int) -> None:
+        """Give the page's terminal the keyboard."""
+        for what in ("mousePressed", "mouseReleased"):
+            await self.do(
+                "Input.dispatchMouseEvent", type=what, x=x, y=y, button="left", clickCount=1
+            )
+
+    async def until(self, holds: Callable[[str], bool]) -> str:
+        """The screen as soon as it is as wanted."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                while not holds(shown := "\n".join(self._screen.display)):
+                    self._came.clear()
+                    await self._came.wait()
+        except TimeoutError:
+            raise AssertionError("\n".join(self._screen.display)) from None
+        return shown
+
+    async def body_class(self) -> str:
+        said = await self.do("Runtime.evaluate", expression="document.body.className")
+        return str(said["result"]["value"])  # type: ignore[index]
+
+
+@asynccontextmanager
+async def browser(directory: Path, address: str) -> AsyncIterator[Page]:
+    """Chromium with one tab on this address."""
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
+    argv = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        "--disable-dev-shm-usage", "--disable-background-networking", "--window-size=1400,900",
+        f"--user-data-dir={directory}", "--remote-debugging-port=0", "about:blank",
+    ]  # fmt: skip
+    process = await asyncio.create_subprocess_exec(
+        *argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    try:
+        assert process.stderr is not None
+        async with asyncio.timeout(SECONDS):
+            while b"DevTools listening on " not in (line := await process.stderr.readline()):
+                assert line, "chromium ended before it listened"
+        port = line.decode().split("://", 1)[1].split("/")[0].rpartition(":")[2]
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"http://127.0.0.1:{port}/json") as answer:
+                tabs = await answer.json()
+            (tab,) = [one for one in tabs if one["type"] == "page"]
+            async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as tools:
+                page = Page(tools)
+                await page.do("Network.enable")
+                await page.do("Page.enable")
+                await page.do("Page.navigate", url=address)
+                yield page
+    finally:
+        process.kill()
+        await process.wait()
+
+
+def children_of(pid: int) -> list[int]:
+    text = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True)
+    return [int(word) for word in text.stdout.split()]
+
+
+async def test_a_browser_shows_the_cockpit_keys_reach_it_and_it_ends_clean(
+    fleet: Path, tmp_path: Path
+) -> None:
+    with served(fleet) as (server, address):
+        async with browser(tmp_path / "profile", address) as page:
+            shown = await page.until(lambda text: "near-box" in text and "Instances" in text)
+            assert "read-only" in shown
+            assert "-first-byte" in await page.body_class()
+            png = base64.b64decode(str((await page.do("Page.captureScreenshot"))["data"]))
+            if out := os.environ.get("GPU_TUI_SHOTS"):
+                Path(out, "serve.png").write_bytes(png)  # noqa: ASYNC240
+            assert len(png) > 20_000  # something is drawn: an empty page of this size has 8,000
+            await page.click(600, 500)
+            await page.press("?")
+            await page.until(lambda text: "previous pane" in text.lower())
+            await page.press("q")
+            await page.until(lambda text: "previous pane" not in text.lower())
+            await page.press("!")  # a shell is nothing for who only watches
+            await page.until(lambda text: "read-only" in text and "near-box" in text)
+            assert page.asked
+            assert [url for url in page.asked if not url.startswith((address, "data:"))] == []
+            tabs = children_of(server.pid)
+            assert tabs
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(SECONDS) == 0
+            assert not [pid for pid in tabs if os.path.exists(f"/proc/{pid}")]  # noqa: ASYNC240
+
+
+async def test_a_page_from_elsewhere_opens_no_cockpit(fleet: Path) -> None:
+    with served(fleet) as (_, address):
+        url = address.replace("http", "ws") + "/ws"
+        async with aiohttp.ClientSession() as session:
+            for headers in ({"Origin": "http://evil.example"}, {}, {"Origin": "null"}):
+                with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+                    await session.ws_connect(url, headers=headers)
+                assert refused.value.status == 403
+            async with session.get(address, headers={"Host": "evil.example"}) as answer:
+                assert answer.status == 403
+            async with session.get(address) as answer:
+                text = await answer.text()
+            assert "http://" not in text
+            assert "https://" not in text
+            assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+            async with session.ws_connect(url, headers={"Origin": address}) as tab:
+                for odd in ("[", "[]", '["resize",{"width":-1,"height":1e9}]', '["stdin",5]', "{}"):
+                    await tab.send_str(odd)
+                await tab.send_str('["ping","x"]')
+                while (message := await tab.receive(SECONDS)).type is not aiohttp.WSMsgType.TEXT:
+                    assert message.type is aiohttp.WSMsgType.BINARY
+                assert message.json() == ["pong", "x"]
+
+
+def test_others_are_let_in_only_by_explicit_words(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", "--fleet", str(fleet), "--bind", "0.0.0.0"]) == 2
+    said = capsys.readouterr().err
+    assert "no password" in said
+    assert "--anyone-may-watch" in said
+    assert "ssh -L" in said
+
+
+def test_without_its_extra_it_says_what_to_install(
+    fleet: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    from gpu_tui.cli import serve
+
+    args = type("Args", (), {"demo": False})()
+    with pytest.raises(serve.ServeRefused) as refused:
+        serve.run(args)
+    assert "pip install" in refused.value.next
+
+
+def test_a_port_in_use_is_told_with_another(fleet: Path) -> None:
+    with served(fleet) as (_, address):
+        port = address.rpartition(":")[2]
+        argv = [sys.executable, "-m", "gpu_tui", "serve", "--fleet", str(fleet), "--port", port]
+        second = subprocess.run(argv, capture_output=True, text=True, timeout=SECONDS)
+    assert second.returncode == 2
+    assert "--port 8001" in second.stderr
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(address, timeout=5)
