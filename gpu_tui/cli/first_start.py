@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gpu_tui.cli.init import SshHost, fleet_text, ssh_hosts
@@ -56,6 +57,8 @@ def first_start(args: argparse.Namespace) -> int:
             write_new(path, text)
         except FileExistsError:
             raise FleetError("is there already", str(path), next="Look at it first.") from None
+    else:
+        fleet = replace(fleet, sweep=None)  # nobody gave it a name
     return run_cockpit(
         fleet,
         read_only=args.read_only,

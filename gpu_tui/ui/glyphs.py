@@ -31,6 +31,7 @@ _ASCII = {
     **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬┏┓┗┛", "+"),
     **dict(zip("▁▂▃▄▅▆▇█", "_.-:=+*#", strict=True)),
     **dict(zip("░▒▓▀▔", ".:#^^", strict=True)),
+    **dict(zip("▘▝▖▗▚▞▙▛▜▟", "''..\\/####", strict=True)),
     **dict(zip("●✗✓■◆○◌⊘↯▲△◐▼", "*xv#&o.%z!^dV", strict=True)),
     **dict(zip("–—·…≥≤×→←↑↓↵⇧±≈−", "--.~><x><^v<^~~-", strict=True)),
     **dict(zip("‘’“”«»", "''\"\"<>", strict=True)),
@@ -42,6 +43,7 @@ _CONSOLE = {
     **{sign: sign for sign in "─│┌┐└┘├┤┬┴┼█▄▀▌▐░▒▓°±·×¥£§µ«»"},
     **dict(zip("╭╮╰╯━╸", "┌┐└┘═─", strict=True)),
     **dict(zip("▁▂▃▅▆▇", "__▄▄██", strict=True)),
+    **dict(zip("▘▝▖▗▙▛▜▟", "▀▀▄▄████", strict=True)),
 }
 TABLES: Mapping[Glyphs, Mapping[str, str]] = {
     Glyphs.ASCII: _ASCII,

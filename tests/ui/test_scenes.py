@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable
 
 import pytest
@@ -18,6 +19,7 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.depth import Depth
 from gpu_tui.ui.glyphs import TABLES, Glyphs, Redrawn, Uncoloured, glyphs_of
 from gpu_tui.ui.panes.pane import Pane
+from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.scenes import SCENES
 from gpu_tui.ui.shots import VIEWS
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, VERDICTS
@@ -124,6 +126,12 @@ def test_signs_that_mean_different_things_stay_different(glyphs: Glyphs) -> None
         assert len(set(redrawn.text(BLOCKS))) == len(BLOCKS)
     for sign, other in TABLES[glyphs].items():
         assert cell_len(sign) == cell_len(other) == 1, sign
+
+
+def test_a_chart_is_drawn_in_ascii_too() -> None:
+    waves = [(float(at), 50.0 + 45 * math.sin(at / 3)) for at in range(200)]
+    for glyphs in (Glyphs.ASCII, Glyphs.CONSOLE):
+        assert "?" not in Redrawn(glyphs).text(render_plot(waves, 60, 12, top=100.0).plain)
 
 
 @pytest.mark.parametrize("name", ["sweep", "crowd"])

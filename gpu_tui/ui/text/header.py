@@ -131,7 +131,7 @@ def _header_parts(
             found = True
             text = _counted(SEVERITY_GLYPH[severity], number, say(str(severity)), words > 1)
             left.append_text(line((text, f"severity-{severity}"), "  "))
-    if not found:
+    if not found and live + stale:  # of boxes that nobody has read, nothing is known
         left.append_text(line((say("✓ no findings") if words > 1 else "✓", "level-ok"), "  "))
     rate, spent = burn(fleet)
     right = line()
