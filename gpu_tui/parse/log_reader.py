@@ -102,10 +102,10 @@ class LogReader:
         """
         if self._line.begun or self._splitter.holds or b"\r" in chunk or chunk[-1:] != b"\n":
             return None
-        items: list[Item] = list(chunk[:-1].split(b"\n"))
-        if len(chunk) > PIECE_CAP and max(map(len, items)) >= PIECE_CAP:
+        lines = chunk[:-1].split(b"\n")
+        if len(chunk) > PIECE_CAP and max(map(len, lines)) >= PIECE_CAP:
             return None
-        return LogBlock(items, read_line, show_line)
+        return LogBlock([*lines], read_line, show_line)
 
     def judge(self, whole: LogBlock) -> Sequence[LogLine]:
         """What `feed` says of these lines."""

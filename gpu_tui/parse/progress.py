@@ -14,14 +14,35 @@ from gpu_tui.core.logs import Progress
 from gpu_tui.parse import progress_forms as forms
 from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.progress_bars import read_bars
-from gpu_tui.parse.progress_draft import Draft, Signs
+from gpu_tui.parse.progress_draft import Draft, Signs, cut, cuts
 from gpu_tui.parse.progress_names import read_names
+from gpu_tui.parse.progress_shapes import Shapes, shape_key
 
 LONGEST = 8192  # characters; the end of a longer line is read
 
 
 def parse_progress(line: str) -> Progress | None:
     """What `line` (one segment, already safe text) reports, or None."""
+    key = shape_key(line)
+    if key is None:
+        draft = read_line(line)
+    else:
+        shape = _shapes.get(key)
+        if shape is not None and shape.sure:
+            read, progress = shape.read(line)
+            if read:
+                return progress
+        draft = read_line(line)
+        if shape is None:
+            _shapes.keep(key, draft)
+    return draft.done() if draft is not None else None
+
+
+_shapes = Shapes()
+
+
+def read_line(line: str) -> Draft | None:
+    """Everything that is found on the line; None where it is no report at first sight."""
     text = line[-LONGEST:]
     low = text.lower()
     signs = Signs(low)
@@ -38,35 +59,32 @@ def parse_progress(line: str) -> Progress | None:
     _read_times(draft)
     if draft.report and draft.phase is None:
         draft.phase = _phase(draft)
-    return draft.done()
+    return draft
 
 
 def _read_counters(text: str, draft: Draft) -> None:
     for pattern in draft.signs.worth(forms.WHOLE):
         if match := pattern.search(text):
-            found = match.groupdict()
+            found = cuts(match)
             draft.report = True
-            if found.get("epoch"):
-                draft.epoch(found["epoch"])
+            draft.epoch(found.get("epoch"))
             draft.count("epochs", found.get("epochs") or found.get("of") or found.get("all"))
             draft.count("step", found.get("step"))
             draft.count("steps", found.get("steps"))
-            if found.get("percent"):
-                draft.value("percent", float(found["percent"]))
-            draft.value("elapsed", words.seconds(found.get("elapsed") or "?"))
-            draft.value("eta", words.seconds(found.get("eta") or "?"))
+            draft.value("percent", found.get("percent"), float)
+            draft.value("elapsed", found.get("elapsed"), words.seconds)
+            draft.value("eta", found.get("eta"), words.seconds)
     end = _read_epoch(text, draft)
     if (
         end is not None
         and "step" not in draft.ints
         and (after := forms.AFTER_EPOCH.match(text, end))
     ):
-        draft.count("step", after["step"])
-        draft.count("steps", after["steps"])
-        if after["percent"]:
-            draft.value("percent", float(after["percent"]))
+        draft.count("step", cut(after, "step"))
+        draft.count("steps", cut(after, "steps"))
+        draft.value("percent", cut(after, "percent"), float)
     elif end is not None and (part := forms.EPOCH_PERCENT.match(text, end)):
-        draft.value("percent", float(part["percent"]))
+        draft.value("percent", cut(part, "percent"), float)
     if "step" in draft.ints:
         return
     step = (
@@ -79,14 +97,14 @@ def _read_counters(text: str, draft: Draft) -> None:
     if step is None and "loss" in draft.floats:
         step = _bare(draft)
     if step is not None:
-        groups = step.groupdict()
+        groups = cuts(step)
         if groups.get("steps") and (part := forms.AFTER_STEP.match(text, step.end())):
-            draft.value("percent", float(part["percent"]))
+            draft.value("percent", cut(part, "percent"), float)
         draft.report = True
         draft.count("step", groups["step"] or groups.get("colon"))
         draft.count("steps", groups.get("steps"))
         if total := draft.find(forms.TOTAL_STEPS, "total_steps"):
-            draft.count("steps", total["steps"])
+            draft.count("steps", cut(total, "steps"))
 
 
 def _read_epoch(text: str, draft: Draft) -> int | None:
@@ -97,8 +115,9 @@ def _read_epoch(text: str, draft: Draft) -> int | None:
     if match is None:
         return None
     draft.report = True
-    draft.epoch(match["epoch"])
-    draft.count("epochs", match.groupdict().get("epochs"))
+    found = cuts(match)
+    draft.epoch(found["epoch"])
+    draft.count("epochs", found.get("epochs"))
     return match.end()
 
 
@@ -144,6 +163,7 @@ def _bare(draft: Draft) -> re.Match[str] | None:
     """Two numbers with a stroke that can be a counter and its end."""
     epochs = (draft.ints.get("epoch"), draft.ints.get("epochs"))
     for match in forms.BARE.finditer(draft.text):
+        draft.sure = False
         pair = int(match["step"]), int(match["steps"])
         if pair[0] <= pair[1] and pair != epochs:
             return match
@@ -160,27 +180,41 @@ def _phase(draft: Draft) -> str | None:
 def _read_times(draft: Draft) -> None:
     eta = "eta" not in draft.floats
     if eta and (match := draft.find(forms.ETA, "eta", "left", "remain", "finish")):
-        draft.value("eta", words.seconds(match["eta"] or match["left"]))
+        draft.value("eta", cut(match, "eta") or cut(match, "left"), words.seconds)
     if "elapsed" not in draft.floats and (
         match := draft.find(forms.ELAPSED, "elapsed", "total time", "tok/s", "| time")
     ):
-        draft.value("elapsed", words.seconds(next(filter(None, match.groups()))))
+        draft.value("elapsed", next(filter(None, cuts(match).values())), words.seconds)
     for form, sign in (
         (forms.PERCENTAGE, "percentage"),
         (forms.PERCENTAGE, "progress"),
         (forms.COMPLETE, "% "),
     ):
         if "percent" not in draft.floats and (match := draft.find(form, sign)):
-            draft.value("percent", float(match["percent"]))
+            draft.value("percent", cut(match, "percent"), float)
     if "rate" not in draft.floats and (match := draft.find(forms.RATE_NAMED, "/s")):
-        draft.value("rate", float(match["rate"]))
+        draft.value("rate", cut(match, "rate"), float)
         draft.report = True
     if "step" in draft.ints and (match := draft.find(forms.PER_SECOND, "per second: ")):
-        draft.value("rate", float(match["rate"]) if match["rate"].count(".") < 2 else None)
+        draft.value("rate", cut(match, "rate"), _decimal)
     if "rate" not in draft.floats and (match := draft.find(forms.RATE, "/s", "s/", "ms/", "sec/")):
-        value = float(match["rate"])
-        if match["per"]:
-            draft.value("rate", value)
-        elif value:
-            draft.value("rate", 1.0 / (value / 1000 if match["inverse"] == "ms" else value))
+        inverse = _per_milliseconds if match["inverse"] == "ms" else _per_seconds
+        draft.value("rate", cut(match, "rate"), float if match["per"] else inverse)
         draft.report = True
+
+
+def _decimal(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:  # `1.2.3`
+        return None
+
+
+def _per_seconds(text: str) -> float | None:
+    value = float(text)
+    return 1.0 / value if value else None
+
+
+def _per_milliseconds(text: str) -> float | None:
+    value = float(text)
+    return 1000.0 / value if value else None

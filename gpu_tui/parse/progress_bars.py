@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_draft import Draft
+from gpu_tui.parse.progress_draft import Draft, cut, cuts
 from gpu_tui.parse.progress_transfers import read_transfers
 from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED
 
@@ -81,7 +81,7 @@ def read_bars(draft: Draft) -> None:
     if match is not None:
         _take(match, text, draft)
     elif "━" in text and (pip := _PIP.search(text)):
-        draft.value("eta", words.seconds(pip["eta"] or "?"))
+        draft.value("eta", cut(pip, "eta"), words.seconds)
         draft.report, draft.phase = True, "load"
     elif not _read_keras(text, draft) and not read_transfers(draft) and "%" in text:
         _read_percent(text, draft)
@@ -103,18 +103,17 @@ def _bar(draft: Draft) -> re.Match[str] | None:
 
 def _take(match: re.Match[str], text: str, draft: Draft) -> None:
     draft.report = True
-    found = match.groupdict()
+    found = cuts(match)
     unit = (found["unit"] or "").strip()
     before = text[: match.start()]
     over_epochs = unit.startswith(("epoch", "s/epoch")) or _OVER_EPOCHS.search(before)
     step, steps = ("epoch", "epochs") if over_epochs else ("step", "steps")
     draft.count(step, found["step"])
     draft.count(steps, found.get("steps"))
-    if found.get("percent"):
-        draft.value("percent", float(found["percent"]))
-    draft.value("elapsed", words.seconds(found["elapsed"]))
-    draft.value("eta", words.seconds(found.get("eta") or "?"))
-    draft.value("rate", _rate(found["rate"], unit))
+    draft.value("percent", found.get("percent"), float)
+    draft.value("elapsed", found["elapsed"], words.seconds)
+    draft.value("eta", found.get("eta"), words.seconds)
+    draft.value("rate", found["rate"], _inverse_rate if unit.startswith("s/") else _rate)
     draft.phase = _phase(before[-100:], unit)
 
 
@@ -130,16 +129,19 @@ def _phase(title: str, unit: str) -> str | None:
     return None
 
 
-def _rate(rate: str | None, unit: str | None) -> float | None:
-    """Units per second of `5.41it/s`, `1.20s/it` or `5,41it/s`."""
-    rate = rate.replace(",", ".") if rate else None
-    if not rate or not re.fullmatch(COUNT, rate):
+def _rate(text: str) -> float | None:
+    """The number of `5.41it/s` or `5,41it/s`."""
+    rate = text.replace(",", ".")
+    if not re.fullmatch(COUNT, rate):
         return None
     scale = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(rate[-1], 1.0)
-    value = float(rate.rstrip("kMGT")) * scale
-    if unit and unit.startswith("s/"):
-        return 1.0 / value if value else None
-    return value
+    return float(rate.rstrip("kMGT")) * scale
+
+
+def _inverse_rate(text: str) -> float | None:
+    """The same of `1.20s/it`."""
+    value = _rate(text)
+    return 1.0 / value if value else None
 
 
 def _read_keras(text: str, draft: Draft) -> bool:
@@ -147,29 +149,33 @@ def _read_keras(text: str, draft: Draft) -> bool:
     if match is None:
         return False
     draft.report = True
-    draft.count("step", match["step"])
-    draft.count("steps", match["steps"])
+    draft.count("step", cut(match, "step"))
+    draft.count("steps", cut(match, "steps"))
     tail = _KERAS_TAIL.search(text, match.end(), match.end() + 40)
     if tail is None:
         return True
     ended = match["step"] == match["steps"] or match["bar"].startswith("-")
-    draft.value("eta", words.seconds(tail["eta"] or "?"))
+    draft.value("eta", cut(tail, "eta"), words.seconds)
     if tail["time"]:
-        running = "eta" if match["bar"].startswith("━") and not ended else "elapsed"
-        draft.value(running, words.seconds(tail["time"]))
-    if tail["pace"]:
-        pace = words.seconds(tail["pace"])
-        draft.value("rate", 1.0 / pace if pace else None)
+        drawn = match["bar"].startswith("━")
+        draft.sure = draft.sure and not drawn  # only the numbers say whether it has ended
+        draft.value("eta" if drawn and not ended else "elapsed", cut(tail, "time"), words.seconds)
+    draft.value("rate", cut(tail, "pace"), _pace)
     return True
+
+
+def _pace(text: str) -> float | None:
+    pace = words.seconds(text)
+    return 1.0 / pace if pace else None
 
 
 def _read_percent(text: str, draft: Draft) -> None:
     """Bars that show how much, and nothing else that is known."""
     if match := _WORDED.search(text) if "| " in text else None:
-        draft.count("step", match["step"])
-        draft.count("steps", match["steps"])
+        draft.count("step", cut(match, "step"))
+        draft.count("steps", cut(match, "steps"))
     elif "━" in text and (match := _RICH_PERCENT.search(text)):
-        draft.value("eta", words.seconds(match["eta"] or "?"))
+        draft.value("eta", cut(match, "eta"), words.seconds)
         draft.phase = _phase(text[: match.start()][-100:], "")
     elif match := _HASHED.search(text) if "[" in text else None:
         draft.phase = _phase(text[: match.start()][-100:], "")
@@ -178,5 +184,5 @@ def _read_percent(text: str, draft: Draft) -> None:
         if match is not None:
             draft.phase = _phase(text[: match.start()][-100:], "")
     if match is not None:
-        draft.value("percent", float(match["percent"]))
+        draft.value("percent", cut(match, "percent"), float)
         draft.report = True

@@ -8,7 +8,9 @@ from functools import lru_cache
 
 from gpu_tui.parse import progress_forms as forms
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_draft import Draft
+from gpu_tui.parse.progress_draft import Cut, Draft, cut
+
+_NUMBERED = re.compile(r"(?<![A-Za-z0-9])[0-9]")  # a digit that a cast does not keep
 
 MOST_METRICS = 64
 NAMES_KEPT = 1024
@@ -27,52 +29,55 @@ LEADS = (
 
 def read_names(text: str, draft: Draft) -> None:
     """Read every name with a value; of several that mean the same, the surest counts."""
-    pairs: list[tuple[str, float, str, int]] = []
+    pairs: list[tuple[str, Cut | None, int]] = []
     for match in forms.NAMED.finditer(text):
         start = max(0, match.start() - 84)
         words_before = forms.NAME.search(text[start : match.start()].rstrip())
         if words_before:
-            pairs.append(
-                (_joined(words_before), words.number(match["value"]), match["value"], match.start())
-            )
+            pairs.append((_joined(words_before), cut(match, "value"), match.start()))
     pairs += [
-        (match["name"], words.number(match["value"]), match["value"], match.start())
+        (match["name"], cut(match, "value"), match.start())
         for match in (forms.SPACED.finditer(text) if draft.signs.any(forms.SPACED_SIGNS) else ())
     ]
     if part := draft.find(forms.ON_SET, "on ", "of ", "for "):
-        pairs.append((part["name"], words.number(part["value"]), part["value"], part.start()))
+        pairs.append((part["name"], cut(part, "value"), part.start()))
     if row := forms.TABLE_ROW.match(text):
-        pairs.append((row["name"].strip(), words.number(row["value"]), row["value"], 0))
+        pairs.append((row["name"].strip(), cut(row, "value"), 0))
         draft.report = True
-        _read_row(row["name"].strip(), row["value"], draft)
+        _read_row(row["name"].strip(), cut(row, "value"), draft)
+    if " avg" in draft.low:
+        draft.sure = False  # its pattern tells digits apart
     if dark := draft.find(forms.DARKNET, " avg"):
-        pairs += [
-            (name, words.number(dark[name]), dark[name], dark.start()) for name in ("loss", "lr")
-        ]
+        pairs += [(name, cut(dark, name), dark.start()) for name in ("loss", "lr")]
     if checked := draft.find(forms.VALIDATED, "loss "):
-        pairs.append(("val_loss", words.number(checked["value"]), checked["value"], 0))
+        pairs.append(("val_loss", cut(checked, "value"), 0))
     for form in (forms.LOSS_TRAIN, forms.TUNE):
         if told := draft.find(form, "loss train", "|loss"):
-            printed = told[told.re.groups]
-            pairs.append(("train_loss", words.number(printed), printed, told.start()))
+            pairs.append(("train_loss", cut(told, told.re.groups), told.start()))
     if better := draft.find(forms.IMPROVED, "improved from"):
-        pairs += [("val_loss", words.number(better["value"]), better["value"], better.start())]
+        pairs.append(("val_loss", cut(better, "value"), better.start()))
     if draft.find(forms.CURRENT_RATE, "current l"):
         draft.report = True
     best: dict[str, int] = {}
-    for name, value, printed, at in pairs:
+    for name, printed, at in pairs:
+        if printed is None:
+            continue
+        value = words.number(printed)
         key = words.normal(name)
+        if draft.sure and _NUMBERED.search(name):
+            draft.sure = False
         field_name, rank = _field_of(key, text[:at])
         if field_name in ("loss", "val_loss"):
             draft.report = True
         if field_name:
             if rank < best.get(field_name, 999):
                 best[field_name] = rank
-                draft.floats[field_name] = value
+                draft.put("floats", field_name, printed, words.number, value)
         elif key in words.SPEED_NAMES:
-            draft.value("rate", value)
+            draft.value("rate", printed, words.number)
         elif key not in forms.PLAIN_TIMES and len(draft.metrics) < MOST_METRICS:
-            draft.metrics.setdefault(name, value)
+            if name not in draft.metrics:
+                draft.put("metrics", name, printed, words.number, value)
             fraction = "." in printed or not math.isfinite(value)
             if fraction and _known_metric(key):
                 draft.report = True
@@ -126,11 +131,12 @@ def _known_metric(key: str) -> bool:
     return False
 
 
-def _read_row(name: str, value: str, draft: Draft) -> None:
+def _read_row(name: str, value: Cut | None, draft: Draft) -> None:
     """Rows that count: `|    total_timesteps | 3584 |`."""
-    if name in ("total_timesteps", "step", "steps"):
+    if name == "time_elapsed":
+        draft.value("elapsed", value, words.number)
+    elif value and name in ("total_timesteps", "step", "steps"):
+        draft.sure = False
         count = words.number(value)
-        if math.isfinite(count) and count >= 0:
-            draft.count("step", str(round(count)))
-    elif name == "time_elapsed":
-        draft.value("elapsed", words.number(value))
+        if math.isfinite(count) and count >= 0 and "step" not in draft.ints:
+            draft.ints["step"] = round(count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from gpu_tui.parse import progress_words as words
-from gpu_tui.parse.progress_draft import Draft
+from gpu_tui.parse.progress_draft import Draft, cuts
 from gpu_tui.parse.progress_words import CLOCK, SPELLED
 
 _SIZE = r"[0-9][0-9.,]{0,20} ?[kKMGT]?i?B?"
@@ -54,17 +54,18 @@ def read_transfers(draft: Draft) -> bool:
 
 
 def _take(match: re.Match[str], draft: Draft) -> None:
-    found = match.groupdict()
+    found = cuts(match)
     draft.report, draft.phase = True, "load"
     draft.count("step", found.get("step"))
     draft.count("steps", found.get("steps"))
-    draft.value("eta", words.seconds(found.get("eta") or "?"))
-    draft.value("elapsed", words.seconds(found.get("elapsed") or "?"))
+    draft.value("eta", found.get("eta"), words.seconds)
+    draft.value("elapsed", found.get("elapsed"), words.seconds)
     percent = found.get("percent") or found.get("built")
     if percent:
-        draft.value("percent", float(percent))
-    elif found.get("whole"):
-        draft.value("percent", _share(found["done"], found["whole"]))
+        draft.value("percent", percent, float)
+    elif (done := found.get("done")) and (whole := found.get("whole")):
+        draft.sure = False  # it takes two numbers
+        draft.value("percent", done, lambda done: _share(done, whole))
 
 
 def _share(done: str, whole: str) -> float | None:

@@ -84,9 +84,9 @@ def number(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """A counter: `1200`, `1.2k`, `440M`."""
+    """A counter: `1200`, `1,200`, `1.2k`, `440M`."""
     scale = _SCALE.get(text[-1:], 1.0)
-    return round(float(text.rstrip("kKMGT")) * scale)
+    return round(float(text.replace(",", "").rstrip("kKMGT")) * scale)
 
 
 def seconds(text: str) -> float | None:

@@ -209,7 +209,7 @@ class InstanceState:
             buffer.end,
             buffer.version,
             event.at,
-            old.skipped_bytes if old else 0,
+            skipped_bytes=old.skipped_bytes if old else 0,
         )
 
     def _log(self, source: LogSource) -> LogBuffer:
