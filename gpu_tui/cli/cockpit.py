@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 
-from gpu_tui.cli.as_text import cockpit_or_text
-from gpu_tui.cli.first_start import first_start
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
+from gpu_tui.first_sight import FirstSight
+from gpu_tui.wiring.clock import SystemClock
 
 NAME = "cockpit"
 HELP = "open the cockpit (what `gpu-tui` alone does)"
@@ -23,9 +25,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the cockpit, or print the fleet once where there is no terminal."""
+    asked = [f"{name}={value}" for name, value in sorted(vars(args).items())]
+    sight = FirstSight(asked, os.environ, Path.cwd(), SystemClock())
+    sight.show()
+    try:
+        return _open(args, sight)
+    finally:
+        sight.away()
+
+
+def _open(args: argparse.Namespace, sight: FirstSight) -> int:
+    # Imported here: whoever looks at the picture of the last time waits for nothing of this.
+    from gpu_tui.cli.as_text import cockpit_or_text
+    from gpu_tui.cli.first_start import first_start
+    from gpu_tui.resources import library
     from gpu_tui.wiring import run_cockpit
 
-    if fleet_path(args) is None:
+    path = fleet_path(args)
+    if path is None or library().complaints:
+        sight.away()
+    if path is None:
         return first_start(args)
     fleet = fleet_of(args)
     return cockpit_or_text(
@@ -35,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
             read_only=args.read_only,
             theme=args.theme,
             layout=args.layout,
-            reload_from=fleet_path(args),
+            reload_from=path,
+            sight=sight,
         ),
     )

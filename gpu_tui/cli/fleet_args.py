@@ -6,11 +6,12 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.plain import plain
-from gpu_tui.resources import library
-from gpu_tui.settings import FleetError, find_fleet, fleet_of_hosts, load_fleet
+
+if TYPE_CHECKING:  # a parser, and the picture of the last time, must not wait for them
+    from gpu_tui.core.fleet import Fleet
 
 
 def add_fleet_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,11 +24,16 @@ def add_fleet_arguments(parser: argparse.ArgumentParser) -> None:
 
 def fleet_path(args: argparse.Namespace) -> Path | None:
     """The fleet file that would be read, or None where there is none."""
+    from gpu_tui.settings import find_fleet
+
     return find_fleet(args.fleet, os.environ, Path.cwd())
 
 
 def fleet_of(args: argparse.Namespace) -> Fleet:
     """The fleet that the flags name; FleetError with file, line and next step if it cannot be had."""
+    from gpu_tui.resources import library
+    from gpu_tui.settings import FleetError, fleet_of_hosts, load_fleet
+
     shelf = library()
     for complaint in shelf.complaints:
         print(f"gpu-tui: {plain(complaint, 400)}", file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gpu_tui.parse.config_file import LAYOUTS
+from gpu_tui.core.layouts import LAYOUTS
 
 
 def add_look_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from textual import events, on
 from textual.app import App, SystemCommand
 from textual.driver import Driver
 from textual.filter import LineFilter
+from textual.geometry import NULL_REGION
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
@@ -47,6 +48,7 @@ from gpu_tui.ui.widgets.rows import Rows
 from gpu_tui.ui.widgets.tour import Tour
 
 FRAME = 0.25  # seconds between two looks at the log in sight
+TOAST_STANDS = 0.2  # seconds after which a toast is mounted for sure
 FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
 
 
@@ -93,6 +95,7 @@ class CockpitApp(App[None]):
         super().__init__()
         self._output = CellOutput(self)
         self.painted = asyncio.Event()  # the fleet is on screen
+        self.last_seen: list[str] = []  # the lines of the cockpit when it was left
         self.animation_level = "none"
         self.remapped: Mapping[str, str] = dict(keymap or {})
         self.recall = recall or Recall()
@@ -159,6 +162,15 @@ class CockpitApp(App[None]):
         """SIGTERM or SIGHUP: leave the terminal as it was."""
         terminal.release(self)
         self.exit(return_code=code)
+
+    def exit(
+        self, result: None = None, return_code: int = 0, message: RenderableType | None = None
+    ) -> None:
+        """Leave, and remember what stood there; of a log nothing, for it may hold what nobody may keep."""
+        if self.screen_stack and self.screen is self._cockpit:
+            log = self._cockpit.pane("log")
+            self.last_seen = self._output.lines(log.content_region if log.display else NULL_REGION)
+        super().exit(result, return_code, message)
 
     # --- keys ---------------------------------------------------------------------------------
 
@@ -277,6 +289,13 @@ class CockpitApp(App[None]):
         """One toast stands at a time, so that toasts never hide the panes. No text is markup."""
         self.clear_notifications()
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        self.set_timer(TOAST_STANDS, self._only_the_last)
+
+    def _only_the_last(self) -> None:
+        """A toast that was still being mounted when its successor came is overlooked by the stock rack."""
+        if self.screen_stack:
+            for older in list(self.screen.query("ToastHolder"))[:-1]:
+                older.remove()
 
     def _toast(self, news: News, others: int) -> None:
         """The worst of what is new."""

@@ -109,6 +109,11 @@ class Program:
         with self._lock:
             return self._from + len(self._data)
 
+    def text(self) -> str:
+        """What it wrote, as far as that is kept."""
+        with self._lock:
+            return self._data.decode("utf-8", "replace")
+
     def rate(self, seconds: float) -> float:
         """Bytes per second over the next `seconds`."""
         before, began = self.written, time.monotonic()

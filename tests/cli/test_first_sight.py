@@ -1,0 +1,170 @@
+"""The picture of the last time: what is kept of it, when it is shown, and how it goes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bench.pty_harness import Program
+
+from gpu_tui.first_sight import FirstSight
+from gpu_tui.wiring.clock import SystemClock
+
+BANNER = "as it was"
+SHOWN, GONE = "\x1b[?1049h", "\x1b[?1049l"
+SIZE = (100, 30)
+
+# A program that shows the picture and waits for a line.
+SHOW = """
+import os, sys
+from pathlib import Path
+from gpu_tui.first_sight import FirstSight
+from gpu_tui.wiring.clock import SystemClock
+sight = FirstSight(sys.argv[1:], os.environ, Path("/"), SystemClock())
+try:
+    sight.show()
+    print("ready", flush=True)
+    sys.stdin.readline()
+finally:
+    sight.away()
+print("over", flush=True)
+"""
+
+
+@pytest.fixture
+def env() -> Iterator[dict[str, str]]:
+    with tempfile.TemporaryDirectory() as place:
+        (Path(place) / "state/gpu-tui").mkdir(parents=True, mode=0o700)
+        yield {
+            "PATH": os.environ["PATH"], "HOME": place, "XDG_STATE_HOME": f"{place}/state",
+            "XDG_CONFIG_HOME": f"{place}/config", "TERM": "xterm-256color", "LANG": "C.UTF-8",
+        }  # fmt: skip
+
+
+def picture(env: dict[str, str]) -> Path:
+    return Path(env["XDG_STATE_HOME"]) / "gpu-tui/picture.json"
+
+
+def keep(env: dict[str, str]) -> None:
+    lines = ["header", *(f"row {n} \x1b[2J\x9b31m" for n in range(1, SIZE[1]))]
+    FirstSight(["fleet"], env, Path("/"), SystemClock()).keep(lines, SIZE[0])
+
+
+def drawn(env: dict[str, str], word: str = "fleet", size: tuple[int, int] = SIZE) -> str:
+    with Program([sys.executable, "-c", SHOW, word], env, *size) as program:
+        program.until("ready")
+        program.press("\n")
+        program.until("over")
+        return program.text()
+
+
+def test_it_is_shown_where_the_same_command_runs_in_the_same_terminal(env: dict[str, str]) -> None:
+    assert SHOWN not in drawn(env)
+    keep(env)
+    again = drawn(env)
+    assert BANNER in again
+    assert "row 29" in again
+    assert again.index(SHOWN) < again.index(GONE) < again.index("over")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"word": "another fleet"},
+        {"size": (99, 30)},
+        {"size": (100, 29)},
+        {"env": {"TERM": "screen"}},
+        {"env": {"TERM": "linux"}},
+        {"env": {"LANG": "C"}},
+    ],
+    ids=str,
+)
+def test_it_is_of_this_terminal_and_this_command_or_it_is_not_shown(
+    env: dict[str, str], other: dict[str, object]
+) -> None:
+    keep(env)
+    changed = {**env, **other.pop("env", {})}  # type: ignore[dict-item]
+    assert SHOWN not in drawn(changed, **other)  # type: ignore[arg-type]
+
+
+def test_no_sequence_of_a_picture_reaches_the_terminal(env: dict[str, str]) -> None:
+    keep(env)
+    body = drawn(env).partition("row 1 ")[2].partition("row 2 ")[0]
+    assert "\x1b[2J" not in body
+    assert "\x9b" not in body
+    assert "\ufffd[2J" in body
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "", "{", "[]", "null", '{"key": 1}', "[" * 100_000, '"' + "x" * 300_000 + '"',
+        {"lines": 5}, {"lines": None}, {"at": "soon"}, {"at": 0}, {"at": float("nan")}, {"width": None},
+    ],
+    ids=lambda broken: str(broken)[:12],
+)  # fmt: skip
+def test_a_broken_picture_is_none(env: dict[str, str], broken: str | dict[str, object]) -> None:
+    keep(env)
+    file = picture(env)
+    whole = json.loads(file.read_text())
+    file.write_text(broken if isinstance(broken, str) else json.dumps(whole | broken))
+    shown = drawn(env)
+    assert SHOWN not in shown
+    assert "Traceback" not in shown
+
+
+def test_whoever_is_ended_while_it_stands_leaves_the_terminal_as_it_was(
+    env: dict[str, str],
+) -> None:
+    keep(env)
+    with Program([sys.executable, "-c", SHOW, "fleet"], env, *SIZE) as program:
+        program.until("ready")
+        program.process.send_signal(signal.SIGTERM)
+        assert program.process.wait(10) == 128 + signal.SIGTERM
+        program.until("\x1b[?25h", GONE)
+
+
+def test_the_cockpit_keeps_its_picture_for_its_owner_and_nothing_of_a_log(
+    env: dict[str, str],
+) -> None:
+    fleet = Path(env["HOME"]) / "fleet.yaml"
+    fleet.write_text(
+        textwrap.dedent(
+            """
+            instances:
+              - name: box-7
+                host: ssh://root@127.0.0.1:1
+                platform: generic-ssh
+            """
+        )
+    )
+    command = [sys.executable, "-m", "gpu_tui", "--fleet", str(fleet)]
+    with Program(command, env, 160, 48) as program:
+        program.until("box-7", "no log")
+        program.press("q")
+        assert program.process.wait(20) == 0
+        assert BANNER not in program.text()
+    file = picture(env)
+    assert file.stat().st_mode & 0o077 == 0
+    lines = json.loads(file.read_text())["lines"]
+    assert len(lines) == 48
+    assert any("box-7" in line for line in lines)
+    assert not any("no log" in line for line in lines), "the inside of the log pane is blank"
+    with Program(command, env, 160, 48) as program:
+        program.until(BANNER, "box-7")
+        program.until("connecting")
+        program.press("q")
+        assert program.process.wait(20) == 0
+    fleet.write_text("instances: [")
+    with Program(command, env, 160, 48) as program:
+        program.until("fleet.yaml")
+        assert program.process.wait(20) == 2
+        text = program.text()
+        assert text.index(BANNER) < text.index(GONE) < text.rindex("fleet.yaml")
