@@ -78,7 +78,11 @@ def _serve(args: argparse.Namespace, fleet: Sequence[str], environment: Mapping[
 
     words = [sys.executable, "-m", "gpu_tui", *fleet]
     words += [] if args.anyone_may_act else ["--read-only"]
-    for flag, value in (("--theme", args.theme), ("--layout", args.layout)):
+    for flag, value in (
+        ("--theme", args.theme),
+        ("--layout", args.layout),
+        ("--language", args.language),
+    ):
         words += [flag, value] if value else []
 
     def started(address: str) -> None:
