@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gpu_tui import settings
 from gpu_tui.core.fleet import Fleet
+from gpu_tui.first_sight import FirstSight
 from gpu_tui.resources import load_profiles
 from gpu_tui.wiring.behind import Later, asking
 from gpu_tui.wiring.clock import SystemClock
@@ -42,8 +43,12 @@ def run_cockpit(
     reload_from: Path | None = None,
     state: Path | None = None,
     record_to: Path | None = None,
+    sight: FirstSight | None = None,
 ) -> int:
-    """Open the cockpit and return its exit code. Raises NoTerminal where there is none."""
+    """Open the cockpit and return its exit code. Raises NoTerminal where there is none.
+
+    `sight` stands until the cockpit paints, and keeps what stood last.
+    """
     _need_terminal()
     config = settings.load_config(os.environ)
     # Imported here: `check` and `triage` must not pay for the screen.
@@ -88,7 +93,11 @@ def run_cockpit(
                 prompter=prompter,
                 news=news,
             ):
+                if sight is not None:
+                    sight.taken_over()
                 await app.run_async()
+            if sight is not None and app.last_seen:
+                sight.keep(app.last_seen, app.size.width)
             return app.return_code or 0
 
     return run(cockpit())
