@@ -27,14 +27,14 @@ STEPS = (
 
 
 def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
-    """How many boxes are live, stale, unreachable, and off."""
+    """How many boxes are live, stale, not reached or not read yet, and off."""
     live = stale = lost = off = 0
     for view in fleet.instances:
         if view.verdict is Verdict.OFF:
             off += 1
-        elif not view.link.live:
+        elif not view.link.live or view.last_contact is None:
             lost += 1
-        elif view.freshness(metrics.GPUS) is Freshness.STALE or view.last_contact is None:
+        elif view.freshness(metrics.GPUS) is Freshness.STALE:
             stale += 1
         else:
             live += 1
@@ -42,8 +42,10 @@ def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
 
 
 def _is_new(view: InstanceView) -> bool:
-    """It is tried for the first time: nobody can say yet that it cannot be reached."""
+    """It is tried for the first time, or about to be read: nobody can say yet that it cannot be reached."""
     link = view.link
+    if link.live:
+        return view.last_contact is None
     return link.state == "connecting" and link.error is None and view.verdict is not Verdict.OFF
 
 

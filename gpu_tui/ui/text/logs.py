@@ -7,7 +7,9 @@ from rich.text import Text
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine
+from gpu_tui.core.metrics import DETACHED
 from gpu_tui.core.remedies import REMEDIES
+from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import say
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.views import InstanceView
@@ -141,9 +143,11 @@ def no_log(view: InstanceView) -> str:
         return say("the box is being reached: its logs come with the first answer")
     if not view.link.live:
         return say("the box cannot be reached, so no log can be read: 3 says why, r tries again")
+    if view.last_contact is None or view.freshness(DETACHED) is Freshness.UNKNOWN:
+        return say("what runs there, and where it logs, is being read")
     return say(
-        "no log was found: name it in the fleet file as `logs:` or `queue: {log: PATH}`; a job "
-        "that writes to a file is found by itself"
+        "no log is where the fleet file or the platform's profile says: name it as `logs:` or "
+        "`queue: {log: PATH}`; a job that writes to a file is found by itself"
     )
 
 
