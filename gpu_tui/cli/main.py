@@ -14,12 +14,16 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import NoReturn, Protocol, cast
 
 from gpu_tui import __version__
+from gpu_tui.cli.epilog import epilog
 from gpu_tui.core.plain import plain
+from gpu_tui.language import choose, speak_in
+from gpu_tui.places import config_dir
 
 COMMANDS = (
     "watch",
@@ -40,11 +44,19 @@ COMMANDS = (
     "report",
     "serve",
     "screenshots",
+    "completion",
     "help",
 )
 COCKPIT = "cockpit"  # what runs when no command is named
 
-VALUE_FLAGS = ("--config", "--fleet", "--theme", "--layout", "--platform")  # may stand before the command
+VALUE_FLAGS = (
+    "--config",
+    "--fleet",
+    "--theme",
+    "--layout",
+    "--platform",
+    "--language",
+)  # may stand before the command
 
 USAGE = 64
 FAILED = 2
@@ -135,7 +147,7 @@ def parser_of(name: str) -> Parser:
     parser = Parser(
         prog=prog,
         description=_sentence(module.HELP),
-        epilog=f"example: {module.EXAMPLE}",
+        epilog=epilog(name, module.EXAMPLE),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -145,6 +157,12 @@ def parser_of(name: str) -> Parser:
         parser.add_argument(
             "--config", metavar="FILE", help="your settings, instead of the usual config.yaml"
         )
+    if "--language" not in taken:
+        parser.add_argument(
+            "--language",
+            choices=LANGUAGES,
+            help="of the screen and the manual; else by your locale",
+        )
     if "--debug" not in taken:
         parser.add_argument("--debug", action="store_true", help="show tracebacks")
     return parser
@@ -152,6 +170,7 @@ def parser_of(name: str) -> Parser:
 
 def _dispatch(words: list[str]) -> int:
     name, rest = _split(words)
+    _choose_language(rest)
     if name is None and "--version" in rest:
         print(f"gpu-tui {__version__}")
         return 0
@@ -166,6 +185,30 @@ def _dispatch(words: list[str]) -> int:
     if args.config is not None:
         os.environ["GPU_TUI_CONFIG"] = args.config
     return command(chosen).run(args)
+
+
+def _choose_language(words: Sequence[str]) -> None:
+    """Settled before the parser, whose help is in it too. A config that cannot be read says so later."""
+    flag = next((after for word, after in pairwise(words) if word == "--language"), None)
+    flag = next((w.partition("=")[2] for w in words if w.startswith("--language=")), flag)
+    config = next((after for word, after in pairwise(words) if word == "--config"), None)
+    env = {**os.environ, "GPU_TUI_CONFIG": config} if config else os.environ
+    configured = None if flag in LANGUAGES else _configured_language(env)
+    speak_in(choose(flag if flag in LANGUAGES else None, configured, os.environ))
+
+
+def _configured_language(env: Mapping[str, str]) -> str | None:
+    """What the settings say; they are read only where they say something of it."""
+    named = env.get("GPU_TUI_CONFIG")
+    path = Path(named).expanduser() if named else config_dir(env) / "config.yaml"
+    try:
+        if b"language" not in path.read_bytes():
+            return None
+        from gpu_tui.settings import load_config  # a few commands need no settings at all
+
+        return load_config(env).language
+    except Exception:  # whoever needs the settings tells what is wrong with them
+        return None
 
 
 def _split(words: list[str]) -> tuple[str | None, list[str]]:

@@ -1,37 +1,54 @@
 """The words of the screen in the language of the person. Pure: it is told its words once, at the start.
 
 English is the language of the program and of its records: journals, JSON, exit codes and what must be typed
-stay English everywhere. So the English text is the key: `say` takes a sentence of the screen's own, `told`
-one that a room below made (a reason, a finding's remedy) and finds the template that it was made of. What
-the catalogue does not have stays as it is.
+stay English everywhere. So the English text is the key: `say` takes words of the screen's own, `told` a
+sentence that a room below made (a reason, a remedy) and finds the template that it was made of. What the
+catalogue does not have stays as it is.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 CACHE = 4096
 LONGEST = 2_000  # characters of a sentence; what is longer is data
-Found = tuple[str, re.Pattern[str], str]  # what it begins with, the whole of it, its translation
+SPECIFIC = 12  # letters that a template must have to be looked for in a whole sentence
+
+LANGUAGES = ("en", "zh")
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """English template -> translation: the screen's own words, and the sentences of the rooms below."""
+
+    screen: Mapping[str, str] = field(default_factory=dict)
+    sentences: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A template with fields: what it begins with, the whole of it, its translation."""
+
+    start: str
+    whole: re.Pattern[str]
+    other: str
+    letters: int
+
 
 _words: dict[str, str] = {}
-_forms: list[Found] = []
-language = "en"
+_forms: list[_Form] = []
 
 
-def speak(name: str, words: Mapping[str, str]) -> None:
-    """Say everything in language `name` from now on; `words` is English template -> translation."""
-    global language
-    language = name
+def speak(catalogue: Catalogue) -> None:
+    """Say everything with these words from now on; an empty catalogue is English."""
     _words.clear()
-    _words.update(words)
-    _forms[:] = sorted(
-        (_form(template, other) for template, other in words.items() if "{" in template),
-        key=lambda form: -len(form[1].pattern),
-    )
+    _words.update({**catalogue.screen, **catalogue.sentences})
+    forms = (_form(one, other) for one, other in catalogue.sentences.items() if "{" in one)
+    _forms[:] = sorted(forms, key=lambda form: -form.letters)
     told.cache_clear()
 
 
@@ -45,11 +62,15 @@ def say(template: str, /, **fields: object) -> str:
 def told(sentence: str) -> str:
     """A finished English sentence of the program's own in the chosen language; else as it is.
 
-    Sentences joined by a semicolon are told one by one. What fills a field stays as it is, unless the
-    translation asks for `{field:told}`.
+    Sentences joined by a semicolon are told one by one, and a word before a colon is told. What fills a
+    field stays as it is, unless the translation asks for `{field:told}`.
     """
     if not _words or len(sentence) > LONGEST:
         return sentence
+    return _tell(sentence, (form for form in _forms if form.letters >= SPECIFIC))
+
+
+def _tell(sentence: str, forms: Iterable[_Form]) -> str:
     if (known := _words.get(sentence)) is not None:
         return known
     if "; " in sentence:
@@ -57,11 +78,12 @@ def told(sentence: str) -> str:
         others = [told(part) for part in parts]
         if others != parts:
             return "；".join(others)
-    for start, pattern, other in _forms:
-        if sentence.startswith(start) and (match := pattern.fullmatch(sentence)):
-            parts_of = {name: _Part(text or "") for name, text in match.groupdict().items()}
-            return other.format(**parts_of)
-    return sentence
+    for form in forms:
+        if sentence.startswith(form.start) and (found := form.whole.fullmatch(sentence)):
+            parts_of = {name: _Part(text) for name, text in found.groupdict().items()}
+            return form.other.format(**parts_of)
+    word, colon, rest = sentence.partition(": ")
+    return f"{_words[word]}：{rest}" if colon and word in _words else sentence
 
 
 class _Part(str):
@@ -70,28 +92,18 @@ class _Part(str):
     __slots__ = ()
 
     def __format__(self, spec: str) -> str:
-        return told(str(self)) if spec == "told" else str(self)
+        return _tell(str(self), _forms) if spec == "told" else str(self)
 
 
-def fields_of(template: str) -> tuple[str, ...]:
-    """The names of the fields in a template."""
-    return tuple(name for _, name, _, _ in string.Formatter().parse(template) if name)
-
-
-def _form(template: str, other: str) -> Found:
-    """A template as a pattern; a field that ends a word (a plural) may be empty."""
-    parts, seen, start = [], set[str](), None
+def _form(template: str, other: str) -> _Form:
+    parts: list[str] = []
+    seen: set[str] = set()
+    letters = 0
     for literal, name, _, _ in string.Formatter().parse(template):
         parts.append(re.escape(literal))
-        start = literal if start is None else start
-        if name and name not in seen:
+        letters += sum(char.isalpha() for char in literal)
+        if name:
+            parts.append(f"(?P={name})" if name in seen else f"(?P<{name}>.*?)")
             seen.add(name)
-            parts.append(f"(?P<{name}>.*?)")
-        elif name:
-            parts.append(f"(?P={name})")
-    # A translation may give a number its form; here it is text already.
-    return start or "", re.compile("".join(parts), re.DOTALL), _formless(other)
-
-
-def _formless(other: str) -> str:
-    return re.sub(r"\{(\w+)(?:![rsa])?:(?!told\})[^}]*\}", r"{\1}", other)
+    start = template.partition("{")[0]
+    return _Form(start, re.compile("".join(parts), re.DOTALL), other, letters)

@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gpu_tui.core.layouts import LAYOUTS
 from gpu_tui.core.remedies import REMEDIES
+from gpu_tui.core.speech import LANGUAGES
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.parse.fields import Fields, choice_of, text_of
 from gpu_tui.parse.size import parse_size
@@ -24,7 +26,6 @@ NEWS_KINDS = ("cell_finished", "sweep_finished", *REMEDIES)
 DESKTOPS = ("auto", "osc9", "osc777", "both", "off")
 SEVERITIES = ("fatal", "serious", "warn")
 QUIET_LETS = ("fatal", "nothing")
-LAYOUTS = ("balanced", "log-first", "queue-first", "vitals-first")
 LOG_MEMORY = (16 * 10**6, 64 * 10**9)  # bytes, least and most: less holds no log, more is a slip
 ACCOUNTS = ("autodl", "lambda", "paperspace", "runpod", "vastai")  # whose API lists a whole account
 RECEIVER_NAMES = ("json", "slack", "discord", "feishu", "dingtalk", "wecom", "ntfy")
@@ -77,6 +78,7 @@ class UserConfig:
     accounts: tuple[str, ...] = ()
     layout: str | None = None
     log_memory: int | None = None
+    language: str | None = None
 
 
 def parse_config(text: str, path: str) -> UserConfig:
@@ -84,7 +86,7 @@ def parse_config(text: str, path: str) -> UserConfig:
     root = load(text, path, raises=ConfigError)
     if root.value is None:
         return UserConfig()
-    known = ("theme", "layout", "keys", "alerts", "clocks", "accounts", "log_memory")
+    known = ("theme", "layout", "keys", "alerts", "clocks", "accounts", "log_memory", "language")
     top = Fields(root, "the config file", known)
     return UserConfig(
         top.maybe_text("theme"),
@@ -94,6 +96,7 @@ def parse_config(text: str, path: str) -> UserConfig:
         _accounts(top),
         top.choice("layout", LAYOUTS) if "layout" in top else None,
         _log_memory(top),
+        top.choice("language", LANGUAGES) if "language" in top else None,
     )
 
 

@@ -131,9 +131,9 @@ class LogPane(Pane):
 
     def _where(self) -> str:
         if self.view.following:
-            return "following"
+            return say("following")
         below = self.view.below
-        return say("paused · {below} below", below=below) if below else "paused"
+        return say("paused · {below} below", below=below) if below else say("paused")
 
     def _behind(self, view: InstanceView, log: Followed) -> str:
         """How much of the file has not come yet, as far as the last look at its size tells."""
@@ -160,7 +160,7 @@ class LogPane(Pane):
                 say("history: ") if self.view.current is not None and self.view.current < 0 else ""
             )
             label = entry.mark.label.replace("_", " ")
-            self._remedy(text, f"{old}{label}", mark_style(entry))
+            self._remedy(say(text), f"{old}{say(label)}", mark_style(entry))
 
     def _remedy(self, text: str, label: str = "", style: str = "muted") -> None:
         """At most two lines under the log."""

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keymap import remapped
 from gpu_tui.ui.keys import Key, bindings, footer_keys
 from gpu_tui.ui.panes.pane import Moment
@@ -57,7 +58,7 @@ class Card(ModalScreen[str | None]):
 
     def title_words(self) -> str:
         """What stands in the frame."""
-        return self.TITLE_WORDS
+        return say(self.TITLE_WORDS)
 
     def show(self, moment: Moment) -> None:
         """One more moment."""

@@ -48,7 +48,7 @@ def title(name: str) -> str:
         "bytes": say("bytes used on {of}", of=of),
         "inodes": say("inodes used on {of}", of=of),
     }
-    return SHARES.get(name) or words.get(kind, name)
+    return say(SHARES.get(name, "")) or words.get(kind, name)
 
 
 class ChartScreen(Card):
@@ -83,6 +83,7 @@ class ChartScreen(Card):
             return
         name = names[self._series % len(names)]
         word, seconds = SPANS[self._span]
+        word = say(word)
         points = view.series[name]
         if seconds is not None:
             points = tuple(p for p in points if p[0] >= moment.fleet.taken_at - seconds)

@@ -257,7 +257,7 @@ class Cockpit(Screen[None]):
             self.place_panes()
         else:
             self.bring(self._preset.pane)
-        self.app.notify(say("layout: {preset}", preset=self._preset), timeout=2)
+        self.app.notify(say("layout: {preset}", preset=say(self._preset)), timeout=2)
 
     def action_back(self) -> None:
         """Leave the filter, else the zoom."""
@@ -270,7 +270,7 @@ class Cockpit(Screen[None]):
         """Filter the pane in front."""
         if not self.pane(self._front).open_filter():
             self.app.notify(
-                say("nothing to filter in {title}", title=self.pane(self._front).TITLE),
+                say("nothing to filter in {title}", title=say(self.pane(self._front).TITLE)),
                 markup=False,
             )
 

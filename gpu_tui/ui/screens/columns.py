@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -66,8 +67,8 @@ class ColumnScreen(Card):
     def _row(self, key: str) -> Text:
         on = key in self._chosen
         mark = line(("[x] " if on else "[ ] ", "accent" if on else "faint"))
-        title = fit(line((COLUMNS[key].title, "strong" if on else "muted")), 12)
-        return line(mark, title, (WHAT[key], "muted"))
+        title = fit(line((say(COLUMNS[key].title), "strong" if on else "muted")), 12)
+        return line(mark, title, (say(WHAT[key]), "muted"))
 
     def action_tick(self) -> None:
         """Show or hide the column under the cursor; the one chosen last is the last to give way."""

@@ -51,7 +51,7 @@ class LosingScreen(Card):
         self._list = Rows(id="lost")
         self._question = Block(id="question")
         self._phrase = PhraseField(clock, id="phrase")
-        self._confirm = CarefulButton(self.LOSE, clock, id="confirm", disabled=True)
+        self._confirm = CarefulButton(say(self.LOSE), clock, id="confirm", disabled=True)
 
     def lines(self, width: int) -> Sequence[Text]:
         """Every line of the list, none left out."""
@@ -68,7 +68,7 @@ class LosingScreen(Card):
         yield self._question
         yield self._phrase
         with Horizontal(id="buttons"):
-            yield Button(self.KEEP, id="keep", compact=True)
+            yield Button(say(self.KEEP), id="keep", compact=True)
             yield self._confirm
 
     def on_mount(self) -> None:

@@ -173,7 +173,9 @@ class SweepScreen(Card):
         for row, curve in zip(shown, curves, strict=True):
             last = next((v for _, v in reversed(curve.points) if v is not None), None)
             value = units.number(last) if last is not None else say("no losses seen")
-            legend.append(line(("━ ", curve.style), (row.cell.name, "text"), (f" {value}", "muted")))
+            legend.append(
+                line(("━ ", curve.style), (row.cell.name, "text"), (f" {value}", "muted"))
+            )
         said = flow([fit(piece, min(width, piece.cell_len)) for piece in legend], width)
         tall = max(0, tall - len(said))
         across = units.span if self._by_time else units.count

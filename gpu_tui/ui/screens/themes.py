@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from gpu_tui.core.levels import Level
 from gpu_tui.core.sample import Freshness
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -50,7 +50,7 @@ class ThemeScreen(Card):
         """Every theme in a line."""
         width = self._list.size.width
         lines = [
-            fit(line((f"{theme.name:{NAME}}", "strong"), (theme.about, "muted")), width)
+            fit(line((f"{theme.name:{NAME}}", "strong"), (told(theme.about), "muted")), width)
             for theme in self._themes
         ]
         first = self._list.key is None
@@ -93,18 +93,18 @@ def sample() -> list[Text]:
             gauge(0.42, Level.OK, fresh, 8), gauge(0.91, Level.WATCH, fresh, 8), gauge(0.99, Level.ACT, fresh, 8)
         )),
         line((say("believed   "), "heading"), *_spaced(
-            *(gauge(share, Level.OK, how) + line((f" {how}", "muted")) for share, how in known)
+            *(gauge(share, Level.OK, how) + line((f" {say(how)}", "muted")) for share, how in known)
         )),
         line((say("verdicts   "), "heading"), *_spaced(
-            *(line((f"{glyph} {word}", style)) for glyph, word, style, _ in list(VERDICTS.values())[:5])
+            *(line((f"{glyph} {say(word)}", style)) for glyph, word, style, _ in list(VERDICTS.values())[:5])
         )),
         line(("", "heading"), "           ", *_spaced(
-            *(line((f"{glyph} {word}", style)) for glyph, word, style, _ in list(VERDICTS.values())[5:])
+            *(line((f"{glyph} {say(word)}", style)) for glyph, word, style, _ in list(VERDICTS.values())[5:])
         )),
         line((say("findings   "), "heading"), *_spaced(
-            *(line((f"{glyph} {severity}", f"severity-{severity}")) for severity, glyph in SEVERITY_GLYPH.items() if glyph.strip())
+            *(line((f"{glyph} {say(severity)}", f"severity-{severity}")) for severity, glyph in SEVERITY_GLYPH.items() if glyph.strip())
         )),
-        line((say("log lines  "), "heading"), *_spaced(*(line((mark, f"mark-{mark}")) for mark in MARKS))),
+        line((say("log lines  "), "heading"), *_spaced(*(line((say(mark), f"mark-{mark}")) for mark in MARKS))),
         line((say("boxes      "), "heading"), *_spaced(*(line((f"▌box-{n}", f"box-{n}")) for n in range(1, 7)))),
         line((say("money      "), "heading"), *_spaced(line(("¥2.08", "money")), line((BLOCKS, "history")), line((say(" badge "), "badge")), line((say(" STOP "), "danger-badge")), line(("text", "text")), line(("muted", "muted")), line(("faint", "faint")))),
     ]  # fmt: skip

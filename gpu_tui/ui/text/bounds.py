@@ -46,7 +46,9 @@ def ends(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) ->
     if span.low < 1:
         return UNKNOWN
     first = wall(now + span.low, now, zone)
-    return first if first == FAR else f"{'≥' if terse else 'after'} {first}"
+    if first == FAR:
+        return first
+    return f"≥ {first}" if terse else say("after {first}", first=first)
 
 
 def between(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) -> str:

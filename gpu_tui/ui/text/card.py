@@ -65,7 +65,7 @@ def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
             for verb in verbs
         ],
         [(_deletes(verb), "level-act" if verb.deletes else "level-ok") for verb in verbs],
-        [(WAYS.get(verb.via, verb.via), "accent") for verb in verbs],
+        [(say(WAYS.get(verb.via, verb.via)), "accent") for verb in verbs],
     ]
     label = max((cell_len(verb.label) for verb in verbs), default=0)
     rows = [fit(line((verb.label, "strong")), min(label, width)) for verb in verbs]
@@ -83,13 +83,13 @@ def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
 
 def _verb_lines(verb: Verb, widths: tuple[int, int, int], width: int) -> list[Text]:
     label, meter, deletes = widths
-    back = (say("can be undone") if verb.reversible else say("cannot be undone")).ljust(16)
+    back = say("can be undone") if verb.reversible else say("cannot be undone")
     first = line(
         fit(line((verb.label, "strong")), label), "  ",
         fit(line(_meter(verb)), meter), "  ",
         fit(line((_deletes(verb), "level-act" if verb.deletes else "level-ok")), deletes), "  ",
-        (back, "muted" if verb.reversible else "level-act"), "  ",
-        (WAYS.get(verb.via, verb.via), "accent"),
+        fit(line((back, "muted" if verb.reversible else "level-act")), 16), "  ",
+        (say(WAYS.get(verb.via, verb.via)), "accent"),
     )  # fmt: skip
     if first.cell_len > width:
         first = fit(first, max(label, width))  # the matrix says the rest
@@ -97,7 +97,8 @@ def _verb_lines(verb: Verb, widths: tuple[int, int, int], width: int) -> list[Te
 
 
 def _meter(verb: Verb) -> tuple[str, str]:
-    return METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
+    words, style = METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
+    return say(words), style
 
 
 def _deletes(verb: Verb) -> str:
@@ -177,17 +178,17 @@ def _clock(
     names = [tier.label or tier.id for tier in map(profile.tier, clock.loses) if tier is not None]
     if clock.effect == "bills" and clock.note:
         names = [clock.note]
-    what = EFFECTS.get(clock.effect, clock.effect) + (f" {', '.join(names)}" if names else "")
+    what = say(EFFECTS.get(clock.effect, clock.effect)) + (f" {', '.join(names)}" if names else "")
     severity = SEVERITIES.get(clock.severity, "muted")
     rows = [
         line(
             ("● ", severity), fit(line((after, "strong")), 14),
-            (f"{STATES.get(clock.when, clock.when)}: {what}", "text"),
+            (f"{say(STATES.get(clock.when, clock.when))}: {what}", "text"),
         )
     ]  # fmt: skip
     if rows[0].cell_len > width:
         rows = [
-            line(("● ", severity), (after, "strong"), (f"  {STATES.get(clock.when, clock.when)}", "text")),
+            line(("● ", severity), (after, "strong"), (f"  {say(STATES.get(clock.when, clock.when))}", "text")),
             *wrap(what, width, "text", indent=2),
         ]  # fmt: skip
     if clock.note and clock.effect != "bills":
@@ -195,8 +196,8 @@ def _clock(
     rows += wrap(f"→ {clock.avoid}", width, "accent", indent=2)
     proof = [
         clock.id,
-        clock.severity,
-        say("{confidence} confidence", confidence=clock.confidence),
+        say(clock.severity),
+        say("{confidence} confidence", confidence=say(clock.confidence)),
         clock.verified,
     ]
     if clock.applies_to and variant is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import BOUND_SIGN, box_style, clock_style
@@ -78,7 +78,7 @@ def clock_lines(row: Row, now: float, width: int) -> list[Text]:
         rows = [first, *wrap(what, width, style, indent=count + 2)]
     for text in _worth(clock):
         rows += wrap(text, width, "muted", indent=count + 2)
-    rows += wrap(f"→ {clock.avoid}", width, "accent", indent=count + 2)
+    rows += wrap(f"→ {told(clock.avoid)}", width, "accent", indent=count + 2)
     return rows + _trust(clock, width)
 
 
@@ -100,9 +100,9 @@ def _left(clock: DangerClock, now: float) -> str:
     if clock.state == "unknown-start":
         return UNKNOWN
     if clock.state == "armed":
-        return "armed"
+        return say("armed")
     if deadline is None:
-        return "billing" if clock.bills else "ticking"
+        return say("billing") if clock.bills else say("ticking")
     if clock.state == FIRED or deadline <= now:
         return say("fired {now}", now=units.age(now - deadline))
     return f"{BOUND_SIGN.get(clock.bound, '')} {units.countdown(deadline - now)}".strip()
@@ -110,7 +110,7 @@ def _left(clock: DangerClock, now: float) -> str:
 
 def _what(clock: DangerClock) -> str:
     subject = f"{clock.subject}: " if clock.subject and clock.subject not in clock.what else ""
-    return f"{subject}{clock.what}"
+    return f"{subject}{told(clock.what)}"
 
 
 def _worth(clock: DangerClock) -> Iterable[str]:
@@ -118,24 +118,26 @@ def _worth(clock: DangerClock) -> Iterable[str]:
     if clock.bound in BOUND_WORDS and clock.deadline is not None:
         may = say("may have fired: ") if clock.state == FIRED else ""
         base = BASES.get(clock.started_basis, "")
-        yield f"{may}{BOUND_WORDS[clock.bound]}{f', {base}' if base else ''}"
+        yield f"{may}{say(BOUND_WORDS[clock.bound])}{f', {say(base)}' if base else ''}"
     if clock.only:
         yield say(
-            "only if it is {only} (provider.variant is not set)", only=" or ".join(clock.only)
+            "only if it is {only} (provider.variant is not set)", only=say(" or ").join(clock.only)
         )
     if clock.why and clock.ticks:
-        yield clock.why
+        yield told(clock.why)
 
 
 def _trust(clock: DangerClock, width: int) -> list[Text]:
     """How far the clock may be believed."""
     basis = STARTS.get(clock.started_basis)
     start = (
-        say(" · start: {basis}", basis=basis) if basis and clock.state != "unknown-start" else ""
+        say(" · start: {basis}", basis=say(basis))
+        if basis and clock.state != "unknown-start"
+        else ""
     )
     text = say(
         "{confidence} confidence · verified {verified}{start}",
-        confidence=clock.confidence,
+        confidence=say(clock.confidence),
         verified=clock.verified,
         start=start,
     )
@@ -178,7 +180,7 @@ def introduction(fleet: FleetView, selected: InstanceView | None, width: int) ->
     if profile is None or profile.id not in fleet.unmet:
         return []
     parts = ((len(profile.conveniences), "convenience"), (len(profile.gotchas), "trap"))
-    counts = " and ".join(units.counted(count, noun) for count, noun in parts if count)
+    counts = say(" and ").join(units.counted(count, noun) for count, noun in parts if count)
     text = say(
         "first time on {title}: {counts} to know, press i", title=profile.title, counts=counts
     )
@@ -196,8 +198,8 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
         return []
     rows = [line(), line((say("armed on {name}: starts when …", name=selected.name), "heading"))]
     for clock in found:
-        text = f"{_lead(clock)}: {clock.what}"
-        why = f" ({clock.why})" if clock.why else ""
+        text = f"{_lead(clock)}: {told(clock.what)}"
+        why = f" ({told(clock.why)})" if clock.why else ""
         rows += wrap(f"{text.rstrip('.')}{why}", width, "muted", indent=2)
     return rows
 
@@ -212,7 +214,7 @@ LEADS = {
 
 def _lead(clock: DangerClock) -> str:
     """What would start it, and how long it counts then."""
-    lead = LEADS.get(clock.anchor, clock.starts)
+    lead = told(LEADS.get(clock.anchor, clock.starts))
     if clock.after is None or not clock.early:
         return lead
     after = units.span(clock.after).removesuffix(" 0h").removesuffix(" 00m")

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.remedies import CARDS
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
@@ -28,7 +28,9 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
     style = f"severity-{finding.severity}"
     fixed = line(
         fit(
-            line((f"{SEVERITY_GLYPH[finding.severity]} {finding.kind.replace('_', ' ')}", style)),
+            line(
+                (f"{SEVERITY_GLYPH[finding.severity]} {say(finding.kind.replace('_', ' '))}", style)
+            ),
             ROOMY_TITLE if wide else TITLE,
         ),
         " ",
@@ -44,7 +46,9 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
     )
     room = width - fixed.cell_len
     return (
-        line(fixed, fit(line((finding.evidence, "muted")), room)) if room > 8 else fit(fixed, width)
+        line(fixed, fit(line((told(finding.evidence), "muted")), room))
+        if room > 8
+        else fit(fixed, width)
     )
 
 
@@ -58,7 +62,9 @@ def strangers(fleet: FleetView, width: int) -> list[Text]:
     rows = []
     for one in alarms[:STRANGERS_SHOWN]:
         style = f"severity-{one.severity}"
-        rows.append(fit(line((f"{SEVERITY_GLYPH[one.severity]} {one.evidence}", style)), width))
+        rows.append(
+            fit(line((f"{SEVERITY_GLYPH[one.severity]} {told(one.evidence)}", style)), width)
+        )
     if len(alarms) > STRANGERS_SHOWN:
         more = say("  and {alarms} more (f)", alarms=len(alarms) - STRANGERS_SHOWN)
         rows.append(fit(line((more, "severity-fatal")), width))
@@ -72,7 +78,7 @@ def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Te
             (
                 say(
                     "{kind} on {instance}",
-                    kind=finding.kind.replace("_", " "),
+                    kind=say(finding.kind.replace("_", " ")),
                     instance=finding.instance,
                 ),
                 f"severity-{finding.severity}",
@@ -83,15 +89,19 @@ def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Te
         rows[0].append_text(line((say(", cell {cell}", cell=finding.cell), "text")))
     card = CARDS.get(LABELS.get(finding.kind, finding.kind))
     more = (
-        ((say("means"), card.symptom), (say("cause"), card.cause), (say("fix"), card.fix))
+        (
+            (say("means"), say(card.symptom)),
+            (say("cause"), say(card.cause)),
+            (say("fix"), say(card.fix)),
+        )
         if card
         else ()
     )
     for label, text, style in (
-        ("evidence", finding.evidence, "strong"),
-        ("source", finding.source, "muted"),
-        ("seen", _seen(finding, zone), "muted"),
-        ("do", finding.remedy, "accent"),
+        (say("evidence"), told(finding.evidence), "strong"),
+        (say("source"), finding.source, "muted"),
+        (say("seen"), _seen(finding, zone), "muted"),
+        (say("do"), told(finding.remedy), "accent"),
         *((label, text, "text") for label, text in more),
     ):
         lines = wrap(text, width, style, indent=10)

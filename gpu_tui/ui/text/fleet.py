@@ -72,7 +72,7 @@ def verdict(view: InstanceView) -> Text:
     if view.link.state == "connecting" and view.last_contact is None and view.link.error is None:
         return line((say("◌ connecting"), "muted"))
     glyph, word, style, _ = VERDICTS[view.verdict]
-    return line((f"{glyph} {word}", style))
+    return line((f"{glyph} {say(word)}", style))
 
 
 # --- one cell each ----------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def _gpu(view: InstanceView, width: int) -> Text:
         if table.error.kind in ("no-device", "no-nvidia-smi"):
             return line((say("no GPU") if width > 5 else ABSENT, "absent"))
         word = table.error.kind if table.error.kind in ("hung", "lost") else "err"
-        text = line((word, "level-act"))
+        text = line((say(word), "level-act"))
         return believed(text, view.freshness(metrics.GPUS))
     return gauge(utilization(table), Level.OK, view.freshness(metrics.GPUS), max(0, width - 5))
 
@@ -308,7 +308,7 @@ def head(fitted: Sequence[tuple[Column, int]]) -> Text:
     """The titles above the rows."""
     text = line(" " * EDGE)
     for column, width in fitted:
-        text.append_text(fit(line((column.title, "faint")), width, right=column.right))
+        text.append_text(fit(line((say(column.title), "faint")), width, right=column.right))
         text.append(" ")
     return text
 
@@ -331,7 +331,7 @@ def keeps(view: InstanceView, fits: Filter) -> bool:
     """Whether the filter keeps this box: by its name, platform, verdict and tags."""
     tags = view.instance.tags
     words = (view.verdict, VERDICTS[view.verdict][1])
-    text = " ".join((view.name, view.instance.platform, *words, *tags))
+    text = " ".join((view.name, view.instance.platform, *words, say(words[1]), *tags))
     return fits.keeps(text, tags)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.gate import GateView, Rung, RungState, RungView, State
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.profile import Verb
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
@@ -74,7 +75,7 @@ def rung_lines(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Te
     tone = "level-act" if rung.state is RungState.BLOCKED else "muted"
     evidence: list[Text] = []
     for text in rung.lines:
-        evidence += wrap(text, width, tone, indent=INDENT)
+        evidence += wrap(told(text), width, tone, indent=INDENT)
     if evidence and first.cell_len <= INDENT:
         evidence[0] = line(first, evidence[0][INDENT:])
         rows = evidence
@@ -82,7 +83,7 @@ def rung_lines(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Te
         rows = [first, *evidence]
     rows += [line(" " * INDENT, row) for row in more]
     if rung.next:
-        rows += wrap(f"→ {rung.next}", width, "accent", indent=INDENT)
+        rows += wrap(f"→ {told(rung.next)}", width, "accent", indent=INDENT)
     return rows
 
 
@@ -112,13 +113,13 @@ def strip(gate: GateView, looked: Rung | None, width: int) -> list[Text]:
         glyph, style = RUNGS[rung.state]
         here = rung.rung is looked
         row = line((MARK[here], "accent"), (f"{glyph} {rung.rung.value} ", style))
-        row.append_text(line((f"{rung.title:<{TITLE}}", "strong" if here else style)))
+        row.append_text(fit(line((say(rung.title), "strong" if here else style)), TITLE))
         if rung.state is RungState.WORKING and (moving := _progress(rung)):
             row.append_text(moving)
         elif rung.lines:
             blocked = rung.state is RungState.BLOCKED
             text = (gate.closed_because or rung.lines[-1]) if blocked else rung.lines[0]
-            row.append_text(line((text, "level-act" if blocked else "muted")))
+            row.append_text(line((told(text), "level-act" if blocked else "muted")))
         rows.append(fit(row, width))
     return rows
 
@@ -128,7 +129,7 @@ def detail(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Text]:
     tone = "level-act" if rung.state is RungState.BLOCKED else "text"
     rows: list[Text] = []
     for text in rung.lines:
-        rows += wrap(text, width, tone)
+        rows += wrap(told(text), width, tone)
     transfer = rung.transfer
     if transfer is not None and transfer.file and rung.state is RungState.WORKING:
         rows += wrap(say("now {file}", file=transfer.file), width, "muted")
@@ -138,10 +139,10 @@ def detail(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Text]:
             RungState.WORKING: say("at it …"),
             RungState.SKIPPED: say("not climbed here"),
         }
-        rows.append(line((said.get(rung.state, "nothing to show"), "faint")))
+        rows.append(line((said.get(rung.state, say("nothing to show")), "faint")))
     rows += more
     if rung.next:
-        rows += wrap(f"→ {rung.next}", width, "accent")
+        rows += wrap(f"→ {told(rung.next)}", width, "accent")
     return rows
 
 
@@ -167,15 +168,15 @@ def verdict(gate: GateView, width: int, *, advice: bool = True) -> list[Text]:
     """
     if gate.outcome:
         word, text, style = OUTCOMES.get(gate.outcome, (gate.outcome.upper(), "", "danger-badge"))
-        banner = fit(line((f" {word}", style)), width)
+        banner = fit(line((f" {say(word)}", style)), width)
         banner.stylize(style)
         if style != "danger-badge":
             banner.stylize("reverse")
-        rows = [banner, *wrap(text, width, "text", indent=1)]
+        rows = [banner, *wrap(say(text), width, "text", indent=1)]
         for number, step in enumerate(gate.outcome_lines, 1):
             prefix = f"{number}. " if gate.outcome == "steps" else ""
             lead = len(prefix)
-            step_rows = wrap(step, width, "strong", indent=2 + lead)
+            step_rows = wrap(told(step), width, "strong", indent=2 + lead)
             if step_rows and prefix:
                 step_rows[0] = line("  ", (prefix, "accent"), step_rows[0][2 + lead :])
             rows += step_rows
@@ -187,19 +188,19 @@ def verdict(gate: GateView, width: int, *, advice: bool = True) -> list[Text]:
             rows += wrap(text, width, "strong", indent=2)
     if gate.closed_because:
         rows += wrap(
-            say("The gate is shut: {closed_because}", closed_because=gate.closed_because),
+            say("The gate is shut: {closed_because}", closed_because=told(gate.closed_because)),
             width,
             "level-act",
         )
         stuck = next((rung for rung in gate.rungs if rung.state is RungState.BLOCKED), None)
         if advice and stuck is not None and stuck.next:
-            rows += wrap(f"→ {stuck.next}", width, "accent")
+            rows += wrap(f"→ {told(stuck.next)}", width, "accent")
     return rows
 
 
 def _title(rung: RungView, style: str) -> Text:
     tone = style if rung.state is not RungState.PASSED else "strong"
-    return line((f"{rung.title:<{TITLE}}", tone))
+    return fit(line((say(rung.title), tone)), TITLE)
 
 
 def _progress(rung: RungView) -> Text | None:
@@ -210,7 +211,7 @@ def _progress(rung: RungView) -> Text | None:
         return None
     drawn = line(bar(share, BAR, "rung-working"), (f" {units.percent(share)}", "text"))
     if transfer is not None:
-        drawn.append_text(line((f"  {transfer.words()}", "muted")))
+        drawn.append_text(line((f"  {told(transfer.words())}", "muted")))
     return drawn
 
 
@@ -220,7 +221,7 @@ def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> T
     price = (
         f"{units.money(cost.per_hour, cost.currency)}/h" if cost.per_hour is not None else "? /h"
     )
-    meter = METERS.get(verb.meter, "?") if verb is not None else ""
+    meter = say(METERS.get(verb.meter, "?")) if verb is not None else ""
     pieces: list[tuple[str, str]] = [
         (f"  {view.instance.platform}", "muted"),
         (f"  {price}{f' → {meter}' if meter else ''}", "money"),
@@ -229,7 +230,9 @@ def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> T
     ]  # fmt: skip
     name = line(("███ ", box_style(view.name)), (view.name, "strong"))
     end = line("  ", (label, "danger")) if label else line()
-    while pieces and name.cell_len + end.cell_len + sum(len(text) for text, _ in pieces) > width:
+    while (
+        pieces and name.cell_len + end.cell_len + sum(cell_len(text) for text, _ in pieces) > width
+    ):
         pieces.pop()  # the name and the verb are never cut for the sake of the rest
     return line(name, end, *pieces)
 
@@ -239,9 +242,9 @@ def second_rows(seconds: Sequence[SecondView], width: int) -> list[Text]:
     rows = [line((say("and what hangs on it, each by its own word:"), "strong"))]
     for second in seconds:
         mark = ("✓ ", "rung-passed") if second.done else ("☐ ", "level-watch")
-        rows.append(line(mark, (second.label, "strong")))
+        rows.append(line(mark, (told(second.label), "strong")))
         for text in second.lines:
-            rows += wrap(text, width, "muted", indent=2)
+            rows += wrap(told(text), width, "muted", indent=2)
     return rows
 
 
@@ -260,7 +263,7 @@ def question(
             "{number} of {seconds} beside it: {label}. Seen? Type ",
             number=number,
             seconds=len(gate.seconds),
-            label=second.label,
+            label=told(second.label),
         )
         pieces = [(ask, "text"), (second.phrase, "danger")]
     elif asks(gate):

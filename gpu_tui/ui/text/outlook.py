@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gpu_tui.core.campaign import LaneOutlook, Outlook, Tally, Trust, spent_so_far
 from gpu_tui.core.rebalance import Plan
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import bounds, units
 from gpu_tui.ui.text.fleet import box_style
@@ -57,7 +57,7 @@ def outlook_lines(
 
 
 def _lead(word: str) -> Text:
-    return fit(line((word, "faint")), LEAD)
+    return fit(line((say(word), "faint")), LEAD)
 
 
 def _counts(outlook: Outlook, width: int) -> list[Text]:
@@ -74,7 +74,7 @@ def _counts(outlook: Outlook, width: int) -> list[Text]:
     for word, style, states in GROUPS:
         number = tally.count(*states)
         if number:
-            pieces.append(line((f"{number} {word}", style)))
+            pieces.append(line((f"{number} {say(word)}", style)))
     if tally.unnamed:
         pieces.append(line((say("{unnamed} not named yet", unnamed=tally.unnamed), "unknown")))
     if outlook.doubled:
@@ -100,7 +100,7 @@ def _end(outlook: Outlook, now: float, zone: tzinfo | None) -> list[Text]:
         words = bounds.ends(outlook.told, now, zone)
         pieces.append(line((say("where it can be told "), "muted"), (words, "text")))
     if outlook.last is not None and len(outlook.lanes) > 1:
-        last = "last" if span.best is not None else say("last of these")
+        last = say("last") if span.best is not None else say("last of these")
         pieces.append(line((outlook.last, box_style(outlook.last)), (f" {last}", "muted")))
     if outlook.silent:
         pieces.append(line((_some(outlook.silent), "unknown"), (say(" cannot tell"), "unknown")))
@@ -116,7 +116,7 @@ def _money(outlook: Outlook, *, brief: bool) -> list[Text]:
     ]
     bases = {one.lane.basis for one in outlook.lanes if one.lane.per_hour is not None}
     words = {"api": say("the provider's API"), "fleet-file": say("the fleet file")}
-    said = " and ".join(words.get(basis, basis) for basis in sorted(bases))
+    said = say(" and ").join(words.get(basis, basis) for basis in sorted(bases))
     if not brief:
         pieces.append(line((say("prices of {said}", said=said), "faint")))
     if idle := _idle_rate(outlook):
@@ -194,7 +194,7 @@ def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) ->
     late = (
         say("{behind} after the others", behind=units.span(plan.behind))
         if plan.behind >= units.MINUTE
-        else "last"
+        else say("last")
     )
     what = say(
         "{last} ends {late}: move {parts} → {done} {after} instead of {before}{rough}",
@@ -253,7 +253,7 @@ def lane_head(width: int) -> Text:
     name, shown = _columns(width)
     text = line(fit(line((say("  queue"), "faint")), name + 2))
     for title, cells in shown:
-        text.append_text(line(" ", fit(line((title, "faint")), cells, right=True)))
+        text.append_text(line(" ", fit(line((say(title), "faint")), cells, right=True)))
     return text
 
 
@@ -274,7 +274,7 @@ def lane_row(
         text.append_text(line(" ", fit(_lane_cell(title, one, now, zone), cells, right=True)))
     room = width - text.cell_len - 2
     if one.why and room >= 8:
-        text.append_text(line("  ", fit(line((one.why, "unknown")), room)))
+        text.append_text(line("  ", fit(line((told(one.why), "unknown")), room)))
     return text
 
 

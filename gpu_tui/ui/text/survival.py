@@ -43,7 +43,7 @@ class Choice:
     @property
     def ways(self) -> str:
         """How it can be done."""
-        return ", ".join(dict.fromkeys(WAYS.get(row.via, row.via) for row in self.rows))
+        return ", ".join(dict.fromkeys(say(WAYS.get(row.via, row.via)) for row in self.rows))
 
 
 def choices(profile: Profile, variant: str | None = None) -> tuple[Choice, ...]:
@@ -89,21 +89,23 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
     tiers = profile.tiers_under(verb, variant)
     name = _column([tier.label or tier.id for tier in tiers], 8, width // 4)
     path = _column([tier.path for tier in tiers], 4, width * 3 // 10) if width >= ROOMY else 0
-    head = say("after {verb}", verb=verb.verb) if cell_len(verb.verb) <= 10 else "afterwards"
+    head = say("after {verb}", verb=verb.verb) if cell_len(verb.verb) <= 10 else say("afterwards")
     fate = max(10, cell_len(head))
     rest = max(8, width - name - path - fate - (6 if path else 4))
     rows: list[list[Cell]] = [
         [
             (tier.label or tier.id, "strong"),
             *([(tier.path, "text")] if path else []),
-            after(tier, verb),
+            _said(after(tier, verb)),
             _later(profile, tier, verb, variant),
         ]
         for tier in tiers
     ]
     if path:
-        return table(("tier", "path", head, say("and then")), rows, (name, path, fate, rest))
-    return table(("tier", head, say("and then")), rows, (name, fate, rest))
+        return table(
+            (say("tier"), say("path"), head, say("and then")), rows, (name, path, fate, rest)
+        )
+    return table((say("tier"), head, say("and then")), rows, (name, fate, rest))
 
 
 def survival(
@@ -117,15 +119,17 @@ def survival(
         (
             (tier.label or tier.id, "strong"),
             (tier.path, "text"),
-            words[tier.survives_stop],
-            words[tier.survives_destroy],
+            _said(words[tier.survives_stop]),
+            _said(words[tier.survives_destroy]),
         )
         for tier in profile.storage
     ]
     name = _column([row[0][0] for row in rows], 8, width // 3)
     path = _column([row[1][0] for row in rows], 4, width // 3)
     return table(
-        ("tier", "path", say("after stop"), say("after destroy")), rows, (name, path, 10, 13)
+        (say("tier"), say("path"), say("after stop"), say("after destroy")),
+        rows,
+        (name, path, 10, 13),
     )
 
 
@@ -139,6 +143,10 @@ def after(tier: Tier, verb: Verb) -> Cell:
     return UNKNOWN if survives is None else KEPT
 
 
+def _said(cell: Cell) -> Cell:
+    return say(cell[0]), cell[1]
+
+
 def consequences(choice: Choice, width: int) -> list[Text]:
     """Below the matrix: the meter, the way back, the ways to do it, and what the profile remarks."""
     verb = choice.verb
@@ -147,7 +155,7 @@ def consequences(choice: Choice, width: int) -> list[Text]:
         if verb.reversible
         else (say("cannot be undone"), "level-act")
     )
-    meter = METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
+    meter = _said(METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown")))
     pieces = [(verb.label, "strong"), meter, back, (choice.ways, "accent")]
     if verb.confidence == "low":
         pieces.append((say("unconfirmed"), "level-watch"))
@@ -156,7 +164,7 @@ def consequences(choice: Choice, width: int) -> list[Text]:
     for one in choice.rows:
         if one.note and one.note not in seen:
             seen.add(one.note)
-            way = f"{WAYS.get(one.via, one.via)}: " if len(choice.rows) > 1 else ""
+            way = f"{say(WAYS.get(one.via, one.via))}: " if len(choice.rows) > 1 else ""
             rows += wrap(f"{way}{one.note}", width, "muted")
     return rows
 
@@ -185,14 +193,14 @@ def _later(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> Cel
     for clock in doomed:
         remarks = [] if variant else [*clock.applies_to]
         if clock.confidence == "low":
-            remarks.append("unconfirmed")
+            remarks.append(say("unconfirmed"))
         said = f" ({', '.join(remarks)})" if remarks else ""
         words.append(
             say("deleted {duration} later{said}", duration=duration(clock.after or 0.0), said=said)
         )
     if tier.bills_when_stopped and not re.match(r"no\b", tier.bills_when_stopped):
         said = re.sub(r"(?i)^yes\b[,:]? *", "", tier.bills_when_stopped)
-        words.append("bills" if not said else say("bills: {said}", said=said))
+        words.append(say("bills") if not said else say("bills: {said}", said=said))
     return "; ".join(words), "level-watch" if doomed else "muted"
 
 

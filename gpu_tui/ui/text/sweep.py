@@ -40,7 +40,7 @@ def queue_head(width: int) -> Text:
         ("exit", 4, True),
     ):  # fmt: skip
         if cells:
-            text.append_text(fit(line((title, "faint")), cells, right=right))
+            text.append_text(fit(line((say(title), "faint")), cells, right=right))
             text.append(" ")
     return text
 
@@ -63,7 +63,7 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     tint = "stale" if stale and cell is view.queue.running else style
     text = line(
         (f"{cell.index:>3} ", "faint"),
-        fit(line((glyph if state == 1 else f"{glyph} {word}", tint)), state),
+        fit(line((glyph if state == 1 else f"{glyph} {say(word)}", tint)), state),
         " ",
         fit(line((cell.name, "strong" if cell.state is CellState.RUNNING else tone)), name),
         " ",

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.cell_table import Best, Order, Row, best_of, columns_of, metric_title, value_of
+from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
@@ -85,7 +86,7 @@ def title_of(column: str) -> str:
     """A column in words."""
     if column.startswith("metric:"):
         return metric_title(column.removeprefix("metric:"))
-    return TITLES.get(column, column)
+    return say(TITLES.get(column, column))
 
 
 def table_head(sheet: Sheet) -> Text:
@@ -97,7 +98,7 @@ def table_head(sheet: Sheet) -> Text:
             line(" ", fit(_title(column, sheet), _cells(column, sheet.width), right=right))
         )
         if column == "loss" and sheet.history:
-            text.append_text(line(" ", fit(line(("history", "faint")), sheet.history)))
+            text.append_text(line(" ", fit(line((say("history"), "faint")), sheet.history)))
     return text
 
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.findings import Finding, Severity
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line
@@ -85,7 +85,7 @@ def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
             out = out.ljust(at) + _time(
                 start + span * at / room, zone, days=days, seconds=span < SHORT
             )
-    return out[: room - 4].ljust(room - 3) + "now"
+    return out[: room - 4].ljust(room - 3) + say("now")
 
 
 def event_row(finding: Finding, now: float, width: int, zone: tzinfo | None) -> Text:
@@ -94,7 +94,7 @@ def event_row(finding: Finding, now: float, width: int, zone: tzinfo | None) -> 
     style = f"severity-{finding.severity}"
     days = _day(finding.last_seen, zone) != _day(now, zone)
     logged = LOGGED if finding.source.startswith("log:") else MEASURED
-    kind = finding.kind.replace("_", " ")
+    kind = say(finding.kind.replace("_", " "))
     narrow = width < NARROW
     time = _time(finding.last_seen, zone, days=days, seconds=not days and not narrow)
     fixed = line(
@@ -112,14 +112,16 @@ def event_row(finding: Finding, now: float, width: int, zone: tzinfo | None) -> 
     )
     room = width - fixed.cell_len
     return (
-        line(fixed, fit(line((finding.evidence, "muted")), room)) if room > 8 else fit(fixed, width)
+        line(fixed, fit(line((told(finding.evidence), "muted")), room))
+        if room > 8
+        else fit(fixed, width)
     )
 
 
 def words_of(finding: Finding) -> str:
     """What a filter looks at."""
     parts = (finding.kind.replace("_", " "), finding.kind, finding.severity, finding.instance)
-    return " ".join((*parts, finding.cell or "", finding.evidence))
+    return " ".join((*parts, finding.cell or "", finding.evidence, say(parts[0])))
 
 
 def summary(findings: Sequence[Finding], total: int) -> Text:
@@ -129,7 +131,7 @@ def summary(findings: Sequence[Finding], total: int) -> Text:
         count = sum(one.severity is severity for one in findings)
         if count:
             pieces.append(
-                (f"{SEVERITY_GLYPH[severity]} {count} {severity}   ", f"severity-{severity}")
+                (f"{SEVERITY_GLYPH[severity]} {count} {say(severity)}   ", f"severity-{severity}")
             )
     shown = (
         say("{findings} of {total}", findings=len(findings), total=total)

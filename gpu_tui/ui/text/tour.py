@@ -20,7 +20,9 @@ def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
                 up=up,
             )
         case "Instances" if view is not None:
-            return say("→ {name} is selected: {value}.", name=view.name, value=view.verdict.value)
+            return say(
+                "→ {name} is selected: {value}.", name=view.name, value=say(view.verdict.value)
+            )
         case "Danger clocks" if fleet.clocks:
             return say(
                 "→ {clocks} for this fleet, the next one on top.",

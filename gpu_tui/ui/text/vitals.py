@@ -10,7 +10,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Freshness
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import (
@@ -51,12 +51,15 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
     rows += _mounts(view, width)
     if view.clock_skew is not None and abs(view.clock_skew) >= 2:
         text = say("the box's clock is off by {clock_skew:+.0f} s", clock_skew=view.clock_skew)
-        rows += [line(), line((fit(line("clock"), LABEL).plain, "muted"), (text, "level-watch"))]
+        rows += [
+            line(),
+            line((fit(line(say("clock   ")), LABEL).plain, "muted"), (text, "level-watch")),
+        ]
     if view.link.via:
         rows += [
             line(),
             line(
-                (fit(line("link"), LABEL).plain, "muted"),
+                (fit(line(say("link")), LABEL).plain, "muted"),
                 (say("via {via}", via=view.link.via), "text"),
             ),
         ]
@@ -74,9 +77,9 @@ def _no_link(view: InstanceView, width: int) -> list[Text]:
     if link.state == "connecting" and link.error is None:
         rows = wrap(say("◌ connecting: the first numbers come in a few seconds"), width, "muted")
         return [*rows, line()]
-    rows = wrap(f"⊘ {link.state}: {link.error or 'no connection'}", width, "level-act")
+    rows = wrap(f"⊘ {say(link.state)}: {told(link.error or 'no connection')}", width, "level-act")
     if link.next:
-        rows += wrap(f"→ {link.next}", width, "accent")
+        rows += wrap(f"→ {told(link.next)}", width, "accent")
     elif link.state != "live":
         rows += wrap(say("→ it is tried again by itself; r tries at once"), width, "accent")
     if view.last_contact is not None:
@@ -86,7 +89,7 @@ def _no_link(view: InstanceView, width: int) -> list[Text]:
 
 
 def _label(word: str) -> Text:
-    return line((fit(line(word), LABEL).plain, "muted"))
+    return line((fit(line(say(word)), LABEL).plain, "muted"))
 
 
 def _age_note(view: InstanceView, metric: metrics.Metric[T]) -> Text:
@@ -95,12 +98,12 @@ def _age_note(view: InstanceView, metric: metrics.Metric[T]) -> Text:
     fresh = view.freshness(metric)
     age = track.age(view.taken_at)
     if fresh is Freshness.STALE and age is not None:
-        why = f", {track.why}" if track.why else ""
+        why = f", {told(track.why)}" if track.why else ""
         return line((say("  {age} old{why}", age=units.age(age), why=why), "stale"))
     if fresh is Freshness.UNKNOWN:
-        return line((f"  {track.why}", "muted"))
+        return line((f"  {told(track.why)}", "muted"))
     if fresh is Freshness.ABSENT:
-        return line((f"  {track.why}", "absent"))
+        return line((f"  {told(track.why)}", "absent"))
     return line()
 
 
@@ -118,7 +121,7 @@ def _gpus(view: InstanceView, width: int) -> list[Text]:
     if table.error:
         style = "absent" if table.error.kind in ("no-device", "no-nvidia-smi") else "level-act"
         what = GPU_ERRORS.get(table.error.kind, table.error.kind)
-        rows = [line(_label("gpu"), (what, style), _age_note(view, metrics.GPUS))]
+        rows = [line(_label("gpu"), (say(what), style), _age_note(view, metrics.GPUS))]
         if table.error.text and what not in table.error.text:
             rows += wrap(table.error.text, width, "muted", indent=LABEL)[:3]
         return rows
@@ -232,7 +235,7 @@ def _memory(view: InstanceView, width: int) -> list[Text]:
 
 
 def _memory_notes(view: InstanceView, memory: Memory) -> list[Text]:
-    notes = [line((MEMORY_SOURCE.get(memory.source, memory.source), "muted"))]
+    notes = [line((say(MEMORY_SOURCE.get(memory.source, memory.source)), "muted"))]
     if memory.peak is not None:
         notes.append(line((say("   peak {peak}", peak=units.size(memory.peak)), "muted")))
     if memory.oom_kill is None:
@@ -309,7 +312,7 @@ def _mounts(view: InstanceView, width: int) -> list[Text]:
 
 def _mount_head(name: int) -> Text:
     return line(
-        (fit(line("mount"), name).plain, "faint"),
+        (fit(line(say("mount")), name).plain, "faint"),
         (say("  bytes used         inodes used     full"), "faint"),
     )
 

@@ -1,0 +1,62 @@
+"""Which language the screen and the manual speak, and the catalogue of its words.
+
+The flag stands before the settings, the settings before the locale. Data is never translated, and neither is
+what programs read or a person must type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpu_tui.core.speech import LANGUAGES, Catalogue, speak
+
+ENGLISH, CHINESE = LANGUAGES
+FILES = {CHINESE: Path(__file__).resolve().parent / "locale" / "zh_CN.yaml"}
+LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+class NoLanguage(Exception):
+    """There are no words in this language."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no language {name!r}")
+        self.next = f"Choose one of: {', '.join(LANGUAGES)}."
+
+
+def choose(flag: str | None, configured: str | None, env: Mapping[str, str]) -> str:
+    """A name of LANGUAGES: the flag's, else that of the settings, else the locale's. Raises NoLanguage."""
+    for named in (flag, configured):
+        if named is not None:
+            return _known(named)
+    locale = next((env[name] for name in LOCALE if env.get(name)), "")
+    tongue, _, charset = locale.partition(".")
+    # Simplified: what a terminal of Taiwan or Hong Kong expects is another script, and is not here.
+    speaks = tongue.lower() in ("zh", "zh_cn", "zh_sg", "zh_hans", "zh_hans_cn")
+    return CHINESE if speaks and "utf" in charset.lower() else ENGLISH
+
+
+def speak_in(name: str) -> None:
+    """Say everything in this language from now on. Raises NoLanguage."""
+    name = _known(name)
+    speak(catalogue(name))
+
+
+@cache
+def catalogue(name: str) -> Catalogue:
+    """All words of a language; none for English."""
+    if name == ENGLISH:
+        return Catalogue()
+    import yaml  # only who does not read English pays for it
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    words = yaml.load(FILES[name].read_text("utf-8"), Loader=loader)
+    return Catalogue(words["screen"], words["sentences"])
+
+
+def _known(name: str) -> str:
+    if name not in LANGUAGES:
+        raise NoLanguage(name)
+    return name
