@@ -70,7 +70,7 @@ def burn(fleet: FleetView) -> tuple[str, str]:
             unit = listed.price.currency
             rates[unit] = rates.get(unit, 0.0) + listed.price.amount
     per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
-    so_far = " + ".join(units.money(amount, unit) for unit, amount in spent.items())
+    so_far = " + ".join(units.money(amount, unit, cents_to=100) for unit, amount in spent.items())
     more = f" +{unpriced}?" if unpriced else ""
     return (f"{per_hour}/h{more}" if per_hour else ""), so_far
 

@@ -84,9 +84,9 @@ def countdown(seconds: float) -> str:
     return f"{days}d {hours:02}:{minutes:02}" if days else f"{hours:02}:{minutes:02}:{left:02}"
 
 
-def money(amount: float, currency: str | None) -> str:
-    """`¥2.08`, `$0.69`, `3.10 SEK`."""
-    digits = f"{amount:,.2f}" if abs(amount) < 1000 else f"{amount:,.0f}"
+def money(amount: float, currency: str | None, *, cents_to: float = 1000) -> str:
+    """`¥2.08`, `$0.69`, `3.10 SEK`; from `cents_to` on without what stands behind the point."""
+    digits = f"{amount:,.2f}" if abs(amount) < cents_to else f"{amount:,.0f}"
     if currency in SIGNS:
         return f"{SIGNS[currency]}{digits}"
     return f"{digits} {currency}" if currency else digits
