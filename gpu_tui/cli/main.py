@@ -22,6 +22,7 @@ from typing import NoReturn, Protocol, cast
 from gpu_tui import __version__
 from gpu_tui.cli.epilog import epilog
 from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import LANGUAGES
 from gpu_tui.language import choose, speak_in
 from gpu_tui.places import config_dir
 
