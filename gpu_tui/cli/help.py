@@ -9,22 +9,42 @@ import sys
 from pathlib import Path
 
 NAME = "help"
-HELP = "the manual: fleet, runners, clocks, config, alerts, metrics, safety, exits, keys"
+HELP = "the manual, a page at a time: fleet, keys, teardown, logs, replay, and more"
 EXAMPLE = "gpu-tui help runners"
 PAGES = Path(__file__).resolve().parent.parent / "help"
-ALSO = {"queue": "runners", "slurm": "runners", "kubernetes": "runners", "prometheus": "metrics"}
 TOPICS = (
     "fleet",
     "runners",
     "clocks",
+    "keys",
+    "logs",
+    "teardown",
+    "journal",
+    "safety",
     "config",
+    "themes",
     "alerts",
     "metrics",
-    "safety",
+    "replay",
+    "serve",
+    "shell",
     "exits",
-    "keys",
-    "themes",
 )
+ALSO = {
+    "queue": "runners",
+    "slurm": "runners",
+    "kubernetes": "runners",
+    "prometheus": "metrics",
+    "layout": "themes",
+    "columns": "themes",
+    "log": "logs",
+    "record": "replay",
+    "browser": "serve",
+    "override": "teardown",
+    "verify": "teardown",
+    "volumes": "teardown",
+    "completion": "shell",
+}
 
 
 class NoTopic(Exception):

@@ -81,7 +81,7 @@ def _serve(args: argparse.Namespace, fleet: Sequence[str], environment: Mapping[
     for flag, value in (
         ("--theme", args.theme),
         ("--layout", args.layout),
-        ("--language", args.language),
+        ("--language", getattr(args, "language", None)),
     ):
         words += [flag, value] if value else []
 

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from gpu_tui.cli.help import TOPICS, page
-from gpu_tui.cli.main import COMMANDS, main
+from gpu_tui.cli.epilog import VARIABLES
+from gpu_tui.cli.help import PAGES, TOPICS, page
+from gpu_tui.cli.main import COMMANDS, main, parser_of
+from gpu_tui.core.ladder import Rung
 from gpu_tui.parse.config_file import ALERT_KEYS, DESKTOPS, RECEIVER_NAMES, parse_config
 from gpu_tui.parse.fleet_file import INSTANCE_KEYS, QUEUE_KEYS, parse_fleet
 from gpu_tui.parse.scheduler import KEYS as SCHEDULER_KEYS
 from gpu_tui.resources import load_profiles
 from gpu_tui.state.prometheus import FAMILIES
-from gpu_tui.ui.keys import KEYS
+from gpu_tui.ui.keys import KEYS, shown
 
 WIDTH = 112
 
@@ -78,3 +80,42 @@ def test_what_pages_name_is_there() -> None:
             assert word in COMMANDS
         for family in re.findall(r"gpu_tui_([a-z_]+)[{ )]", text):
             assert family in FAMILIES
+
+
+@pytest.mark.parametrize(
+    ("topic", "contexts"), [("logs", ("log", "cockpit")), ("replay", ("replay",))]
+)
+def test_a_page_of_keys_names_keys_that_there_are(topic: str, contexts: tuple[str, ...]) -> None:
+    have = {sign for key in KEYS if key.context in contexts for sign in shown(key).split()}
+    rows = re.findall(r"^\| (`.*?) \|", page(topic), re.MULTILINE)
+    named = {sign for row in rows for sign in re.findall(r"`(\S+)`", row)}
+    assert rows
+    assert named <= have
+    if topic == "replay":
+        assert named == have
+
+
+def test_the_page_of_the_teardown_names_every_rung_in_order() -> None:
+    rungs = re.findall(r"^\| ([a-z ]+) \|", page("teardown"), re.MULTILINE)[1:]
+    assert [rung.replace(" ", "_").upper() for rung in rungs] == [rung.name for rung in Rung]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "cockpit"])
+def test_the_help_of_a_command_has_an_example_exit_codes_and_a_fitting_width(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+    text = parser_of(name).format_help()
+    assert f"gpu-tui{'' if name == 'cockpit' else ' ' + name}" in text.partition("example")[2]
+    assert re.search(r"exit code:\n  0 .*\n(.*\n)*?  64 ", text)
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_every_variable_that_a_help_names_is_read_somewhere() -> None:
+    source = "".join(
+        path.read_text("utf-8") for path in PAGES.parent.rglob("*.py") if path.name != "epilog.py"
+    )
+    rows = {row for rows in VARIABLES.values() for row in rows}
+    for names, _ in rows:
+        for name in names.split(", "):
+            assert f'"{name}"' in source, name
