@@ -27,6 +27,8 @@ from gpu_tui.collect.probe import Section, Sections
 MAX_LINE = 65_536
 MAX_SECTION = 1_048_576
 MAX_SECTIONS = 256
+MAX_WORDS = 256
+_AGAIN = (b"open", b"close", b"same")  # without a beat
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class FrameReader:
         self._cut = False  # the rest of an overlong line is being skipped
         self._drafts: dict[bytes, _Draft] = {}
         self._last: dict[bytes, Sections] = {}
+        self._words: dict[bytes, tuple[bytes, bytes, bytes]] = {}  # of lines without a beat
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """The frames that this chunk completes, in order."""
@@ -88,14 +91,21 @@ class FrameReader:
         self._cut = self._cut or len(part) > room
 
     def _take(self, line: bytes) -> Frame | None:
-        if line.startswith((b">", b"+")):
+        sign = line[:1]
+        if sign == b">" or sign == b"+":
             mark, space, text = line[1:].partition(b" ")
             draft = self._drafts.get(mark)
             if space and draft is not None and draft.open is not None:
-                self._append(draft, text, whole=line.startswith(b">"))
+                self._append(draft, text, whole=sign == b">")
         elif line.startswith(self._control):
-            mark, _, word = line[len(self._control) :].partition(b" ")
-            return self._steer(mark, *word.partition(b" ")[::2])
+            words = self._words.get(line)
+            if words is None:
+                mark, _, word = line[len(self._control) :].partition(b" ")
+                verb, _, about = word.partition(b" ")
+                words = mark, verb, about
+                if verb in _AGAIN and len(self._words) < MAX_WORDS:
+                    self._words[line] = words
+            return self._steer(*words)
         return None
 
     def _steer(self, mark: bytes, verb: bytes, about: bytes) -> Frame | None:
@@ -132,7 +142,10 @@ class FrameReader:
             draft.truncated = True
             draft.part.clear()
         elif whole:
-            draft.body += draft.part + text + b"\n"
-            draft.part.clear()
+            if draft.part:
+                draft.body += draft.part
+                draft.part.clear()
+            draft.body += text
+            draft.body += b"\n"
         else:
             draft.part += text

@@ -39,17 +39,35 @@ ROSTER_BYTES = 524_288
 
 
 def read(
-    probe: Probe, target: Target, sections: Sections, taken_at: float, period: float
+    probe: Probe,
+    target: Target,
+    sections: Sections,
+    taken_at: float,
+    period: float,
+    last: tuple[Sections, Sample] | None = None,
 ) -> Sample:
-    """The sample that came of one frame."""
+    """The sample that came of one frame. `last` is what came of this probe before: the same bytes say the same."""
     if any(section.truncated or section.exit == TOO_LONG for section in sections.values()):
         return Failure(FailureKind.GARBAGE, "it printed more than can be read", taken_at)
+    if last is not None and last[0] == sections:
+        return retimed(last[1], taken_at)
     value = probe.parse(target, sections)
     if not isinstance(value, NoValue):
         return Reading(value, taken_at, period)
     if value.kind is None:
         return Absent(value.why, taken_at)
     return Failure(value.kind, value.why, taken_at)
+
+
+def retimed(sample: Sample, taken_at: float) -> Sample:
+    """The same answer, once more."""
+    match sample:
+        case Reading():
+            return Reading(sample.value, taken_at, sample.period)
+        case Absent():
+            return Absent(sample.why, taken_at)
+        case Failure():
+            return Failure(sample.kind, sample.why, taken_at)
 
 
 def silence(probe: Probe, taken_at: float, period: float, *, alone: bool = True) -> Sample:

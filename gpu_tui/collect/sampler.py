@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpu_tui.collect.frames import Frame, FrameReader
-from gpu_tui.collect.probe import Probe, Target
+from gpu_tui.collect.probe import Probe, Sample, Sections, Target
 from gpu_tui.collect.probes import PROBES, read, silence, target_of
 from gpu_tui.collect.program import stride_of, tick_of, write_program
 from gpu_tui.collect.shell import quote_path
@@ -23,6 +23,7 @@ from gpu_tui.core.ports import Sink
 from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.transport.base import Connection
 
+Said = dict[str, tuple[Sections, Sample]]  # metric -> what a probe said last, and what that means
 GRACE = 4.0  # seconds of slowness (a busy box, a slow link) that are not yet a hang
 
 
@@ -48,8 +49,13 @@ class Group:
 
     def beat_of(self, probe: Probe) -> float:
         """The seconds between two answers of a probe."""
+        return self.beats[probe.metric]
+
+    @cached_property
+    def beats(self) -> Mapping[str, float]:
+        """The seconds between two answers of each metric."""
         poll = self.target.instance.poll
-        return stride_of(probe, poll) * tick_of(poll)
+        return {probe.metric: stride_of(probe, poll) * tick_of(poll) for probe in self.probes}
 
     def reader(self) -> FrameReader:
         """A reader of what this program prints."""
@@ -76,18 +82,17 @@ def plan(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> tuple[Grou
     return (Group("box", program, nonce, target, tuple(snippets), patience),)
 
 
-def samples(group: Group, frame: Frame, taken_at: float) -> list[Sampled]:
-    """The events that one frame stands for."""
+def samples(group: Group, frame: Frame, taken_at: float, said: Said | None = None) -> list[Sampled]:
+    """The events that one frame stands for. What was `said` before is not read again."""
     name, target = group.target.instance.name, group.target
-    return [
-        Sampled(
-            name,
-            taken_at,
-            probe.metric,
-            read(probe, target, frame.sections, taken_at, group.beat_of(probe)),
-        )
-        for probe in group.named[frame.metric]
-    ]
+    found = []
+    for probe in group.named[frame.metric]:
+        last = said.get(probe.metric) if said is not None else None
+        sample = read(probe, target, frame.sections, taken_at, group.beats[probe.metric], last)
+        if said is not None and not isinstance(sample, Failure):
+            said[probe.metric] = frame.sections, sample
+        found.append(Sampled(name, taken_at, probe.metric, sample))
+    return found
 
 
 async def sample_group(
@@ -100,6 +105,7 @@ async def sample_group(
     """
     name, loop = instance.name, asyncio.get_running_loop()
     reader, patience = group.reader(), _Patience(group, loop.time())
+    said: Said = {}
 
     async def mind() -> None:
         """Say who is silent, when it is time to."""
@@ -116,7 +122,7 @@ async def sample_group(
             async for chunk in chunks:
                 for frame in reader.feed(chunk):
                     patience.hear(frame.metric, loop.time())
-                    for event in samples(group, frame, clock.now()):
+                    for event in samples(group, frame, clock.now(), said):
                         sink(event)
     finally:
         minding.cancel()

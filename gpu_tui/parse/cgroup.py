@@ -103,7 +103,8 @@ def _fields(text: bytes) -> Fields:
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text and re.fullmatch(r"[0-9]{1,20}", text, re.ASCII) else None
+    plain = text is not None and len(text) <= 20 and text.isascii() and text.isdigit()
+    return int(text) if text and plain else None
 
 
 def _kib(text: str | None) -> int | None:

@@ -57,6 +57,7 @@ class Witness:
         self._boot_id = history.counter(instance.name, "boot_id")
         self._known_gap = _number(history.counter(instance.name, "life_gap"))
         self._zone: float | None = None
+        self._kept: dict[str, str] = {}  # by us, of what the history holds
 
     # --- readings ---------------------------------------------------------------------------
 
@@ -125,11 +126,14 @@ class Witness:
         if self._boot_id and self._boot_id != boot_id:
             self.rebooted_at = at
             self.oom_base = self.oom_rose = None
-            self._history.set_counter(self._instance.name, "oom_kill", "", at)
+            self._keep("oom_kill", "", at)
         self._boot_id = boot_id
         self._keep("boot_id", boot_id, at)
 
     def _keep(self, name: str, value: str, at: float) -> None:
+        if self._kept.get(name) == value:  # said each second
+            return
+        self._kept[name] = value
         if self._history.counter(self._instance.name, name) != value:
             self._history.set_counter(self._instance.name, name, value, at)
 
