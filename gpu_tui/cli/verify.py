@@ -42,6 +42,12 @@ class NoDirectory(Exception):
     next = "Name the directory that holds the results, one directory for each cell."
 
 
+class NoRoster(Exception):
+    """The queue file cannot be read."""
+
+    next = "Name the queue file whose cells should be here, or leave --roster out for a manifest's word."
+
+
 def run(args: argparse.Namespace) -> int:
     """Exit 0 verified, 1 failed, 2 incomplete (no torch, no roster)."""
     from gpu_tui.teardown.audit import EXITS
@@ -70,9 +76,16 @@ def _report(args: argparse.Namespace, directory: Path) -> Audit:
         manifest = read_manifest(source).manifest if source else None
     except ManifestUnreadable as error:
         return unreadable(f"{error}: {error.next}")
-    roster = decode_roster(args.roster.read_bytes()) if args.roster is not None else None
+    roster = decode_roster(_bytes_of(args.roster)) if args.roster is not None else None
     besides = _below(directory, source, args.roster)
     return asyncio.run(audit(directory, manifest, roster, besides=besides, expect=args.expect))
+
+
+def _bytes_of(roster: Path) -> bytes:
+    try:
+        return roster.read_bytes()
+    except OSError as error:
+        raise NoRoster(f"the queue file {roster} cannot be read: {error.strerror}") from None
 
 
 def _below(directory: Path, *files: Path | None) -> frozenset[str]:
@@ -132,7 +145,7 @@ def _lines(report: Audit) -> list[str]:
         total += ", equal to the manifest"
     elif all(file.match is None for file in report.files):
         total += ", compared with no manifest"
-    return [*lines, f"{report.verdict}: {total}; {', '.join(counts) or 'nothing'}{how}"]
+    return [*lines, f"{report.verdict}: {total}; {', '.join(counts) or 'nothing was read'}{how}"]
 
 
 def _visible(text: str) -> str:

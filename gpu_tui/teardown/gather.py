@@ -46,6 +46,7 @@ from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import manifest_json
+from gpu_tui.teardown.outside import coverage
 from gpu_tui.teardown.pull import pull_files
 from gpu_tui.teardown.roster import read_cells, read_roster
 from gpu_tui.teardown.verifier import verifier
@@ -126,11 +127,13 @@ class Gather:
         meter = self._meter(listing.bytes)
         manifest, failed = await remote_manifest(self.link(), listing, meter, known)
         claim = await own_claim(self.link(), listing, manifest)
+        looked = await stamps(self.link(), listing.root)
         return Inventory(
             manifest=manifest,
             identity=identity,
             cells=await self._cells(await self._roster()),
             refused=listing.refused + failed + claim,
+            coverage=await coverage(self.link(), listing.root, self.instance.mounts, looked),
         )
 
     async def pulled(self, manifest: Manifest) -> Pulled:

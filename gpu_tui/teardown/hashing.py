@@ -37,10 +37,13 @@ YOUNG = 3  # box seconds: what changed within them may change again and look the
 class Stamps(dict[str, str]):
     """Path -> inode, size, mtime and ctime as one word. Two looks that differ in it saw two files.
 
-    `young`: paths whose last change was so near to the look that a further one may not show.
+    `young`: paths whose last change was so near to the look that a further one may not show. `newest`
+    is the file that changed last, `newest_age` how long before the look, in seconds of the box.
     """
 
     young: frozenset[str] = frozenset()
+    newest: str | None = None
+    newest_age: float | None = None
 
 
 async def stamps(connection: Connection, root: str) -> Stamps:
@@ -58,8 +61,11 @@ async def stamps(connection: Connection, root: str) -> Stamps:
         stamp, more, path = rest.partition("\t./")
         if tab and more:
             found[path] = stamp
-            if not changed.isdigit() or int(changed) > int(began[1]) - YOUNG:
+            age = int(began[1]) - int(changed) if re.fullmatch(r"\d{1,12}", changed) else 0
+            if age < YOUNG:
                 young.add(path)
+            if found.newest_age is None or age < found.newest_age:
+                found.newest, found.newest_age = path, float(age)
     found.young = frozenset(young)
     return found
 

@@ -17,6 +17,7 @@ from gpu_tui.core.evidence import (
 )
 from gpu_tui.core.gate import PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView, SecondView
+from gpu_tui.core.manifest import compare
 from gpu_tui.core.plain import plain
 from gpu_tui.core.proof import ARTIFACTS, holds_weights, proves
 from gpu_tui.core.transfer import Transfer
@@ -130,7 +131,17 @@ def _next(gate: Gate, rung: Rung) -> str:
         return READER if gate.offer and gate.offer.unread else ALLOW
     if rung is Rung.LOAD and _unread(gate.of(Loaded)):
         return READER
-    return NEXT[rung] if gate.kind != "pull" else "correct it and pull again: what is here is kept"
+    pull = gate.kind == "pull"
+    again = "pull again: what is here is kept" if pull else "open the ladder again"
+    inventory, matched = gate.of(Inventory), gate.of(Matched)
+    if rung is Rung.MANIFEST and inventory and not (inventory.manifest.files or inventory.refused):
+        return (
+            f"correct results.remote in the fleet file or wait for the first result, then {again}"
+        )
+    if rung is Rung.MATCH and matched and compare(matched.remote, matched.local).ok:
+        give_up = "" if pull else "; or abandon them"
+        return f"let those cells end well or take their lines out of the queue file, then {again}{give_up}"
+    return f"correct it and {again}" if pull else NEXT[rung]
 
 
 def _state(gate: Gate, rung: Rung) -> RungState:

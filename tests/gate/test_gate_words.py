@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from gate_world import World
+from gate_world import TERMINATE, World
 
-from gpu_tui.core.evidence import Coverage, Plan, SecondResource
+from gpu_tui.core.evidence import Cells, Coverage, Plan, SecondResource
 from gpu_tui.core.fleet import Money
-from gpu_tui.core.gate import State
+from gpu_tui.core.gate import Gate, State
 from gpu_tui.core.ladder import GateView, Rung
 from gpu_tui.core.profile import Verb
 from gpu_tui.resources import load_profiles
@@ -149,3 +149,20 @@ def test_nothing_foreign_steers_a_terminal() -> None:
     ]
     assert any("\ufffd" in text for text in shown)
     assert all(text.isprintable() for text in shown)
+
+
+@pytest.mark.parametrize("verb", [TERMINATE, None])
+def test_what_to_do_next_fits_what_was_refused(verb: Verb | None) -> None:
+    """A cell that failed is not pulled by pulling again, and no file is looked at where there is none."""
+
+    def blocked(world: World) -> str:
+        world.gate = Gate("box", verb)
+        world.climb(State.BLOCKED)
+        view = paint(world.gate, world.boot)
+        (said,) = [row.next for row in view.rungs if row.next]
+        assert ("pull again" in said) is (verb is None)
+        return said
+
+    assert "correct results.remote" in blocked(World(box={}))
+    failed = Cells(("base", "late"), (("no_aug", "exit 1"),))
+    assert "let those cells end well" in blocked(World(cells=failed))

@@ -20,7 +20,7 @@ from gpu_tui.ui.theme_file import load_themes
 from gpu_tui.ui.widgets.phrase import PhraseField
 
 PHRASE = "pod-4n6p"
-SHORT, LONG = 400, 10_000
+SHORT, LONG = 160, 10_000
 EVERY = 4  # so many of them until one looks at the screen
 # What terminals answer to queries, as it arrives: each as one burst, some with what leads back to a key.
 REPLIES = (

@@ -209,6 +209,15 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, text: str) -> None:
     assert caught.value.next
 
 
+def test_a_roster_that_is_not_there_is_said(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(results), "--roster", str(results / "none.txt")]) == 2
+    said = capsys.readouterr().err
+    assert "none.txt cannot be read: No such file" in said
+    assert "Name the queue file" in said
+
+
 def test_a_manifest_reads_back_as_it_was(results: Path) -> None:
     read = read_manifest(results.parent / "manifest.json")
     assert (read.run_id, read.manifest) == ("run-1", local_tree(results).manifest)
