@@ -104,7 +104,8 @@ def own_directory(directory: Path) -> Path:
     if not directory.is_dir():
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         sync_directory(directory.parent)
-    for place in (directory, directory.parent):
+    # A link in its place leads to a directory that must be as safe, and so must be what that one is in.
+    for place in dict.fromkeys((directory, directory.parent, directory.resolve().parent)):
         found = place.stat()
         sticky = found.st_mode & stat.S_ISVTX and place != directory
         if not sticky:

@@ -62,14 +62,21 @@ class Shelf:
             self._lock = -1
 
     def is_here(self, file: FileEntry) -> bool:
-        """The file is home already, under its own name and with the right bytes."""
+        """The file is home already, under its own name and with the right bytes: on the disk from now on,
+        whoever put it there.
+        """
         path = self.local.joinpath(*file.path.split("/"))
         try:
             if path.lstat().st_size != file.bytes:
                 return False
-            return hash_file(path) == (file.bytes, file.sha256)
+            if hash_file(path) != (file.bytes, file.sha256):
+                return False
         except OSError:
             return False
+        for place in (path, path.parent):
+            with suppress(OSError):  # a file system that cannot promise it
+                _sync(place)
+        return True
 
     def part_of(self, file: FileEntry) -> Path:
         """Two files of the same bytes have two parts."""
@@ -226,6 +233,14 @@ class Part:
         if not stat.S_ISREG(os.fstat(self._fd).st_mode):
             self.close()
             raise BoxError("something that is no file stands where its part belongs: move it away")
+
+
+def _sync(place: Path) -> None:
+    held = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(held)
+    finally:
+        os.close(held)
 
 
 def _linked(part: Path, name: str, held: int) -> bool:

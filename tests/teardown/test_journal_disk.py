@@ -6,13 +6,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from quick import Points, Quick
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.teardown.journal import Journal, open_ends, parse
+from gpu_tui.teardown.journal import Held, Hold, Journal, open_ends, parse
 
 
 @pytest.fixture
@@ -112,6 +113,28 @@ def test_what_others_can_write_is_no_journal(tmp_path: Path, which: str) -> None
     assert len(journal.read().records) == 1
     place.chmod(0o700)
     journal.write("a", "open")
+
+
+def test_a_link_to_a_directory_that_others_could_exchange_is_no_place(tmp_path: Path) -> None:
+    there = tmp_path / "shared/journal"
+    there.mkdir(mode=0o700, parents=True)
+    (tmp_path / "state").mkdir(mode=0o700)
+    (tmp_path / "state/journal").symlink_to(there)
+    linked = Journal(tmp_path / "state/journal", ManualClock(), "me@here")
+    there.parent.chmod(0o777)
+    with pytest.raises(PermissionError, match="written by others"):
+        linked.write("a", "open")
+    there.parent.chmod(0o700)
+    linked.write("a", "open")
+    with (
+        linked_hold(linked),
+        pytest.raises(Held),
+    ):  # by either name it is one instance of one journal
+        Journal(there, ManualClock(), "me@here").hold("a")
+
+
+def linked_hold(journal: Journal) -> closing[Hold]:
+    return closing(journal.hold("a"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

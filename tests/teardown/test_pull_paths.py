@@ -241,3 +241,24 @@ async def test_a_hard_link_is_no_copy_either(scene: Scene) -> None:
 )
 def test_which_file_a_stamp_is_of(stamp: str, known: bool) -> None:
     assert (file_of(stamp) == (7, 42, 1763700000 * 10**9 + 1)) is known
+
+
+async def test_what_is_here_already_is_made_durable_as_well(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody's copy of a minute ago may be in memory alone, and the box is about to go."""
+    assert scene.connection is not None
+    listing = await list_remote(scene.connection, str(scene.box.results))
+    manifest, _ = await remote_manifest(scene.connection, listing)
+    await pull_files(scene.connection, listing.root, manifest, scene.local)
+    synced, real = set[int](), os.fsync
+
+    def fsync(fd: int) -> None:
+        synced.add(os.fstat(fd).st_ino)
+        real(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    again = await pull_files(scene.connection, listing.root, manifest, scene.local)
+    assert again.files == len(manifest.files)
+    here = [scene.local / file.path for file in manifest.files]
+    assert {path.stat().st_ino for path in (*here, *(path.parent for path in here))} <= synced
