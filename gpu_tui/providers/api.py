@@ -12,9 +12,8 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from urllib.parse import urlsplit
-
-import httpx
 
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderError
@@ -35,9 +34,11 @@ class Reply:
     after: float | None = None
 
     def json(self) -> object:
-        """What the body says; BadAnswer where it is no JSON."""
+        """What the body says; BadAnswer where it is no JSON, or says one thing twice."""
         try:
-            value: object = json.loads(self.body) if self.body else None
+            value: object = (
+                json.loads(self.body, object_pairs_hook=_each_once) if self.body else None
+            )
         except (ValueError, RecursionError) as error:
             raise BadAnswer(f"the answer is not JSON ({self.status})") from error
         return value
@@ -69,6 +70,10 @@ class Api:
         key = env.get(self.key_env, "").strip()
         if not key or not key.isascii() or not key.isprintable():
             raise KeyRefused(f"no API key: set ${self.key_env}")
+        # Loaded with the first request: most people ask no API, and it brings much along.
+        await asyncio.to_thread(import_module, "httpx")
+        import httpx
+
         clear = urlsplit(self.base).scheme == "http"  # loopback alone: `checked_base_url`
         try:
             trusted = False if clear else await asyncio.to_thread(_certificates)
@@ -115,9 +120,19 @@ class Api:
             raise NoAnswer(f"no answer ({type(error).__name__})") from error
 
 
+def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object whose names all differ: of two values for one name, readers disagree which counts."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise BadAnswer("the answer names one thing twice")
+    return found
+
+
 @cache
 def _certificates() -> ssl.SSLContext:
     """Whom to trust; read once, for it takes a while."""
+    import httpx
+
     return httpx.create_ssl_context()
 
 

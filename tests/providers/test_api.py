@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpu_tui.providers.api import BODY_CAP, Api, Reply, checked_base_url
-from gpu_tui.providers.base import NoAnswer, ProviderError
+from gpu_tui.providers.base import BadAnswer, NoAnswer, ProviderError
 
 ENV = {"KEY": "k"}
 
@@ -102,3 +102,15 @@ async def test_a_certificate_that_nobody_vouches_for_gets_no_key(
         with pytest.raises(NoAnswer):
             await Api(base, "KEY").send(ENV, "GET", "/x")
     assert heard == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"id": "p-1", "status": "RUNNING", "id": "p-2"}',
+        b'{"data": [{"id": "p-1", "status": "RUNNING", "status": "EXITED"}]}',
+    ],
+)
+def test_an_answer_that_says_one_thing_twice_is_none(body: bytes) -> None:
+    with pytest.raises(BadAnswer, match="twice"):
+        Reply(200, body).json()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -164,11 +165,36 @@ def _key(scene: Scene) -> None:
     scene.server.key = "another"
 
 
+def _other_id(scene: Scene) -> None:
+    """The fleet file was edited, and read again, as whatever follows."""
+    scene.set(provider=replace(scene.instance.provider, id="another1"))
+
+
+def _other_platform(scene: Scene) -> None:
+    scene.set(platform="generic-ssh")
+
+
+def _other_copies(scene: Scene) -> None:
+    shutil.copytree(scene.local, scene.local.with_name("there"))
+    scene.set(results=Results(str(scene.box.results), str(scene.local.with_name("there"))))
+
+
+def _other_results(scene: Scene) -> None:
+    there = scene.box.results.with_name("results-2")
+    shutil.copytree(scene.box.results, there)
+    scene.set(results=Results(str(there), str(scene.local)))
+
+
+def _gone_from_the_file(scene: Scene) -> None:
+    scene.set(name="renamed")
+
+
 @pytest.mark.parametrize(
     "fault",
     [
         *(_new_file, _same_size, _local_gone, _local_flip, _reboot, _job, _table, _queue),
         *(_stopped, _moved, _read_only, _lost, _killed, _late, _key),
+        *(_other_id, _other_platform, _other_copies, _other_results, _gone_from_the_file),
     ],
 )
 async def test_one_fault_before_the_call_and_nothing_is_called(

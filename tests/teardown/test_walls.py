@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import gpu_tui
@@ -11,16 +11,20 @@ import gpu_tui
 PACKAGE = Path(gpu_tui.__file__).parent
 
 
-def _trees() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text())
+@cache
+def _nodes() -> tuple[tuple[str, ast.AST], ...]:
+    """Every node of the package with its file; reading them all once is enough."""
+    return tuple(
+        (path.relative_to(PACKAGE).as_posix(), node)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+    )
 
 
 def test_permits_are_made_in_one_place() -> None:
     made = [
         name
-        for name, tree in _trees()
-        for node in ast.walk(tree)
+        for name, node in _nodes()
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "StopPermit"
     ]
     assert made == ["core/gate.py"]
@@ -29,8 +33,7 @@ def test_permits_are_made_in_one_place() -> None:
 def test_the_mint_is_named_nowhere_else() -> None:
     named = {
         name
-        for name, tree in _trees()
-        for node in ast.walk(tree)
+        for name, node in _nodes()
         if isinstance(node, ast.Name | ast.Attribute | ast.alias)
         and "_MINT"
         in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", ""))
@@ -41,8 +44,7 @@ def test_the_mint_is_named_nowhere_else() -> None:
 def test_a_provider_is_told_to_stop_in_one_place() -> None:
     told = [
         (name, ast.unparse(node))
-        for name, tree in _trees()
-        for node in ast.walk(tree)
+        for name, node in _nodes()
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "stop"
@@ -55,8 +57,7 @@ def test_a_provider_is_told_to_stop_in_one_place() -> None:
 def test_what_a_platform_sends_beside_questions_takes_a_permit() -> None:
     calls = {
         (name, ast.unparse(node))
-        for name, tree in _trees()
-        for node in ast.walk(tree)
+        for name, node in _nodes()
         if name.startswith("providers/")
         and isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -70,8 +71,7 @@ def test_what_a_platform_sends_beside_questions_takes_a_permit() -> None:
     }
     asked = {
         ast.unparse(keyword.value)
-        for name, tree in _trees()
-        for node in ast.walk(tree)
+        for name, node in _nodes()
         if name.startswith("providers/") and isinstance(node, ast.Call)
         for keyword in node.keywords
         if keyword.arg == "method"
@@ -82,8 +82,7 @@ def test_what_a_platform_sends_beside_questions_takes_a_permit() -> None:
 def test_torch_is_imported_in_one_place() -> None:
     importers = {
         name
-        for name, tree in _trees()
-        for node in ast.walk(tree)
+        for name, node in _nodes()
         if (
             isinstance(node, ast.Import)
             and any(a.name.split(".")[0] == "torch" for a in node.names)
@@ -102,8 +101,7 @@ def test_torch_is_imported_in_one_place() -> None:
 def test_weights_only_is_written_out_and_never_false() -> None:
     values = [
         ast.unparse(keyword.value)
-        for _, tree in _trees()
-        for node in ast.walk(tree)
+        for _, node in _nodes()
         if isinstance(node, ast.Call)
         for keyword in node.keywords
         if keyword.arg == "weights_only"
