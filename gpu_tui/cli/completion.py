@@ -13,7 +13,7 @@ from pathlib import Path
 
 NAME = "completion"
 HELP = "what bash, zsh or fish needs to complete commands, flags and names"
-EXAMPLE = 'eval "$(gpu-tui completion bash)"'
+EXAMPLE = "gpu-tui completion bash >> ~/.bashrc"
 FILES = ":files"  # an answer: the shell's own file names
 PATHS = ("FILE", "DIR", "F", "QUEUE")  # metavars of what is a path
 PLACES = {
@@ -201,7 +201,7 @@ def _topics(given: Sequence[str]) -> Iterator[str]:
 def _shots(given: Sequence[str]) -> Iterator[str]:
     from gpu_tui.ui.shots import SHOTS, VIEWS
 
-    yield from (*VIEWS, *SHOTS)
+    yield from (*VIEWS, *SHOTS, "demo")
 
 
 NAMED: Mapping[str, Callable[[Sequence[str]], Iterable[str]]] = {

@@ -1,4 +1,4 @@
-"""`gpu-tui screenshots`: the pictures of the README, rendered again from the scenes."""
+"""`gpu-tui screenshots`: the pictures and the film of the README, drawn again from the scenes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 NAME = "screenshots"
-HELP = "render the screenshots again (SVG; PNG too where rsvg-convert is installed)"
+HELP = "draw the pictures again: SVG, PNG where rsvg-convert is installed, and the film (a cast)"
 EXAMPLE = "gpu-tui screenshots --out screenshots/"
 
 
@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="which ones (all): a picture, or a view at every size",
+        help="which ones (all): a picture, a view at every size, or demo: the film",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("screenshots"), metavar="DIR", help="where (screenshots/)"
@@ -27,21 +27,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Render and say what was written."""
     from gpu_tui.resources import themes_dir
+    from gpu_tui.ui import film
     from gpu_tui.ui.shots import SHOTS, VIEWS, names_of, render
     from gpu_tui.ui.theme_file import load_themes
 
-    unknown = [name for name in args.names if not names_of(name)]
+    named = [name for name in args.names if name != film.NAME]
+    unknown = [name for name in named if not names_of(name)]
     if unknown:
         print(
             f"gpu-tui screenshots: no picture is called {', '.join(unknown)}. "
-            f"Next: choose from {', '.join([*VIEWS, *SHOTS])}",
+            f"Next: choose from {', '.join([*VIEWS, *SHOTS, film.NAME])}",
             file=sys.stderr,
         )
         return 2
-    names = [shot for name in args.names for shot in names_of(name)] or list(SHOTS)
+    names = [shot for name in named for shot in names_of(name)]
+    if not args.names:
+        names = list(SHOTS)
     try:
-        for path in render(names, args.out, load_themes(themes_dir())):
+        themes = load_themes(themes_dir())
+        for path in render(names, args.out, themes):
             print(path)
+        if not args.names or film.NAME in args.names:
+            print(film.write_film(args.out, themes))
     except OSError as error:
         print(
             f"gpu-tui screenshots: cannot write to {args.out}: {error.strerror}. "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -57,11 +58,11 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     if words:
         assert cli.main([*words, "--help"]) == 0
         out = capsys.readouterr().out
-        assert "example: gpu-tui" in out
+        assert re.search(r"examples?:\n  .*gpu-tui", out)
         assert "--config" in out
         assert "--debug" in out
     else:
-        assert "example: gpu-tui" in cli.parser_of(name).format_help()
+        assert re.search(r"examples?:\n  .*gpu-tui", cli.parser_of(name).format_help())
 
 
 @pytest.mark.parametrize(
