@@ -14,6 +14,9 @@ WORKERS ?= 3
 APT := openssh-server openssh-client tmux procps busybox rsync librsvg2-bin fonts-firacode task-spooler \
 	slurm-wlm munge $(if $(shell command -v kubectl),,kubernetes-client)
 
+# What a test skips without: a browser (160 MB), and shells that complete. Not every system has them by these names.
+APT_MORE := chromium zsh fish
+
 # A fact's age is judged as of the newest commit, so that an old commit stays green.
 TODAY := $(shell git log -1 --format=%cs 2>/dev/null || date +%F)
 
@@ -86,5 +89,13 @@ $(STAMPS)/apt: Makefile
 	  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	else \
 	  echo "the tests need these packages:$$missing"; exit 1; \
+	fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  for package in $(APT_MORE); do \
+	    dpkg-query -W -f '$${Status}' $$package 2>/dev/null | grep -q 'ok installed' || { \
+	      echo "installing: $$package"; [ -n "$$fresh" ] || apt-get update -qq; fresh=yes; \
+	      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$package >/dev/null 2>&1 \
+	        || echo "no $$package here: its tests will be skipped"; }; \
+	  done; \
 	fi
 	@mkdir -p $(STAMPS) && touch $@
