@@ -10,9 +10,9 @@ import asyncio
 import ipaddress
 import math
 import ssl
+from collections.abc import Mapping
+from importlib import import_module
 from urllib.parse import urlsplit
-
-import httpx
 
 from gpu_tui import __version__
 from gpu_tui.alerts.channel import Undelivered
@@ -50,6 +50,10 @@ class WebhookChannel:
 
     async def send(self, message: Message) -> None:
         """Post it once."""
+        # Loaded with the first message: most people have no webhook, and it brings much along.
+        await asyncio.to_thread(import_module, "httpx")
+        import httpx
+
         where = f"the webhook at {plain(self._host, 80)}"
         body, headers = self._receiver.build(message)
         try:
@@ -69,6 +73,8 @@ class WebhookChannel:
             raise Undelivered(f"{where} refused it: {why}", retry=False)
 
     async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes, float | None]:
+        import httpx
+
         if self._trust is None:
             # Reading the machine's certificates takes long enough to be felt on the screen.
             self._trust = await asyncio.to_thread(httpx.create_ssl_context)
@@ -99,7 +105,7 @@ def _own(message: Message) -> dict[str, str]:
     }
 
 
-def _retry_after(headers: httpx.Headers) -> float | None:
+def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds of a Retry-After; a date is not read, and no receiver silences us for long."""
     try:
         seconds = float(headers.get("Retry-After", ""))

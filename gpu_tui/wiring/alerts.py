@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,13 +26,21 @@ from gpu_tui.wiring.fleet import Room, Tap
 FILE_NAME = "history.sqlite"
 CALM_SECONDS = 1.5  # no history line for this long: what is looked at is now
 LONGEST_CALM = 20.0  # seconds after which a look is taken all the same
+FRESH_SECONDS = (
+    1.0  # a look of the screen that young is taken; less than CALM_SECONDS, so it is calm as well
+)
 
 
 @asynccontextmanager
 async def open_desk(
-    room: Room, tap: Tap, alerts: Alerts, *, state: Path | None = None
+    room: Room,
+    tap: Tap,
+    alerts: Alerts,
+    *,
+    state: Path | None = None,
+    seen: Callable[[], FleetView | None] = lambda: None,
 ) -> AsyncIterator[Desk]:
-    """The desk looks and delivers for as long as the block lasts."""
+    """The desk looks and delivers for as long as the block lasts; what the screen has just `seen` it takes."""
     ledger = await asyncio.to_thread(_ledger, state)
     looked = room.clock.boot()
 
@@ -45,6 +53,9 @@ async def open_desk(
         if room.clock.now() - tap.backfill_at < CALM_SECONDS and now - looked < LONGEST_CALM:
             return None
         looked = now
+        last = seen()
+        if last is not None and 0.0 <= room.clock.now() - last.taken_at < FRESH_SECONDS:
+            return last
         return room.store.view(room.clock.now())
 
     try:

@@ -19,6 +19,7 @@ from gpu_tui.core.ports import FleetControl, Prompter, TeardownPort
 from gpu_tui.state.news import Bulletin
 from gpu_tui.state.views import FleetView
 from gpu_tui.wiring.kept import Kept
+from gpu_tui.wiring.process import calm_collector
 
 if TYPE_CHECKING:  # loaded after the first paint
     from gpu_tui.alerts.desk import Desk
@@ -37,6 +38,7 @@ class Later:
     def __init__(self) -> None:
         self.control: FleetControl | None = None
         self.desk: Desk | None = None
+        self.seen: FleetView | None = None  # the screen's last look
 
     def reconnect(self, instance: str) -> None:
         """Try this box again now; at the start every box is tried anyway."""
@@ -63,6 +65,7 @@ class Later:
 
     def take(self, view: FleetView) -> Sequence[Bulletin]:
         """What the desk has to say."""
+        self.seen = view
         return self.desk.take(view) if self.desk is not None else ()
 
 
@@ -96,9 +99,13 @@ async def asking(
             learn(room.runner)
             for name in SCREENS:
                 await asyncio.to_thread(import_module, name)
+            calm_collector()  # of what was loaded since
             if not news:
                 await asyncio.Event().wait()
-            async with open_desk(room, tap, kept.config.alerts, state=kept.directory) as later.desk:
+            desk = open_desk(
+                room, tap, kept.config.alerts, state=kept.directory, seen=lambda: later.seen
+            )
+            async with desk as later.desk:
                 await asyncio.Event().wait()
 
     async with asyncio.TaskGroup() as tasks:

