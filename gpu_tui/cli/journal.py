@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gpu_tui.core.ending import OpenEnd
     from gpu_tui.teardown.journal import Journal, Record
 
@@ -112,18 +114,20 @@ def _settle(directory: Path, name: str | None) -> int:
         why = found.damage or f"no teardown of {plain(name, 60)} is without an end"
         raise NotSettled(why, f"gpu-tui journal {plain(name, 60)} --check")
     _tell(end, sys.stdout)
-    over, not_over = statements(end)
-    print(f"Look at the console now. Then type what it shows, one of:\n  {over}\n  {not_over}")
+    over, not_over, kept = statements(end)
+    print("Look at the console now. Then type what it shows, one of:")
+    print(f"  {over}\n  {not_over}   (it stays red; another teardown may be begun)")
+    print(f"  {kept}   (nobody is reminded of it any more)")
     try:
         typed = input("> ").strip()
     except (EOFError, KeyboardInterrupt):
         typed = ""
-    if typed not in (over, not_over):
-        raise NotSettled("that is neither; nothing was stated", "look again, then type one of them")
-    return _state(journal, end, typed)
+    if typed not in (over, not_over, kept):
+        raise NotSettled("that is none; nothing was stated", "look again, then type one of them")
+    return _state(journal, end, typed, {"outcome": "still-there"} if typed == not_over else {})
 
 
-def _state(journal: Journal, end: OpenEnd, typed: str) -> int:
+def _state(journal: Journal, end: OpenEnd, typed: str, more: Mapping[str, str]) -> int:
     from gpu_tui.teardown.journal import Held, open_ends
 
     try:
@@ -133,7 +137,9 @@ def _state(journal: Journal, end: OpenEnd, typed: str) -> int:
     try:
         if open_ends(journal.read().records).get(end.instance) != end:
             raise NotSettled("it changed meanwhile", "look at gpu-tui journal again")
-        written: Record = journal.write(end.instance, "stated", typed=typed, settles=end.seq)
+        written: Record = journal.write(
+            end.instance, "stated", typed=typed, settles=end.seq, **more
+        )
     finally:
         hold.close()
     print(f"kept as record {written.seq}: by your word, not by the provider's")

@@ -129,6 +129,8 @@ def open_ends(records: Iterable[Record]) -> dict[str, OpenEnd]:
                     del ends[name]
                 else:
                     ends[name] = replace(ends[name], outcome="still-there")
+            case "stated" if name in ends and detail.get("outcome") == "still-there":
+                ends[name] = replace(ends[name], outcome="still-there")
             case "confirmed-gone" | "stated":
                 ends.pop(name, None)
     return ends

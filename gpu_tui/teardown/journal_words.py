@@ -89,11 +89,13 @@ def about(record: Record) -> str:
     return plain(said, 300)
 
 
-def statements(end: OpenEnd) -> tuple[str, str]:
-    """What a person may type to resolve an open end: that it is over, or that it is not."""
+def statements(end: OpenEnd) -> tuple[str, str, str]:
+    """What a person may type of an open end: that it is over, that it is not, which leaves it red, or that
+    it is not and shall stay.
+    """
     id = Identity(provider_id=end.provider_id)
     phrase = phrase_of(end.instance, id) or end.instance
-    return f"{phrase} {end.statement}", f"{phrase} is still there"
+    return f"{phrase} {end.statement}", f"{phrase} is still there", f"{phrase} is kept on purpose"
 
 
 def _work(running: object) -> str:

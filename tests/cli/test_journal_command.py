@@ -106,7 +106,7 @@ def test_on_a_terminal_it_has_colours(journal: Journal, tmp_path: Path) -> None:
     ("typed", "over"),
     [
         ("pod-4n6p is gone\n", True),
-        ("pod-4n6p is still there\n", True),
+        ("pod-4n6p is kept on purpose\n", True),
         ("pod-4n6p\n", False),
         ("yes\n", False),
         ("\x04", False),
@@ -123,6 +123,22 @@ def test_only_the_whole_sentence_states_an_end(
     if over:
         last = found.records[-1]
         assert (last.event, last.detail) == ("stated", {"typed": typed.strip(), "settles": 4})
+
+
+def test_what_is_still_there_stays_red_and_no_longer_in_the_way(
+    journal: Journal, tmp_path: Path
+) -> None:
+    """Who looked and saw it run has resolved nothing but the doubt."""
+    assert open_ends(journal.read().records)["pod"].blocks
+    typed = "pod-4n6p is still there\n"
+    code, _ = at_a_terminal(["journal", "pod", "--settle"], typed, tmp_path)
+    assert code == 0
+    end = open_ends(journal.read().records)["pod"]
+    assert (end.outcome, end.blocks) == ("still-there", False)
+    journal.write("pod", "intent")  # another try
+    code, _ = at_a_terminal(["journal", "pod", "--settle"], "pod is gone\n", tmp_path)
+    assert code == 0
+    assert open_ends(journal.read().records) == {}
 
 
 def test_a_ladder_that_is_open_is_not_settled_under_its_feet(
