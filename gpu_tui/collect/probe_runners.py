@@ -89,9 +89,12 @@ TMUX = f"""
 DETACHED = f"""
     grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
     open outputs
-    pids=
-    while :; do
-        case $out in *"$newline"*) line=${{out%%"$newline"*}} ;; *) line=$out ;; esac
+    pids= IFS=$newline
+    set -f
+    set -- $out # a line each: to cut them off one by one takes the square of their number
+    set +f
+    unset IFS
+    for line; do
         case $line in
             *" -> "?/dev/* | *" -> "/dev/* | *pipe:* | *socket:* | *anon_inode* | *deleted*) ;;
             */fd/1*" -> "*)
@@ -102,7 +105,6 @@ DETACHED = f"""
                     *) put ">$mark $line"; pids="$pids $pid" ;;
                 esac ;;
         esac
-        case $out in *"$newline"*) out=${{out#*"$newline"}} ;; *) break ;; esac
     done
     close 0
     if [ -n "$pids" ]; then

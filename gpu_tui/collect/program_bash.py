@@ -9,7 +9,7 @@ call of a function.
 from __future__ import annotations
 
 FOR_BASH = r"""
-declare -gA places
+declare -gA places args
 named= again=0
 put() {
     ((${#1} + ${#held} < @PIECE@)) || {
@@ -51,7 +51,7 @@ now() {
     printf -v line '%(%s %z)T' -1
     tell date "$line"
 }
-# The lists of arguments are read again where a process is another, has another name, and now and then.
+# Arguments are read again where a process is another, has another name, and now and then.
 process_table() {
     local at stat rest rows=() names=() seen=() words pid name state parent a b c d e f g start
     open stat
@@ -84,22 +84,33 @@ process_table() {
         held=$out
     done
     close 0
-    if [ "${names[*]}" = "$named" ] && ((++again < 4)); then
+    ((++again < 4 && ${#args[@]} <= 2 * ${#seen[@]} + 64)) || { args=() again=0 named=; }
+    if [ "${names[*]}" = "$named" ]; then
         same cmdline
         return
     fi
-    named=${names[*]} again=0
+    named=${names[*]}
     open cmdline
-    for at in "${seen[@]}"; do
-        words=()
-        mapfile -t -d '' -n 1000 words <"$at/cmdline"
-        [ "${#words[@]}" != 0 ] || continue
-        IFS=$'\x1f'
-        out="${words[*]}"
-        IFS=$' \t\n'
-        [ "${#out}" -le 2048 ] || out=${out:0:2048}
-        put ">$mark ==> $at/cmdline <=="
-        if [[ $out == *"$newline"* ]]; then text; else put ">$mark $out"; fi
+    for at in "${!seen[@]}"; do
+        out=${args[${names[at]}]}
+        if [ -z "$out" ]; then
+            words=()
+            mapfile -t -d '' -n 1000 words <"${seen[at]}/cmdline"
+            [ "${#words[@]}" != 0 ] || continue
+            IFS=$'\x1f'
+            out="${words[*]}"
+            IFS=$' \t\n'
+            [ "${#out}" -le 2048 ] || out=${out:0:2048}
+            if [[ $out == *"$newline"* ]]; then
+                put ">$mark ==> ${seen[at]}/cmdline <=="
+                text
+                continue
+            fi
+            out=">$mark ==> ${seen[at]}/cmdline <==$newline>$mark $out$newline"
+            args[${names[at]}]=$out
+        fi
+        ((${#out} + ${#held} < @PIECE@)) || flush
+        held+=$out
     done
     close 0
 }
