@@ -2,7 +2,7 @@
 
 The boxes are those of `farm`: SSH servers that play what the real sampler prints, with cards whose readings
 change each second. btop, htop and nvitop (with eight cards that are not there, see screen_nvml.c) run in the
-same pty of the same size. Parts: `python -m bench.screen bytes paint keys cpu frozen soak`.
+same pty of the same size. Parts: `python -m bench.screen bytes paint keys cpu frozen`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from collect.shell_box import GPU_ROW
 
 SECONDS = float(os.environ.get("BENCH_SECONDS", "20"))
 FROZEN_SECONDS = float(os.environ.get("BENCH_FROZEN_SECONDS", "60"))
-SOAK_SECONDS = float(os.environ.get("BENCH_SOAK_SECONDS", "180"))
 SETTLE = 12.0
 KEYS = 60
 STARTS = int(os.environ.get("BENCH_STARTS", "5"))
@@ -53,17 +52,17 @@ def measure(parts: Sequence[str] = ()) -> dict[str, object]:
     row: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as kept:
         place = Path(kept)
-        recorded = _recorded(place)
+        tape = tape_of(place)
         for name, part in PARTS.items():
             if not parts or name in parts:
-                row |= part(place, recorded)
+                row |= part(place, tape)
     return row
 
 
 # --- the parts ------------------------------------------------------------------------------------
 
 
-def _bytes(place: Path, recorded: Path) -> dict[str, object]:
+def _bytes(place: Path, tape: Path) -> dict[str, object]:
     """Bytes to the terminal in a steady state."""
     row: dict[str, object] = {}
     others: dict[str, float] = {}
@@ -75,18 +74,18 @@ def _bytes(place: Path, recorded: Path) -> dict[str, object]:
             time.sleep(SETTLE / 2)
             others[name] = program.rate(SECONDS)
             row[f"{name} B/s"] = round(others[name])
-    with _fleet(place, recorded, 8, 20 / 16) as env, _cockpit(place, env) as program:
+    with fleet_of(place, tape, 8, 20 / 16) as env, opened(place, env) as program:
         time.sleep(SETTLE)
         whole = program.rate(SECONDS)
         program.press("z")  # the list of boxes alone
         time.sleep(2)
         boxes = program.rate(SECONDS)
-    with _fleet(place, recorded, 8, 20 / 16) as env:
+    with fleet_of(place, tape, 8, 20 / 16) as env:
         stock = {**env, "GPU_TUI_PAINT": "stock"}
-        with _cockpit(place, stock) as program:
+        with opened(place, stock) as program:
             time.sleep(SETTLE)
             plain = program.rate(SECONDS / 2)
-    with _fleet(place, recorded, 8, 0, quiet=True) as env, _cockpit(place, env) as program:
+    with fleet_of(place, tape, 8, 0, quiet=True) as env, opened(place, env) as program:
         time.sleep(SETTLE)
         idle = program.rate(SECONDS)
     row["8 boxes at 1 Hz B/s"] = round(boxes)
@@ -100,12 +99,12 @@ def _bytes(place: Path, recorded: Path) -> dict[str, object]:
     return row
 
 
-def _paint(place: Path, recorded: Path) -> dict[str, object]:
+def _paint(place: Path, tape: Path) -> dict[str, object]:
     """Seconds to the first paint, the ways taking turns."""
     found: dict[str, list[float]] = {}
     spent: dict[str, list[float]] = {}  # of the processor: what a busy machine does not falsify
     others = [(name, argv, env) for name, argv, env in _others(place) if argv and name == "nvitop"]
-    with _fleet(place, recorded, 8, 20 / 16) as env:
+    with fleet_of(place, tape, 8, 20 / 16) as env:
         for _ in range(STARTS):
             for name, argv, other in others:
                 with Program(argv, other, *SIZE) as program:
@@ -114,14 +113,14 @@ def _paint(place: Path, recorded: Path) -> dict[str, object]:
             with Program([sys.executable, "-c", BARE], env, *SIZE) as program:
                 found.setdefault("bare textual", []).append(program.until("hello from here"))
                 spent.setdefault("bare textual", []).append(program.cpu())
-            with _cockpit(place, env) as program:
+            with opened(place, env) as program:
                 first = program.until("1 Instances", "5 Log", "box-7")
                 spent.setdefault("cockpit", []).append(program.cpu())
                 found.setdefault("cockpit", []).append(first)
                 found.setdefault("cockpit, all live", []).append(program.until("8 live"))
         with tempfile.TemporaryDirectory(dir=place) as state:  # once more in the same terminal
             for number in range(STARTS + 1):
-                with _cockpit(place, env, state=state) as program:
+                with opened(place, env, state=state) as program:
                     first = program.until("1 Instances", "5 Log", "box-7")
                     if number:
                         name = "cockpit again (the last picture, dimmed)"
@@ -143,11 +142,11 @@ def _paint(place: Path, recorded: Path) -> dict[str, object]:
     return row
 
 
-def _keys(place: Path, recorded: Path) -> dict[str, object]:
+def _keys(place: Path, tape: Path) -> dict[str, object]:
     """From a key to its repaint, while a log pours in."""
     row: dict[str, object] = {}
     for label, rate in (("quiet", 0.0), ("1,000 log lines/s", 1000.0), ("a flood", 100_000.0)):
-        with _fleet(place, recorded, 1, rate / 2) as env, _cockpit(place, env) as program:
+        with fleet_of(place, tape, 1, rate / 2) as env, opened(place, env) as program:
             program.until("1 live")
             time.sleep(SETTLE / 2)
             late: list[float] = []
@@ -163,11 +162,11 @@ def _keys(place: Path, recorded: Path) -> dict[str, object]:
     return row
 
 
-def _cpu(place: Path, recorded: Path) -> dict[str, object]:
+def _cpu(place: Path, tape: Path) -> dict[str, object]:
     """Processor and memory in a steady state."""
     row: dict[str, object] = {}
     for count, rate in ((8, 20 / 16), (64, 0.5)):
-        with _fleet(place, recorded, count, rate) as env, _cockpit(place, env) as program:
+        with fleet_of(place, tape, count, rate) as env, opened(place, env) as program:
             program.until(f"{count} live", limit=120)
             time.sleep(SETTLE)
             row[f"{count} boxes: CPU of a core"] = f"{program.cpu_share(SECONDS):.1%}"
@@ -175,13 +174,13 @@ def _cpu(place: Path, recorded: Path) -> dict[str, object]:
     return row
 
 
-def _frozen(place: Path, recorded: Path) -> dict[str, object]:
+def _frozen(place: Path, tape: Path) -> dict[str, object]:
     """The longest stall of the loop while the terminal does not read."""
     log = place / "lags"
     log.write_text("")
     with ExitStack() as stack:
-        env = stack.enter_context(_fleet(place, recorded, 8, 20 / 16))
-        program = stack.enter_context(_cockpit(place, env | {"BENCH_LAGS": str(log)}, spied=True))
+        env = stack.enter_context(fleet_of(place, tape, 8, 20 / 16))
+        program = stack.enter_context(opened(place, env | {"BENCH_LAGS": str(log)}, spy=SPY))
         program.until("8 live")
         time.sleep(SETTLE / 2)
         log.write_text("")
@@ -207,27 +206,8 @@ def _frozen(place: Path, recorded: Path) -> dict[str, object]:
     }
 
 
-def _soak(place: Path, recorded: Path) -> dict[str, object]:
-    """What grows."""
-    with _fleet(place, recorded, 8, 20 / 16) as env, _cockpit(place, env) as program:
-        program.until("8 live")
-        time.sleep(SETTLE * 2)
-        memory, files = program.rss(), program.descriptors()
-        ends = time.monotonic() + SOAK_SECONDS
-        while time.monotonic() < ends:
-            for key in ("c", "q", "f", "q", "z", "z", "j", "k", "p", "q"):
-                program.press(key)
-                time.sleep(0.5)
-        grown, opened = program.rss() - memory, program.descriptors() - files
-    minutes = SOAK_SECONDS / 60
-    return {
-        f"soak of {minutes:.0f} min: memory MB more": round(grown, 1),
-        f"soak of {minutes:.0f} min: descriptors more": opened,
-    }
-
-
 PARTS = {
-    "bytes": _bytes, "paint": _paint, "keys": _keys, "cpu": _cpu, "frozen": _frozen, "soak": _soak,
+    "bytes": _bytes, "paint": _paint, "keys": _keys, "cpu": _cpu, "frozen": _frozen,
 }  # fmt: skip
 
 
@@ -283,11 +263,11 @@ sys.exit(main())
 
 
 @contextmanager
-def _cockpit(
-    place: Path, env: dict[str, str], *, spied: bool = False, state: str | None = None
+def opened(
+    place: Path, env: dict[str, str], *, spy: str | None = None, state: str | None = None
 ) -> Iterator[Program]:
     """The cockpit on the fleet of `env`, in a state directory of its own unless one is named."""
-    words = ["-c", SPY] if spied else ["-m", "gpu_tui"]
+    words = ["-c", spy] if spy else ["-m", "gpu_tui"]
     with tempfile.TemporaryDirectory(dir=place) as own:
         argv = [sys.executable, *words, "--fleet", env["BENCH_FLEET"]]
         with Program(argv, {**env, "XDG_STATE_HOME": state or own}, *SIZE) as program:
@@ -295,13 +275,13 @@ def _cockpit(
 
 
 @contextmanager
-def _fleet(
-    place: Path, recorded: Path, count: int, rate: float, *, quiet: bool = False
+def fleet_of(
+    place: Path, tape: Path, count: int, rate: float, *, quiet: bool = False
 ) -> Iterator[dict[str, str]]:
     """`count` boxes with two logs of `rate` lines a second each; the environment to watch them in."""
     with tempfile.TemporaryDirectory(dir=place) as kept:
         directory = Path(kept)
-        for file in recorded.iterdir():
+        for file in tape.iterdir():
             if file.is_file():
                 shutil.copy(file, directory / file.name)
         if not quiet:
@@ -350,7 +330,7 @@ def _described(directory: Path, ports: list[int]) -> dict[str, object]:
     }
 
 
-def _recorded(place: Path) -> Path:
+def tape_of(place: Path) -> Path:
     """What the real sampler and follower print, and keys for the boxes."""
     directory = place / "recorded"
     directory.mkdir()
