@@ -7,16 +7,17 @@ where Valid is true. Money is in thousandths of a CNY. The token goes bare, with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from gpu_tui.core.account import Listed
+from gpu_tui.core.account import Address, Listed
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.api import TOTAL_LIMIT, Reply, checked_id
 from gpu_tui.providers.base import BadAnswer, KeyRefused, Means, ProviderError, Refused
 from gpu_tui.providers.fields import (
     Row,
+    address,
     id_of,
     iso_time,
     money,
@@ -46,6 +47,14 @@ STATES = {
 SHOWN = ("name", "region_name", "charge_type", "gpu_spec_uuid", "status")
 
 
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """What only a question about one instance tells: its price, and where its ssh is reached."""
+
+    price: Money | None = None
+    addresses: tuple[Address, ...] = ()
+
+
 class AutoDL(Platform):
     """AutoDL's API, as far as it goes."""
 
@@ -67,7 +76,7 @@ class AutoDL(Platform):
         total_limit: float = TOTAL_LIMIT,
     ) -> None:
         super().__init__(means, access, total_limit=total_limit)
-        self._prices: dict[str, tuple[Money | None, float]] = {}  # and when to ask again
+        self._snapshots: dict[str, tuple[_Snapshot, float]] = {}  # and when to ask again
 
     @classmethod
     def refuses(cls, instance: Instance) -> str | None:
@@ -117,24 +126,30 @@ class AutoDL(Platform):
         raise BadAnswer(f"the list has more than {MOST_PAGES} pages")
 
     async def _priced(self, one: Listed) -> Listed:
-        """With its price per hour while it runs; what a stopped one's disk costs is not in the API."""
+        """With its price per hour and its address while it runs; what a stopped one's disk costs is not in
+        the API.
+        """
         if one.state != "running":
             return one
         now = self.means.clock.boot()
-        price, due = self._prices.get(one.id, (None, now))
+        seen, due = self._snapshots.get(one.id, (_Snapshot(), now))
         if now >= due:
             try:
-                price, kept = await self._price(one.id), PRICE_KEPT
+                seen, kept = await self._snapshot(one.id), PRICE_KEPT
             except ProviderError:
                 kept = PRICE_MISSED  # the state is known all the same, and an old price is better than none
-            self._prices[one.id] = (price, now + kept)
-        return replace(one, price=price)
+            self._snapshots[one.id] = (seen, now + kept)
+        return replace(one, price=seen.price, addresses=seen.addresses)
 
-    async def _price(self, id: str) -> Money | None:
+    async def _snapshot(self, id: str) -> _Snapshot:
         # Docs show a JSON body even for GET; clients in the field send a query.
         asked = {"instance_uuid": id}
         data = self.judged(await self.read(PATH + "snapshot", query=asked, body=asked))
-        return money(data, "payg_price", "CNY", scale=1000) if isinstance(data, dict) else None
+        if not isinstance(data, dict):
+            return _Snapshot()
+        reached = address(data.get("proxy_host"), data.get("ssh_port"))
+        price = money(data, "payg_price", "CNY", scale=1000)
+        return _Snapshot(price, (reached,) if reached else ())
 
     def agreed(self, value: object) -> bool:
         """`judged` took only a success; it carries nothing more."""

@@ -42,7 +42,15 @@ class AutoDLServer(LocalApi):
             return _failure("InstanceNotFound", "instance does not exist")
         match asked.method, path:
             case "GET", "instance/pro/snapshot" if self.priced:
-                return _success({"payg_price": 1970, "root_password": "canary-secret"})
+                return _success(
+                    {
+                        "payg_price": 1970,
+                        "root_password": "canary-secret",
+                        "ssh_command": "ssh -p 34446 root@region-1.example",
+                        "proxy_host": "region-1.example",
+                        "ssh_port": 34446,
+                    }
+                )
             case "POST", "instance/pro/power_off":
                 row["status"] = "shutting_down"
                 return _success(None)

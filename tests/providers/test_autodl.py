@@ -50,6 +50,15 @@ async def test_the_price_is_in_thousandths_and_asked_once_an_hour(
     assert len(server.lines("GET")) == 2
 
 
+async def test_where_its_ssh_is_reached_shows_which_box_it_is(
+    server: AutoDLServer, desk: Desk
+) -> None:
+    """Nothing is ended by an id alone: without an address no box of the fleet is shown to be this one."""
+    assert (await desk.rented().read(ID)).addresses == (("region-1.example", 34446),)
+    server.priced = False
+    assert (await desk.rented().read(ID)).addresses == ()
+
+
 async def test_a_stopped_ones_disk_is_not_free(server: AutoDLServer, desk: Desk) -> None:
     server.rows[ID]["status"] = "shutdown"
     account = await desk.ledger().read()
