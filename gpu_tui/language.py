@@ -53,7 +53,7 @@ def catalogue(name: str) -> Catalogue:
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     words = yaml.load(FILES[name].read_text("utf-8"), Loader=loader)
-    return Catalogue(words["screen"], words["sentences"])
+    return Catalogue(words["screen"], words["sentences"], name)
 
 
 def _known(name: str) -> str:

@@ -8,6 +8,8 @@ import pydoc
 import sys
 from pathlib import Path
 
+from gpu_tui.core.speech import language, say
+
 NAME = "help"
 HELP = "the manual, a page at a time: fleet, keys, teardown, logs, replay, and more"
 EXAMPLE = "gpu-tui help runners"
@@ -74,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def contents() -> str:
     """One line per page."""
     rows = "".join(f"  gpu-tui help {topic:9} {title(topic)}\n" for topic in TOPICS)
-    return f"{rows}\nOf one command: gpu-tui COMMAND --help\n"
+    return f"{rows}\n{say('Of one command: gpu-tui COMMAND --help')}\n"
 
 
 def page(topic: str) -> str:
@@ -87,7 +89,8 @@ def page(topic: str) -> str:
         from gpu_tui.ui.keys import keys_text
 
         return keys_text()
-    return (PAGES / f"{topic}.md").read_text("utf-8")
+    places = (PAGES / language() / f"{topic}.md", PAGES / f"{topic}.md")
+    return next(place for place in places if place.is_file()).read_text("utf-8")
 
 
 def title(topic: str) -> str:

@@ -16,7 +16,8 @@ from functools import lru_cache
 
 CACHE = 4096
 LONGEST = 2_000  # characters of a sentence; what is longer is data
-SPECIFIC = 12  # letters that a template must have to be looked for in a whole sentence
+# Letters by which a template is known in a whole sentence: all it has, or those that it begins with.
+SPECIFIC, BEGINS = 12, 4
 
 LANGUAGES = ("en", "zh")
 
@@ -27,6 +28,7 @@ class Catalogue:
 
     screen: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[str, str] = field(default_factory=dict)
+    language: str = LANGUAGES[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +39,28 @@ class _Form:
     whole: re.Pattern[str]
     other: str
     letters: int
+    specific: bool
+    joins: bool  # a semicolon of its own
 
 
+_spoken = [LANGUAGES[0]]
 _words: dict[str, str] = {}
 _forms: list[_Form] = []
 
 
 def speak(catalogue: Catalogue) -> None:
     """Say everything with these words from now on; an empty catalogue is English."""
+    _spoken[:] = [catalogue.language]
     _words.clear()
     _words.update({**catalogue.screen, **catalogue.sentences})
     forms = (_form(one, other) for one, other in catalogue.sentences.items() if "{" in one)
     _forms[:] = sorted(forms, key=lambda form: -form.letters)
     told.cache_clear()
+
+
+def language() -> str:
+    """The one that is spoken, of LANGUAGES."""
+    return _spoken[0]
 
 
 def say(template: str, /, **fields: object) -> str:
@@ -67,23 +78,31 @@ def told(sentence: str) -> str:
     """
     if not _words or len(sentence) > LONGEST:
         return sentence
-    return _tell(sentence, (form for form in _forms if form.letters >= SPECIFIC))
+    return _tell(sentence, (form for form in _forms if form.specific))
 
 
 def _tell(sentence: str, forms: Iterable[_Form]) -> str:
     if (known := _words.get(sentence)) is not None:
         return known
-    if "; " in sentence:
-        parts = sentence.split("; ")
-        others = [told(part) for part in parts]
-        if others != parts:
-            return "；".join(others)
-    for form in forms:
-        if sentence.startswith(form.start) and (found := form.whole.fullmatch(sentence)):
+    joined = "; " in sentence
+    forms = [form for form in forms if sentence.startswith(form.start)]
+    for form in sorted(forms, key=lambda form: not form.joins) if joined else forms:
+        if joined and not form.joins and (parts := _parts(sentence)) is not None:
+            return parts
+        if found := form.whole.fullmatch(sentence):
             parts_of = {name: _Part(text) for name, text in found.groupdict().items()}
             return form.other.format(**parts_of)
+    if joined and (parts := _parts(sentence)) is not None:
+        return parts
     word, colon, rest = sentence.partition(": ")
     return f"{_words[word]}：{rest}" if colon and word in _words else sentence
+
+
+def _parts(sentence: str) -> str | None:
+    """Sentences joined by semicolons, each told by itself; None where none of them is known."""
+    parts = sentence.split("; ")
+    others = [told(part) for part in parts]
+    return "；".join(others) if others != parts else None
 
 
 class _Part(str):
@@ -106,4 +125,7 @@ def _form(template: str, other: str) -> _Form:
             parts.append(f"(?P={name})" if name in seen else f"(?P<{name}>.*?)")
             seen.add(name)
     start = template.partition("{")[0]
-    return _Form(start, re.compile("".join(parts), re.DOTALL), other, letters)
+    specific = letters >= SPECIFIC or len(start) > BEGINS
+    return _Form(
+        start, re.compile("".join(parts), re.DOTALL), other, letters, specific, "; " in template
+    )

@@ -10,7 +10,10 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual.binding import Binding
+
+from gpu_tui.core.speech import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,13 +271,15 @@ def keys_markdown() -> str:
 def keys_text() -> str:
     """Every key with the name by which the settings remap it; keys that do one thing in several ways share a row."""
     lines = [
-        "# Keys, and the names by which config.yaml remaps them",
+        say("# Keys, and the names by which config.yaml remaps them"),
         "",
-        "No tmux prefix, no function key, no mouse needed. (acts): changes something outside.",
+        say("No tmux prefix, no function key, no mouse needed. (acts): changes something outside."),
     ]
     for context, where in CONTEXTS.items():
-        lines += ["", f"## {where[:1].upper()}{where[1:]}", ""]
+        title = say(where)
+        lines += ["", f"## {title[:1].upper()}{title[1:]}", ""]
         for key in keys_of(context):
-            mark = " (acts)" if key.dangerous else ""
-            lines.append(f"  {shown(key):12} {key.help}{mark}".ljust(82) + f"  {key.id}")
+            mark = say(" (acts)") if key.dangerous else ""
+            row = f"  {shown(key):12} {say(key.help)}{mark}"
+            lines.append(row + " " * max(0, 82 - cell_len(row)) + f"  {key.id}")
     return "\n".join(lines) + "\n"
