@@ -1,0 +1,151 @@
+"""What the screen says, found in the source: literals given to `say`, and the tables that it is given."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from pathlib import Path
+
+import gpu_tui
+from gpu_tui.core import clocks, remedies
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.sample import Freshness
+from gpu_tui.teardown import words
+from gpu_tui.ui import keys, layout
+from gpu_tui.ui.screens import (
+    abandon,
+    chart,
+    columns,
+    findings,
+    help,
+    losing,
+    override,
+    themes,
+    timeline,
+)
+from gpu_tui.ui.text import (
+    card,
+    deadlines,
+    fleet,
+    ladder,
+    logs,
+    outlook,
+    survival,
+    sweep,
+    sweep_table,
+    vitals,
+)
+from gpu_tui.ui.widgets import tour
+
+PACKAGE = Path(gpu_tui.__file__).parent
+SPEAKERS = ("say", "told")
+PANES = ("Instances", "Danger clocks", "Vitals", "Queue", "Log")
+# Words that stand in the source where no rule finds them: heads of tables, parts of sentences.
+PARTS = {
+    *("state", "cell", "epoch", "loss", "history", "took", "left", "exit"),  # sweep.queue_head
+    *("live", "stale", "unreachable", "connecting", "off", "read-only", "replay", "demo"),  # header
+    *("gpu", "memory", "cpu", "disk", "  util", "  vram", "  state", "  procs"),  # Vitals
+    *("hung", "lost", "err", "box", "above", "below", "ends", "money"),
+    *("line", "older line", "cell", "name", "box", "more box", "clock", "finding", "deadline"),
+    *("path", "convenience", "trap"),
+}
+
+
+def literals(node: ast.expr) -> Iterator[str]:
+    """The texts that an argument may be."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from literals(node.body)
+        yield from literals(node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from literals(value)
+
+
+def said() -> dict[str, frozenset[str] | None]:
+    """Template -> the fields that are given to it, or None where nothing is filled in."""
+    found: dict[str, frozenset[str] | None] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+                continue
+            if node.func.id in SPEAKERS and node.args:
+                fields = frozenset(word.arg for word in node.keywords if word.arg)
+                found |= dict.fromkeys(literals(node.args[0]), fields or None)
+    return found
+
+
+def tables() -> set[str]:
+    """Every text of the tables that are said row by row."""
+    rows: list[Iterable[object]] = [
+        *((key.label, key.help) for key in keys.KEYS),
+        keys.CONTEXTS.values(), PANES, layout.Preset, Severity, Freshness,
+        (losing.LosingScreen.KEEP, losing.LosingScreen.LOSE),
+        (abandon.AbandonScreen.KEEP, abandon.AbandonScreen.LOSE),
+        (override.OverrideScreen.KEEP, override.OverrideScreen.LOSE),
+        (findings.FindingsScreen.TITLE_WORDS, help.HelpScreen.TITLE_WORDS),
+        (themes.ThemeScreen.TITLE_WORDS, columns.ColumnScreen.TITLE_WORDS),
+        (timeline.TimelineScreen.TITLE_WORDS,),
+        (span for span, _ in chart.SPANS), chart.SHARES.values(), columns.WHAT.values(), themes.MARKS,
+        card.STATES.values(), card.EFFECTS.values(), card.SEVERITIES, (word for word, _ in card.METERS.values()),
+        clocks.BOUND_WORDS.values(), deadlines.BASES.values(), deadlines.STARTS.values(), deadlines.LEADS.values(),
+        (word for _, word, _, _ in fleet.VERDICTS.values()), (column.title for column in fleet.COLUMNS.values()),
+        (text for word, text, _ in ladder.OUTCOMES.values() for text in (word, text)),
+        ladder.METERS.values(), words.TITLES.values(),
+        (word for word, _, _ in outlook.GROUPS), (title for title, _, _ in outlook.COLUMNS),
+        survival.WAYS.values(), (word for word, _ in survival.METERS.values()),
+        (survival.DELETED[0], survival.KEPT[0], survival.LEFT[0], survival.UNKNOWN[0]),
+        (word for _, word, _ in sweep.STATES.values()), sweep_table.TITLES.values(),
+        (column for column in sweep_table.CELLS if column not in sweep_table.TITLES),
+        vitals.MEMORY_SOURCE.values(), vitals.GPU_ERRORS.values(),
+        (text for _, *texts in tour.STEPS for text in texts),
+        (kind.replace("_", " ") for kind in remedies.REMEDIES), remedies.REMEDIES.values(),
+        (label.replace("_", " ") for label in logs.MARKS),
+        (text for one in remedies.CARDS.values() for text in (one.symptom, one.cause, one.fix)),
+    ]  # fmt: skip
+    return {str(text.value if isinstance(text, Enum) else text) for row in rows for text in row}
+
+
+def pieces() -> str:
+    """Every string of the source, in one; what a sentence is made of stands in it."""
+    texts: list[str] = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    return "\0".join(texts)
+
+
+def sentences(path: str) -> Iterator[str]:
+    """Every sentence that a module makes, with a word in the place of each field."""
+    tree = ast.parse((PACKAGE / path).read_text("utf-8"))
+    docs, inner = set[ast.AST](), set[ast.AST]()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+            docs.add(body[0].value)
+        if isinstance(node, ast.JoinedStr):
+            inner |= {part for part in ast.walk(node) if part is not node}
+    for node in ast.walk(tree):
+        if node in docs or node in inner:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "x7" for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        else:
+            continue
+        if len(re.findall(r"[A-Za-z]{2,}", text.replace("x7", ""))) >= 3:
+            yield text
+
+
+def fields(template: str) -> list[str]:
+    """The names of the fields, those that only make a plural left out."""
+    named = (name for _, name, _, _ in string.Formatter().parse(template) if name)
+    return sorted({name for name in named if name != "s"})
