@@ -65,8 +65,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "hardware error|edac|memory error|bus error: severity|machine check|thermal|nvlink|ras |amdgpu|[drm|gpu recovery|heartbeats|gpu reset|notready|not ready|node failure|i/o error|err!|ext4-fs error|gsp",
-        r"\[hardware error\]|\bEDAC\b.{0,40}(?:\bUE\b|uncorrect|handling mce)|bus error: severity=uncorrect|machine check (?:exception|events logged)|\b(?:firmware|fw) (?:internal|fatal) error|\b(?:thermal|temperature|overheat\w{0,40}).{0,30}shut(?:ting)? ?down"
+        "hardware error|aer: |edac|memory error|bus error: severity|machine check|thermal|nvlink|ras |amdgpu|[drm|gpu recovery|heartbeats|gpu reset|notready|not ready|node failure|i/o error|err!|ext4-fs error|gsp",
+        r"\[hardware error\]|\bAER: (?:device recovery failed|can't recover)|\bEDAC\b.{0,40}(?:\bUE\b|uncorrect|handling mce)|bus error: severity=uncorrect|machine check (?:exception|events logged)|\b(?:firmware|fw) (?:internal|fatal) error|\b(?:thermal|temperature|overheat\w{0,40}).{0,30}shut(?:ting)? ?down"
         r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|(?<!npm )\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
         r"\bcorrected\b|\bCE memory",
     ),
@@ -136,7 +136,7 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "memory|oom|bad_alloc|bus error|ram|allocate|memlimit|killed process",
         r"out of memory: kill|oom[-_ ]kill|OOMKilled|oom_reaper|\bOOM event\b|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceed(?:ed|ing) .{0,24}\bmemory limit|exceeding memory limits?|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory"
-        r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|^\W{0,24}bad allocation\b|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
+        r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|(?:^\W{0,24}|Error: |exception: )bad allocation\b|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
         r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
         r"|ray\.exceptions\.OutOfMemoryError|RayOutOfMemoryError|paging file is too small|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|no killable processes|result 'oom-kill'"
         r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|out of host memory|requires more system memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
@@ -250,7 +250,7 @@ CAUSES: tuple[Rule, ...] = (
         r"|CUDNN_STATUS_(?!SUCCESS)\w{1,40}|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w{1,40}|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w{1,40}|CUSOLVER_STATUS_(?!SUCCESS)\w{1,40}|cudaError(?!_t|String)\w{0,40}|Cuda(?: kernel)? fail\w{1,40}|HIP error|hipError\w{0,40}|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w{1,40}"
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|\bDNN library is not found|cannot create (?:cu(?:blas|dnn|rand|solver)) |could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error|triton error \[|no supported devices found|\bthere is no (?:gpu )?devices?\b.{0,20}\b(?:can be|available|usable)|\bpossibly no GPU devices|\b(?:kernel )?module is NOT loaded\b|\brt\w{4,40} execute failed|\bPhysX Internal CUDA error|(?-i:\bduring cuda[A-Z]\w{2,40}\b)|HSA_STATUS_ERROR\w{0,40}|memory access fault by GPU|rocblas_status_(?!success)\w{1,30}|rocBLAS error|PI_ERROR_DEVICE\w{0,30}|\bacl(?:rt)?\w{0,40} (?:failed|error)|ACL (?:stream synchronize )?(?:failed|error)|command buffer execution failed|nvidia-container-cli: \w{1,20} error|could not select device driver|cudnn failed to initialize|nvmlinit\w{0,10} failed|NPU (?:function )?error|\baclrt\w{0,40}\(.{0,80}failed|\bascend\b.{0,40}\b(?:failed|error code)|(?:sync_?stream|stream synchronize|synchronize ?stream|sync ?device)\w{0,20} (?:execute )?(?:failed|timeout)|(?-i:(?:^|: )E[A-Z]\d{4}: (?!.{0,40}memory))|device synchronize failed",
         r"^\W{0,4}search for\b|internal error :(?! PhysX Internal CUDA)|errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
-        + r"not available, defaulting",
+        + r"not available, defaulting|\bdisabled\.?\s*$",
     ),
     rule(
         "cuda_error",
@@ -315,9 +315,9 @@ CAUSES: tuple[Rule, ...] = (
         "killed",
         FATAL,
         "all the procs|terminating instance|user requested|shutdown signal|\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62|killed|terminated|hangup|interrupt|kill pod|abort|by user|by the user|signal|running tasks|exit_status",
-        r"^(?-i:"
+        r"^[*_>#\s]{0,6}(?-i:"
         + KILLS
-        + r")\s*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
+        + r")[*_.!\s]*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
         + KILLS
         + r")\s*$|line \d+:\s{1,8}\d+ (?-i:"
         + KILLS
@@ -325,15 +325,15 @@ CAUSES: tuple[Rule, ...] = (
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
         r"|killed by signal|terminated by signal|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\bstop signal received\b|\(killed\)|\(terminated\)|^killed by|need to kill pod|\bterminate all the procs|\bterminating instance\b|\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
-        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|task job report|keep_?alive",
+        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|\btyp\w{1,6}cally\b|task job report|keep_?alive",
     ),
     rule(
         "killed",
         FATAL,
         "signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
-        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|due to) (?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG"
+        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|due to) (?:the )?(?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG|\bsending process \d+ closing sig"
         r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|exit[ _]?(?:code|status)\s*[:=]?\s*-\d+|exit[ _]?(?:code|status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|\bexit (?:code|status) of .{1,120}\b(?:was|is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|(?<!xargs )(?<!\+ )kill -9",
-        r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|press ctrl|ctrl\+c to|use ctrl",
+        r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\btyp\w{1,6}cally\b|press ctrl|ctrl\+c to|use ctrl",
     ),
     # --- 12 nan ---
     rule(
@@ -350,9 +350,9 @@ CAUSES: tuple[Rule, ...] = (
         + LOSS
         + NAN
         + r"|\bgrad\w{0,40}\b.{0,40}\binvalid\b|\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|\breturned nan\b|\binf (?:or|and|/) ?nan values? in (?:the )?grad|\bpotential energy is -?nan|\b(?:loss|parameter|gradient|energy|energies)\b.{0,40}\bis not finite|tensor\(\[{1,3}nan, {1,3}nan|returned nan values|\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|encountered|occurred|appear\w{0,40})|(?:detected|found|encountered|got|contains?|has|have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward|backward)"
-        r"|\b(?:loss|grad\w{0,40}|params?|parameters|weights?|logits|activations?)\b.{0,40}\b(?:is|are|became|becomes|turned|went|contains?|has|have) (?:\w{1,40} ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged|divergence detected|non-?finite (?:loss|grad\w{0,40}|norm)|(?:loss|gradient\w{0,40}|norm)\b.{0,60}\bnon-?finite|invalid loss, terminating"
+        r"|\bnan\b\W{1,3}(?:stop|abort|exit|terminat|halt|quit)|\b(?:loss|grad\w{0,40}|params?|parameters|weights?|logits|activations?|network outputs?|model outputs?)\b.{0,40}\b(?:is|are|became|becomes|turned|went|contains?|has|have) (?:\w{1,40} ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged|divergence detected|non-?finite (?:loss|grad\w{0,40}|norm)|(?:loss|gradient\w{0,40}|norm)\b.{0,60}\bnon-?finite|invalid loss, terminating"
         r"|(?-i:[a-z]Loss)[\"']?\s{0,4}[:=]\s{0,4}-?nan\b|\bloss {0,12}: {0,12}-?nan\b|\bloss\b.{0,30}[:=] ?\([^)]{0,30}\bnan\b|\btensor had nan values|\bloss\w{0,8}\b.{0,20}\b(?:n a n|inf or nan)\b|-?nan, -?nan avg|\bloss: nan(?-i:[A-Z])|satisfy the constraint .{1,80} found invalid values|probability tensor contains|^\s{0,20}tensor\(\[{0,2}nan.{0,80}grad_fn|\btrain\w{0,12}[-_](?:smoothl1|cross-?entropy|l1|l2|mse|mae|rmse|logloss|nll|error)\w{0,12}[\"']?\s{0,3}[:=]\s{0,3}-?nan\b|^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b",
-        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column|(?:Future|Deprecation)Warning:",
+        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|missing=nan|dataframe|column|(?:Future|Deprecation)Warning:|\b(?:may|might|could|can) (?:also )?(?:lead|cause|result|produce|become|yield)\b|\bavoid\w{0,3} (?:the )?nan",
     ),
     rule(
         "nan",
@@ -374,7 +374,7 @@ CAUSES: tuple[Rule, ...] = (
         + START_VALUE
         + r"[a-z]{0,4}[_ ])(?:(?!"
         + START_VALUE
-        + r"_)[a-z]{1,16}_){0,3}loss(?:es)?[\w/]{0,24}[\"']?\s{0,4}(?:is|was|became|=|:|->|\|)?\s{0,8}[\[(\"']{0,2}(?:tensor\()?"
+        + r"_)[a-z]{1,16}_){0,3}loss(?:es)?[\w/]{0,24}[\"']?\s{0,4}(?:is|was|became|=|:|->|\|)?\s{0,8}[\[(\"'=]{0,3}(?:tensor\()?"
         + INF
         + r"|\binf[ -]loss|returned inf|\binfs? (?:was |were |values? )?(?:detected|found|encountered) in|(?:detected|found) infs?\b.{0,60}\b(?:loss|param\w{0,40}|weights?|model|output|logits|activation\w{0,40}|layer|forward)|(?:loss|logits|activations?|weights?|output)\b.{0,24}\b(?:contains?|has|have|is) (?:\w{1,40} )?(?:infs?\b|infinite)",
         r"\b0/\d+ \[|\bimproved from|\b"

@@ -82,7 +82,7 @@ def _completed(needs: tuple[str, ...], pattern: re.Pattern[str]) -> tuple[str, .
 # --- words that several rules share ---
 
 SURVIVED = (
-    r"caller indicates that this is not a failure|\bretry(?! also failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|\brecover|trying (?:batch|again(?! later)|with|to res)"
+    r"caller indicates that this is not a failure|\bretry(?! also failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|\brecover|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
     r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back|\bignor(?:ing|ed)\b|\bwill try\b|continuing"
     r"|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|\breconnect|using cached|thrown while requesting"
 )
@@ -94,7 +94,7 @@ ADVICE = (
 LOSS = (
     r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm)"
     r"[\w/]{0,24}(?:\([\w ]{0,16}\))?[\"']?\s{0,4}(?:is|was|became|becomes|of|=|:|->|\|)?\s{0,8}"
-    r"[\[(\"']{0,2}(?:tensor\()?"
+    r"[\[(\"'=]{0,3}(?:tensor\()?"
 )
 NAN = r"[-+]?nan(?:\(ind\))?(?![a-z0-9_(-])"
 INF = r"[-+]?inf(?:inity)?(?![a-z0-9_(])"

@@ -11,6 +11,8 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "gpud: xid 63 detected on GPU-abc: row remapping pending",
     ),
     ("hardware", True): (
+        "pcieport 0000:00:03.0: AER: device recovery failed",
+        "NVRM: _kgspRpcRecvPoll: GSP RM heartbeat timed out",
         "NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.",
         "Unable to determine the device handle for GPU 0000:02:00.0: GPU is lost.  Reboot the system to recover this GPU",
         "RuntimeError: CUDA error: uncorrectable ECC error encountered",
@@ -218,6 +220,8 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "Warning  DeadlineExceeded  job/train  Job was active longer than specified deadline",
     ),
     ("killed", True): (
+        "{process_utils.py:75} INFO - Sending the signal Signals.SIGTERM to group 553430",
+        "W0424 01:17:26.433000 521279 torch/distributed/elastic/multiprocessing/api.py:897] Sending process 541320 closing signal SI",
         "Killed",
         "./train.sh: line 12:  4321 Killed                  python train.py --epochs 20",
         " 45%|████▌     | 450/1000 [01:23<01:41,  5.41it/s]Killed",
@@ -252,6 +256,8 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "[2026-01-01 10:00:00] [2/4] FINISHED no_aug (exit=137)",
     ),
     ("nan", True): (
+        "ValueError:Network outputs is NAN! Stop Training",
+        "WARNING: loss (=nan) is not correct",
         "step 7 loss=nan",
         "Epoch 5/100: loss: nan, acc: 0.1",
         "{'loss': nan, 'learning_rate': 1e-05, 'epoch': 0.5}",
@@ -381,6 +387,8 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         'wandb: 429 encountered ({"error":"rate limit exceeded"}), retrying request',
     ),
     ("exception", True): (
+        "KilledWorker: ('a', 'tcp://127.0.0.1:43281')",
+        "wandb: ERROR Abnormal program exit",
         "Inference server exited or unhealthy.",
         'time="2024-05-01T10:00:00Z" level=fatal msg="cannot open config"',
         '{"severity":"CRITICAL","message":"trainer crashed"}',
@@ -521,6 +529,8 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "Loading checkpoint shards:  50%|█████     | 1/2 [00:05<00:05,  5.11s/it]",
     ),
     ("benign", False): (
+        "Hint: Exit code 137 typically means that the process was killed",
+        "        SW Thermal Slowdown               : Not Active",
         "Assistant: the server crashed because it ran out of memory",
         "retries: 0, failures: 0, timeouts: 0",
         "Fatal: off",
