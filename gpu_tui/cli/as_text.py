@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.fleet import Fleet
-from gpu_tui.state.contract import fleet_verdict
-from gpu_tui.state.patrol import patrol_report
 
 PATIENCE = 30.0  # seconds for one box
 
@@ -24,6 +22,9 @@ def cockpit_or_text(fleet: Fleet, cockpit: Callable[[], int]) -> int:
             f"gpu-tui: {why}. This is the fleet as text, once; for scripts and cron: gpu-tui check",
             file=sys.stderr,
         )
+    from gpu_tui.state.contract import fleet_verdict
+    from gpu_tui.state.patrol import patrol_report
+
     view = wiring.run(wiring.collect_once(fleet, PATIENCE))
     first, *rest = patrol_report(view, {})
     print("\n".join([f"gpu-tui {rfc3339(view.taken_at)}: {first}", *rest]))

@@ -37,7 +37,6 @@ def run(args: argparse.Namespace) -> int:
 def _open(args: argparse.Namespace, sight: FirstSight) -> int:
     # Imported here: whoever looks at the picture of the last time waits for nothing of this.
     from gpu_tui.cli.as_text import cockpit_or_text
-    from gpu_tui.cli.first_start import first_start
     from gpu_tui.resources import library
     from gpu_tui.wiring import run_cockpit
 
@@ -45,6 +44,8 @@ def _open(args: argparse.Namespace, sight: FirstSight) -> int:
     if path is None or library().complaints:
         sight.away()
     if path is None:
+        from gpu_tui.cli.first_start import first_start
+
         return first_start(args)
     fleet = fleet_of(args)
     return cockpit_or_text(

@@ -18,7 +18,6 @@ from textual.geometry import NULL_REGION
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
 from textual.theme import Theme
-from textual.widgets import Input, TextArea
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
@@ -194,7 +193,9 @@ class CockpitApp(App[None]):
     @on(events.DescendantFocus)
     def _field_focused(self, event: events.DescendantFocus) -> None:
         """No cursor blinks, in no field of ours nor of the palette: each blink is a frame over the line."""
-        if isinstance(event.widget, Input | TextArea):
+        if hasattr(
+            event.widget, "cursor_blink"
+        ):  # whichever kind; one is loaded only to be named here
             event.widget.cursor_blink = False
 
     # --- frames -------------------------------------------------------------------------------
