@@ -34,9 +34,10 @@ from gpu_tui.core.logs import LogLine, Mark, Progress, Span
 from gpu_tui.core.queue_history import QueueEvent
 from gpu_tui.parse.lines import PIECE_CAP, End, LineSplitter, Piece, cap, sanitize, unescape
 from gpu_tui.parse.progress import parse_progress
+from gpu_tui.parse.progress_shapes import shape_key
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, causes, first
-from gpu_tui.parse.triage_scan import kind_of, kinds_of
+from gpu_tui.parse.triage_scan import REMEMBERED, kind_of, kinds_of
 
 FLOOD = 32  # whole lines of one feed
 SAMPLED, FEW, MOST_SORTS = 1_024, 4, 8
@@ -252,7 +253,7 @@ class _Line:
     def _cause(self, text: str) -> Mark | None:
         """What triage names; the last segment is asked for twice."""
         if self._judged_text != text:
-            self._judged_text, self._named = text, cause(text)
+            self._judged_text, self._named = text, _cause(text)
         return self._named
 
     def peek(self, pending: Piece) -> LogLine:
@@ -287,6 +288,22 @@ class _Line:
             self._more += len(piece.raw) - piece.repeated
         elif text and not text.isspace():
             self._text, self._spans, self._more = text, spans, 0
+
+
+_causes: dict[bytes, Mark | None] = {}  # of lines whose digits no rule tells apart
+
+
+def _cause(text: str) -> Mark | None:
+    """What triage names; of lines of one shape once, where that is all that it looks at."""
+    key = shape_key(text)
+    if key in _causes:
+        return _causes[key]
+    mark, kind = cause(text), kind_of(text)
+    if key is not None and kind.castable and not kind.sees:
+        if len(_causes) >= REMEMBERED:
+            _causes.clear()
+        _causes[key] = mark
+    return mark
 
 
 def _whole_words(text: str) -> str:

@@ -8,6 +8,7 @@ read in full.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import isfinite
 
 from gpu_tui.core.logs import Progress
@@ -58,6 +59,7 @@ class Shapes(dict[bytes, Shape]):
         self[key] = Shape(draft)
 
 
+@lru_cache(8)  # it is asked for by several in turn
 def shape_key(text: str) -> bytes | None:
     """Equal for lines of one shape; None for a line that is read by itself."""
     if len(text) > LONGEST or "\n" in text:

@@ -17,7 +17,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.logs import LogLine, Mark
 from gpu_tui.parse.lines import unescape
-from gpu_tui.parse.log_reader import FLOOD, LARGE, LogReader, mouthful
+from gpu_tui.parse.log_reader import FLOOD, LARGE, LogReader, mouthful, read_line
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import cause, causes, triage
@@ -89,6 +89,20 @@ def test_other_digits_are_judged_by_themselves(source: list[str]) -> None:
         other = "".join(digits.choice("0012345") if c in "0123456789" else c for c in line)
         text = unescape(other.encode())[0]
         assert cause(text) == old_cause(text)
+
+
+@pytest.mark.parametrize("source", [REAL, MIX[:600], BITS], ids=["real", "mix", "bits"])
+def test_what_was_judged_before_changes_nothing(source: list[str]) -> None:
+    digits = random.Random(5)
+    for line in source:
+        for choice in ("0123456789", "001", line):
+            other = "".join(digits.choice(choice) if c in "0123456789" else c for c in line)
+            raw = other.encode().replace(b"\r", b" ")
+            text = unescape(raw)[0]
+            mark = old_cause(text) if text and not text.isspace() else None
+            if mark is None or (mark.severity is Severity.NONE and mark.label == "benign"):
+                continue  # the reader says progress or benign
+            assert read_line(raw).mark == mark
 
 
 @settings(deadline=None, max_examples=50)
