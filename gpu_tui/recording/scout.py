@@ -12,6 +12,7 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Noted
@@ -144,17 +145,24 @@ def tell(store: Store, tape: TapeReader, record: Record) -> None:
         store.apply(Noted(None, tape.began + record.t, text))
 
 
-# Only stores of this very process are packed and unpacked: pickle never sees a byte of a file. The profiles
-# are the same for all of them, and stay outside.
+# Only stores of this very process are packed and unpacked: pickle never sees a byte of a file. A profile
+# is the same in all of them, and is packed as its name.
+
+
+def _profile_named(name: str) -> Profile:
+    raise KeyError(name)  # the unpickler below stands in for it
 
 
 class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, profiles: Mapping[str, Profile]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._names = {id(one): name for name, one in profiles.items()} | {id(profiles): ""}
 
-    def persistent_id(self, obj: object) -> str | None:
-        return self._names.get(id(obj))
+        def reduced(one: Profile) -> tuple[Any, ...] | str:
+            if one.id in profiles and profiles[one.id] is one:
+                return _profile_named, (one.id,)
+            return one.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+
+        self.dispatch_table = {Profile: reduced}
 
 
 class _Unpickler(pickle.Unpickler):
@@ -162,5 +170,7 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(io.BytesIO(packed))
         self._profiles = profiles
 
-    def persistent_load(self, pid: str) -> object:
-        return self._profiles[pid] if pid else self._profiles
+    def find_class(self, module: str, name: str) -> Any:
+        if name == _profile_named.__name__:
+            return self._profiles.__getitem__
+        return super().find_class(module, name)

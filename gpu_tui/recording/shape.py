@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from gpu_tui.core import metrics
 
+Check = Callable[[object], bool]
 LATEST = 253_402_300_800.0  # epoch seconds: the year 10000, which no calendar here can name
 _TIME = re.compile(r"(?:\w+_)?at|since")
 _VALUES = {
@@ -29,12 +30,9 @@ def is_time(value: object) -> TypeGuard[float]:
 
 def misfit(kind: Any, values: Mapping[str, object]) -> str | None:
     """The first field of a dataclass whose value is not of its type."""
-    for name, hint in _hints(kind).items():
-        if name in values:
-            value = values[name]
-            timely = not _TIME.fullmatch(name) or value is None or is_time(value)
-            if not (timely and fits(value, hint)):
-                return name
+    for name, check in _checks(kind).items():
+        if name in values and not check(values[name]):
+            return name
     return None
 
 
@@ -43,29 +41,49 @@ def fits_metric(metric: str, value: object) -> bool:
     return fits(value, _VALUES.get(metric, object))
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
 def fits(value: object, hint: Any) -> bool:
     """Whether `value` is of type `hint`."""
+    return _check(hint)(value)
+
+
+@cache
+def _checks(kind: Any) -> Mapping[str, Check]:
+    """A check for each field of a dataclass."""
+    return {
+        name: _timely(check) if _TIME.fullmatch(name) else check
+        for name, hint in get_type_hints(kind).items()
+        for check in (_check(hint),)
+    }
+
+
+def _timely(check: Check) -> Check:
+    return lambda value: (value is None or is_time(value)) and check(value)
+
+
+@cache
+def _check(hint: Any) -> Check:
+    """The check for a hint, made once: a recording has a million values."""
     if hint is object or isinstance(hint, TypeVar):
-        return True
+        return lambda value: True
     origin, words = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return any(fits(value, word) for word in words)
+        ways = tuple(_check(word) for word in words)
+        return lambda value: any(way(value) for way in ways)
     if origin is tuple and (len(words) != 2 or words[1] is not ...):
-        return (
-            isinstance(value, tuple) and len(value) == len(words) and all(map(fits, value, words))
+        parts = tuple(_check(word) for word in words)
+        return lambda value: (
+            isinstance(value, tuple)
+            and len(value) == len(parts)
+            and all(part(one) for part, one in zip(parts, value, strict=True))
         )
     if origin in (tuple, Sequence):
-        return isinstance(value, tuple) and all(fits(one, words[0]) for one in value)
+        each = _check(words[0])
+        return lambda value: isinstance(value, tuple) and all(map(each, value))
     if origin in (dict, Mapping):
-        return isinstance(value, dict) and all(fits(one, words[1]) for one in value.values())
+        of = _check(words[1])
+        return lambda value: isinstance(value, dict) and all(map(of, value.values()))
     kind = origin or hint
     if kind in (int, float):
-        return isinstance(value, (int, float)[: 1 + (kind is float)]) and not isinstance(
-            value, bool
-        )
-    return isinstance(value, kind)
+        kinds = (int, float)[: 1 + (kind is float)]
+        return lambda value: isinstance(value, kinds) and not isinstance(value, bool)
+    return lambda value: isinstance(value, kind)
