@@ -195,11 +195,15 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All paths below the results on the box, read after the climb was blocked."""
+    """All paths below the results on the box, read after the climb was blocked.
+
+    `sizes` are their bytes, None for what is no regular file; empty where nobody asked.
+    """
 
     paths: tuple[str, ...]
     identity: Identity
     running: tuple[str, ...] | None
+    sizes: tuple[int | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,12 +279,13 @@ Event = (
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What an abandonment gives up. `proven` is what is safe at home all the same."""
+    """What an abandonment gives up. `proven` is what is safe at home all the same; `sizes` in bytes."""
 
     paths: tuple[str, ...]
     cells: tuple[str, ...]
     running: tuple[str, ...]
     proven: Manifest
+    sizes: tuple[int | None, ...] = ()  # of `paths`; None where it is not known
 
 
 def basis_of(instance: Instance, verb: Verb | None, tiers: tuple[Tier, ...]) -> str:

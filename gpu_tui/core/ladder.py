@@ -66,7 +66,8 @@ class GateView:
 
     `phrase` is what must be typed; `ready` is true while a confirmation would be taken;
     `needs_acceptance` names running work that must be accepted first (a park only);
-    `lost_paths` is what an abandonment would destroy; `outcome` is gone, stopped, still-there, unknown,
+    `lost_paths` is what an abandonment would destroy: files first, of which `lost_sizes` has the bytes (None:
+    not known), then cells and running work; `outcome` is gone, stopped, still-there, unknown,
     steps (console-only: `outcome_lines` are what to click), verified (a pull), cancelled or None.
     `evidence` is the digest of what is shown: a confirmation counts for this digest only.
     `override_phrase` is what must be typed to load all the same what a safe load here refused, None
@@ -86,6 +87,7 @@ class GateView:
     closed_because: str | None = None
     needs_acceptance: tuple[str, ...] = ()
     lost_paths: tuple[str, ...] = ()
+    lost_sizes: tuple[int | None, ...] = ()
     abandon_phrase: str | None = None
     outcome: str | None = None
     outcome_lines: tuple[str, ...] = ()

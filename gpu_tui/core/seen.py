@@ -111,11 +111,14 @@ class Seen:
         inventory, plan = self.of(Inventory), self.of(Plan)
         cells = inventory.cells if inventory else plan.cells if plan else None
         lines = ("the roster is not known",) if cells is None else unproven(cells, proven)
+        lost = tuple(sorted(set(listed.paths) - safe))
+        sizes = dict(zip(listed.paths, listed.sizes, strict=False))
         return Loss(
-            paths=tuple(sorted(set(listed.paths) - safe)),
+            paths=lost,
             cells=lines,
             running=listed.running or (),
             proven=proven,
+            sizes=tuple(sizes.get(path) for path in lost),
         )
 
     def digest_now(self) -> str:

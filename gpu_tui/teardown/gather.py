@@ -201,6 +201,7 @@ class Gather:
             paths=listing.paths,
             identity=seen.identity(self.instance, self.link()),
             running=await self._work(seen, roster),
+            sizes=listing.sizes,
         )
 
     async def recheck(self, wanted: Manifest | None) -> Recheck:

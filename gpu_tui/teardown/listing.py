@@ -36,6 +36,11 @@ class Listing:
         return tuple(path for path, _ in self.files) + tuple(path for path, _ in self.refused)
 
     @property
+    def sizes(self) -> tuple[int | None, ...]:
+        """Bytes of each of `paths`; None for what was refused."""
+        return tuple(size for _, size in self.files) + (None,) * len(self.refused)
+
+    @property
     def bytes(self) -> int:
         """Sum of all sizes."""
         return sum(size for _, size in self.files)

@@ -84,6 +84,7 @@ def paint(
         closed_because=plain(closed, LINE) if closed else None,
         needs_acceptance=tuple(asks),
         lost_paths=lost(gate.loss) if gate.loss else (),
+        lost_sizes=gate.loss.sizes if gate.loss else (),
         abandon_phrase=gate.abandon_phrase,
         outcome=gate.outcome,
         outcome_lines=_harmless(gate.outcome_lines),

@@ -211,5 +211,6 @@ def ladder_blocked() -> GateView:
         "autodl-1", "release", "release", "blocked", tuple(rungs), "autodl-1-3f9c",
         closed_because="2 files here are not what the box has",
         lost_paths=("/root/autodl-tmp/no_aug/best.pth", "/root/autodl-tmp/no_aug/best_metrics.json"),
-        abandon_phrase="lose 2 paths on autodl-1",
+        lost_sizes=(412_300_288, 1_204),
+        abandon_phrase="abandon 2 files on autodl-1",
     )  # fmt: skip

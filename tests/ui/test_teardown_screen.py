@@ -227,7 +227,8 @@ async def test_abandoning_lists_every_path_and_needs_its_own_sentence(
         await pilot.pause()
         assert isinstance(app.screen, AbandonScreen)
         text = text_of(app)
-        assert "2 paths will be lost" in text
+        assert "2 files, 393.2 MiB, will be lost" in text
+        assert "1.2 KiB  /root/autodl-tmp/no_aug/best_metrics.json" in text
         for path in ladder_blocked().lost_paths:
             assert path in text
         await pilot.press("enter")  # the focus is on keeping the data
@@ -238,11 +239,11 @@ async def test_abandoning_lists_every_path_and_needs_its_own_sentence(
         app.screen.query_one(PhraseField).focus()
         await pilot.pause()
         clock.advance(5)
-        await type_slowly(pilot, clock, "lose 2 paths on autodl-1")
+        await type_slowly(pilot, clock, "abandon 2 files on autodl-1")
         clock.advance(1)
         await pilot.press("enter")
         await pilot.pause()
-        assert ladder.asked == [("abandon", "lose 2 paths on autodl-1")]
+        assert ladder.asked == [("abandon", "abandon 2 files on autodl-1")]
 
 
 @pytest.mark.parametrize(

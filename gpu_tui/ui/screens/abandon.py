@@ -13,7 +13,9 @@ from gpu_tui.core.speech import say
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.losing import LosingScreen
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.text.marks import fit, line, wrap
+
+SIZE = 10  # cells of a size in front of its path
 
 
 class AbandonScreen(LosingScreen):
@@ -35,16 +37,20 @@ class AbandonScreen(LosingScreen):
         return say("To lose them, type")
 
     def lines(self, width: int) -> Sequence[Text]:
-        """Every path, none left out."""
-        paths = self._gate.lost_paths
-        rows = [
-            line(
-                (
-                    say("{paths} will be lost for good:", paths=units.counted(len(paths), "path")),
-                    "danger",
-                )
+        """Every path, none left out, with its size where it is a file."""
+        gate = self._gate
+        sizes = gate.lost_sizes or (None,) * len(gate.lost_paths)
+        known = [size for size in sizes if size is not None]
+        words = units.counted(len(sizes), "file" if gate.lost_sizes else "path")
+        if known:
+            least = "" if len(known) == len(sizes) else "≥ "
+            words += f", {least}{units.size(sum(known))},"
+        rows = [line((say("{paths} will be lost for good:", paths=words), "danger"))]
+        for number, path in enumerate(gate.lost_paths):
+            size = sizes[number] if number < len(sizes) else None
+            lead = fit(
+                line((units.size(size) if size is not None else "", "muted")), SIZE, right=True
             )
-        ]
-        for path in paths:
-            rows += wrap(path, width, "strong", indent=2)
+            first, *more = wrap(path, width, "strong", indent=SIZE + 2) or [line(" " * (SIZE + 2))]
+            rows += [line(lead, "  ", first[SIZE + 2 :]), *more]
         return rows
