@@ -26,7 +26,8 @@ nothing is: `mouthful` says how much is wise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import Item, LogBlock
@@ -37,7 +38,7 @@ from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.progress_shapes import shape_key
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, causes, first
-from gpu_tui.parse.triage_scan import REMEMBERED, kind_of, kinds_of
+from gpu_tui.parse.triage_scan import REMEMBERED, Kind, kind_of, kinds_of
 
 FLOOD = 32  # whole lines of one feed
 SAMPLED, FEW, MOST_SORTS = 1_024, 4, 8
@@ -55,16 +56,21 @@ def mouthful(data: bytes) -> int:
         return sum(map(len, lines[: read[MOST_READ]])) + read[MOST_READ]
     if len(data) <= SMALL or len(lines) <= FLOOD:
         return len(some)
-    lines = data[SMALL:LARGE].split(b"\n")
-    loud = [
-        line for line, kind in zip(lines, kinds_of(lines), strict=True) if kind.loud or kind.summary
-    ]
+    whole = data[: data.rfind(b"\n", 0, LARGE) + 1]  # none is read before it has ended
+    lines = whole[:-1].split(b"\n")
+    kinds = kinds_of(lines)
+    if b"\r" not in whole:
+        _looked_at[:] = lines, kinds
+    loud = [line for line, kind in zip(lines, kinds, strict=True) if kind.loud or kind.summary]
     if len(loud) > 3 * MOST_READ:
         some_loud = loud[:: 1 + len(loud) // 64]
         share = len(_worth_reading(some_loud)) / len(some_loud)
         if share * len(loud) > 3 * MOST_READ:
             return SMALL
-    return data.rfind(b"\n", 0, LARGE) + 1  # whole lines: none is read before it has ended
+    return len(whole)
+
+
+_looked_at: list[Any] = [[], []]  # by the last large mouthful: its lines and their kinds
 
 
 class LogReader:
@@ -184,25 +190,40 @@ def show_line(raw: bytes) -> str:
 
 def _worth_reading(lines: list[bytes]) -> set[int]:
     """Places of the lines of a flood that are read at once."""
-    kinds = kinds_of(lines)
-    loud = [place for place, kind in enumerate(kinds) if kind.loud]
+    known, seen = _looked_at
+    kinds: list[Kind] = seen if lines == known else kinds_of(lines)
+    # Of many lines few kinds are different ones: what can be asked of a kind is not asked of each line.
+    ids = list(map(id, kinds))
+    sorts = dict(zip(ids, kinds, strict=True))
+    loud = _places(kinds, any(kind.loud for kind in sorts.values()), lambda kind: kind.loud)
     marks = causes([lines[place] for place in loud], [kinds[place] for place in loud])
-    groups = [kind.group for kind in kinds]
-    counts = Counter(groups)
-    latest = dict(zip(groups, range(len(groups)), strict=True))
-    rare = [place for place, group in enumerate(groups) if counts[group] <= FEW]
-    often = [place for group, place in latest.items() if counts[group] > FEW]
+    counts: Counter[bytes] = Counter()
+    for sort, number in Counter(ids).items():
+        counts[sorts[sort].group] += number
+    latest: dict[bytes, int] = {}
+    for sort, place in dict(zip(ids, range(len(ids)), strict=True)).items():
+        group = sorts[sort].group
+        latest[group] = max(place, latest.get(group, 0))
+    few = {group for group, number in counts.items() if number <= FEW}
+    rare = _places(kinds, bool(few), lambda kind: kind.group in few)
+    often = [place for group, place in latest.items() if group not in few]
+    summaries = any(kind.summary for kind in sorts.values())
     return {
         *(
             place
             for place, mark in zip(loud, marks, strict=True)
             if kinds[place].queue or (mark is not None and mark.severity is not Severity.NONE)
         ),
-        *(place for place, kind in enumerate(kinds) if kind.summary),
+        *_places(kinds, summaries, lambda kind: kind.summary),
         *rare[-MOST_SORTS:],
         *often[-4 * MOST_SORTS :],
         *range(SAMPLED - 1, len(kinds), SAMPLED),
     }
+
+
+def _places(kinds: list[Kind], some: bool, which: Callable[[Kind], bool]) -> list[int]:
+    """Where the kinds are that are meant, if there are `some`."""
+    return [place for place, kind in enumerate(kinds) if which(kind)] if some else []
 
 
 class _Line:
