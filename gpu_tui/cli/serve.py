@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _serve(args: argparse.Namespace, fleet: Sequence[str], environment: Mapping[str, str]) -> int:
     from gpu_tui.wiring.browser import TABS, run_server
 
-    words = [sys.executable, "-m", "gpu_tui", *fleet]
+    words = [sys.executable, "-m", "gpu_tui.browser.tab", *fleet]
     words += [] if args.anyone_may_act else ["--read-only"]
     for flag, value in (
         ("--theme", args.theme),

@@ -212,6 +212,26 @@ async def test_a_page_from_elsewhere_opens_no_cockpit(fleet: Path) -> None:
                 assert message.json() == ["pong", "x"]
 
 
+async def test_a_killed_server_leaves_no_cockpit_behind(fleet: Path) -> None:
+    with served(fleet) as (server, address):
+        url = address.replace("http", "ws") + "/ws"
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(url, headers={"Origin": address}) as tab,
+        ):
+            await tab.receive(SECONDS)
+            (cockpit,) = children_of(server.pid)
+            gone = os.pidfd_open(cockpit)
+            server.kill()
+            server.wait(SECONDS)
+            ended = asyncio.Event()
+            asyncio.get_running_loop().add_reader(gone, ended.set)
+            async with asyncio.timeout(SECONDS):
+                await ended.wait()
+            asyncio.get_running_loop().remove_reader(gone)
+            os.close(gone)
+
+
 def test_others_are_let_in_only_by_explicit_words(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
