@@ -27,15 +27,22 @@ class NoLanguage(Exception):
 
 
 def choose(flag: str | None, configured: str | None, env: Mapping[str, str]) -> str:
-    """A name of LANGUAGES: the flag's, else that of the settings, else the locale's. Raises NoLanguage."""
-    for named in (flag, configured):
-        if named is not None:
-            return _known(named)
+    """A name of LANGUAGES: the flag's, else that of the settings, else the locale's. Raises NoLanguage.
+
+    English where the terminal could only draw question marks.
+    """
     locale = next((env[name] for name in LOCALE if env.get(name)), "")
-    tongue, _, charset = locale.partition(".")
     # Simplified: what a terminal of Taiwan or Hong Kong expects is another script, and is not here.
-    speaks = tongue.lower() in ("zh", "zh_cn", "zh_sg", "zh_hans", "zh_hans_cn")
-    return CHINESE if speaks and "utf" in charset.lower() else ENGLISH
+    tongue = locale.partition(".")[0].lower()
+    spoken = CHINESE if tongue in ("zh", "zh_cn", "zh_sg", "zh_hans", "zh_hans_cn") else ENGLISH
+    wanted = _known(flag or configured or spoken)
+    return wanted if wanted == ENGLISH or draws_chinese(env) else ENGLISH
+
+
+def draws_chinese(env: Mapping[str, str]) -> bool:
+    """Not in a locale that is not UTF-8, and not on the Linux console, whose font has no such signs."""
+    named = env.get("LC_ALL") or env.get("LANG") or env.get("LC_CTYPE") or "C.UTF-8"
+    return "utf" in named.lower() and env.get("TERM") != "linux"
 
 
 def speak_in(name: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpu_tui.core.speech import say
+
 DONE = (("0", "done"), ("2", "it could not be done; one sentence and the next step say why"))
 WATCHED = (
     ("0", "you left it; without a terminal: all is healthy"),
@@ -60,10 +62,11 @@ def epilog(name: str, example: str) -> str:
     parts.append(_part("exit code", [*EXITS.get(name, DONE), ("64", "a wrong command line")]))
     if variables:
         parts.append(_part("environment", variables))
-    parts.append("The manual: gpu-tui help")
+    parts.append(say("The manual: gpu-tui help"))
     return "\n\n".join(parts)
 
 
 def _part(title: str, rows: Sequence[tuple[str, str]]) -> str:
     width = max(len(word) for word, _ in rows)
-    return "\n".join([f"{title}:", *(f"  {word:{width}}  {text}".rstrip() for word, text in rows)])
+    lines = (f"  {word:{width}}  {say(text)}".rstrip() for word, text in rows)
+    return "\n".join([f"{say(title)}:", *lines])

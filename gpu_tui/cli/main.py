@@ -17,12 +17,12 @@ import traceback
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import NoReturn, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from gpu_tui import __version__
 from gpu_tui.cli.epilog import epilog
 from gpu_tui.core.plain import plain
-from gpu_tui.core.speech import LANGUAGES
+from gpu_tui.core.speech import LANGUAGES, say
 from gpu_tui.language import choose, speak_in
 from gpu_tui.places import config_dir
 
@@ -95,6 +95,12 @@ class UsageError(Exception):
 class Parser(argparse.ArgumentParser):
     """An argparse parser whose errors are ours: one sentence, a next step, exit 64."""
 
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """A flag that explains itself in the language of the person."""
+        if isinstance(options.get("help"), str):
+            options["help"] = say(options["help"])
+        return super().add_argument(*names, **options)
+
     def error(self, message: str) -> NoReturn:
         """Refuse the command line; for a mistyped option the one that was meant is named."""
         word = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
@@ -147,12 +153,14 @@ def parser_of(name: str) -> Parser:
     prog = "gpu-tui" if name == COCKPIT else f"gpu-tui {name}"
     parser = Parser(
         prog=prog,
-        description=_sentence(module.HELP),
+        description=_sentence(say(module.HELP)),
         epilog=epilog(name, module.EXAMPLE),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     module.configure(parser)
+    for group in parser._action_groups:
+        group.title = say(group.title or "")
     taken = {option for action in parser._actions for option in action.option_strings}
     if "--config" not in taken:
         parser.add_argument(
@@ -228,18 +236,18 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _help() -> str:
-    rows = [(name, module.HELP) for name, module in available().items()]
+    rows = [(name, say(module.HELP)) for name, module in available().items()]
     width = max(len(name) for name, _ in rows)
     lines = [
-        "usage: gpu-tui [COMMAND] [--fleet FILE] [--config FILE] [--debug]",
+        say("usage: {usage}", usage="gpu-tui [COMMAND] [--fleet FILE] [--config FILE] [--debug]"),
         "",
-        "A terminal cockpit for people who babysit long GPU jobs on rented boxes.",
-        "Without a command it opens the cockpit on your fleet file.",
+        say("A terminal cockpit for people who babysit long GPU jobs on rented boxes."),
+        say("Without a command it opens the cockpit on your fleet file."),
         "",
         *(f"  {name:{width}}  {text}" for name, text in rows),
         "",
-        "Every command explains itself: gpu-tui COMMAND --help",
-        "example: gpu-tui demo",
+        say("Every command explains itself: gpu-tui COMMAND --help"),
+        say("example: {example}", example="gpu-tui demo"),
     ]
     return "\n".join(lines)
 
@@ -249,7 +257,8 @@ def _module(name: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:].rstrip(".") + "."
+    stop = "." if text.isascii() else "。"
+    return text[:1].upper() + text[1:].rstrip(".") + stop
 
 
 def _wants_json(words: Sequence[str]) -> bool:

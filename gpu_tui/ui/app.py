@@ -23,7 +23,7 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.ports import FleetControl, Playback, TeardownPort
 from gpu_tui.core.profile import Profile
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
@@ -304,8 +304,8 @@ class CockpitApp(App[None]):
         bad = {Severity.FATAL: "error", Severity.SERIOUS: "warning", Severity.WARN: "warning"}
         self._toasted = True
         self.notify(
-            f"{safe(news.where)}: {safe(news.text)[:100]}",
-            title=news.title + more,
+            f"{safe(news.where)}: {safe(told(news.text))[:100]}",
+            title=say(news.title) + more,
             severity=cast("SeverityLevel", bad.get(news.severity, "information")),
             markup=False,
         )
@@ -315,7 +315,7 @@ class CockpitApp(App[None]):
         if self._bell:
             self.bell()
         more = say(" (and {others} more)", others=others) if others else ""
-        text = f"{news.where}: {news.title}: {news.text}{more}"
+        text = f"{news.where}: {say(news.title)}: {told(news.text)}{more}"
         terminal.notify_desktop(self, text, self._desktop)
 
     # --- colours and the last filter ----------------------------------------------------------

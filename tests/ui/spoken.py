@@ -10,6 +10,7 @@ from enum import Enum
 from pathlib import Path
 
 import gpu_tui
+from gpu_tui.cli import epilog
 from gpu_tui.core import clocks, remedies
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.sample import Freshness
@@ -50,7 +51,9 @@ PARTS = {
     *("gpu", "memory", "cpu", "disk", "  util", "  vram", "  state", "  procs"),  # Vitals
     *("hung", "lost", "err", "box", "above", "below", "ends", "money"),
     *("line", "older line", "cell", "name", "box", "more box", "clock", "finding", "deadline"),
-    *("path", "convenience", "trap"),
+    *("path", "convenience", "trap", "day", "h", "min"),
+    *("positional arguments", "options", "show this help message and exit"),  # argparse
+    *("dns", "timeout", "refused", "host-key", "auth", "no-shell"),
 }
 
 
@@ -107,7 +110,27 @@ def tables() -> set[str]:
         (label.replace("_", " ") for label in logs.MARKS),
         (text for one in remedies.CARDS.values() for text in (one.symptom, one.cause, one.fix)),
     ]  # fmt: skip
+    rows += [help_texts(), epilogs()]
     return {str(text.value if isinstance(text, Enum) else text) for row in rows for text in row}
+
+
+def help_texts() -> Iterator[str]:
+    """What `--help` says of every command and flag."""
+    for path in (PACKAGE / "cli").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if (isinstance(node, ast.keyword) and node.arg == "help") or (
+                isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "HELP"
+            ):
+                yield from literals(node.value)
+
+
+def epilogs() -> Iterator[str]:
+    """What stands under the flags."""
+    for _, text in (*epilog.DONE, *(row for rows in epilog.EXITS.values() for row in rows)):
+        yield text
+    for rows in (*epilog.VARIABLES.values(), (epilog.CONFIG,)):
+        yield from (text for _, text in rows)
+    yield from ("example", "examples", "exit code", "environment", "a wrong command line")
 
 
 def pieces() -> str:
@@ -117,6 +140,7 @@ def pieces() -> str:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 texts.append(node.value)
+    texts += [path.read_text("utf-8") for path in (PACKAGE.parent / "themes").glob("*.yaml")]
     return "\0".join(texts)
 
 

@@ -223,7 +223,7 @@ def duration(seconds: float) -> str:
     """A round length of time as people say it: 15 days, 24 h, 90 min."""
     for unit, name, least in ((DAY, "days", 3 * DAY), (3600, "h", 3600), (60, "min", 60)):
         if seconds >= least and seconds % unit == 0:
-            return f"{seconds / unit:g} {name}"
+            return say(f"{{number}} {name}", number=f"{seconds / unit:g}")
     return units.span(seconds)
 
 

@@ -149,7 +149,10 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
         case "state":
             glyph, word, style = STATES[cell.state]
             return line(
-                (glyph if sheet.width < WORDS else f"{glyph} {word}", "stale" if stale else style)
+                (
+                    glyph if sheet.width < WORDS else f"{glyph} {say(word)}",
+                    "stale" if stale else style,
+                )
             )
         case "epochs":
             if cell.epoch is None:
