@@ -25,6 +25,8 @@ class MarkReader:
 
     def feed(self, chunk: bytes) -> list[bytes | Mark]:
         """What `chunk` completes. What may be the beginning of a mark is held back."""
+        if not self._held and self._sign[:1] not in chunk:
+            return [chunk] if chunk else []
         data, self._held = self._held + chunk, b""
         found: list[bytes | Mark] = []
         while (at := data.find(self._sign)) >= 0:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from gpu_tui.core.account import Account
 from gpu_tui.core.ending import OpenEnd
@@ -35,6 +36,17 @@ from gpu_tui.state.timeline import note_balance
 from gpu_tui.state.views import FleetView
 
 NOTES_KEPT = 20
+
+# What concerns one instance, and who takes it: asked of every line and every reading.
+_TAKES: dict[type[Event], Callable[[InstanceState, Any], None]] = {
+    LinkChanged: InstanceState.link_changed,
+    Sampled: InstanceState.sampled,
+    LogOpened: InstanceState.log_opened,
+    LogCame: InstanceState.log_came,
+    LogArrived: InstanceState.log_arrived,
+    LogFailed: InstanceState.log_failed,
+    ProviderRead: InstanceState.provider_read,
+}
 
 
 class Store:
@@ -103,21 +115,8 @@ class Store:
         state = self._states.get(event.instance)
         if state is None:
             return
-        match event:
-            case LinkChanged():
-                state.link_changed(event)
-            case Sampled():
-                state.sampled(event)
-            case LogOpened():
-                state.log_opened(event)
-            case LogCame():
-                state.log_came(event)
-            case LogArrived():
-                state.log_arrived(event)
-            case LogFailed():
-                state.log_failed(event)
-            case ProviderRead():
-                state.provider_read(event)
+        if (take := _TAKES.get(type(event))) is not None:
+            take(state, event)
         self._dirty.add(event.instance)
 
     __call__ = apply  # a store is a Sink
