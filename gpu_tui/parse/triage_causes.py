@@ -53,7 +53,7 @@ CAUSES: tuple[Rule, ...] = (
         r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC (?:error|fault|memory)|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|double[- ]bit ECC|ECC double[- ]bit"
         r"|rminitadapter failed|rm_init_adapter failed|row remap\w{0,40}.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
         r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy|(?-i:\b(?:Gpu|GPU)\w{2,40}IsNotHealthy)",
-        r"uncorr\w{0,40} ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
+        r"double[- ]bit ECC(?: errors?)?(?: count)?\s{0,8}[|:=]\s{0,8}0\b|uncorr\w{0,40} ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
     ),
     rule(
         "hardware",
@@ -114,6 +114,14 @@ CAUSES: tuple[Rule, ...] = (
         r"ray\.exceptions|RayOutOfMemory|java\.lang|killed process|container killed|bytes\. error code 12|"
         + r"to avoid CUDA out of memory|\bmay cause \W|\bhandler\s*$|(?:container|executor) killed|disk quota|cpu_buffer|\bif you\b|\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
     ),
+    # Chinese for "GPU memory is not enough" and "overflowed"; below, the same for main memory and for a disk.
+    rule(
+        "gpu_oom",
+        FATAL,
+        "\u663e\u5b58\u4e0d\u8db3|\u663e\u5b58\u6ea2\u51fa",
+        "\u663e\u5b58\u4e0d\u8db3|\u663e\u5b58\u6ea2\u51fa",
+        ADVICE,
+    ),
     rule(
         "gpu_oom",
         FATAL,
@@ -130,6 +138,13 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "worker",
         r"\bWorker exit type: |worker died or was killed while executing",
+    ),
+    rule(
+        "host_oom",
+        FATAL,
+        "\u65e0\u6cd5\u5206\u914d\u5185\u5b58|\u5185\u5b58\u4e0d\u8db3",
+        "\u65e0\u6cd5\u5206\u914d\u5185\u5b58|\u5185\u5b58\u4e0d\u8db3",
+        ADVICE,
     ),
     rule(
         "host_oom",
@@ -169,6 +184,13 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "inode",
         r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|limit (?:reached|exceeded))|inode\w{0,12}[^%\n]{0,30}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|100)(?:\.\d+)?\s?% (?:of )?inodes\b|inode quota exceeded",
+        ADVICE,
+    ),
+    rule(
+        "disk_full",
+        FATAL,
+        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4",
+        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4",
         ADVICE,
     ),
     rule(

@@ -50,8 +50,8 @@ EVIDENCE: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "interrupt|abort|expired|exceeded|unavailable|notfound|timeout|killed|panic|rendezvous|failed|died|exist|exhausted|denied|refused|rejected|cancelled|exit",
-        r"(?:^|[\s>\]|:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}_?[A-Z]\w{0,40}(?:Interrupt|Abort|Aborted|Expired|Exceeded|Unavailable|NotFound|Timeout|Killed|Panic|Rendezvous|Died|NotExist|Exhausted|Denied|Refused|Rejected|Cancelled|[a-z]Failed))(?:: \S|\s*$)|^KilledWorker: ",
+        "notmet|interrupt|abort|expired|exceeded|unavailable|notfound|timeout|killed|panic|rendezvous|failed|died|exist|exhausted|denied|refused|rejected|cancelled|exit",
+        r"(?:^|[\s>\]|:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}_?[A-Z]\w{0,40}(?:Interrupt|Abort|Aborted|Expired|Exceeded|Unavailable|NotFound|Timeout|Killed|Panic|Rendezvous|Died|NotExist|NotMet|Exhausted|Denied|Refused|Rejected|Cancelled|[a-z]Failed))(?:: \S|\s*$)|^KilledWorker: ",
         _COPED,
     ),
     # The head of a line as Google's loggers print it: `E0102 03:04:05.6 7 file.cc:8] `.

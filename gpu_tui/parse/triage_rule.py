@@ -89,7 +89,7 @@ SURVIVED = (
 ADVICE = (
     r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|\bcan (?:potentially |also )?"
     r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|a)\b|\bin case\b"
-    r"|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:|\bnote that\b"
+    r"|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:|\bnote that\b|\u5982\u679c|\u5efa\u8bae|\u53ef\u80fd|\u907f\u514d"
 )
 LOSS = (
     r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm)"
