@@ -41,13 +41,14 @@ class AbandonScreen(LosingScreen):
         gate = self._gate
         sizes = gate.lost_sizes or (None,) * len(gate.lost_paths)
         known = [size for size in sizes if size is not None]
-        words = units.counted(len(sizes), "file" if gate.lost_sizes else "path")
+        number = len(sizes)
+        words = units.counted(number, "file") if gate.lost_sizes else units.counted(number, "path")
         if known:
             least = "" if len(known) == len(sizes) else "≥ "
             words += f", {least}{units.size(sum(known))},"
         rows = [line((say("{paths} will be lost for good:", paths=words), "danger"))]
-        for number, path in enumerate(gate.lost_paths):
-            size = sizes[number] if number < len(sizes) else None
+        for at, path in enumerate(gate.lost_paths):
+            size = sizes[at] if at < number else None
             lead = fit(
                 line((units.size(size) if size is not None else "", "muted")), SIZE, right=True
             )
