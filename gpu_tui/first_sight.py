@@ -25,9 +25,9 @@ from gpu_tui.places import xdg
 FILE = "picture.json"
 LARGEST = 256 * 1024  # bytes of a picture
 OLDEST = 3 * 24 * 3600.0  # seconds; an older one says nothing
-MATTERS = ("TERM", "COLORTERM", "LANG", "LC_ALL", "LC_CTYPE", "NO_COLOR", "TMUX", "STY")
+MATTERS = ("TERM", "LANG", "LC_ALL", "LC_CTYPE")  # for which signs a terminal gets
 UNABLE = ("", "dumb", "linux")  # terminals without a second screen to draw on
-ENTER, LEAVE = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J", "\x1b[?7h\x1b[?25h\x1b[?1049l"
+ENTER, LEAVE = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J\x1b[H", "\x1b[?7h\x1b[?25h\x1b[?1049l"
 DIM, BANNER, PLAIN = "\x1b[2m", "\x1b[7m", "\x1b[m"
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 

@@ -69,6 +69,7 @@ def test_it_is_shown_where_the_same_command_runs_in_the_same_terminal(env: dict[
     assert SHOWN not in drawn(env)
     keep(env)
     again = drawn(env)
+    assert "\x1b[2J\x1b[H\x1b[7m as it was" in again, "the age is the first line"
     assert BANNER in again
     assert "row 29" in again
     assert again.index(SHOWN) < again.index(GONE) < again.index("over")
