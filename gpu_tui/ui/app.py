@@ -92,6 +92,7 @@ class CockpitApp(App[None]):
         self._themes = {one.name: one for one in themes}
         self._drawn_by, self._last_filter = tuple(filters), LastFilter()
         super().__init__()
+        terminal.forget_what_was_closed()
         self._output = CellOutput(self)
         self.painted = asyncio.Event()  # the fleet is on screen
         self.last_seen: list[str] = []  # the lines of the cockpit when it was left

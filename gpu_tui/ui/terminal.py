@@ -8,11 +8,15 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from queue import Queue
 from typing import Any
 
+from textual._styles_cache import StylesCache
 from textual.app import App
+from textual.color import Color
 from textual.driver import Driver
+from textual.style import Style
 
 from gpu_tui.core.plain import plain
 
@@ -41,6 +45,26 @@ def calm_driver(base: type[Driver]) -> type[Driver]:
                 self.write("\x1b[?1000h\x1b[?1006h")
 
     return CalmDriver
+
+
+@lru_cache(1024)
+def _grounds(base: Color, background: Color) -> tuple[Style, Style]:
+    return Style(background=base + background), Style(background=base)
+
+
+def forget_what_was_closed() -> None:
+    """Let the painted lines of a widget go with it.
+
+    textual 8.2.8 keeps the inner and outer ground of widgets in an `lru_cache` whose key is the widget's whole
+    cache of lines: with each screen that was opened and closed the last thousand of them stay, some 100 MB.
+    """
+
+    def get_inner_outer(
+        self: StylesCache, base_background: Color, background: Color
+    ) -> tuple[Style, Style]:
+        return _grounds(base_background, background)
+
+    StylesCache.get_inner_outer = get_inner_outer  # type: ignore[method-assign, assignment]
 
 
 def choked(app: App[Any]) -> bool:

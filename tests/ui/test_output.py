@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import random
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +28,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Offset, Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 from textual.widgets import Input
 
 from gpu_tui.core.findings import Severity
@@ -282,6 +285,23 @@ async def test_no_cursor_blinks_in_any_field(cockpit: Callable[..., CockpitApp])
         await pilot.pause()
         assert isinstance(app.focused, Input)
         assert app.focused.cursor_blink is False
+
+
+async def test_a_screen_that_was_closed_leaves_no_painted_lines_behind(
+    cockpit: Callable[..., CockpitApp],
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("question_mark")
+        await pilot.pause()
+        caches = [weakref.ref(one._styles_cache) for one in app.screen.walk_children(Widget)]
+        assert caches
+        await pilot.press("escape")
+        await pilot.press("f")  # what was focused and painted last is remembered until the next
+        await pilot.press("escape")
+        await pilot.pause()
+        gc.collect()
+        assert [one() for one in caches if one() is not None] == []
 
 
 def test_a_terminal_is_asked_for_clicks_and_not_for_moves() -> None:
