@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
+from gpu_tui.core.speech import say
 
 NAME = "serve"
 HELP = "the cockpit in a browser: this machine only, read-only, unless asked otherwise"
@@ -86,12 +87,20 @@ def _serve(args: argparse.Namespace, fleet: Sequence[str], environment: Mapping[
         words += [flag, value] if value else []
 
     def started(address: str) -> None:
-        acts = "whoever opens it can ACT on your boxes" if args.anyone_may_act else "read-only"
-        print(f"{address}   {acts}; Ctrl-C ends it")
+        acts = (
+            say("whoever opens it can ACT on your boxes")
+            if args.anyone_may_act
+            else say("read-only")
+        )
+        who = say(", and everyone who can reach its network") if args.anyone_may_watch else ""
+        print(say("{address}   {acts}; Ctrl-C ends it", address=address, acts=acts))
         print(
-            f"Each tab is a cockpit of its own, with its own connections to every box ({TABS} at most). "
-            "There is no password:\nevery user of this machine can open it"
-            + (", and everyone who can reach its network." if args.anyone_may_watch else "."),
+            say(
+                "Each tab is a cockpit of its own, with its own connections to every box ({tabs} at most). "
+                "There is no password:\nevery user of this machine can open it{who}.",
+                tabs=TABS,
+                who=who,
+            ),
             flush=True,
         )
 

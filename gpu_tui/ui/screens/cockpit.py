@@ -9,6 +9,7 @@ from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.command import CommandPalette
 from textual.containers import Container
 from textual.screen import Screen
 
@@ -367,7 +368,9 @@ class Cockpit(Screen[None]):
 
     def action_palette(self) -> None:
         """Every action by name."""
-        self.app.action_command_palette()
+        if not CommandPalette.is_open(self.app):
+            words = say("Search for commands…")
+            self.app.push_screen(CommandPalette(placeholder=words, id="--command-palette"))
 
     async def action_theme(self) -> None:
         """Other colours."""

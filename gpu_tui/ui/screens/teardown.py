@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events, on
 from textual.binding import BindingType
@@ -184,8 +185,8 @@ class TeardownScreen(Card):
     def _one(self, gate: GateView, looked: Rung, width: int) -> None:
         """All rungs in one line each, and the evidence of one."""
         rung = next(one for one in gate.rungs if one.rung is looked)
-        head = f"{RULE * 2} {rung.rung.value} {rung.title} "
-        rule = line((head + RULE * max(0, width - len(head)), "faint"))
+        head = f"{RULE * 2} {rung.rung.value} {say(rung.title)} "
+        rule = line((head + RULE * max(0, width - cell_len(head)), "faint"))
         self._strip.put([*strip(gate, looked, width), rule])
         self._ladder.put(detail(rung, width, self._more(gate, width).get(looked, ())))
 
