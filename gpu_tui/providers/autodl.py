@@ -65,7 +65,7 @@ class AutoDL(Platform):
     lists_all = False  # the same wallet pays for ordinary instances
     calls: ClassVar[Mapping[str, Call]] = {
         "关机": Call("POST", PATH + "power_off", {"instance_uuid": "{id}"}, keeps=True),
-        "释放": Call("POST", PATH + "release", {"instance_uuid": "{id}"}),
+        "释放": Call("POST", PATH + "release", {"instance_uuid": "{id}"}, off_by="关机"),
     }
 
     def __init__(

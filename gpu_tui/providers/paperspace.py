@@ -46,7 +46,7 @@ class Paperspace(Platform):
     key_env = "PAPERSPACE_API_KEY"
     calls: ClassVar[Mapping[str, Call]] = {
         "shut-down": Call("PATCH", "/v1/machines/{id}/stop", keeps=True),
-        "destroy": Call("DELETE", "/v1/machines/{id}"),
+        "destroy": Call("DELETE", "/v1/machines/{id}", off_by="shut-down"),
     }
 
     async def show(self, id: str) -> Listed | None:

@@ -32,6 +32,10 @@ from gpu_tui.providers.base import (
 from gpu_tui.providers.fields import Row, id_of
 
 READ_TRIES = 3  # of one question that changes nothing and is answered "too many"
+OFF_PAUSE, OFF_LIMIT = (
+    5.0,
+    180.0,
+)  # seconds between two looks at one that shuts down, and of waiting for it
 FIRST_WAIT, MOST_WAIT = 2.0, 10.0  # seconds between them; a longer wait is the watcher's
 
 
@@ -40,7 +44,8 @@ class Call:
     """The one call that carries out a verb. `{id}` in path and body is the instance.
 
     `accepted` are the statuses of a success; what it is worth only a later read tells. `keeps`: nothing
-    of the instance is lost by it, and it can be undone.
+    of the instance is lost by it, and it can be undone. `off_by` is the verb, one that keeps, by which the
+    instance is switched off first, where the platform destroys only what is off.
     """
 
     method: str
@@ -48,6 +53,7 @@ class Call:
     body: Mapping[str, object] | None = None
     accepted: frozenset[int] = frozenset({200})
     keeps: bool = False
+    off_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,32 @@ class Platform(ABC):
         call = self.calls.get(permit.verb)
         if call is None:
             return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
+        if call.off_by is not None and (why := await self._off(self.calls[call.off_by], id)):
+            return Answer(
+                AnswerKind.REFUSED, f"{permit.verb} was not sent, for it is not off: {why}"
+            )
+        return await self._once(call, id)
+
+    async def _off(self, call: Call, id: str) -> str | None:
+        """Switch it off, by a call that keeps everything, and wait until it is; why it is not, or None."""
+        began = None
+        try:
+            while (seen := await self.show(id)) is None or seen.state != "stopped":
+                if seen is None:
+                    return "the API says that there is no such instance"
+                if began is None:
+                    answer = await self._once(call, id)
+                    if answer.kind is not AnswerKind.ACCEPTED:
+                        return answer.text
+                    began = self.means.clock.boot()
+                elif self.means.clock.boot() - began >= OFF_LIMIT:
+                    return f"the API still says {seen.state}, {OFF_LIMIT:.0f} s after it was switched off"
+                await self.means.sleep(OFF_PAUSE)
+        except ProviderError as error:
+            return str(error)
+        return None
+
+    async def _once(self, call: Call, id: str) -> Answer:
         try:
             path = call.path.format(id=checked_id(id, "one of the provider's"))
             reply = await self._send(call.method, path, None, _filled(call.body, id))

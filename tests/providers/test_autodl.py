@@ -66,12 +66,14 @@ async def test_a_stopped_ones_disk_is_not_free(server: AutoDLServer, desk: Desk)
     assert (account.spend_per_hour, account.spend_at_least) == (None, True)
 
 
-async def test_a_release_while_it_runs_is_refused(server: AutoDLServer, desk: Desk) -> None:
-    rented = desk.rented()
-    answer = await rented.stop(desk.permit())
-    assert (answer.kind, answer.status) == (AnswerKind.REFUSED, 200)
-    assert "InstanceStatusError" in answer.text
-    assert (await rented.read(ID)).state == "running"
+async def test_one_that_runs_is_powered_off_and_then_released_once(
+    server: AutoDLServer, desk: Desk
+) -> None:
+    server.polls = 2
+    answer = await desk.rented().stop(desk.permit())
+    assert answer.kind is AnswerKind.ACCEPTED
+    assert [call.rpartition("/")[2] for call in desk.calls] == ["power_off", "release"]
+    assert ID not in server.rows
 
 
 async def test_shutting_down_is_billed_until_it_is_down(server: AutoDLServer, desk: Desk) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lambda_server import ROW as LAMBDA_ROW
 from paperspace_server import ROW as PAPERSPACE_ROW
-from platforms import SEATS, Desk
+from platforms import SEATS, Desk, already_off
 from runpod_server import POD
 from vast_server import ROW as VAST_ROW
 
@@ -24,6 +24,7 @@ from gpu_tui.core.gate import StopPermit
 from gpu_tui.providers.api import Api, Reply
 from gpu_tui.providers.base import AnswerKind, Means
 from gpu_tui.providers.featurize import FeaturizeApi
+from gpu_tui.providers.platform import Platform
 from gpu_tui.providers.rented import Rented
 
 KEY = "canary-key-0123456789"
@@ -127,7 +128,9 @@ async def _tried(name: str, wire: Wire) -> None:
         assert KEY not in repr(state), where
         rented.remember(SEATS[name].id)
     assert wire.destructive == [], where
-    answer = await rented.stop(permit)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Platform, "_off", already_off)
+        answer = await rented.stop(permit)
     assert answer.text.isprintable(), where
     assert KEY not in repr(answer), where
     assert len(wire.destructive) == 1, where  # once, whatever was answered
@@ -138,6 +141,20 @@ async def _tried(name: str, wire: Wire) -> None:
         assert wire.status in call.accepted, where
     if wire.status >= 500 or wire.status == 404:
         assert answer.kind is AnswerKind.UNKNOWN, where
+
+
+@pytest.mark.parametrize("name", ["autodl", "paperspace"])
+async def test_nothing_is_destroyed_that_no_answer_says_is_off(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for status, body in RAW:
+        wire = Wire(status, body)
+        _on(wire, monkeypatch)
+        rented, permit = _rented(name)
+        answer = await rented.stop(permit)
+        assert answer.kind is AnswerKind.REFUSED, (status, body)
+        paths = [path + json.dumps(sent) for _, path, sent in wire.destructive]
+        assert all("stop" in path or "power_off" in path for path in paths), (status, body)
 
 
 def test_there_are_enough_of_them() -> None:
@@ -204,6 +221,7 @@ async def test_random_json_crashes_nothing(seat: str, status: int, body: object)
         rented, permit = _rented(seat)
         state = await rented.read(SEATS[seat].id)
         assert state.state != "gone"
+        patch.setattr(Platform, "_off", already_off)
         await rented.stop(permit)
     assert len(wire.destructive) == 1
 

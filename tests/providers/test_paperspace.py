@@ -41,14 +41,25 @@ async def test_stopping_is_billed_until_it_is_off(server: PaperspaceServer, desk
     assert [(await rented.read(ID)).state for _ in range(3)] == ["running", "running", "stopped"]
 
 
-async def test_a_machine_that_is_on_cannot_be_destroyed(
+async def test_a_machine_that_is_on_is_switched_off_and_then_destroyed_once(
     server: PaperspaceServer, desk: Desk
 ) -> None:
-    rented = desk.rented()
-    answer = await rented.stop(desk.permit())
-    assert (answer.kind, answer.status) == (AnswerKind.REFUSED, 409)
-    assert "must be off" in answer.text
-    assert (await rented.read(ID)).state == "running"
+    server.polls = 2
+    answer = await desk.rented().stop(desk.permit())
+    assert answer.kind is AnswerKind.ACCEPTED
+    assert desk.calls == [f"PATCH /v1/machines/{ID}/stop", f"DELETE /v1/machines/{ID}"]
+    assert ID not in server.rows
+
+
+async def test_a_machine_that_does_not_go_off_is_not_destroyed(
+    server: PaperspaceServer, desk: Desk
+) -> None:
+    server.polls = 10_000
+    answer = await desk.rented().stop(desk.permit())
+    assert answer.kind is AnswerKind.REFUSED
+    assert "destroy was not sent" in answer.text
+    assert desk.calls == [f"PATCH /v1/machines/{ID}/stop"]
+    assert ID in server.rows
 
 
 async def test_a_date_of_deletion_is_the_end(server: PaperspaceServer, desk: Desk) -> None:

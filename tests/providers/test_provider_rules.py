@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from local_api import Said
-from platforms import SEATS, Desk
+from platforms import SEATS, Desk, already_off
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
@@ -18,6 +18,7 @@ from gpu_tui.parse.config_file import ACCOUNTS, ConfigError, parse_config
 from gpu_tui.providers import api
 from gpu_tui.providers.base import AnswerKind, Means, ProviderError
 from gpu_tui.providers.fields import number
+from gpu_tui.providers.platform import Platform
 from gpu_tui.providers.registry import PLATFORMS
 from gpu_tui.resources import load_profiles
 
@@ -91,7 +92,10 @@ def test_a_number_of_any_length_is_a_number_or_none() -> None:
     assert [number(row, name, signed=True) for name in row] == [None, None, None]
 
 
-async def test_a_call_without_an_answer_is_unknown_and_never_repeated(desk: Desk) -> None:
+async def test_a_call_without_an_answer_is_unknown_and_never_repeated(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Platform, "_off", already_off)
     desk.server.next = [Said(0)]
     answer = await desk.rented().stop(desk.permit())
     assert answer.kind is AnswerKind.UNKNOWN
@@ -104,7 +108,8 @@ MEANINGS = {
 }
 
 
-async def test_what_no_success_means(desk: Desk) -> None:
+async def test_what_no_success_means(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Platform, "_off", already_off)
     for status, kind in MEANINGS.items():
         desk.server.next = [Said(status, {"message": "no\x1b[2J"})]
         answer = await desk.rented().stop(desk.permit())
@@ -113,7 +118,10 @@ async def test_what_no_success_means(desk: Desk) -> None:
     assert desk.calls == [desk.seat.call] * len(MEANINGS)
 
 
-async def test_a_success_of_another_shape_is_no_success(desk: Desk) -> None:
+async def test_a_success_of_another_shape_is_no_success(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Platform, "_off", already_off)
     desk.server.next = [Said(200, "fine")]
     answer = await desk.rented().stop(desk.permit())
     assert answer.kind is AnswerKind.UNKNOWN
