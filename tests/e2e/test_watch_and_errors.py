@@ -72,7 +72,7 @@ async def test_garbage_from_nvidia_smi_is_an_unknown_error_and_nothing_else_suff
         (["check", "--fleet", "nowhere.yaml"], "no such file", 2),
         (["chek"], "Did you mean `gpu-tui check`?", 64),
         (["check", "--nonsense"], "--nonsense", 64),
-        (["watch", "somewhere"], "needs a terminal", 2),
+        (["watch", "somewhere"], "needs a terminal", 1),  # the fleet is printed once: unreachable
         (["watch", "somewhere", "--platform", "autodll"], "autodl", 2),
         (["pull", "nobody", "--fleet", "good.yaml"], "nobody", 2),
         (["clocks", "mark", "box", "stopped", "noon", "--fleet", "good.yaml"], "noon", 2),
