@@ -4,6 +4,9 @@ One real sshd, one file, one writer that stamps each line with the machine's mon
 take turns; each round gives its own p50 and p95, and the table the medians of the rounds. The pipe is
 read twice: by blocking reads in a process that does nothing else (the least there can be), and by
 asyncio, as any program must that follows more than one.
+
+A line is in the store once it can be drawn from there, which is before anybody has judged it; how late
+it was judged is told apart.
 """
 
 from __future__ import annotations
