@@ -167,7 +167,7 @@ class CockpitApp(App[None]):
         self, result: None = None, return_code: int = 0, message: RenderableType | None = None
     ) -> None:
         """Leave, and remember what stood there; of a log nothing, for it may hold what nobody may keep."""
-        if self.screen_stack and self.screen is self._cockpit:
+        if self.painted.is_set() and self.screen_stack and self.screen is self._cockpit:
             log = self._cockpit.pane("log")
             self.last_seen = self._output.lines(log.content_region if log.display else NULL_REGION)
         super().exit(result, return_code, message)

@@ -125,7 +125,7 @@ def _paint(place: Path, tape: Path) -> dict[str, object]:
                     if number:
                         name = "cockpit again (the last picture, dimmed)"
                         found.setdefault(name, []).append(first)
-                    program.until("connecting")
+                    program.until("8 live")  # stands in the header, which no picture has
                     program.press("q")
                     program.process.wait(20)
     row: dict[str, object] = {
