@@ -13,7 +13,6 @@ from rich.text import Text
 from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.widgets import Input
 
 from gpu_tui.core.cell_export import to_csv, to_markdown
 from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
@@ -21,14 +20,13 @@ from gpu_tui.core.rebalance import suggest
 from gpu_tui.core.speech import say
 from gpu_tui.new_file import write_new
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import FilterBar, Moment, more_below
+from gpu_tui.ui.panes.pane import Moment, more_below
 from gpu_tui.ui.plot import Curve, logarithmic, render_curves
 from gpu_tui.ui.safe import safe
-from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
-from gpu_tui.ui.text.filters import Filter, FilterError
-from gpu_tui.ui.text.marks import fit, line, wrap
+from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
 from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row
 from gpu_tui.ui.widgets.near import NearCursor
@@ -43,7 +41,7 @@ CHART_SHARE = 0.45
 ROWS_LEFT = 5  # of the table under everything else
 
 
-class SweepScreen(Card):
+class SweepScreen(FilteredCard):
     """Dismissed with the key of the cell to go to. Reads only."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("sweep")]
@@ -55,11 +53,6 @@ class SweepScreen(Card):
         self._head = Block(id="sweep-head")
         self._table = Rows(id="sweep-rows")
         self._chart = Block(id="sweep-chart")
-        self._bar = FilterBar(placeholder=say("words, !without, /regex/"), select_on_focus=False)
-        self._bar.cursor_blink = False
-        self._wrong = Block(classes="wrong")
-        self._wrong.display = False
-        self._fits = Filter()
         self._order = Order()
         self._marked: list[str] = []  # keys of rows, in the order they were marked
         self._charting = False
@@ -72,8 +65,11 @@ class SweepScreen(Card):
         yield self._head
         yield self._table
         yield self._chart
-        yield self._bar
-        yield self._wrong
+        yield from self.filter_widgets()
+
+    def listed(self) -> Widget:
+        """The cells."""
+        return self._table
 
     def title_words(self) -> str:
         """Which sweep."""
@@ -100,7 +96,7 @@ class SweepScreen(Card):
         self._head.put(top)
         keys = {row.key for row in rows}
         self._marked = [key for key in self._marked if key in keys]
-        below = max(0, height - len(top) - int(self._bar.has_class("-open")))
+        below = max(0, height - len(top) - int(self.filtering))
         tall = self._chart_height(below, height)
         self._table.display = tall < below
         self._paint_table(rows, width)
@@ -132,7 +128,7 @@ class SweepScreen(Card):
     def _rows(self) -> list[Row]:
         """The rows that the filter keeps, in order."""
         every = rows_of(one.lane for one in self.moment.outlook.lanes)
-        kept = [row for row in every if self._fits.keeps(_words(row))]
+        kept = [row for row in every if self.fits.keeps(_words(row))]
         return in_order(kept, self._order)
 
     def _paint_table(self, rows: list[Row], width: int) -> None:
@@ -150,7 +146,7 @@ class SweepScreen(Card):
         )
         self._table.put(lines, keys, table_head(sheet))
         if not rows:
-            words = say("no cell is like that") if self._fits else say("no cell is known yet")
+            words = say("no cell is like that") if self.fits else say("no cell is known yet")
             self._table.put([line((words, "muted"))])
         more = more_below(self._table.hidden)
         self._frame.border_subtitle = Text(safe(f"{units.counted(len(rows), 'cell')}  {more}"))
@@ -265,48 +261,13 @@ class SweepScreen(Card):
             say("{rows} saved to {path}", rows=units.counted(len(rows), "cell"), path=path)
         )
 
-    def action_filter(self) -> None:
-        """Open the filter."""
-        self._bar.add_class("-open")
-        self.set_focus(self._bar)
-
-    def action_close(self) -> None:
-        """Leave the filter, then the chart where it covers the table, then the card."""
-        if self._bar.has_class("-open"):
-            self._close_filter()
-        elif self._charting and not self._table.display:
+    def leave(self) -> None:
+        """Leave the chart where it covers the table, then the card."""
+        if self._charting and not self._table.display:
             self.action_curves()
             self.call_after_refresh(self._table.focus)
         else:
-            self.dismiss(None)
-
-    def _close_filter(self) -> None:
-        self._bar.value = ""
-        self._bar.remove_class("-open")
-        self._filter("")
-        self.set_focus(self._table)
-
-    def _filter(self, wanted: str) -> None:
-        fits, wrong = Filter(), ""
-        try:
-            fits = Filter(wanted)
-        except FilterError as error:
-            wrong = str(error)
-        self._wrong.put(wrap(wrong, self.size.width - 4, "level-watch") if wrong else [])
-        self._fits = fits
-        self.show(self.moment)
-
-    @on(Input.Changed)
-    def _filter_typed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._filter(event.value)
-
-    @on(Input.Submitted)
-    def _filter_kept(self, event: Input.Submitted) -> None:
-        event.stop()
-        if not event.value:
-            self._close_filter()
-        self.set_focus(self._table)
+            super().leave()
 
     @on(Rows.Moved, "#sweep-rows")
     def _moved(self, event: Rows.Moved) -> None:
