@@ -23,7 +23,7 @@ from gpu_tui.teardown import pull
 from gpu_tui.teardown.inventory import Hashed, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import local_tree
-from gpu_tui.teardown.part import Part, Shelf
+from gpu_tui.teardown.part import Shelf
 from gpu_tui.teardown.pull import pull_files
 from gpu_tui.transport.base import Connection, LinkError
 from gpu_tui.transport.ssh import SshTransport
@@ -250,26 +250,28 @@ async def test_a_disk_here_without_room(scene: Scene, small_disk: tuple[str, Pat
     assert local_tree(disk).manifest == Manifest()
 
 
+@pytest.mark.parametrize("small_disk", ["size=24m"], indirect=True)
 async def test_a_disk_that_fills_up_under_way_keeps_what_came(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+    scene: Scene, small_disk: tuple[str, Path]
 ) -> None:
+    """Somebody else takes the rest of a real disk as soon as the first bytes are there."""
     assert scene.connection
+    _, disk = small_disk
     fill(scene.box.results)
     _, manifest = await look(scene.connection, scene.box.results)
-    real, root = Part.append, str(scene.box.results)
+    root, local, stranger = str(scene.box.results), disk / "here", disk / "somebody else's"
 
-    def full(self: Part, blocks: list[bytes]) -> None:
-        if self.have >= 2 * MB:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        real(self, blocks)
+    def take_the_rest(*_: object, **__: object) -> None:
+        with stranger.open("ab", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(MB // 4))
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Part, "append", full)
-        pulled = await pull_files(scene.connection, root, manifest, scene.local)
+    pulled = await pull_files(scene.connection, root, manifest, local, take_the_rest)
     assert "the disk here is full" in dict(pulled.failed).values()
-    assert wrong(scene.local, manifest) == []
-    assert (await pull_files(scene.connection, root, manifest, scene.local)).failed == ()
-    assert local_tree(scene.local).manifest == manifest
+    assert wrong(local, manifest) == []
+    stranger.unlink()
+    assert (await pull_files(scene.connection, root, manifest, local)).failed == ()
+    assert local_tree(local).manifest == manifest
 
 
 async def test_fewer_channels_than_wanted_are_enough(make_box: object, tmp_path: Path) -> None:
