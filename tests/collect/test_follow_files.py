@@ -78,7 +78,8 @@ async def test_a_rotated_file_that_was_packed_meanwhile_is_a_gap(
     await look(made, connection, ["a 1"])
     append(log, "a 2\n")
     (box.home / "train.log.2.gz").write_bytes(gzip.compress(log.read_bytes()))
-    with log.open():  # its inode stays taken: of two files with one inode and one second nobody knows
+    # Its inode stays taken: two files of one second with one inode cannot be told apart.
+    with log.open():
         log.unlink()
         log.write_text("b 1\n")
         rotate(log, "train.log.1", "c 1\n")
