@@ -7,10 +7,10 @@ nothing here. There is no password, so it never listens anywhere else.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
+from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 
 REQUEST_CAP = 8_192
@@ -43,16 +43,6 @@ def address_of(text: str) -> tuple[str, int]:
             f"{plain(host, 60)!r} can be reached by others, and metrics have no password"
         )
     return host, int(port)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or an address is this machine and nothing else."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @asynccontextmanager

@@ -7,7 +7,6 @@ sent, in the header `Idempotency-Key`.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import math
 import ssl
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from gpu_tui import __version__
 from gpu_tui.alerts.channel import Undelivered
 from gpu_tui.alerts.message import Message
 from gpu_tui.alerts.receivers import receiver_for, refused
+from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 
 CONNECT_LIMIT, TOTAL_LIMIT = 5.0, 15.0  # seconds
@@ -83,7 +83,7 @@ class WebhookChannel:
                 verify=self._trust,
                 timeout=httpx.Timeout(self._limit, connect=CONNECT_LIMIT),
                 follow_redirects=False,
-                trust_env=not _is_loopback(self._host),
+                trust_env=not is_loopback(self._host),
             ) as client,
             client.stream("POST", self._url, content=body, headers=headers) as response,
         ):
@@ -123,15 +123,6 @@ def _checked(url: str) -> str:
         raise WebhookRefused("the webhook's URL is none", next=hint) from None
     if not host or not url.isascii() or not url.isprintable() or " " in url:
         raise WebhookRefused("the webhook's URL is none", next=hint)
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise WebhookRefused("the webhook's URL is not https", next=hint)
     return url
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
+from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.speech import say
 
 NAME = "serve"
@@ -53,8 +54,6 @@ def run(args: argparse.Namespace) -> int:
         raise ServeRefused(
             "serving needs textual-serve, which is not installed", next=f"Install it: {INSTALL}"
         )
-    from gpu_tui.wiring.browser import is_loopback
-
     if not is_loopback(args.bind) and not args.anyone_may_watch:
         raise ServeRefused(
             f"--bind {args.bind} would show your fleet, its logs and its addresses to anyone who can reach "

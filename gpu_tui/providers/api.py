@@ -5,7 +5,6 @@ for anywhere else. Whatever goes wrong is a ProviderError with a sentence.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import re
 import ssl
@@ -15,6 +14,7 @@ from functools import cache
 from importlib import import_module
 from urllib.parse import urlsplit
 
+from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderError
 
@@ -161,7 +161,7 @@ def checked_base_url(url: str) -> str:
         raise ProviderError("provider.base_url is not a web address") from None
     if parts.username or parts.password or parts.query or parts.fragment or not host:
         raise ProviderError("provider.base_url must be just https://HOST")
-    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise ProviderError(
             f"provider.base_url {plain(url, 80)} would send the key in clear: use https"
         )
@@ -170,13 +170,4 @@ def checked_base_url(url: str) -> str:
 
 def is_local(url: str | None) -> bool:
     """True for a URL whose host is this machine."""
-    return url is not None and _is_loopback(urlsplit(url).hostname or "")
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return url is not None and is_loopback(urlsplit(url).hostname or "")

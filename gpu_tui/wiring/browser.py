@@ -8,7 +8,6 @@ either (Host), and the page may fetch nothing from anywhere else (Content-Securi
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import shlex
 import signal
@@ -22,6 +21,8 @@ import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
+
+from gpu_tui.core.loopback import is_loopback
 
 TABS = 8  # cockpits at once: each is a process with its own connections to every box
 SIZE = (8, 4, 500, 200)  # smallest and largest columns and rows that a page may ask for
@@ -40,16 +41,6 @@ class PortTaken(Exception):
     def __init__(self, host: str, port: int, why: str) -> None:
         super().__init__(f"cannot listen on {host} port {port}: {why}")
         self.next = "Name another one: gpu-tui serve --port 8001"
-
-
-def is_loopback(host: str) -> bool:
-    """Only this machine can reach it."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def run_server(
