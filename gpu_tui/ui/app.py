@@ -27,11 +27,10 @@ from gpu_tui.core.speech import say, told
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
-from gpu_tui.ui import clipboard, terminal
-from gpu_tui.ui.keys import keys_of, shown
-from gpu_tui.ui.layout import FRAMED, PANES
+from gpu_tui.ui import clipboard, palette, terminal
+from gpu_tui.ui.layout import FRAMED
 from gpu_tui.ui.output import CellOutput
-from gpu_tui.ui.panes.pane import Moment, Pane
+from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore, NewsPort, Shells
 from gpu_tui.ui.prompter import ScreenPrompter
 from gpu_tui.ui.recall import Recall
@@ -373,41 +372,5 @@ class CockpitApp(App[None]):
     # --- palette ------------------------------------------------------------------------------
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        """Every action of the key table that works from where the palette was opened, by name and key.
-
-        What belongs to a pane is there from every pane, says which one, and brings it in front.
-        """
-        on_top = screen is self._cockpit
-        for key in keys_of(*getattr(screen, "CONTEXTS", ()), *(PANES if on_top else ())):
-            if key.context in ("list", "overlay"):
-                continue  # moving and closing
-            if key.dangerous and on_top and self._cockpit.READ_ONLY:
-                continue
-            pane = self._cockpit.pane(key.context) if key.context in PANES else None
-            owner = next(
-                (one for one in _owners(pane or screen) if hasattr(one, f"action_{key.action}")),
-                None,
-            )
-            if owner is None:
-                continue
-            title = say(key.label) if pane is None else f"{say(pane.TITLE)}: {say(key.label)}"
-            what = f"{say(key.help)}  ({shown(key, self.remapped)})"
-            yield SystemCommand(title, what, self._runner(key.call, owner, pane))
-
-    def _runner(self, call: str, owner: Any, pane: Pane | None) -> Callable[[], Any]:
-        async def run() -> None:
-            if pane is not None:
-                self._cockpit.bring(pane.NAME)
-            await self.run_action(call, owner)
-
-        return run
-
-
-def _owners(screen: Screen[Any] | Pane) -> Iterable[Any]:
-    """Who may own an action there: itself, and what is focused in it."""
-    yield screen
-    if isinstance(screen, Screen):
-        if screen.focused is not None:
-            yield screen.focused
-    else:
-        yield from screen.query("Rows, LogView")
+        """Every action by name and key; see `palette`."""
+        return palette.commands(self, self._cockpit, screen, self.remapped)
