@@ -16,6 +16,7 @@ PAUSE = 5.0  # seconds between two messages: what comes in between goes together
 DELAYS = (5.0, 15.0, 60.0, 300.0, 900.0)  # seconds before the next attempt; the last one repeats
 GIVE_UP = 86_400.0  # seconds after its oldest item a message is given up
 LOOK_EVERY = 15.0  # seconds: another gpu-tui may have left something
+GRACE = 2.0  # seconds a message that is under way is given when gpu-tui ends
 
 
 class Courier:
@@ -55,7 +56,20 @@ class Courier:
             await asyncio.sleep(delay)
 
     async def step(self) -> float | None:
-        """One message: None where none was due, else the seconds until the next attempt (0: it is done)."""
+        """One message: None where none was due, else the seconds until the next attempt (0: it is done).
+
+        Cancelled, it lets what is under way arrive, or leaves it for the next gpu-tui at once.
+        """
+        work = asyncio.ensure_future(self._step())
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            await asyncio.wait({work}, timeout=GRACE)
+            work.cancel()
+            await asyncio.wait({work})
+            raise
+
+    async def _step(self) -> float | None:
         now = self._clock.now()
         batch = await self._keeper.ask(lambda ledger: ledger.take(self.name, now))
         if batch is None:
@@ -65,6 +79,9 @@ class Courier:
             await self._channel.send(compose(batch.id, batch.items, at=now, held=held))
         except Undelivered as error:
             return await self._failed(batch, error)
+        except asyncio.CancelledError:
+            await self._keeper.ask(lambda ledger: ledger.again(batch, now))
+            raise
         await self._keeper.ask(lambda ledger: ledger.done(batch))
         if self._failing:
             self._failing = False
