@@ -33,6 +33,7 @@ from gpu_tui.ui.output import CellOutput
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore, NewsPort, Shells
 from gpu_tui.ui.prompter import ScreenPrompter
+from gpu_tui.ui.quiet import Quiet
 from gpu_tui.ui.recall import Recall
 from gpu_tui.ui.safe import LastFilter, safe
 from gpu_tui.ui.screens.acting import ActingCockpit
@@ -92,7 +93,9 @@ class CockpitApp(App[None]):
         self._drawn_by, self._last_filter = tuple(filters), LastFilter()
         super().__init__()
         terminal.forget_what_was_closed()
+        terminal.paint_soon()
         self._output = CellOutput(self)
+        self._quiet = Quiet()
         self.painted = asyncio.Event()  # the fleet is on screen
         self.last_seen: list[str] = []  # the lines of the cockpit when it was left
         self.animation_level = "none"
@@ -181,6 +184,7 @@ class CockpitApp(App[None]):
         if isinstance(event, events.Resize):
             self._output.drop()  # what a terminal makes of its old content is its own affair
         if isinstance(event, events.Key):
+            self._quiet.typed()
             self._frames = FRAMES  # what a key does is seen with the next frame
         if isinstance(event, events.Key) and not event.is_forwarded:
             in_list = isinstance(self.focused, Rows | LogView) and not self.screen.query(Tour)
@@ -227,6 +231,7 @@ class CockpitApp(App[None]):
         if not self.screen_stack or terminal.choked(self):
             return  # it is closing, or the terminal does not read
         self._output.settle()
+        self._quiet.look()
         self._frames += 1
         if self._frames >= FRAMES or int(self._clock.now()) != self._second:
             self._tick()

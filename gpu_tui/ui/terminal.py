@@ -12,6 +12,7 @@ from functools import lru_cache
 from queue import Queue
 from typing import Any
 
+from textual import screen
 from textual._styles_cache import StylesCache
 from textual.app import App
 from textual.color import Color
@@ -20,6 +21,7 @@ from textual.style import Style
 
 from gpu_tui.core.plain import plain
 
+FRAMES_A_SECOND = 250
 PLAIN_DRIVER = "LinuxDriver"
 CHOKED = 6  # frames waiting to be written: the terminal does not read
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
@@ -65,6 +67,14 @@ def forget_what_was_closed() -> None:
         return _grounds(base_background, background)
 
     StylesCache.get_inner_outer = get_inner_outer  # type: ignore[method-assign, assignment]
+
+
+def paint_soon() -> None:
+    """Let a frame begin at once: textual starts one on a grid of 1/60 s, so that a key waits half of that and more.
+
+    Nothing here moves by itself: there are as many frames as there are changes, whatever the grid.
+    """
+    screen.UPDATE_PERIOD = 1 / FRAMES_A_SECOND  # type: ignore[misc]
 
 
 def choked(app: App[Any]) -> bool:

@@ -23,6 +23,7 @@ from gpu_tui.ui.recall import Walk, recall_of
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.marks import wrap
+from gpu_tui.ui.widgets.field import Field
 from gpu_tui.ui.widgets.paint import Block
 
 
@@ -40,7 +41,7 @@ class Moment:
         return sweep_outlook(self.fleet)
 
 
-class FilterBar(Input):
+class FilterBar(Field):
     """One line to type a filter into; escape leaves it empty, up and down go through earlier ones."""
 
     DEFAULT_CSS = """

@@ -6,8 +6,10 @@ from textual import on
 from textual.message import Message
 from textual.widgets import Input
 
+from gpu_tui.ui.widgets.field import Field
 
-class PlaceBar(Input):
+
+class PlaceBar(Field):
     """Hidden until it is opened. What is typed leaves as `Typed`."""
 
     DEFAULT_CSS = """

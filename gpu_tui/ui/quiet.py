@@ -1,0 +1,30 @@
+"""What is done while nobody types: the look through all of Python's objects for garbage.
+
+It takes tens of milliseconds, and whenever it happens to come, a key that comes then waits for it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from time import monotonic
+
+QUIET = 1.5  # seconds without a key
+DUE = 6  # parts that were looked through since the last look at everything
+
+
+class Quiet:
+    """Told of each key, and asked several times a second."""
+
+    def __init__(self, now: Callable[[], float] = monotonic) -> None:
+        self._now = now
+        self._typed = now()
+
+    def typed(self) -> None:
+        """Somebody is at the keys."""
+        self._typed = self._now()
+
+    def look(self) -> None:
+        """Look through everything where it is due and nobody types."""
+        if gc.get_count()[2] >= DUE and self._now() - self._typed > QUIET:
+            gc.collect()
