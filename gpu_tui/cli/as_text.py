@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.speech import say, told
 
 PATIENCE = 30.0  # seconds for one box
 
@@ -18,10 +19,11 @@ def cockpit_or_text(fleet: Fleet, cockpit: Callable[[], int]) -> int:
     try:
         return cockpit()
     except wiring.NoTerminal as why:
-        print(
-            f"gpu-tui: {why}. This is the fleet as text, once; for scripts and cron: gpu-tui check",
-            file=sys.stderr,
+        words = say(
+            "{why}. This is the fleet as text, once; for scripts and cron: gpu-tui check",
+            why=told(str(why)),
         )
+        print(f"gpu-tui: {words}", file=sys.stderr)
     from gpu_tui.state.contract import fleet_verdict
     from gpu_tui.state.patrol import patrol_report
 

@@ -14,6 +14,7 @@ from gpu_tui.cli.files import replace_text
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import say, told
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.parse.config_file import Alerts
 from gpu_tui.settings import ConfigError, load_config
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if alerts is not None:
         # What could not be told stands on stderr, which cron mails.
         for trouble in wiring.run(wiring.tell(fleet, view, alerts, limit=ALERT_SECONDS)):
-            print(f"gpu-tui check: {plain(trouble, 1_000)}", file=sys.stderr)
+            print(f"gpu-tui check: {plain(told(trouble), 1_000)}", file=sys.stderr)
     return _exit_code(view)
 
 
@@ -91,7 +92,7 @@ def _test(alerts: Alerts) -> int:
 
     came = wiring.run(wiring.try_ways(alerts))
     for name, trouble in came.items():
-        print(f"{name}: {'it arrived' if trouble is None else plain(trouble, 1_000)}")
+        print(f"{name}: {say('it arrived') if trouble is None else plain(told(trouble), 1_000)}")
     return 0 if not any(came.values()) else 1
 
 

@@ -16,6 +16,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.marks import WORDS, anchor_of, refuse
 from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import say, told
 from gpu_tui.parse.moment import FORMS, parse_moment
 from gpu_tui.resources import load_profiles
 from gpu_tui.settings import FleetError, state_dir
@@ -90,41 +91,48 @@ def listed(clocks: Sequence[DangerClock], now: float, *, armed: bool = False) ->
     rows = rows_of(clock for clock in clocks if armed or clock.ticks)
     for row in rows:
         clock = row.clock
-        yield plain(
-            f"{_when(clock, now)}  {', '.join(row.instances)}: {clock.what.rstrip('.')}", WIDTH
-        )
-        only = f" only if it is {' or '.join(clock.only)};" if clock.only else ""
-        stale = ", re-check it" if clock.stale_fact else ""
-        yield plain(f"    ->{only} {clock.avoid}", WIDTH)
-        yield plain(
-            f"    {clock.key}, {clock.confidence} confidence, {clock.verified}{stale}", WIDTH
-        )
+        what = told(clock.what).rstrip(".。")
+        yield plain(f"{_when(clock, now)}  {', '.join(row.instances)}: {what}", WIDTH)
+        only = say(" only if it is {states};", states=" / ".join(clock.only)) if clock.only else ""
+        yield plain(f"    ->{only} {told(clock.avoid)}", WIDTH)
+        proof = say(
+            "{key}, {confidence} confidence, {verified}",
+            key=clock.key, confidence=say(clock.confidence), verified=clock.verified,
+        )  # fmt: skip
+        stale = say(", re-check it") if clock.stale_fact else ""
+        yield plain(f"    {proof}{stale}", WIDTH)
     silent = 0 if armed else sum(not clock.ticks for clock in clocks)
     if not rows:
-        yield "no clock is ticking"
+        yield say("no clock is ticking")
     if silent:
-        yield f"{silent} more {'is' if silent == 1 else 'are'} armed, with nothing that shows them ticking: --all"
+        one = say("1 more is armed, with nothing that shows them ticking: --all")
+        many = say(
+            "{number} more are armed, with nothing that shows them ticking: --all", number=silent
+        )
+        yield one if silent == 1 else many
 
 
 def _when(clock: DangerClock, now: float) -> str:
     if clock.deadline is None:
         words = {"running": "ticking" if not clock.bills else "billing", "unknown-start": "unknown"}
-        return words.get(clock.state, clock.state)
-    bound = f" {BOUND_WORDS[clock.bound]}" if clock.bound in BOUND_WORDS else ""
+        return say(words.get(clock.state, clock.state))
+    bound = f" {say(BOUND_WORDS[clock.bound])}" if clock.bound in BOUND_WORDS else ""
     left = clock.deadline - now
-    how = f"in {_span(left)}" if left > 0 else f"{_span(-left)} ago"
+    how = say("in {span}", span=_span(left)) if left > 0 else say("{age} ago", age=_span(-left))
     return f"{rfc3339(clock.deadline)} ({how}{bound})"
 
 
 def _span(seconds: float) -> str:
     days = seconds / 86400
-    return f"{days:.1f} days" if days >= 2 else span(seconds)
+    return say("{days} days", days=f"{days:.1f}") if days >= 2 else span(seconds)
 
 
 def _calendar(path: Path, view: FleetView) -> None:
     """Write it; what could not be asked is said, for its deadlines are not in there."""
     count = save(path, view)
-    print(f"{count} deadline{'' if count == 1 else 's'} in {path}", file=sys.stderr)
+    one = say("1 deadline in {path}", path=path)
+    many = say("{number} deadlines in {path}", number=count, path=path)
+    print(one if count == 1 else many, file=sys.stderr)
     timed = {clock.instance for clock in deadlines(view.clocks, view.taken_at)}
     blind = [
         one.name
@@ -132,7 +140,7 @@ def _calendar(path: Path, view: FleetView) -> None:
         if one.name not in timed and not one.link.live and one.provider.read_at is None
     ]
     if blind:
-        print(f"nothing is known now of {', '.join(blind)}", file=sys.stderr)
+        print(say("nothing is known now of {names}", names=", ".join(blind)), file=sys.stderr)
 
 
 def _mark(args: argparse.Namespace, instance: Instance) -> int:
@@ -172,5 +180,6 @@ def _unmark(args: argparse.Namespace, instance: Instance) -> int:
             )
         for kind in wanted:
             history.forget_anchor(args.name, kind)
-    print(f"{args.name}: {len(wanted)} mark{'' if len(wanted) == 1 else 's'} forgotten")
+    one, many = say("1 mark forgotten"), say("{number} marks forgotten", number=len(wanted))
+    print(f"{args.name}: {one if len(wanted) == 1 else many}")
     return 0

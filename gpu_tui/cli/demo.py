@@ -6,10 +6,10 @@ import argparse
 import os
 import shlex
 import signal
-import sys
 from pathlib import Path
 
 from gpu_tui.cli.look_args import add_look_arguments
+from gpu_tui.core.speech import say
 from gpu_tui.demo.cast import SEATS, STARS
 from gpu_tui.demo.fleet import Demo, DemoFailed, running_fleet
 from gpu_tui.settings import state_dir
@@ -17,6 +17,14 @@ from gpu_tui.settings import state_dir
 NAME = "demo"
 HELP = "open the cockpit on simulated boxes behind real SSH servers on loopback"
 EXAMPLE = "gpu-tui demo --tour"
+
+
+class DemoRefused(Exception):
+    """There is no demo, or none any more. `next` says what to do."""
+
+    def __init__(self, text: str, next: str) -> None:
+        super().__init__(text)
+        self.next = next
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +58,9 @@ def run(args: argparse.Namespace) -> int:
                     # Its boxes are gone with the demo: a file that names them would only mislead.
                     args.fleet_out.unlink(missing_ok=True)
     except DemoFailed as error:
-        print(f"gpu-tui demo: {error}. Next: gpu-tui demo --boxes 2", file=sys.stderr)
-        return 2
+        raise DemoRefused(
+            str(error), "Start it again, with fewer boxes: gpu-tui demo --boxes 2"
+        ) from None
 
 
 def _play(args: argparse.Namespace, demo: Demo) -> int:
@@ -61,11 +70,9 @@ def _play(args: argparse.Namespace, demo: Demo) -> int:
                 file.write(demo.fleet_path.read_text(encoding="utf-8"))
         except OSError as error:
             out, args.fleet_out = args.fleet_out, None
-            print(
-                f"gpu-tui demo: cannot write {out}: {error.strerror}. Name a new file.",
-                file=sys.stderr,
-            )
-            return 2
+            raise DemoRefused(
+                f"{out} cannot be written: {error.strerror}", "Name a new file."
+            ) from None
     os.environ.update(demo.environment)
     if args.boxes_only:
         return _wait(demo, args.fleet_out or demo.fleet_path)
@@ -103,22 +110,23 @@ def _wait(demo: Demo, fleet: Path) -> int:
     # Blocked before anything is said: whoever reads the first line may already send one.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
+        boxes = say(
+            "{number} boxes are up: {names}", number=len(demo.boxes), names=" ".join(demo.boxes)
+        )
         print(
-            f"{len(demo.boxes)} boxes are up: {' '.join(demo.boxes)}\n"
-            f"In another terminal:\n"
-            f"  export {demo.key_env}={shlex.quote(demo.key)}   # what the simulated providers take\n"
+            f"{boxes}\n{say('In another terminal:')}\n"
+            f"  export {demo.key_env}={shlex.quote(demo.key)}   # {say('what the simulated providers take')}\n"
             f"  gpu-tui --fleet {path}\n"
             f"  gpu-tui check --fleet {path}\n"
             f"  gpu-tui pull {name} --fleet {path}\n"
-            f"Ctrl-C ends them and leaves nothing behind.",
+            f"{say('Ctrl-C ends them and leaves nothing behind.')}",
             flush=True,
         )
         came = signal.sigwait(signals) if demo.process.poll() is None else signal.SIGCHLD
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if came == signal.SIGCHLD:
-        print("gpu-tui demo: the simulated fleet ended by itself. Start it again.", file=sys.stderr)
-        return 2
+        raise DemoRefused("the simulated fleet ended by itself", "Start it again: gpu-tui demo")
     return 0
 
 

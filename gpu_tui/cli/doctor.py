@@ -18,6 +18,7 @@ from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import FleetView, InstanceView
 
 NAME = "doctor"
@@ -26,7 +27,7 @@ EXAMPLE = "gpu-tui doctor autodl-1 --json"
 
 SKEW_WORTH_A_WORD = 2.0  # seconds between the box's clock and ours
 LEAST_FREE = 10 * 1024**3  # bytes: below it a pull of a few checkpoints will not fit
-MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL", "unknown": "?   "}
+MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL", "unknown": "?   "}  # four cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +231,9 @@ def _print(items: list[Item]) -> None:
     for item in items:
         if item.instance != shown:
             shown = item.instance
-            print(shown or "this machine")
-        print(f"  {MARKS[item.status]}  {item.check}: {plain(item.detail)}")
+            print(shown or say("this machine"))
+        print(
+            f"  {say(MARKS[item.status])}  {told(item.check, own=True)}: {plain(told(item.detail, own=True))}"
+        )
         if item.next and item.status != "ok":
-            print(f"        {plain(item.next)}")
+            print(f"        {plain(told(item.next, own=True))}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
+from gpu_tui.core.speech import say
 from gpu_tui.exporter import NotLoopback, address_of
 
 NAME = "exporter"
@@ -32,7 +33,11 @@ def run(args: argparse.Namespace) -> int:
     fleet = fleet_of(args)
 
     def told(address: str) -> None:
-        print(f"{len(fleet.instances)} instances at {address}/metrics", flush=True)
+        number = len(fleet.instances)
+        print(
+            say("{number} instances at {address}/metrics", number=number, address=address),
+            flush=True,
+        )
 
     run_exporter(
         fleet, *args.listen, told=told, reload_from=None if args.hosts else fleet_path(args)

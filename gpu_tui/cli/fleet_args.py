@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import told
 
 if TYPE_CHECKING:  # a parser, and the picture of the last time, must not wait for them
     from gpu_tui.core.fleet import Fleet
@@ -36,7 +37,7 @@ def fleet_of(args: argparse.Namespace) -> Fleet:
 
     shelf = library()
     for complaint in shelf.complaints:
-        print(f"gpu-tui: {plain(complaint, 400)}", file=sys.stderr)
+        print(f"gpu-tui: {plain(told(complaint), 400)}", file=sys.stderr)
     profiles = shelf.profiles
     hosts = getattr(args, "hosts", None)
     if hosts:

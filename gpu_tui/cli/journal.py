@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from gpu_tui.core.speech import say, told
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -63,22 +65,25 @@ def run(args: argparse.Namespace) -> int:
         print(line_of(record).decode() if args.json else record_line(record, width, colour=colour))
     for end in open_ends(wanted).values():
         _tell(end, notes)
+    number = len(found.records)
     if found.damage:
-        print(f"{path}: {found.damage}; what stands behind it is not shown", file=notes)
-        print("  nothing is torn down while it is so: keep the file, then move it away", file=notes)
+        damage = told(found.damage)
+        words = say("{damage}; what stands behind it is not shown", damage=damage)
+        print(f"{path}: {words}", file=notes)
+        next = say("nothing is torn down while it is so: keep the file, then move it away")
+        print(f"  {next}", file=notes)
         return BROKEN
     if args.check:
-        torn = ", and a torn last line (a write that never ended)" if found.torn else ""
-        print(
-            f"{path}: {len(found.records)} records, every one follows the one before{torn}",
-            file=notes,
-        )
+        words = say("{number} records, every one follows the one before", number=number)
+        if found.torn:
+            words += say(", and a torn last line (a write that never ended)")
+        print(f"{path}: {words}", file=notes)
     elif not found.records:
-        print(f"{path}: nothing was torn down yet", file=notes)
+        print(f"{path}: {say('nothing was torn down yet')}", file=notes)
     elif not wanted:
-        print(
-            f"{path}: none of {len(found.records)} records is about {plain(args.name)}", file=notes
-        )
+        name = plain(args.name)
+        words = say("none of {number} records is about {name}", number=number, name=name)
+        print(f"{path}: {words}", file=notes)
     return 0
 
 
@@ -86,14 +91,18 @@ def _tell(end: OpenEnd, out: TextIO) -> None:
     from gpu_tui.core.clock import rfc3339
     from gpu_tui.core.plain import plain
 
-    state = "STILL THERE" if end.outcome == "still-there" else "UNKNOWN"
-    asked = "steps given" if end.console else "sent"
-    name, verb = plain(end.instance, 60), plain(end.verb, 60)
-    print(
-        f"! {name}: “{verb}”, {asked} {rfc3339(end.at)}, has no proven end: {state}\n"
-        f"  look at the provider's console, then: gpu-tui journal {name} --settle",
-        file=out,
+    state = say("STILL THERE") if end.outcome == "still-there" else say("UNKNOWN")
+    asked = say("steps given") if end.console else say("sent")
+    name, verb, at = plain(end.instance, 60), plain(end.verb, 60), rfc3339(end.at)
+    words = say(
+        "“{verb}”, {asked} {at}, has no proven end: {state}",
+        verb=verb,
+        asked=asked,
+        at=at,
+        state=state,
     )
+    next = say("look at the provider's console, then: gpu-tui journal {name} --settle", name=name)
+    print(f"! {name}: {words}\n  {next}", file=out)
 
 
 def _settle(directory: Path, name: str | None) -> int:
@@ -115,9 +124,9 @@ def _settle(directory: Path, name: str | None) -> int:
         raise NotSettled(why, f"gpu-tui journal {plain(name, 60)} --check")
     _tell(end, sys.stdout)
     over, not_over, kept = statements(end)
-    print("Look at the console now. Then type what it shows, one of:")
-    print(f"  {over}\n  {not_over}   (it stays red; another teardown may be begun)")
-    print(f"  {kept}   (nobody is reminded of it any more)")
+    print(say("Look at the console now. Then type what it shows, one of:"))
+    print(f"  {over}\n  {not_over}   {say('(it stays red; another teardown may be begun)')}")
+    print(f"  {kept}   {say('(nobody is reminded of it any more)')}")
     try:
         typed = input("> ").strip()
     except (EOFError, KeyboardInterrupt):
@@ -142,5 +151,5 @@ def _state(journal: Journal, end: OpenEnd, typed: str, more: Mapping[str, str]) 
         )
     finally:
         hold.close()
-    print(f"kept as record {written.seq}: by your word, not by the provider's")
+    print(say("kept as record {number}: by your word, not by the provider's", number=written.seq))
     return 0

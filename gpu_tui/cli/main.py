@@ -22,7 +22,7 @@ from typing import Any, NoReturn, Protocol, cast
 from gpu_tui import __version__
 from gpu_tui.cli.epilog import epilog
 from gpu_tui.core.plain import plain
-from gpu_tui.core.speech import LANGUAGES, say
+from gpu_tui.core.speech import LANGUAGES, say, told
 from gpu_tui.language import choose, speak_in
 from gpu_tui.places import config_dir
 
@@ -178,8 +178,8 @@ def parser_of(name: str) -> Parser:
 
 
 def _dispatch(words: list[str]) -> int:
+    _choose_language(words)
     name, rest = _split(words)
-    _choose_language(rest)
     if name is None and "--version" in rest:
         print(f"gpu-tui {__version__}")
         return 0
@@ -278,15 +278,11 @@ def _tell(error: Exception, *, as_json: bool) -> None:
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
         body = {"version": 1, "error": {"text": text, **place, "next": next_step}}
         print(json.dumps(body, ensure_ascii=False))
-    print(
-        f"gpu-tui: {plain(str(error) if _is_source(error) else text, ERROR_WIDTH)}", file=sys.stderr
-    )
+    # The place in a file stands before the sentence, and is no part of it.
+    where = str(error).removesuffix(text) if getattr(error, "file", None) is not None else ""
+    print(f"gpu-tui: {plain(where + told(text, own=True), ERROR_WIDTH)}", file=sys.stderr)
     if next_step:
-        print(f"  {plain(next_step, ERROR_WIDTH)}", file=sys.stderr)
-
-
-def _is_source(error: Exception) -> bool:
-    return getattr(error, "file", None) is not None
+        print(f"  {plain(told(next_step, own=True), ERROR_WIDTH)}", file=sys.stderr)
 
 
 def _words(error: Exception) -> tuple[str, str | None]:

@@ -10,12 +10,14 @@ from typing import TextIO
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.core.ladder import GateView
+from gpu_tui.core.speech import say, told
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.settings import FleetError
 
 NAME = "pull"
 HELP = "pull, match and load the results of one instance, without teardown"
 EXAMPLE = "gpu-tui pull autodl-1"
+WORDS = {"passed": "passed  ", "blocked": "blocked ", "working": "working "}  # of one width
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +51,13 @@ def run(args: argparse.Namespace) -> int:
         if last is not None and last.outcome == "verified":
             return 0
         if last is not None and not any(rung.next for rung in last.rungs):
-            print(f"not verified: {last.closed_because or 'it did not come to its end'}")
-            print("         next: run it again: what is here is kept")
+            why = (
+                told(last.closed_because)
+                if last.closed_because
+                else say("it did not come to its end")
+            )
+            print(say("not verified: {why}", why=why))
+            print("         " + say("next: {step}", step=say("run it again: what is here is kept")))
         return 1
 
     return wiring.run(wiring.with_connection(fleet, args.name, args.limit, act))
@@ -73,9 +80,10 @@ class Lines:
         """Print what is new in it."""
         passed = [rung for rung in view.rungs if rung.state in ("passed", "blocked")]
         for rung in passed[self._done :]:
-            self._print(f"{rung.state:8} {rung.title}: {'; '.join(rung.lines)}")
+            lines = "; ".join(map(told, rung.lines))
+            self._print(f"{say(WORDS[rung.state])} {say(rung.title)}: {lines}")
             if rung.next:
-                self._print(f"         next: {rung.next}")
+                self._print("         " + say("next: {step}", step=told(rung.next)))
         self._done = len(passed)
         for rung in view.rungs:
             if rung.transfer is not None and rung.transfer.total:
@@ -89,7 +97,7 @@ class Lines:
             self._drawn = False
 
     def _progress(self, title: str, transfer: Transfer) -> None:
-        text = f"{'working':8} {title}: {transfer.words()}"
+        text = f"{say(WORDS['working'])} {say(title)}: {transfer.words()}"
         if self._live:
             width = shutil.get_terminal_size().columns - 1
             room = width - len(text) - 3

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
+from gpu_tui.core.speech import say
 from gpu_tui.parse.duration import DurationError, parse_duration
 from gpu_tui.recording.tape import MOST
 
@@ -50,9 +51,11 @@ def run(args: argparse.Namespace) -> int:
         )
     size = args.file.stat().st_size
     if size >= MOST:
-        print(f"The recording ends early: {MOST / 2**30:.0f} GiB is the most that one takes.")
-    print(f"{args.file}: {size / 1e6:.1f} MB. Watch it with: gpu-tui replay {args.file}")
-    print("What looks like a key or a password is hidden in it; the logs of the run are not.")
+        most = f"{MOST / 2**30:.0f} GiB"
+        print(say("The recording ends early: {most} is the most that one takes.", most=most))
+    watch = say("Watch it with: {command}", command=f"gpu-tui replay {args.file}")
+    print(f"{args.file}: {size / 1e6:.1f} MB. {watch}")
+    print(say("What looks like a key or a password is hidden in it; the logs of the run are not."))
     return code
 
 

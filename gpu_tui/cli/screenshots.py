@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 NAME = "screenshots"
 HELP = "draw the pictures again: SVG, PNG where rsvg-convert is installed, and the film (a cast)"
 EXAMPLE = "gpu-tui screenshots --out screenshots/"
+
+
+class NotDrawn(Exception):
+    """No picture was drawn. `next` says what to do."""
+
+    def __init__(self, text: str, next: str) -> None:
+        super().__init__(text)
+        self.next = next
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,12 +41,8 @@ def run(args: argparse.Namespace) -> int:
     named = [name for name in args.names if name != film.NAME]
     unknown = [name for name in named if not names_of(name)]
     if unknown:
-        print(
-            f"gpu-tui screenshots: no picture is called {', '.join(unknown)}. "
-            f"Next: choose from {', '.join([*VIEWS, *SHOTS, film.NAME])}",
-            file=sys.stderr,
-        )
-        return 2
+        known = ", ".join([*VIEWS, *SHOTS, film.NAME])
+        raise NotDrawn(f"no picture is called {', '.join(unknown)}", f"There are: {known}.")
     names = [shot for name in named for shot in names_of(name)]
     if not args.names:
         names = list(SHOTS)
@@ -50,10 +53,8 @@ def run(args: argparse.Namespace) -> int:
         if not args.names or film.NAME in args.names:
             print(film.write_film(args.out, themes))
     except OSError as error:
-        print(
-            f"gpu-tui screenshots: cannot write to {args.out}: {error.strerror}. "
-            "Next: --out DIR with a directory of yours",
-            file=sys.stderr,
-        )
-        return 2
+        raise NotDrawn(
+            f"{args.out} cannot be written: {error.strerror}",
+            "name a directory of yours with --out DIR",
+        ) from None
     return 0

@@ -13,6 +13,7 @@ from gpu_tui.core.campaign import Outlook, Trust
 from gpu_tui.core.cell_export import to_csv, to_markdown
 from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
 from gpu_tui.core.rebalance import Plan, suggest
+from gpu_tui.core.speech import say
 from gpu_tui.settings import FleetError
 from gpu_tui.state.sweep_contract import sweep_json
 from gpu_tui.state.sweep_outlook import sweep_outlook
@@ -91,7 +92,7 @@ def _write(name: str, text: str, *, force: bool) -> None:
         write_new(Path(name), text, replace=force)
     except FileExistsError:
         raise _taken(name) from None
-    print(f"{name}: written", file=sys.stderr)
+    print(say("{name}: written", name=name), file=sys.stderr)
 
 
 def _taken(name: str) -> FleetError:
@@ -121,5 +122,8 @@ def _text(view: FleetView, outlook: Outlook, plan: Plan | None, rows: list[Row])
             table_row(row, sheet, courses.get(row.box, {}).get(row.cell.name, ())) for row in rows
         ]
     return "\n".join(
-        [f"sweep {view.sweep or '(no name)'}", *(line.plain.rstrip() for line in lines)]
+        [
+            f"{say('sweep')} {view.sweep or say('(no name)')}",
+            *(line.plain.rstrip() for line in lines),
+        ]
     )

@@ -15,6 +15,7 @@ from typing import BinaryIO
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogLine, Progress
+from gpu_tui.core.speech import say
 from gpu_tui.parse.lines import clean
 from gpu_tui.parse.log_reader import LogReader
 
@@ -65,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
                     print(json.dumps(line_json(number + place + 1, line), allow_nan=False))
                 elif mark.severity is not Severity.NONE:
                     shown = line.text.strip()
-                    print(f"{number + place + 1}: {mark.severity} {mark.label}: {shown}")
+                    word = say(mark.severity)
+                    print(f"{number + place + 1}: {word} {mark.label}: {shown}")
             number += len(lines) - (1 if lines and lines[-1].open else 0)
             sys.stdout.flush()
     if not args.json:
@@ -133,5 +135,6 @@ def _summary(lines: int, seen: Counter[tuple[str, Severity]]) -> str:
         (item for item in seen.items() if item[0][1] is not Severity.NONE),
         key=lambda item: (item[0][1].rank, -item[1]),
     )
-    parts = [f"{count} {label} ({severity})" for (label, severity), count in loud]
-    return f"{lines} line{'s' if lines != 1 else ''}: {', '.join(parts) or 'nothing to see'}"
+    parts = [f"{count} {label} ({say(severity)})" for (label, severity), count in loud]
+    counted = say("1 line") if lines == 1 else say("{number} lines", number=lines)
+    return f"{counted}: {', '.join(parts) or say('nothing to see')}"

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpu_tui.core.speech import say, told
+
 if TYPE_CHECKING:
     from gpu_tui.teardown.audit import Audit
 
@@ -136,16 +138,17 @@ def _lines(report: Audit) -> list[str]:
         for file in report.files
         for warning in file.warnings
     ]
-    lines += [f"! {_visible(reason)}" for reason in report.why]
+    lines += [f"! {_visible(told(reason))}" for reason in report.why]
     loads = [file.load for file in report.files]
     counts = [f"{loads.count(load)} {load}" for load in dict.fromkeys(loads)]
-    how = f" ({_visible(report.how)})" if report.how else ""
-    total = f"{len(report.files)} files, {report.total_bytes} bytes"
+    how = f" ({_visible(told(report.how))})" if report.how else ""
+    total = say("{number} files, {bytes} bytes", number=len(report.files), bytes=report.total_bytes)
     if loads and all(file.match for file in report.files):
-        total += ", equal to the manifest"
+        total += say(", equal to the manifest")
     elif all(file.match is None for file in report.files):
-        total += ", compared with no manifest"
-    return [*lines, f"{report.verdict}: {total}; {', '.join(counts) or 'nothing was read'}{how}"]
+        total += say(", compared with no manifest")
+    read = ", ".join(counts) or say("nothing was read")
+    return [*lines, f"{say(report.verdict)}: {total}; {read}{how}"]
 
 
 def _visible(text: str) -> str:

@@ -12,7 +12,7 @@ import re
 import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 CACHE = 4096
 LONGEST = 2_000  # characters of a sentence; what is longer is data
@@ -36,11 +36,21 @@ class _Form:
     """A template with fields: what it begins with, the whole of it, its translation."""
 
     start: str
-    whole: re.Pattern[str]
+    template: str
+    pieces: tuple[
+        str, ...
+    ]  # what stands between the fields: a sentence without one of them is another
     other: str
     letters: int
     specific: bool
     joins: bool  # a semicolon of its own
+
+    def find(self, sentence: str) -> dict[str, str] | None:
+        """What stands in its fields, or None where the sentence is another."""
+        if not all(piece in sentence for piece in self.pieces):
+            return None
+        found = _pattern(self.template).fullmatch(sentence)
+        return found.groupdict() if found else None
 
 
 _spoken = [LANGUAGES[0]]
@@ -70,15 +80,17 @@ def say(template: str, /, **fields: object) -> str:
 
 
 @lru_cache(CACHE)
-def told(sentence: str) -> str:
+def told(sentence: str, *, own: bool = False) -> str:
     """A finished English sentence of the program's own in the chosen language; else as it is.
+
+    `own`: it is one of them for certain (an error), so that also a template of few letters may fit.
 
     Sentences joined by a semicolon are told one by one, and a word before a colon is told. What fills a
     field stays as it is, unless the translation asks for `{field:told}`.
     """
     if not _words or len(sentence) > LONGEST:
         return sentence
-    return _tell(sentence, (form for form in _forms if form.specific))
+    return _tell(sentence, (form for form in _forms if own or form.specific))
 
 
 def _tell(sentence: str, forms: Iterable[_Form]) -> str:
@@ -89,9 +101,8 @@ def _tell(sentence: str, forms: Iterable[_Form]) -> str:
     for form in sorted(forms, key=lambda form: not form.joins) if joined else forms:
         if joined and not form.joins and (parts := _parts(sentence)) is not None:
             return parts
-        if found := form.whole.fullmatch(sentence):
-            parts_of = {name: _Part(text) for name, text in found.groupdict().items()}
-            return form.other.format(**parts_of)
+        if (found := form.find(sentence)) is not None:
+            return form.other.format(**{name: _Part(text) for name, text in found.items()})
     if joined and (parts := _parts(sentence)) is not None:
         return parts
     word, colon, rest = sentence.partition(": ")
@@ -115,17 +126,20 @@ class _Part(str):
 
 
 def _form(template: str, other: str) -> _Form:
+    pieces = tuple(piece for piece, *_ in string.Formatter().parse(template) if piece)
+    letters = sum(char.isalpha() for piece in pieces for char in piece)
+    start = template.partition("{")[0]
+    specific = letters >= SPECIFIC or len(start) > BEGINS
+    return _Form(start, template, pieces, other, letters, specific, "; " in template)
+
+
+@cache  # only for the few sentences that a session says
+def _pattern(template: str) -> re.Pattern[str]:
     parts: list[str] = []
     seen: set[str] = set()
-    letters = 0
     for literal, name, _, _ in string.Formatter().parse(template):
         parts.append(re.escape(literal))
-        letters += sum(char.isalpha() for char in literal)
         if name:
             parts.append(f"(?P={name})" if name in seen else f"(?P<{name}>.*?)")
             seen.add(name)
-    start = template.partition("{")[0]
-    specific = letters >= SPECIFIC or len(start) > BEGINS
-    return _Form(
-        start, re.compile("".join(parts), re.DOTALL), other, letters, specific, "; " in template
-    )
+    return re.compile("".join(parts), re.DOTALL)

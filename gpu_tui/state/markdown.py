@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import Cell
 
 TEXT = 300  # characters of one value
@@ -33,8 +34,8 @@ def time(at: float | None) -> str:
 def names(given: Iterable[str]) -> str:
     """Some names, and how many more there are."""
     listed = [md(name) for name in given]
-    more = f" and {len(listed) - NAMES} more" if len(listed) > NAMES else ""
-    return ", ".join(listed[:NAMES]) + more
+    shown, more = ", ".join(listed[:NAMES]), len(listed) - NAMES
+    return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown
 
 
 def indexed(cells: Iterable[Cell]) -> str:

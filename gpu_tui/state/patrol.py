@@ -17,6 +17,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.levels import share
 from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import say, told
 from gpu_tui.core.sweep import Cell
 from gpu_tui.core.verdict import ESCALATES
 from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
@@ -64,14 +65,17 @@ def changes(last: Tick, now: Tick) -> str:
     said = []
     for word, before, after in (("done", last.done, now.done), ("failed", last.failed, now.failed)):
         if after != before:
-            said.append(f"{after - before:+} {word}")
+            said.append(f"{after - before:+} {say(word)}")
     if now.cell != last.cell:
-        said.append(f"now at {now.cell}" if now.cell else "nothing runs any more")
+        said.append(
+            say("now at {cell}", cell=now.cell) if now.cell else say("nothing runs any more")
+        )
     elif now.epoch is not None and last.epoch is not None and now.epoch != last.epoch:
-        said.append(f"{now.epoch - last.epoch:+} epochs")
+        said.append(say("{number:+} epochs", number=now.epoch - last.epoch))
     if None not in (now.oom_kill, last.oom_kill) and now.oom_kill != last.oom_kill:
-        said.append(f"{(now.oom_kill or 0) - (last.oom_kill or 0):+} OOM kills")
-    return ", ".join(said) or "nothing changed"
+        rise = (now.oom_kill or 0) - (last.oom_kill or 0)
+        said.append(say("{number:+} OOM kills", number=rise))
+    return ", ".join(said) or say("nothing changed")
 
 
 def since_json(view: InstanceView, last: Tick | None) -> dict[str, object] | None:
@@ -92,10 +96,11 @@ def since_json(view: InstanceView, last: Tick | None) -> dict[str, object] | Non
 
 def patrol_report(view: FleetView, last: Mapping[str, Tick]) -> list[str]:
     """The whole report: verdict and why, what is about no instance of the file, the instances, the accounts."""
-    lines = [f"{fleet_verdict(view)}: {_why(view)}"]
+    lines = [f"{say(fleet_verdict(view))}: {_why(view)}"]
     lines += [_beside_line(found) for found in view.beside[:BESIDE_SHOWN]]
     if len(view.beside) > BESIDE_SHOWN:
-        lines.append(f"! and {len(view.beside) - BESIDE_SHOWN} more of that kind: --json names all")
+        more = len(view.beside) - BESIDE_SHOWN
+        lines.append(say("! and {more} more of that kind: --json names all", more=more))
     for instance in view.instances:
         lines += patrol_lines(instance, view.taken_at, last.get(instance.name))
     lines += [_account_line(account) for account in view.accounts]
@@ -111,22 +116,22 @@ def _why(view: FleetView) -> str:
             culprits.setdefault(found.instance, f"{found.instance} {words}")
     for one in view.instances:
         if one.verdict in ESCALATES:
-            culprits.setdefault(one.name, f"{one.name} {one.verdict}")
+            culprits.setdefault(one.name, f"{one.name} {say(one.verdict)}")
     if culprits:
         named = list(culprits.values())
-        more = f" and {len(named) - CULPRITS_SHOWN} more" if len(named) > CULPRITS_SHOWN else ""
-        return plain(", ".join(named[:CULPRITS_SHOWN]), LINE) + more
+        shown, more = plain(", ".join(named[:CULPRITS_SHOWN]), LINE), len(named) - CULPRITS_SHOWN
+        return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown
     counted = Counter(str(one.verdict) for one in view.instances)
-    return ", ".join(f"{number} {verdict}" for verdict, number in counted.most_common())
+    return ", ".join(f"{number} {say(verdict)}" for verdict, number in counted.most_common())
 
 
 def patrol_lines(view: InstanceView, now: float, last: Tick | None = None) -> list[str]:
     """Three to five lines for one instance; the first names it with its verdict and why."""
     seen = view.last_contact
-    age = "never read" if seen is None else f"{span(max(0.0, now - seen))} ago"
-    because = "; ".join(view.because[:REASONS_SHOWN])
+    age = say("never read") if seen is None else _ago(now - seen)
+    because = "; ".join(map(told, view.because[:REASONS_SHOWN]))
     lines = [
-        f"{view.name}: {view.verdict} ({because}) [{view.link.state}, {age}]",
+        f"{view.name}: {say(view.verdict)} ({because}) [{say(view.link.state)}, {age}]",
         f"  {_queue_line(view)}{_since(view, last)}",
         f"  {_box_line(view)}",
     ]
@@ -139,34 +144,42 @@ def _since(view: InstanceView, last: Tick | None) -> str:
     if tick is None:
         return ""
     if last is None:
-        return "; first check: a baseline"
-    return f"; since {span(max(0.0, tick.at - last.at))} ago: {changes(last, tick)}"
+        return "; " + say("first check: a baseline")
+    ago, changed = _ago(tick.at - last.at), changes(last, tick)
+    return "; " + say("since {ago}: {changed}", ago=ago, changed=changed)
+
+
+def _ago(seconds: float) -> str:
+    return say("{age} ago", age=span(max(0.0, seconds)))
 
 
 def _box_line(view: InstanceView) -> str:
     """What the box shows, or why it shows nothing."""
     link = view.link
     if not link.live:
-        why = link.error or {"off": "marked as stopped"}.get(link.state, "no answer yet")
-        return f"link: {why}" + (f" -> {link.next}" if link.next else "")
-    return "no box of its own: its jobs are asked for" if view.instance.here else _vitals_line(view)
+        stopped = say("marked as stopped") if link.state == "off" else say("no answer yet")
+        why = told(link.error) if link.error else stopped
+        return say("link: {why}", why=why) + (f" -> {told(link.next)}" if link.next else "")
+    if view.instance.here:
+        return say("no box of its own: its jobs are asked for")
+    return _vitals_line(view)
 
 
 def _findings_line(view: InstanceView) -> str | None:
     shown = [f for f in view.findings if f.severity.rank <= 1][:FINDINGS_SHOWN]
     if not shown:
         warned = Counter(_kind(found) for found in view.findings)
-        return f"warn: {', '.join(warned)}" if warned else None
+        return f"{say('warn')}: {', '.join(warned)}" if warned else None
     text = "; ".join(
-        f"{f.severity} {_kind(f)}{f' {f.cell}' if f.cell else ''}: {plain(f.evidence, EVIDENCE)}"
+        f"{say(f.severity)} {_kind(f)}{f' {f.cell}' if f.cell else ''}: {plain(told(f.evidence), EVIDENCE)}"
         for f in shown
     )
     more = len(view.findings) - len(shown)
-    return f"! {text}" + (f" (+{more} more)" if more > 0 else "")
+    return f"! {text}" + (say(" (+{more} more)", more=more) if more > 0 else "")
 
 
 def _kind(found: Finding) -> str:
-    return found.kind.replace("_", " ")
+    return say(found.kind.replace("_", " "))
 
 
 def _money_line(view: InstanceView, now: float) -> str | None:
@@ -175,49 +188,59 @@ def _money_line(view: InstanceView, now: float) -> str | None:
     if cost.per_hour is not None:
         parts.append(f"{cost.per_hour:.2f} {cost.currency or ''}/h".replace(" /h", "/h"))
         if cost.spent is not None:
-            parts[0] += f", {cost.spent:.2f} so far"
+            parts[0] += ", " + say("{cost} so far", cost=f"{cost.spent:.2f}")
     timed = [clock for clock in view.clocks if clock.ticks and clock.deadline is not None]
     if timed:
         first = min(timed, key=lambda clock: clock.deadline or 0.0)
         left = (first.deadline or 0.0) - now
-        bound = f" {BOUND_WORDS[first.bound]}" if first.bound in BOUND_WORDS else ""
-        when = f"in {span(left)}{bound}" if left > 0 else f"{span(-left)} ago"
-        parts.append(f"next deadline {when}: {first.what}")
+        bound = f" {say(BOUND_WORDS[first.bound])}" if first.bound in BOUND_WORDS else ""
+        when = say("in {span}", span=span(left)) + bound if left > 0 else _ago(-left)
+        parts.append(say("next deadline {when}: {what}", when=when, what=told(first.what)))
     return "; ".join(parts) or None
 
 
 def _account_line(account: Account) -> str:
     if account.balance is None:
-        why = account.error or "its API tells none"
-        return plain(f"account {account.key}: balance not known ({why})", LINE)
-    most = "at most " if account.spend_at_least else ""
-    lasts = f", lasts {most}{span(account.runway)}" if account.runway is not None else ""
-    stale = f" (not read now: {account.error})" if account.error else ""
+        why = told(account.error) if account.error else say("its API tells none")
+        line = say("account {key}: balance not known ({why})", key=account.key, why=why)
+        return plain(line, LINE)
     balance = f"{account.balance.amount:.2f} {account.balance.currency}"
-    return plain(f"account {account.key}: balance {balance}{lasts}{stale}", LINE)
+    line = say("account {key}: balance {balance}", key=account.key, balance=balance)
+    if account.runway is not None:
+        most = say("at most {span}", span=span(account.runway))
+        lasts = most if account.spend_at_least else span(account.runway)
+        line += ", " + say("lasts {lasts}", lasts=lasts)
+    if account.error:
+        line += say(" (not read now: {error})", error=told(account.error))
+    return plain(line, LINE)
 
 
 def _beside_line(found: Finding) -> str:
     """A box that bills and that nobody named, an account that runs empty."""
-    return plain(f"! {found.severity} {_kind(found)} {found.instance}: {found.evidence}", LINE)
+    return plain(
+        f"! {say(found.severity)} {_kind(found)} {found.instance}: {told(found.evidence)}", LINE
+    )
 
 
 def _queue_line(view: InstanceView) -> str:
     queue = view.queue
     if not queue.cells:
-        return "queue: none known" if view.instance.queue.file is None else "queue: not read"
-    failed = queue_failed(queue.cells)
-    text = f"queue: {queue_done(queue.cells)}/{queue.total} done, {failed} failed"
+        none = view.instance.queue.file is None
+        return say("queue: none known") if none else say("queue: not read")
+    done, failed = queue_done(queue.cells), queue_failed(queue.cells)
+    text = say(
+        "queue: {done}/{total} done, {failed} failed", done=done, total=queue.total, failed=failed
+    )
     running = queue.running
-    return text + (f", at {_cell_text(running)}" if running else "")
+    return text + (say(", at {cell}", cell=_cell_text(running)) if running else "")
 
 
 def _cell_text(cell: Cell) -> str:
-    parts = [f"{cell.name} ({cell.state})"]
+    parts = [f"{cell.name} ({say(cell.state)})"]
     if cell.epoch is not None:
-        parts.append(f"epoch {cell.epoch}/{cell.epochs or '?'}")
+        parts.append(f"{say('epoch')} {cell.epoch}/{cell.epochs or '?'}")
     if cell.loss is not None:
-        parts.append(f"loss {cell.loss:g}")
+        parts.append(f"{say('loss')} {cell.loss:g}")
     return " ".join(parts)
 
 
@@ -225,7 +248,7 @@ def _vitals_line(view: InstanceView) -> str:
     table = view.track(metrics.GPUS).value
     parts = []
     if table and table.error:
-        parts.append(f"gpu {GPU_WORDS.get(table.error.kind, table.error.kind)}")
+        parts.append(f"gpu {say(GPU_WORDS.get(table.error.kind, table.error.kind))}")
     elif (busy := utilization(table)) is not None:
         parts.append(f"gpu {busy:.0%}")
     else:
@@ -233,15 +256,17 @@ def _vitals_line(view: InstanceView) -> str:
     memory = view.track(metrics.MEMORY).value
     used = share(memory.used, memory.limit) if memory else None
     if memory and "limit" in memory.why:
-        parts.append("mem –")  # no limit is set: absent, not unknown
+        parts.append(f"{say('mem')} –")  # no limit is set: absent, not unknown
     else:
-        parts.append("mem ?" if used is None else f"mem {used:.0%}")
+        parts.append(f"{say('mem')} {_percent(used)}")
     for mount in view.track(metrics.MOUNTS).value or ():
         size = _percent(share(mount.bytes_used, mount.bytes_total))
         inodes = _percent(share(mount.inodes_used, mount.inodes_total))
         if "inodes_total" in mount.why:
             inodes = "–"  # this file system reports none: absent, not unknown
-        parts.append(f"{mount.path} bytes {size} inodes {inodes}")
+        parts.append(
+            say("{path} bytes {size} inodes {inodes}", path=mount.path, size=size, inodes=inodes)
+        )
     return ", ".join(parts)
 
 

@@ -13,6 +13,7 @@ from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.resume import ENDED_WELL
+from gpu_tui.core.speech import say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
@@ -76,62 +77,74 @@ class _Report:
         done, failed = queue_done(cells), queue_failed(cells)
         total = sum(max(one.queue.total or 0, len(one.queue.cells)) for one in view.instances)
         counted = Counter(str(one.verdict) for one in view.instances)
-        boxes = ", ".join(f"{number} {word}" for word, number in counted.most_common())
+        boxes = ", ".join(f"{number} {say(word)}" for word, number in counted.most_common())
         return [
-            f"# Hand-over: {md(view.sweep or 'fleet')}",
+            say("# Hand-over: {sweep}", sweep=md(view.sweep or say("fleet"))),
             "",
-            f"**{verdict}** at {time(view.taken_at)} · {len(view.instances)} instances: {boxes} · "
-            f"{total} cells: {done} ended well by their logs, {failed} failed, "
-            f"{total - done - failed} open",
+            say(
+                "**{verdict}** at {at} · {instances} instances: {boxes} · {total} cells: {done} ended well by "
+                "their logs, {failed} failed, {open} open",
+                verdict=say(verdict), at=time(view.taken_at), instances=len(view.instances), boxes=boxes,
+                total=total, done=done, failed=failed, open=total - done - failed,
+            ),
             "",
             *self._beside(),
-            f"One look by gpu-tui {version}. A log says what happened, never that a checkpoint loads: only "
-            "*verified* means that bytes were compared and files loaded.",
-        ]
+            say(
+                "One look by gpu-tui {version}. A log says what happened, never that a checkpoint loads: only "
+                "*verified* means that bytes were compared and files loaded.",
+                version=version,
+            ),
+        ]  # fmt: skip
 
     def _beside(self) -> Iterator[str]:
         """First of all what no instance's own part can say: who bills and stands in no fleet file."""
         for found in self._view.beside:
-            yield f"- **{found.severity}: {md(found.evidence)}** → {md(found.remedy)}"
+            yield f"- **{say(found.severity)}: {md(told(found.evidence))}** → {md(told(found.remedy))}"
         if self._view.beside:
             yield ""
 
     def first_command(self) -> list[str]:
         return [
-            "## First command",
+            say("## First command"),
             "",
-            *code(f"gpu-tui check{self._flag}      # the same look again, as text"),
+            *code(f"gpu-tui check{self._flag}      # {say('the same look again, as text')}"),
             "",
-            f"Then the cockpit: `gpu-tui{self._flag}`. Nothing on any box changes by looking.",
+            say(
+                "Then the cockpit: `gpu-tui{flag}`. Nothing on any box changes by looking.",
+                flag=self._flag,
+            ),
         ]
 
     def table(self) -> list[str]:
         hosts = self._mask.show_hosts
         heads = ["instance", *(["host"] if hosts else []), "platform", "verdict", "queue", "at"]
         heads += ["per hour", "so far", "results", "read"]
-        rows = [heads, ["---"] * len(heads)]
+        rows = [[say(head) for head in heads], ["---"] * len(heads)]
         for one in self._view.instances:
             row = [
                 f"**{md(one.name)}**",
                 *([md(_host(one))] if hosts else []),
                 md(one.instance.platform),
             ]
-            row += [str(one.verdict), _queue(one), _at(one), _rate(one), _spent(one)]
-            row += [self._verified(one)[0], _age(one, self._now)]
+            row += [say(one.verdict), _queue(one), _at(one), _rate(one), _spent(one)]
+            row += [say(self._verified(one)[0]), _age(one, self._now)]
             rows.append(row)
-        return ["## What runs where", "", *("| " + " | ".join(row) + " |" for row in rows)]
+        return [say("## What runs where"), "", *("| " + " | ".join(row) + " |" for row in rows)]
 
     def instance(self, one: InstanceView) -> list[str]:
         lines = [f"## {md(one.name)}", ""]
-        lines += [f"- **{one.verdict}**: {md('; '.join(one.because))}"]
+        lines += [f"- **{say(one.verdict)}**: {md('; '.join(map(told, one.because)))}"]
         if not one.link.live and one.link.error:
-            hint = f" → {one.link.next}" if one.link.next else ""
-            lines.append(f"- not reached ({one.link.state}): {md(one.link.error + hint)}")
+            hint = f" → {told(one.link.next)}" if one.link.next else ""
+            why = md(told(one.link.error) + hint)
+            lines.append(say("- not reached ({state}): {why}", state=say(one.link.state), why=why))
         if one.instance.queue.file:
-            log = f", log `{shell_path(one.instance.queue.log)}`" if one.instance.queue.log else ""
-            lines.append(f"- queue file `{shell_path(one.instance.queue.file)}`{log}")
+            line = say("- queue file `{file}`", file=shell_path(one.instance.queue.file))
+            if one.instance.queue.log:
+                line += say(", log `{path}`", path=shell_path(one.instance.queue.log))
+            lines.append(line)
         lines += [f"- {line}" for line in _cells(one)]
-        lines.append(f"- results: {self._verified(one)[1]}")
+        lines.append(say("- results: {results}", results=self._verified(one)[1]))
         lines += [f"- {line}" for line in self._findings(one)]
         lines += ["", *resume_lines(one)]
         return lines
@@ -140,52 +153,61 @@ class _Report:
         """Whether its results are proven, in a word and in a sentence."""
         proof = self._proofs.get(one.name, Proof())
         local = one.instance.results.local
-        where = f" into `{shell_path(local)}`" if local else ""
-        last = f"; last record of the journal: {md(proof.last)}" if proof.last else ""
+        where = say(" into `{path}`", path=shell_path(local)) if local else ""
+        last = ""
+        if proof.last:
+            last = say("; last record of the journal: {last}", last=md(proof.last))
         if proof.verified_at is None:
-            why = f" ({md(proof.doubt)})" if proof.doubt else ""
-            return (
-                "not verified",
-                f"**not verified**{why}: `gpu-tui pull {shell_path(one.name)}{self._flag}` brings them{where} "
-                f"and loads them{last}",
-            )
-        doubt = proof.doubt or _since(one, proof.verified_at)
-        files = f", {proof.files} files" if proof.files is not None else ""
-        text = f"verified {time(proof.verified_at)} by {proof.by}{files}{where}"
+            why = f" ({md(told(proof.doubt))})" if proof.doubt else ""
+            command = f"`gpu-tui pull {shell_path(one.name)}{self._flag}`"
+            text = say(
+                "**not verified**{why}: {command} brings them{where} and loads them",
+                why=why, command=command, where=where,
+            )  # fmt: skip
+            return "not verified", text + last
+        doubt = told(proof.doubt) if proof.doubt else _since(one, proof.verified_at)
+        by = told(proof.by or "?")
+        text = say("verified {at} by {by}", at=time(proof.verified_at), by=by)
+        if proof.files is not None:
+            text += say(", {number} files", number=proof.files)
+        text += where
         if doubt:
-            return "partly", f"{text}, **but {md(doubt)}**{last}"
+            return "partly", text + say(", **but {doubt}**", doubt=md(doubt)) + last
         return "verified", text + last
 
     def _findings(self, one: InstanceView) -> Iterator[str]:
         for found in one.findings[:FINDINGS]:
             cell = f" {found.cell}" if found.cell else ""
             times = f" (×{found.count})" if found.count > 1 else ""
-            words = f"{found.kind.replace('_', ' ')}{cell}{times}: {found.evidence}"
-            yield f"{found.severity}: {md(words)} → {md(found.remedy)}"
-        if len(one.findings) > FINDINGS:
-            yield f"and {len(one.findings) - FINDINGS} more findings: `gpu-tui check --json`"
+            words = f"{say(found.kind.replace('_', ' '))}{cell}{times}: {told(found.evidence)}"
+            yield f"{say(found.severity)}: {md(words)} → {md(told(found.remedy))}"
+        if (more := len(one.findings) - FINDINGS) > 0:
+            yield say("and {more} more findings: `gpu-tui check --json`", more=more)
 
     # --- the fleet as a whole ------------------------------------------------------------------
 
     def deadlines(self) -> list[str]:
         timed = [clock for clock in self._view.clocks if clock.ticks and clock.deadline is not None]
         timed.sort(key=lambda clock: clock.deadline or 0.0)
-        lines = ["## Deadlines", ""]
+        lines = [say("## Deadlines"), ""]
         if not timed:
-            return [*lines, "None is known to run."]
-        lines += ["| when | left | where | what happens | what to do |", "|---|---|---|---|---|"]
+            return [*lines, say("None is known to run.")]
+        lines += [
+            say("| when | left | where | what happens | what to do |"),
+            "|---|---|---|---|---|",
+        ]
         for clock in timed:
             left = (clock.deadline or 0.0) - self._now
-            word = span(left) if left > 0 else f"{span(-left)} ago"
-            bound = f" {BOUND_WORDS[clock.bound]}" if clock.bound in BOUND_WORDS else ""
+            word = span(left) if left > 0 else say("{age} ago", age=span(-left))
+            bound = f" {say(BOUND_WORDS[clock.bound])}" if clock.bound in BOUND_WORDS else ""
             lines.append(
-                f"| {time(clock.deadline)} | {word}{bound} | {md(clock.instance)} | {md(clock.what)} "
-                f"| {md(clock.avoid)} |"
+                f"| {time(clock.deadline)} | {word}{bound} | {md(clock.instance)} | {md(told(clock.what))} "
+                f"| {md(told(clock.avoid))} |"
             )
         return lines
 
     def money(self) -> list[str]:
-        lines = ["## Money", ""]
+        lines = [say("## Money"), ""]
         rates: dict[str, float] = {}
         spent: dict[str, float] = {}
         for listed in self._view.unlisted:
@@ -203,47 +225,54 @@ class _Report:
                 )
         unpriced = [one.name for one in self._view.instances if one.cost.per_hour is None]
         unpriced += [listed.label for listed in self._view.unlisted if listed.price is None]
-        burn = " + ".join(f"{rates[c]:.2f} {c}/h" for c in rates) or "no price is known"
+        burn = " + ".join(f"{rates[c]:.2f} {c}/h" for c in rates) or say("no price is known")
         so_far = " + ".join(f"{spent[c]:.2f} {c}" for c in spent)
-        lines.append(
-            f"- burns {burn}" + (f"; {so_far} so far, as far as it was seen" if so_far else "")
-        )
+        line = say("- burns {burn}", burn=burn)
+        if so_far:
+            line += say("; {cost} so far, as far as it was seen", cost=so_far)
+        lines.append(line)
         if unpriced:
-            lines.append(f"- no price known of: {names(unpriced)}")
+            lines.append(say("- no price known of: {names}", names=names(unpriced)))
         idle = [
             one.name for one in self._view.instances if one.verdict in RESTING and one.cost.per_hour
         ]
         if idle:
             lines.append(
-                f"- **bills and nothing works:** {names(idle)}. Pull, verify, then stop the meter (t in the cockpit)"
+                say(
+                    "- **bills and nothing works:** {names}. Pull, verify, then stop the meter (t in the cockpit)",
+                    names=names(idle),
+                )
             )
         for account in self._view.accounts:
+            name = md(account.platform)
             if account.balance is None:
-                lines.append(
-                    f"- account {md(account.platform)}: balance not known ({md(account.error or 'not told')})"
-                )
+                why = md(told(account.error) if account.error else say("not told"))
+                lines.append(say("- account {name}: balance not known ({why})", name=name, why=why))
                 continue
-            lasts = (
-                f", lasts {'at most ' if account.spend_at_least else ''}{span(account.runway)} at the present rate"
-                if account.runway is not None
-                else ""
-            )
-            lines.append(
-                f"- account {md(account.platform)}: {account.balance.amount:.2f} {account.balance.currency}{lasts}"
-            )
+            balance = f"{account.balance.amount:.2f} {account.balance.currency}"
+            line = say("- account {name}: {balance}", name=name, balance=balance)
+            if account.runway is not None:
+                most = say("at most {span}", span=span(account.runway))
+                lasts = most if account.spend_at_least else span(account.runway)
+                line += say(", lasts {lasts} at the present rate", lasts=lasts)
+            lines.append(line)
         return lines
 
     def unwatched(self) -> list[str]:
         view = self._view
         lines = [
-            "## What nobody watches now",
+            say("## What nobody watches now"),
             "",
-            "gpu-tui looks only while it runs. From this moment on nobody looks, unless cron does:",
+            say(
+                "gpu-tui looks only while it runs. From this moment on nobody looks, unless cron does:"
+            ),
             "",
             *code(f"*/10 * * * * gpu-tui check --alert{self._flag} >/dev/null"),
             "",
-            "It needs a way out in config.yaml (`alerts:`), and the keys of the providers in cron's environment. "
-            "`gpu-tui clocks --ics FILE` puts the deadlines into a calendar.",
+            say(
+                "It needs a way out in config.yaml (`alerts:`), and the keys of the providers in cron's environment. "
+                "`gpu-tui clocks --ics FILE` puts the deadlines into a calendar."
+            ),
             "",
         ]
         away = [
@@ -253,11 +282,19 @@ class _Report:
         ]
         if away:
             lines.append(
-                f"- not reached at this look, so nothing here is newer than its age: {names(away)}"
+                say(
+                    "- not reached at this look, so nothing here is newer than its age: {names}",
+                    names=names(away),
+                )
             )
         blind = [one.name for one in view.instances if one.link.live and not one.queue.cells]
         if blind:
-            lines.append(f"- no cells known, so no progress and no end can be told: {names(blind)}")
+            lines.append(
+                say(
+                    "- no cells known, so no progress and no end can be told: {names}",
+                    names=names(blind),
+                )
+            )
         unproven = [
             one.name
             for one in view.instances
@@ -265,18 +302,25 @@ class _Report:
         ]
         if unproven:
             lines.append(
-                f"- results not (or only partly) verified: {names(unproven)}; tear nothing down before"
+                say(
+                    "- results not (or only partly) verified: {names}; tear nothing down before",
+                    names=names(unproven),
+                )
             )
         unsure = [clock for clock in view.clocks if clock.state == "unknown-start"]
         if unsure:
             lines.append(
-                f"- deadlines whose start nobody saw: {_clock_names(unsure)}; set one by `gpu-tui clocks mark`"
+                say(
+                    "- deadlines whose start nobody saw: {names}; set one by `gpu-tui clocks mark`",
+                    names=_clock_names(unsure),
+                )
             )
         known = {one.instance.platform for one in view.instances} - {
             a.platform for a in view.accounts
         }
         if known:
-            lines.append(f"- balance of these platforms is not read: {names(sorted(known))}")
+            unread = names(sorted(known))
+            lines.append(say("- balance of these platforms is not read: {names}", names=unread))
         return lines
 
 
@@ -288,13 +332,13 @@ def _since(one: InstanceView, verified_at: float) -> str | None:
     cells = one.queue.cells
     later = [cell.name for cell in cells if (cell.finished_at or 0.0) > verified_at]
     if later:
-        return f"{len(later)} cells ended after it: {names(later)}"
+        return say("{number} cells ended after it: {names}", number=len(later), names=names(later))
     open_ = [c.name for c in cells if c.state in (CellState.RUNNING, CellState.CANNOT_TELL)]
     if open_:
-        return f"these may still write: {names(open_)}"
+        return say("these may still write: {names}", names=names(open_))
     timeless = [c.name for c in cells if c.state in ENDED_WELL and c.finished_at is None]
     if timeless:
-        return f"nothing tells when these ended: {names(timeless)}"
+        return say("nothing tells when these ended: {names}", names=names(timeless))
     return None
 
 
@@ -310,11 +354,10 @@ def _host(one: InstanceView) -> str:
 
 def _queue(one: InstanceView) -> str:
     if not one.queue.cells:
-        return "not known"
+        return say("not known")
     failed = queue_failed(one.queue.cells)
-    return f"{queue_done(one.queue.cells)}/{one.queue.total}" + (
-        f", {failed} failed" if failed else ""
-    )
+    done = f"{queue_done(one.queue.cells)}/{one.queue.total}"
+    return done + (say(", {failed} failed", failed=failed) if failed else "")
 
 
 def _at(one: InstanceView) -> str:
@@ -323,7 +366,8 @@ def _at(one: InstanceView) -> str:
         return "–"
     part = f" {cell.epoch}/{cell.epochs or '?'}" if cell.epoch is not None else ""
     eta = one.queue.eta_seconds
-    return f"{md(cell.name)}{part}" + (f", queue ends in {span(eta)}" if eta else "")
+    ends = say(", queue ends in {span}", span=span(eta)) if eta else ""
+    return f"{md(cell.name)}{part}{ends}"
 
 
 def _rate(one: InstanceView) -> str:
@@ -341,7 +385,7 @@ def _spent(one: InstanceView) -> str:
 
 def _age(one: InstanceView, now: float) -> str:
     seen = one.last_contact
-    return "never" if seen is None else f"{span(max(0.0, now - seen))} ago"
+    return say("never") if seen is None else say("{age} ago", age=span(max(0.0, now - seen)))
 
 
 def _cells(one: InstanceView) -> Iterator[str]:
@@ -349,5 +393,5 @@ def _cells(one: InstanceView) -> Iterator[str]:
     for state in CellState:
         cells = [cell for cell in one.queue.cells if cell.state is state]
         if cells:
-            word = "finished by its log" if state is CellState.FINISHED else state.value
+            word = say("finished by its log") if state is CellState.FINISHED else say(state.value)
             yield f"{word}: {indexed(cells)}"

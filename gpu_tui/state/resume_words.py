@@ -10,6 +10,7 @@ from gpu_tui.core.mask import shell_path
 from gpu_tui.core.plain import plain
 from gpu_tui.core.resume import Resume, resume_of
 from gpu_tui.core.sample import Freshness
+from gpu_tui.core.speech import say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.job_tables import told_once
 from gpu_tui.state.markdown import code, indexed, md
@@ -35,7 +36,7 @@ def resume_lines(one: InstanceView) -> list[str]:
         lines += _queue_lines(one, resume_of(cells))
     elif one.instance.queue.file:
         lines.append(
-            "**Resume:** not known, the queue was never read. Look before you start anything."
+            say("**Resume:** not known, the queue was never read. Look before you start anything.")
         )
     told = [(m, table) for m in metrics.JOBS if (table := one.track(m).value) is not None]
     for (metric, _), table in zip(told, told_once([t for _, t in told]), strict=True):
@@ -43,7 +44,7 @@ def resume_lines(one: InstanceView) -> list[str]:
         lines += _job_lines(table.source, table.jobs, fresh=fresh)
     if not lines:
         lines.append(
-            "**Resume:** no queue file is known: nothing here says what restarts its work."
+            say("**Resume:** no queue file is known: nothing here says what restarts its work.")
         )
     return lines
 
@@ -51,46 +52,55 @@ def resume_lines(one: InstanceView) -> list[str]:
 def _queue_lines(one: InstanceView, plan: Resume) -> Iterator[str]:
     start = plan.start
     if start is None:
-        yield "**Resume:** nothing is left to run."
+        yield say("**Resume:** nothing is left to run.")
     else:
-        yield f"**Resume:** {_when(one, plan, start)}:"
+        yield say("**Resume:** {when}:", when=_when(one, plan, start))
         yield ""
         yield from code(_command(one, start))
         if plan.again:
-            yield (
+            yield say(
                 "It runs every cell from there on, so these run once more unless the script skips what is "
-                f"done: {indexed(plan.again)}."
+                "done: {names}.",
+                names=indexed(plan.again),
             )
     if plan.failed:
-        yield (
-            f"Failed before that, and not run by it: {indexed(plan.failed)}. For each alone: its line in a "
-            "new queue file, index 1."
+        yield say(
+            "Failed before that, and not run by it: {names}. For each alone: its line in a new queue file, "
+            "index 1.",
+            names=indexed(plan.failed),
         )
     if plan.missed:
-        yield (
-            f"The queue went past these without starting them: {indexed(plan.missed)}. Their lines in a new "
-            "queue file, index 1."
+        yield say(
+            "The queue went past these without starting them: {names}. Their lines in a new queue file, "
+            "index 1.",
+            names=indexed(plan.missed),
         )
     if plan.unsynced:
-        yield (
-            f"Trained, only the durable copy is missing: {indexed(plan.unsynced)}. Copy, do not train again."
+        yield say(
+            "Trained, only the durable copy is missing: {names}. Copy, do not train again.",
+            names=indexed(plan.unsynced),
         )
     if plan.skipped:
-        yield f"Skipped by the start index of the last run: {indexed(plan.skipped)}."
+        yield say(
+            "Skipped by the start index of the last run: {names}.", names=indexed(plan.skipped)
+        )
 
 
 def _when(one: InstanceView, plan: Resume, start: Cell) -> str:
-    at = f"on the box, from cell {start.index} ({md(start.name)}) on"
+    name = md(start.name)
+    at = say("on the box, from cell {index} ({name}) on", index=start.index, name=name)
     if plan.running:
-        return f"it is at work; start nothing beside it. Only if it dies, {at}"
+        return say("it is at work; start nothing beside it. Only if it dies, {at}", at=at)
     if start.state is CellState.CANNOT_TELL or not one.link.live:
-        return (
-            f"whether it still runs is not known: look first (`ps`, `tmux ls`). If it is dead, {at}"
+        return say(
+            "whether it still runs is not known: look first (`ps`, `tmux ls`). If it is dead, {at}",
+            at=at,
         )
     if plan.again and start.state is CellState.FAILED:
-        return (
-            f"the queue ended, and {md(start.name)} failed. To run it alone, put its line into a new queue file; "
-            f"else {at}"
+        return say(
+            "the queue ended, and {name} failed. To run it alone, put its line into a new queue file; else {at}",
+            name=name,
+            at=at,
         )
     return at
 
@@ -117,10 +127,13 @@ def _job_lines(source: str, jobs: Sequence[Job], *, fresh: bool) -> Iterator[str
         return
     bad = [job for job in jobs if job.state in (CellState.FAILED, CellState.SYNC_FAILED)]
     live = sum(job.live for job in jobs)
-    when = "" if fresh else ", when it last answered (what runs now is not known: look first)"
-    how = RESTART.get(source.lower(), "what restarts a job is known only to its runner")
-    yield f"**{md(source)}**: {live} running, {len(bad)} failed{when}. To restart one: {how}."
+    when = "" if fresh else say(", when it last answered (what runs now is not known: look first)")
+    how = say(RESTART.get(source.lower(), "what restarts a job is known only to its runner"))
+    yield say(
+        "**{source}**: {live} running, {failed} failed{when}. To restart one: {how}.",
+        source=md(source), live=live, failed=len(bad), when=when, how=how,
+    )  # fmt: skip
     for job in bad[:JOBS]:
-        why = f": {md(job.why)}" if job.why else ""
+        why = f": {md(told(job.why))}" if job.why else ""
         id = plain(job.id, 80).replace("`", "")
-        yield f"- failed: `{id}` {md(job.name)} ({md(job.word)}{why})"
+        yield f"- {say('failed')}: `{id}` {md(job.name)} ({md(job.word)}{why})"

@@ -132,10 +132,10 @@ def named(themes: Sequence[CockpitTheme], name: str | None, origin: str) -> Cock
         return themes[0]
     names = [theme.name for theme in themes]
     close = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {close[0]}? " if close else ""
+    hint = f"Did you mean {close[0]}?" if close else f"There are: {', '.join(names)}."
     raise ThemeError(
         f"{origin} asks for the theme {name!r}, and there is none of that name",
-        next=f"{hint}There are: {', '.join(names)}.",
+        next=hint,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import errno
+import os
 import re
 import string
 from collections.abc import Iterable, Iterator
@@ -10,10 +12,12 @@ from enum import Enum
 from pathlib import Path
 
 import gpu_tui
-from gpu_tui.cli import epilog
-from gpu_tui.core import clocks, remedies
+from gpu_tui.cli import doctor, epilog, pull
+from gpu_tui.core import clocks, remedies, verdict
+from gpu_tui.core import sweep as sweep_states
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.sample import Freshness
+from gpu_tui.state import patrol, resume_words
 from gpu_tui.teardown import words
 from gpu_tui.ui import keys, layout
 from gpu_tui.ui.screens import (
@@ -41,6 +45,10 @@ from gpu_tui.ui.text import (
 )
 from gpu_tui.ui.widgets import tour
 
+FOREIGN_ERRORS = (
+    errno.ENOENT, errno.EACCES, errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENOSPC, errno.EROFS,
+    errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EIO,
+)  # fmt: skip
 PACKAGE = Path(gpu_tui.__file__).parent
 SPEAKERS = ("say", "told")
 PANES = ("Instances", "Danger clocks", "Vitals", "Queue", "Log")
@@ -54,7 +62,24 @@ PARTS = {
     *("path", "convenience", "trap", "day", "h", "min"),
     *("positional arguments", "options", "show this help message and exit"),  # argparse
     *("dns", "timeout", "refused", "host-key", "auth", "no-shell"),
+    *(
+        "escalate",
+        "cannot-tell",
+        "sync-failed",
+        "incomplete",
+        "done",
+        "at",
+        "read",
+        "so far",
+        "per hour",
+    ),
 }
+# What argparse and the system say, in the words of their own.
+FOREIGN = (
+    "unrecognized arguments: ", "the following arguments are required: ", "argument ", "expected one argument",
+    "expected at least one argument", "invalid choice: ", " (choose from ", "invalid int value: ",
+    "invalid float value: ", *(os.strerror(number) for number in FOREIGN_ERRORS),
+)  # fmt: skip
 
 
 def literals(node: ast.expr) -> Iterator[str]:
@@ -110,7 +135,14 @@ def tables() -> set[str]:
         (label.replace("_", " ") for label in logs.MARKS),
         (text for one in remedies.CARDS.values() for text in (one.symptom, one.cause, one.fix)),
     ]  # fmt: skip
-    rows += [help_texts(), epilogs()]
+    rows += [
+        help_texts(),
+        epilogs(),
+        verdict.Verdict,
+        sweep_states.CellState,
+        resume_words.RESTART.values(),
+    ]
+    rows += [doctor.MARKS.values(), pull.WORDS.values(), patrol.GPU_WORDS.values()]
     return {str(text.value if isinstance(text, Enum) else text) for row in rows for text in row}
 
 
@@ -141,6 +173,7 @@ def pieces() -> str:
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 texts.append(node.value)
     texts += [path.read_text("utf-8") for path in (PACKAGE.parent / "themes").glob("*.yaml")]
+    texts += FOREIGN
     return "\0".join(texts)
 
 
@@ -167,6 +200,29 @@ def sentences(path: str) -> Iterator[str]:
             continue
         if len(re.findall(r"[A-Za-z]{2,}", text.replace("x7", ""))) >= 3:
             yield text
+
+
+def errors() -> Iterator[tuple[str, str]]:
+    """Every sentence of an error that a person reads, with its file: what is raised, and what is made with a
+    next step.
+    """
+    for path in PACKAGE.rglob("*.py"):
+        file = path.relative_to(PACKAGE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            made = node.exc if isinstance(node, ast.Raise) else node
+            if not isinstance(made, ast.Call):
+                continue
+            if made is not node or any(word.arg == "next" for word in made.keywords):
+                given = [*made.args, *(word.value for word in made.keywords)]
+                yield from ((file, text) for one in given for text in _sentence(one))
+
+
+def _sentence(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.JoinedStr):
+        parts = (str(p.value) if isinstance(p, ast.Constant) else "x7" for p in node.values)
+        yield "".join(parts)
+    else:
+        yield from literals(node)
 
 
 def fields(template: str) -> list[str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import string
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
-from spoken import PACKAGE, PARTS, SPEAKERS, fields, pieces, said, sentences, tables
+from spoken import PACKAGE, PARTS, SPEAKERS, errors, fields, pieces, said, sentences, tables
 
 from gpu_tui.cli.help import PAGES, TOPICS
 from gpu_tui.cli.main import main
@@ -100,6 +102,65 @@ def test_every_sentence_of_the_ladder_is_told(room: str, chinese: None) -> None:
     for sentence in sentences(room):
         if not sentence.startswith((*NEVER, *FRAGMENTS)):
             assert CHINESE.search(told(sentence)), sentence
+
+
+# Errors that stay English: a profile is written in English, and the rest is no person's to read.
+AUTHORS = (
+    "parse/profile_md.py", "parse/profile_rows.py", "core/gate.py", "core/data.py", "first_sight.py",
+    "ui/scenes.py", "recording/codec.py", "demo/files.py", "collect/supervisor.py",
+)  # fmt: skip
+# Sentences whose subject or end is filled in, so that the whole of them is another one; and bare commands.
+WHOLE = (
+    "the API refused (x7)x7", "x7 cannot be x7: x7",
+    "another box answers", "x7 refused it", "x7 cannot be reached", "ssh-add x7", "gpu-tui journal x7",
+)  # fmt: skip
+
+
+def test_every_error_is_told(chinese: None) -> None:
+    found = [(file, text) for file, text in errors() if file not in AUTHORS]
+    assert len(found) > 400
+    for file, text in found:
+        if len(re.findall(r"[A-Za-z]{2,}", text.replace("x7", ""))) > 1:
+            told_well = CHINESE.search(told(text, own=True)) or text.startswith(WHOLE)
+            assert told_well, (file, text)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["doctro"], ["没有命令 'doctro'", "是不是 `gpu-tui doctor`？"]),
+        (["check", "--fleet", "/nonexistent/f.yaml"], ["--fleet 指定了 /nonexistent/f.yaml", "gpu-tui init"]),
+        (["check", "--limit", "soon"], ["参数 --limit：'soon' 不是数字"]),
+        (["verify"], ["缺少参数：DIR"]),
+        (["triage", "/nonexistent/log"], ["无法读取 /nonexistent/log：没有这个文件或目录"]),
+    ],
+)  # fmt: skip
+def test_an_error_on_stderr_is_told(
+    words: list[str], said: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        assert main([*words, "--language", "zh"]) in (2, 64)
+    finally:
+        speak(Catalogue())
+    out, err = capsys.readouterr()
+    assert not out
+    for text in said:
+        assert text in err
+
+
+def test_the_place_of_an_error_stands_before_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text("instances:\n  - name: a\n    hots: b\n")
+    try:
+        assert main(["check", "--json", "--fleet", str(fleet), "--language", "zh"]) == 2
+    finally:
+        speak(Catalogue())
+    out, err = capsys.readouterr()
+    assert f"{fleet}:3:5: 一台机器里有不认识的键“hots”" in err
+    assert "是不是“host”？" in err
+    assert json.loads(out)["error"]["text"] == 'unknown key "hots" in an instance'
 
 
 def test_parts_of_a_sentence_are_told_and_data_is_not(chinese: None) -> None:
