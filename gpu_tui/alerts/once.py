@@ -11,8 +11,9 @@ The rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.state.news import News
 
 GONE = 1_800.0  # seconds

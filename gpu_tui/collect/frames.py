@@ -20,9 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu_tui.collect.probe import Section, Sections
+from gpu_tui.core.data import dataclass
 
 MAX_LINE = 65_536
 MAX_SECTION = 1_048_576

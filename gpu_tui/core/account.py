@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Money, ProviderState
 
 Address = tuple[str, int]  # host and port of an ssh

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import CellState

@@ -6,8 +6,9 @@ same steps once for each rank. Only the first moves the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.logs import Progress
 from gpu_tui.core.place import Place
 

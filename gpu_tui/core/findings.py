@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
+
+from gpu_tui.core.data import dataclass
 
 
 class Severity(StrEnum):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from gpu_tui.core.data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

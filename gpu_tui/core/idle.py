@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.readings import Gpu, GpuTable
 
 BUSY_SHARE = 0.05

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from gpu_tui.core.data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.redact import redact
 
 HOST = "[host]"

@@ -5,8 +5,10 @@ has a source, a month and a confidence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
+
+from gpu_tui.core.data import dataclass
 
 STALE_FACT_MONTHS = 6
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import median
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.readings import FileStat
 
 GAPS_KEPT = 64

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from gpu_tui.core.data import dataclass
 
 UNMEASURED_SPAN = (
     4 * 86400.0

@@ -6,8 +6,7 @@ pulled is `Pending`. A phase that is not known here is "cannot tell", never a gu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_object import (
     SENTENCE,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu_tui.core.course import Course
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.eta import EtaWatch
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.losses import LossWatch

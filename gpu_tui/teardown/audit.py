@@ -11,9 +11,10 @@ import asyncio
 import os
 import sys
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest, compare
 from gpu_tui.core.proof import ARTIFACTS, proves

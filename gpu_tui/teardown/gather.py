@@ -10,10 +10,11 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import (
     Cells,
     FileVerdict,

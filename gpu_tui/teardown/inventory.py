@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.manifest import FileEntry, Manifest, compare
 from gpu_tui.core.transfer import Count
 from gpu_tui.teardown.box import read_text

@@ -12,11 +12,13 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import asyncssh
+
+from gpu_tui.core.data import dataclass
 
 SSH_PORT = 22
 _MARKERS = ("@cert-authority", "@revoked")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from gpu_tui.core.data import dataclass
 
 INSTALL = "pip install 'gpu-tui[verify]'"
 NAMES_MOST = 20  # of what a file needs; more are nobody's to allow
