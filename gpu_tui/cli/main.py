@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gc
 import importlib
 import importlib.util
 import json
@@ -49,6 +50,9 @@ COMMANDS = (
     "help",
 )
 COCKPIT = "cockpit"  # what runs when no command is named
+LOADING = (
+    50_000  # objects made before the collector looks: of what modules bring nothing is garbage
+)
 
 VALUE_FLAGS = (
     "--config",
@@ -116,6 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `gpu-tui` with `argv` (default: the process's) and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
+    gc.set_threshold(LOADING, *gc.get_threshold()[1:])
     try:
         return _dispatch(words)
     except KeyboardInterrupt:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import dataclasses
 import inspect
 import pickle
 from dataclasses import FrozenInstanceError, field
 from functools import cached_property
+from pathlib import Path
 
 import pytest
 
+import gpu_tui
 from gpu_tui.core.data import dataclass as ours
 
 MAKERS = [dataclasses.dataclass, ours]
@@ -147,3 +150,13 @@ def test_the_first_call_may_be_any() -> None:
             object.__setattr__(bare, name, value)
         first(bare)
         assert kind(1) == kind(1)
+
+
+def test_every_room_takes_ours() -> None:
+    root = Path(gpu_tui.__file__).parent
+    own = {root / "core/data.py", root / "core/gate.py"}  # the gate has an `InitVar`
+    for file in set(root.rglob("*.py")) - own:
+        tree = ast.parse(file.read_text())
+        taken = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)]
+        names = {name.name for one in taken if one.module == "dataclasses" for name in one.names}
+        assert "dataclass" not in names, f"{file}: take gpu_tui.core.data.dataclass"
