@@ -36,12 +36,20 @@ def _point(make, **options):  # type: ignore[no-untyped-def]
         y: int = 2
         tags: list[str] = field(default_factory=list, compare=False)
         secret: str = field(default="s", repr=False, kw_only=True)
+        seen: list[int] = field(default_factory=list, init=False)
+        sign: str = field(default="+", init=False, repr=False)
 
         def __post_init__(self) -> None:
             if self.x < 0:
                 raise ValueError("x")
 
     return Point
+
+
+def _taken(kind) -> list[object]:  # type: ignore[no-untyped-def]
+    """What one may be made of: names, whether by place, and whether they may be left out."""
+    taken = inspect.signature(kind).parameters.values()
+    return [(one.name, one.kind, one.default is inspect.Parameter.empty) for one in taken]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +71,8 @@ def test_is_as_the_standard_one(options: dict[str, bool]) -> None:
         found: list[object] = [
             repr(one).replace(kind.__qualname__, "P"), one == same, one == other, one != other,
             one == (1, 2), one.tags, one.secret, dataclasses.asdict(other),
-            dataclasses.replace(one, y=9).y, kind.__match_args__, hasattr(one, "__dict__"),
-            inspect.signature(kind), one.__doc__, dataclasses.is_dataclass(one),
+            dataclasses.replace(one, y=9).y, kind.__match_args__, one.seen, hasattr(one, "__dict__"),
+            _taken(kind), one.__doc__, dataclasses.is_dataclass(one),
         ]  # fmt: skip
         for attempt in (
             lambda: hash(one) == hash(same), lambda: setattr(one, "x", 5), lambda: delattr(one, "x"),
@@ -146,7 +154,14 @@ def test_the_first_call_may_be_any() -> None:
     for first in (repr, hash, lambda one: one == one):
         kind = _point(ours, frozen=True, slots=True)
         bare = object.__new__(kind)
-        for name, value in {"x": 1, "y": 2, "tags": (), "secret": ""}.items():
+        for name, value in {
+            "x": 1,
+            "y": 2,
+            "tags": (),
+            "secret": "",
+            "seen": (),
+            "sign": "",
+        }.items():
             object.__setattr__(bare, name, value)
         first(bare)
         assert kind(1) == kind(1)
