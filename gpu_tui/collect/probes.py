@@ -1,7 +1,7 @@
 """The catalogue of what is sampled, as data: one row per metric.
 
 To add a metric: a reader in parse, a row here. A row's snippet is POSIX sh for the sampler's program; it
-may call what `program.PRELUDE` defines (`ask SECTION SECONDS COMMAND...`, `lines KEY FILE [NAME]`,
+may call what `program_prelude.PRELUDE` defines (`ask SECTION SECONDS COMMAND...`, `lines KEY FILE [NAME]`,
 `tell KEY TEXT`). Rows of one lane run one after another; what can hang without being killable (a dead
 driver, a dead mount) has a lane of its own, and the lane "box" starts nothing that could.
 """
@@ -86,9 +86,25 @@ def silence(probe: Probe, taken_at: float, period: float, *, alone: bool = True)
 # --- gpu ---------------------------------------------------------------------------------------
 
 GPU_LIMIT = 6.0
+APPS_AGAIN = 5  # rounds after which the programs on the cards are asked for in any case
+# Who takes a card or leaves it changes the memory in use there. While that is as it was when the programs
+# were asked for, they are the same: nvidia-smi is by far the dearest program that is started here.
 _GPUS = f"""
+    [ "$n" -gt 0 ] || told=- rounds=0
     ask query {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}
     case $code in 0 | 15)
+        in_use=
+        if [ "${{#out}}" -lt 65536 ]; then
+            IFS=$newline
+            set -f
+            set -- $out
+            set +f
+            unset IFS
+            for card; do
+                card=${{card#*, *, *, }} # index, uuid, share
+                in_use="$in_use ${{card%%,*}}"
+            done
+        fi
         # A card that gives no share may be in MIG mode: then ask, now and again, how it is cut.
         case $out in
             *", GPU-"????????-????-????-????-????????????", [N/A], "*)
@@ -100,9 +116,17 @@ _GPUS = f"""
                 fi ;;
             *) mig= ;;
         esac
-        ask apps {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.APPS_QUERY} {nvidia_smi.FORMAT}
+        rounds=$((rounds + 1))
+        if [ "$in_use" = "$told" ] && [ "$rounds" -lt {APPS_AGAIN} ]; then
+            same apps
+        else
+            ask apps {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.APPS_QUERY} {nvidia_smi.FORMAT}
+            told=$in_use rounds=0
+            [ "$code" = 0 ] || told=-
+        fi
         out=$mig
         [ -z "$mig" ] || show mig 0 ;;
+    *) told=- ;;
     esac
 """
 
@@ -116,8 +140,9 @@ def _gpus(_: Target, sections: Sections) -> object:
 # --- box: kernel files, read without a single fork -----------------------------------------------
 
 # What changes seldom, or is costly to ask for (the kernel adds memory.stat up over all processors), is
-# asked for every few seconds. oom_kill is not: when it rose is evidence.
-SELDOM_BEATS = 5
+# asked for every few seconds, and so is the load, which the kernel itself counts every five. oom_kill is
+# not: when it rose is evidence.
+SELDOM_BEATS, LIMIT_BEATS = 5, 15
 _MEMORY = f"""
     open memory
     case $memory in
@@ -134,16 +159,24 @@ _MEMORY = f"""
     esac
     close 0
     if turn {SELDOM_BEATS}; then
-        open limits
+        open seldom
         case $memory in
             v2)
-                lines v2.max "$mem2/memory.max"
                 lines v2.peak "$mem2/memory.peak"
                 lines v2.stat "$mem2/memory.stat" inactive_file ;;
             v1)
-                lines v1.limit "$mem1/memory.limit_in_bytes"
                 lines v1.peak "$mem1/memory.max_usage_in_bytes"
                 lines v1.stat "$mem1/memory.stat" total_inactive_file ;;
+        esac
+        close 0
+    else
+        same seldom
+    fi
+    if turn {LIMIT_BEATS}; then
+        open limits
+        case $memory in
+            v2) lines v2.max "$mem2/memory.max" ;;
+            v1) lines v1.limit "$mem1/memory.limit_in_bytes" ;;
         esac
         close 0
     else
@@ -158,9 +191,13 @@ _CPU = f"""
             lines v1.stat "$cpu1/cpu.stat"
             lines v1.usage "$acct1/cpuacct.usage" ;;
     esac
-    lines loadavg "$proc/loadavg"
     close 0
     if turn {SELDOM_BEATS}; then
+        open seldom; lines loadavg "$proc/loadavg"; close 0
+    else
+        same seldom
+    fi
+    if turn {LIMIT_BEATS}; then
         open limits
         lines v2.max "$cpu2/cpu.max"
         lines v1.quota "$cpu1/cpu.cfs_quota_us"
@@ -184,14 +221,17 @@ _PROCESSES = """
 """
 
 
+def _joined(sections: Sections) -> bytes:
+    return b"".join(section.body for section in sections.values())
+
+
 def _memory(_: Target, sections: Sections) -> object:
-    text = sections.get("memory", NOTHING).body + sections.get("limits", NOTHING).body
-    value = parse_memory(text)
+    value = parse_memory(_joined(sections))
     return value or NoValue("neither a cgroup nor /proc/meminfo can be read on this box")
 
 
 def _cpu(_: Target, sections: Sections) -> object:
-    value = parse_cpu(sections.get("cpu", NOTHING).body + sections.get("limits", NOTHING).body)
+    value = parse_cpu(_joined(sections))
     return value or NoValue("neither a cgroup nor /proc/loadavg can be read on this box")
 
 
@@ -274,16 +314,30 @@ def _roster(target: Target, sections: Sections) -> object:
 # --- disk ----------------------------------------------------------------------------------------
 
 DISK_LIMIT = 3.0
+SELDOM_ROUNDS = 3  # for the mount table, and for inodes while there are plenty
 
 
 def _mounts_snippet(target: Target) -> str:
     parts = []
     for number, path in enumerate(target.mounts):
-        word = quote_path(path)
+        word, plenty = quote_path(path), f"plenty_{number}"
         parts.append(f"""
     ask bytes.{number} {DISK_LIMIT:.0f} df -Pk -- {word}
-    [ "$code" -ge 124 ] || ask inodes.{number} {DISK_LIMIT:.0f} df -Pi -- {word}""")
-    return "".join(parts) + "\n    mount_table\n"
+    if [ "$code" -ge 124 ]; then
+        {plenty}=
+    elif [ -n "${plenty}" ] && ! turn {SELDOM_ROUNDS}; then
+        same inodes.{number}
+    else
+        ask inodes.{number} {DISK_LIMIT:.0f} df -Pi -- {word}
+        {plenty}=
+        case $code$out in
+            0*" 9"[0-9]"% "* | 0*" 100% "*) ;;
+            0*) {plenty}=1 ;;
+        esac
+    fi""")
+    return (
+        "".join(parts) + f"\n    if turn {SELDOM_ROUNDS}; then mount_table; else same table; fi\n"
+    )
 
 
 def _mounts(target: Target, sections: Sections) -> object:
@@ -315,7 +369,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(metrics.HOST.name, "box", 15.0, 1.0, lambda _: _HOST, _host),
     Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),
     Probe(
-        metrics.PROCESSES.name, "processes", 15.0, 4.0, lambda _: _PROCESSES, _processes, soon=2.0
+        metrics.PROCESSES.name, "processes", 15.0, 4.0, lambda _: _PROCESSES, _processes, soon=5.0
     ),
     Probe(metrics.FILES.name, "files", 10.0, FILES_LIMIT, _files_snippet, _files),
     Probe(metrics.ROSTER.name, "files", 10.0, FILES_LIMIT, _roster_snippet, _roster),

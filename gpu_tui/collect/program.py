@@ -27,6 +27,8 @@ from collections.abc import Mapping
 from gpu_tui.collect.frames import MAX_SECTION
 from gpu_tui.collect.probe import MISSING_FILE, TOO_LONG, UNREADABLE_FILE, Probe
 from gpu_tui.collect.program_bash import FOR_BASH
+from gpu_tui.collect.program_prelude import PRELUDE
+from gpu_tui.collect.program_table import TABLE, TABLE_FOR_BASH
 
 MOST_TICK = 2.0  # seconds between two looks at the lanes
 PIECE = 3900  # bytes of a line that go out at once, with room for its mark below PIPE_BUF (4096)
@@ -55,253 +57,6 @@ begin() {
     eval "$sampler"
 }
 begin; exit # on one line: what followed would be read as if the client had sent it
-"""
-
-PRELUDE = r"""
-newline='
-'
-held=
-
-# Lines are held until there are enough of them for one write.
-put() { # LINE
-    [ "${#1}" -le @PIECE@ ] || set -- "@@NONCE@ $mark cut"
-    [ $((${#held} + ${#1})) -lt @PIECE@ ] || flush
-    held=$held$1$newline
-}
-flush() {
-    [ -z "$held" ] || printf '%s' "$held" || exit 0
-    held=
-}
-say() { put "@@NONCE@ $mark $*"; }
-begin() {
-    mark=$1
-    held=$held$newline
-    say begin "$n"
-}
-open() { say open "$1"; }
-close() { say close "$1"; }
-same() { say same "$1"; } # a section is as in this probe's last frame
-
-# Is it this probe's turn? turn BEATS, counted in the beats of its lane.
-turn() { [ $((n % $1)) = 0 ]; }
-
-# Is it time for the process table? At the start, at the latest every $1 beats of its lane, and at the
-# next beat once their number is another: then something began or ended. Where that is so all the time
-# it is no sign of anything, and less and less is made of it.
-worth() {
-    latest=$1
-    set -- "$proc"/[0-9]*
-    number=$#
-    [ ! -e "$proc/$pid_gpu/fd/7" ] || number=$((number - 1)) # a program that we started
-    waited=$((waited + 1))
-    [ "$number" = "$counted" ] || moved=1
-    if [ "$n" -ge 3 ] && [ "$waited" -lt "$latest" ]; then
-        [ "$number" != "$counted" ] && [ "$waited" -ge "$spell" ] || return 1
-    fi
-    if [ -z "$moved" ] || [ "$n" -lt 3 ]; then spell=1
-    elif [ "$spell" -lt "$latest" ]; then spell=$((spell * 2)); fi
-    counted=$number waited=0 moved=
-}
-
-# A small kernel file: lines KEY FILE [NAME]; with NAME only the line called so.
-lines() {
-    [ -r "$2" ] || return 0
-    while IFS= read -r line || [ -n "$line" ]; do
-        case $line in
-            ${3:+"$3 "}*)
-                put ">$mark $1 $line"
-                [ -z "$3" ] || break ;;
-        esac
-        line=
-    done <"$2"
-}
-
-# One line of our own making: tell KEY TEXT, cut at the first line end of the text.
-tell() { put ">$mark $1 ${2%%"$newline"*}"; }
-
-# Run a program: its output into $out, its exit into $code. grab SECONDS COMMAND...
-# It takes the place of the subshell, so that it is the lane's own child.
-grab() {
-    limit=$1
-    shift
-    exec 7<&0
-    out=$(exec ${within:+$within "$limit"} "$@" 2>&"$errors" 3<&- 7<&-)
-    code=$?
-    exec 7<&-
-}
-
-# Send $out as a section: show SECTION EXIT.
-show() {
-    [ "${#out}" -le @MOST@ ] || { out=; set -- "$1" @TOO_LONG@; }
-    open "$1"
-    if [ "${#out}" -gt 3000 ]; then
-        flush
-        printf '%s\n' "$out" | marked
-    else
-        text
-    fi
-    close "$2"
-}
-text() { # the lines of $out
-    while :; do
-        case $out in
-            '') return ;;
-            *"$newline"*)
-                put ">$mark ${out%%"$newline"*}"
-                out=${out#*"$newline"} ;;
-            *)
-                put ">$mark $out"
-                return ;;
-        esac
-    done
-}
-
-ask() { # SECTION SECONDS COMMAND...
-    section=$1
-    shift
-    grab "$@"
-    kept=$out
-    show "$section" "$code"
-    out=$kept
-}
-
-# The end of a pipe that sends its lines, each in one write.
-marked() {
-    [ -z "$awk" ] || exec awk -v m="$mark" '
-        (sum += length($0)) > @MOST@ { print "@@NONCE@ " m " cut"; exit }
-        {
-            while (length($0) > @PIECE@) {
-                print "+" m " " substr($0, 1, @PIECE@)
-                fflush()
-                $0 = substr($0, @PIECE@ + 1)
-            }
-            print ">" m " " $0
-            fflush()
-        }'
-    while IFS= read -r line || [ -n "$line" ]; do
-        put ">$mark $line"
-        line=
-    done
-    flush
-}
-
-# The beginning of a regular file: content SECTION BYTES FILE.
-content() {
-    if [ -f "$3" ] && [ -r "$3" ]; then
-        ask "$1" 4 head -c "$(($2 + 1))" -- "$3"
-    elif [ -e "$3" ]; then
-        out=
-        show "$1" @UNREADABLE_FILE@
-    else
-        out=
-        show "$1" @MISSING_FILE@
-    fi
-}
-
-# Of the mount table: where, of what kind, and whether read-only.
-mount_table() {
-    open table
-    [ ! -r "$proc/mounts" ] || while read -r device directory kind flags rest; do
-        case ,$flags, in *,ro,*) flags=ro ;; *) flags=rw ;; esac
-        [ "${#directory}" -gt 3000 ] || put ">$mark - $directory $kind $flags"
-    done <"$proc/mounts"
-    close 0
-}
-
-# The process table. stat: PID (NAME) STATE PPID and, of the rest, only the start time; kernel threads
-# (children of 2) are left out. cmdline: headers without arguments below them are left out.
-process_table() {
-    open stat
-    flush
-    exec 7<&0
-    ${within:+$within 4} sed -e '/) [A-Z] 2 /d' \
-        -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/' \
-        "$proc"/[0-9]*/stat 7<&- | marked
-    close 0
-    open cmdline
-    flush
-    ${within:+$within 4} head -c 2048 /dev/null "$proc"/[0-9]*/cmdline 7<&- | tr '\000' '\037' |
-        sed -n -e '/^==> .* <==$/{h;d;}' -e '/./{x;/./{p;s/.*//;};x;p;}' | marked
-    exec 7<&-
-    close 0
-}
-
-# Our own path in a hierarchy, from $proc/self/cgroup: own 2, or own CONTROLLER.
-own() {
-    [ -r "$proc/self/cgroup" ] || return 0
-    while IFS=: read -r number names path; do
-        case $1:$number:,$names, in
-            2:0:,, | [!2]*:*,"$1",*)
-                case $path in *..* | /) ;; *) printf '%s' "$path" ;; esac
-                return ;;
-        esac
-    done <"$proc/self/cgroup"
-}
-
-# The nearest cgroup, from ours outwards, that sets a limit in FILE; else the root as it is mounted.
-bound() { # ROOT OWN FILE
-    at=$2
-    while :; do
-        if [ -r "$1$at/$3" ] && IFS= read -r limit <"$1$at/$3"; then
-            case $limit in
-                '' | max* | -* | 92233720368547*) ;;
-                *) printf '%s' "$1$at"; return ;;
-            esac
-        fi
-        [ -n "$at" ] || break
-        at=${at%/*}
-    done
-    printf '%s' "$1"
-}
-
-first() { for at in "$@"; do [ ! -d "$at" ] || break; done; printf '%s' "$at"; }
-
-now() { tell date "$(date '+%s %z')"; }
-
-setup() {
-    LC_ALL=C
-    PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/nvidia/bin:/usr/lib/wsl/lib
-    export LC_ALL PATH
-    n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@ known= waited=0 spell=1 counted= moved=
-    renice -n 10 -p $$ >/dev/null
-    # A status over 128 is a timeout (bash, ksh); busybox gives 1, also at the end of the input. A bash
-    # below 4 knows no parts of a second, and gives 1 for that too.
-    clock=sleep
-    case $BASH_VERSION in
-        [0-3].*) ;;
-        *)
-            read -t 0.01 -r line <&3
-            case $? in
-                0 | 1) clock=poll ;;
-                2 | 126 | 127) ;;
-                *) clock=read ;;
-            esac ;;
-    esac
-    if exec 7<&0 && [ -e "/proc/$$/fd/7" ]; then
-        [ "$clock" != sleep ] || clock=tick
-    elif timeout -k 1 5 true; then within='timeout -k 1'
-    elif timeout 5 true; then within=timeout
-    elif timeout -t 5 true; then within='timeout -t'
-    fi
-    exec 7<&-
-    case $clock in
-        sleep | tick)
-            sleep 0.01 || pause=${pause%.*}
-            [ "$pause" != 0 ] && [ -n "$pause" ] || pause=1 ;;
-    esac
-    ! awk 'BEGIN { fflush() }' </dev/null || awk=awk
-    hostname=$(hostname || uname -n)
-    mem2=$(bound "$cgroup" "$(own 2)" memory.max)
-    cpu2=$(bound "$cgroup" "$(own 2)" cpu.max)
-    mem1=$(bound "$cgroup/memory" "$(own memory)" memory.limit_in_bytes)
-    cpu1=$(bound "$(first "$cgroup/cpu,cpuacct" "$cgroup/cpu")" "$(own cpu)" cpu.cfs_quota_us)
-    acct1=$(first "$cgroup/cpu,cpuacct" "$cgroup/cpuacct")
-    [ ! -r "$acct1$(own cpuacct)/cpuacct.usage" ] || acct1=$acct1$(own cpuacct)
-    memory=host cpu=v1
-    [ ! -r "$mem1/memory.usage_in_bytes" ] || memory=v1
-    [ ! -r "$mem2/memory.current" ] || memory=v2
-    [ ! -r "$cpu2/cpu.stat" ] || cpu=v2
-}
 """
 
 # The client's stdin is our lifeline: at its end (the client left, however) the whole program goes.
@@ -403,10 +158,12 @@ main() {
     # Until a lane listens for its ticks, they must not end it.
     trap '' USR1@LANES@
     while :; do
-        round_box
-        flush
+        beat
         n=$((n + 1))
-        rest "$pause"@MINDING@
+        rest "$pause"
+        if [ -n "@WAITING@" ]@BUSY@; then
+            :@MINDING@
+        fi
         if [ "$clock" = tick ] || turn @SELDOM@; then
             :@ROUSING@
         fi
@@ -450,7 +207,7 @@ def write_program(
     """
     tick = tick_of(poll)
     marks = {probe: mark for mark, probe in enumerate(snippets)}
-    rounds, starts, minding, rousing = [], [], [], []
+    rounds, starts, waiting, busy, minding, rousing = [], [], [], [], [], []
     for name in dict.fromkeys((MAIN_LANE, *(probe.lane for probe in snippets))):
         mine = [probe for probe in snippets if probe.lane == name]
         own = 1 if name == MAIN_LANE else min(look_of(probe, poll) for probe in mine)
@@ -464,10 +221,9 @@ def write_program(
             limit = max(1, round(max(probe.limit_seconds for probe in mine) / tick))
             starts.append(f"\n    lane {name} {_number(own * tick)} &")
             starts.append(f"\n    pid_{name}=$! since_{name}=")
-            minding.append(
-                f'\n        [ -z "$since_{name}" ] && [ ! -e "/proc/$pid_{name}/fd/7" ] ||'
-                f" mind {name} {limit}"
-            )
+            waiting.append(f"$since_{name}")
+            busy.append(f' || [ -e "/proc/$pid_{name}/fd/7" ]')
+            minding.append(f"\n            mind {name} {limit}")
             rousing.append(f'\n            rouse "$pid_{name}" {own}')
     constants = {
         "NONCE": nonce,
@@ -479,14 +235,16 @@ def write_program(
         "UNREADABLE_FILE": str(UNREADABLE_FILE),
         "PAUSE": _number(tick),
         "LANES": "".join(starts),
+        "WAITING": "".join(waiting),
+        "BUSY": "".join(busy),
         "MINDING": "".join(minding),
         "ROUSING": "".join(rousing),
         "SELDOM": str(max(1, round(SELDOM / tick))),
         "PROC": proc,
         "CGROUP": cgroup,
     }
-    constants["FOR_BASH"] = shlex.quote(_filled(FOR_BASH, constants))
-    sampler = _filled(PRELUDE, constants) + "".join(rounds) + _filled(MAIN, constants)
+    constants["FOR_BASH"] = shlex.quote(_filled(FOR_BASH + TABLE_FOR_BASH, constants))
+    sampler = _filled(PRELUDE + TABLE, constants) + "".join(rounds) + _filled(MAIN, constants)
     return f"sampler={shlex.quote(sampler)}\n{_filled(LAUNCHER, constants)}"
 
 

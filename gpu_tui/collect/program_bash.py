@@ -1,4 +1,4 @@
-"""What a bash does instead of what `program.PRELUDE` says: the same text, without starting programs.
+"""What a bash does instead of what `program_prelude.PRELUDE` says: the same text, without starting programs.
 
 Loaded only by a bash that knows all of it (4.4). Measured, after a second of sleep: a wake-up costs 70
 microseconds, a small file read by a builtin 20, a fork 400 and an exec 1,000. So what is asked each
@@ -9,8 +9,12 @@ call of a function.
 from __future__ import annotations
 
 FOR_BASH = r"""
-declare -gA places args
-named= again=0
+declare -gA places
+learning= learnt= seldom=()
+flush() {
+    [ -z "$held" ] || printf '%s' "$held" || exit 0
+    held= learning=
+}
 put() {
     ((${#1} + ${#held} < @PIECE@)) || {
         [ "${#1}" -le @PIECE@ ] || set -- "@@NONCE@ $mark cut"
@@ -28,8 +32,9 @@ begin() {
     held+="$newline@@NONCE@ $1 begin $n$newline"
 }
 lines() { # a line is looked for where it stood the last time
-    mapfile -t all <"$2" && ((${#all[@]})) || return 0
-    if [ -n "$3" ]; then
+    local place= start=${#held}
+    mapfile -t all <"$2"
+    if [[ -n $3 ]]; then
         place=${places[$2 $3]:-0}
         if [[ ${all[place]} != "$3 "* ]]; then
             for place in "${!all[@]}"; do
@@ -40,78 +45,64 @@ lines() { # a line is looked for where it stood the last time
         fi
         all=("${all[place]}")
     fi
+    ((${#all[@]})) || return 0
     printf -v line ">$mark $1 %s$newline" "${all[@]}"
-    if ((${#line} + ${#held} < @PIECE@)); then
+    if ((${#line} + start < @PIECE@)); then
         held+=$line
     else
         for line in "${all[@]}"; do put ">$mark $1 $line"; done
     fi
+    [[ -z $learning ]] || {
+        texts+=("${held:from:start-from}")
+        heads+=(">$mark $1 ")
+        files+=("$2")
+        begins+=("${3:+$3 }")
+        only+=("$place")
+        from=${#held}
+    }
+}
+turn() {
+    [[ -z $learning ]] || {
+        seldom[$1]=1
+        ((n % $1)) || learning=
+    }
+    ((n % $1 == 0))
+}
+# A beat in which nothing seldom is due is as every other of the kind: of the first one it is remembered
+# what it says, and between that which lines of which files. From then on it is done without any call.
+beat() {
+    local every at due=
+    for every in "${!seldom[@]}"; do
+        ((n % every)) || due=1
+    done
+    if [[ -n $due ]]; then
+        round_box
+    elif [[ -z $learnt ]] || ! again; then
+        held= learning=1 from=0 texts=() heads=() files=() begins=() only=()
+        round_box
+        texts+=("${held:from}")
+        texts=("${texts[@]//" begin $n$newline"/ begin $'\1'$newline}")
+        texts=("${texts[@]//" end $n$newline"/ end $'\1'$newline}")
+        learnt=$learning learning=
+    fi
+    flush
+}
+again() { # fails where a line is not where it was
+    for at in "${!files[@]}"; do
+        if [[ -z ${only[at]} ]]; then
+            mapfile -t all <"${files[at]}"
+        else
+            mapfile -t -s "${only[at]}" -n 1 all <"${files[at]}"
+        fi
+        [[ $all == "${begins[at]}"?* ]] || return
+        printf -v line "${heads[at]}%s$newline" "${all[@]}"
+        held+=${texts[at]//$'\1'/$n}$line
+    done
+    held+=${texts[-1]//$'\1'/$n}
+    ((${#held} < @PIECE@))
 }
 now() {
     printf -v line '%(%s %z)T' -1
     tell date "$line"
-}
-# Arguments are read again where a process is another, has another name, and now and then.
-process_table() {
-    local at stat rest rows=() names=() seen=() words pid name state parent a b c d e f g start
-    open stat
-    for at in "$proc"/[0-9]*; do
-        start=
-        read -r pid name state parent a b c d e f g _ _ _ _ _ _ _ _ _ _ start _ <"$at/stat"
-        # A name may hold blanks, brackets and line ends, in at most 15 bytes: then none of this fits.
-        if [[ $name == *')' && -n $start && "$state$parent$a$b$c$d$e$f$g" != *[!-A-Za-z0-9]* ]]; then
-            [ "$parent" != 2 ] || continue
-            rows+=("$pid $name $state $parent $start")
-            names+=("$pid$name$start")
-        else
-            stat=
-            IFS= read -r -d '' stat <"$at/stat"
-            rest=${stat##*")"}
-            set -f
-            set -- $rest
-            set +f
-            [ -n "${20}" ] && [ "$2" != 2 ] || continue
-            out=${stat:0:${#stat}-${#rest}}
-            names+=("$out${20}")
-            out+=" $1 $2 ${20}"
-            text
-        fi
-        seen+=("$at")
-    done
-    for ((at = 0; at < ${#rows[@]}; at += 20)); do
-        printf -v out ">$mark %s$newline" "${rows[@]:at:20}"
-        flush
-        held=$out
-    done
-    close 0
-    ((++again < 4 && ${#args[@]} <= 2 * ${#seen[@]} + 64)) || { args=() again=0 named=; }
-    if [ "${names[*]}" = "$named" ]; then
-        same cmdline
-        return
-    fi
-    named=${names[*]}
-    open cmdline
-    for at in "${!seen[@]}"; do
-        out=${args[${names[at]}]}
-        if [ -z "$out" ]; then
-            words=()
-            mapfile -t -d '' -n 1000 words <"${seen[at]}/cmdline"
-            [ "${#words[@]}" != 0 ] || continue
-            IFS=$'\x1f'
-            out="${words[*]}"
-            IFS=$' \t\n'
-            [ "${#out}" -le 2048 ] || out=${out:0:2048}
-            if [[ $out == *"$newline"* ]]; then
-                put ">$mark ==> ${seen[at]}/cmdline <=="
-                text
-                continue
-            fi
-            out=">$mark ==> ${seen[at]}/cmdline <==$newline>$mark $out$newline"
-            args[${names[at]}]=$out
-        fi
-        ((${#out} + ${#held} < @PIECE@)) || flush
-        held+=$out
-    done
-    close 0
 }
 """
