@@ -55,10 +55,14 @@ PLAIN = Pen(0, "", "")
 
 
 class Cell(NamedTuple):
-    """One place of the terminal; the second half of a wide character has no text."""
+    """One place of the terminal; the second half of a wide character has no text.
+
+    Of an odd one terminals do not agree how wide it is: a cluster, or an emoji.
+    """
 
     text: str
     pen: Pen
+    odd: bool = False
 
 
 Row = list[Cell | None]  # None: nobody knows what stands there
@@ -70,6 +74,7 @@ class Cells:
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
         self._rows: list[Row] = [[None] * width for _ in range(height)]
+        self._odd = [False] * height  # something odd stands in that row
 
     def lines(self, hole: Region) -> list[str]:
         """The text of each line, blank in `hole`."""
@@ -90,10 +95,22 @@ class Cells:
         out = _Writer(self.width)
         for y, row in wanted.items():
             before = self._rows[y]
-            if row != before:
+            changed = [
+                x
+                for x, (old, new) in enumerate(zip(before, row, strict=True))
+                if old is not new and old != new
+            ]
+            if changed:
                 self._rows[y] = row
-                out.row(y, before, row)
+                out.row(y, row, range(len(row)) if self._turns_odd(y, changed) else changed)
         return out.text()
+
+    def _turns_odd(self, y: int, changed: Iterable[int]) -> bool:
+        """Whether something odd stood in a row or stands there now: then all of it has to be written."""
+        row, was = self._rows[y], self._odd[y]
+        cells = row if was else [row[x] for x in changed]
+        self._odd[y] = any(cell is not None and cell.odd for cell in cells)
+        return was or self._odd[y]
 
 
 class _Writer:
@@ -109,19 +126,17 @@ class _Writer:
         """Everything, with the plain pen at the end."""
         return "".join(self._parts) + _change(self._pen, PLAIN)
 
-    def row(self, y: int, before: Row, after: Row) -> None:
-        """The cells of one line that changed; all of them where terminals disagree about a width in it."""
-        whole = _odd(before) or _odd(after)
-        x, end = 0, len(after)
-        while x < end:
-            cell = after[x]
-            if cell is None or (cell == before[x] and not whole):
-                x += 1
+    def row(self, y: int, row: Row, places: Iterable[int]) -> None:
+        """The cells of one line at these places, from left to right."""
+        written = 0  # so far
+        for place in places:
+            x, cell = place, row[place]
+            if x < written or cell is None:
                 continue
-            while x and not cell.text and (lead := after[x - 1]) is not None:
+            while x and not cell.text and (lead := row[x - 1]) is not None:
                 x, cell = x - 1, lead  # half a wide character cannot be written
-            self._go(x, y, after)
-            x = self._put(x, y, cell, after)
+            self._go(x, y, row)
+            written = self._put(x, y, cell, row)
 
     def _put(self, x: int, y: int, cell: Cell, row: Row) -> int:
         """Write the cell at `x`; the place behind it."""
@@ -130,7 +145,7 @@ class _Writer:
         x += 1
         while cell.text and x < len(row) and (rest := row[x]) is not None and not rest.text:
             x += 1
-        sure = x < self._width and not _unsure(cell.text)
+        sure = x < self._width and not cell.odd
         self._at = (x, y) if sure else None
         return x
 
@@ -238,7 +253,7 @@ def _cell(text: str, pen: Pen) -> Cell:
     """One cell, the same object each time; nothing of a blank is to be seen but its ground."""
     if text == " " and not pen.attributes & ON_BLANK:
         return Cell(text, Pen(0, "", pen.ground))
-    return Cell(text, pen)
+    return Cell(text, pen, _odd(text))
 
 
 @lru_cache(2048)
@@ -279,12 +294,8 @@ def _attributes(bits: int) -> Iterable[str]:
     return (code for n, code in enumerate(ON) if bits & 1 << n)
 
 
-def _odd(row: Row) -> bool:
-    """Something in it may be of another width in another terminal: a cluster, or an emoji."""
-    return any(cell is not None and _unsure(cell.text) for cell in row)
-
-
-def _unsure(text: str) -> bool:
+def _odd(text: str) -> bool:
+    """It may be of another width in another terminal: a cluster, or an emoji."""
     if text.isascii():
         return False
     if len(text) > 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
-from rich.text import Text
+from rich.text import Span, Text
 
 from gpu_tui.core.levels import Level
 from gpu_tui.core.sample import Freshness
@@ -21,24 +21,34 @@ WATCH, ACT = "△", "▲"
 
 def line(*pieces: Piece) -> Text:
     """One line of pieces; a string is text and never markup."""
-    text = Text(no_wrap=True, end="")
+    words: list[str] = []
+    spans: list[Span] = []
+    at = 0
     for piece in pieces:
         if isinstance(piece, Text):
-            text.append_text(piece)
+            word, style = piece.plain, piece.style
         elif isinstance(piece, str):
-            text.append(safe(piece))
+            word, style = safe(piece), ""
         else:
-            text.append(safe(piece[0]), piece[1])
-    return text
+            word, style = safe(piece[0]), piece[1]
+        if style and word:
+            spans.append(Span(at, at + len(word), style))
+        if isinstance(piece, Text):
+            spans += [span.move(at) for span in piece.spans]
+        words.append(word)
+        at += len(word)
+    return Text("".join(words), no_wrap=True, end="", spans=spans)
 
 
 def fit(text: Text, width: int, *, right: bool = False) -> Text:
     """`text` in exactly `width` cells, cut with an ellipsis, padded on the other side."""
-    out = text.copy()
-    out.truncate(width, overflow="ellipsis")
-    pad = width - cell_len(out.plain)
+    pad = width - cell_len(text.plain)
     if pad > 0:
-        out.pad_left(pad) if right else out.pad_right(pad)
+        blank = " " * pad
+        return line(blank, text) if right else line(text, blank)
+    out = text.copy()
+    if pad < 0:
+        out.truncate(width, overflow="ellipsis")
     return out
 
 
