@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_tui.parse.triage_evidence import EVIDENCE
+from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
 
 _NETWORK = (
@@ -85,7 +86,7 @@ ENDS: tuple[Rule, ...] = (
         WARN,
         "error|exception|fail",
         r"(?:Error|Exception)\b|\bfail(?:ed|ure|s)?\b",
-        r"^(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): |core dumped|exit",
+        r"^(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): |core dumped|exit|CrashLoopBackOff",
         also=SURVIVED,
     ),
     # --- 17 exception ---
@@ -122,7 +123,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "exit|returned non-zero|exitcode|return code|error |program failed|code",
-        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|0xc\d{7})|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]\s*[1-9]|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
+        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]\s*[1-9]|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
         r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE,
     ),
     rule(
@@ -145,10 +146,11 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|fatal|critical|unavailable|not found",
         r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|PROJECT_REPO_DIR not found|\bfatal:|^error:",
-        r"wandb|when parsing line|upload_url|illegal to call|^error: ?[-+\d.e]+%?\s*$|unable to register|in ASGI application|"
+        r"wandb|git command|when parsing line|upload_url|illegal to call|^error: ?[-+\d.e]+%?\s*$|unable to register|in ASGI application|"
         + _WARNED,
     ),
     *EVIDENCE,
+    *GRAMMAR,
     # --- 18 warning ---
     rule(
         "warning",

@@ -6,11 +6,11 @@ how bad it is and a subject that matters, and take nothing that was survived, re
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, Rule, rule
 
 # A clock, a bracket with one, or the name of a program, before what the line has to say.
 STAMP = r"^\W{0,4}(?:\d[\d\-/:., TZ+]{3,34}[\])|]?[\s|:\-]{0,4})?(?:[\w.-]{1,24}(?: \d{1,8})?: )?"
-ERROR_LEVEL = r"(?-i:\b(?:ERROR|SEVERE)\b(?![_.\w]))|\[(?:error|err|e)\]|\blevel=\"?error"
+ERROR_LEVEL = r"(?-i:\b(?:ERROR|SEVERE)\b(?![_.\w]))|\[(?:error|err|e)\]|\blevel=\"?error|\"level(?:name)?\": ?\"error\"|\(EE\)"
 ABORT_LEVEL = r"(?-i:\b(?:FATAL|CRITICAL|PANIC|EMERG|ALERT)\b[\s:|\])>-])|\[(?:fatal|critical|crit|panic|emerg|f)\]|\blevel=\"?(?:fatal|panic|critical)"
 SUBJECT = (
     r"\b(?:job|process|rank|worker|node|gpus?|device|checkpoint|training|launch\w{0,3}|kernel|command|script|container|engine"
@@ -21,9 +21,9 @@ SUBJECT = (
 ASIDE = (
     r"\b(?:wandb|neptune|comet\w{0,4}|mlflow|clearml|trains|swanlab|tensorboard|telemetry|metrics?|dashboard|plot\w{0,4}"
     r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|illegal to call|log ?level|py-?spy|send signal|episodes?|load failed\.\.\.|when parsing line|disconnect|upload_url|atexit|unregister"
-    r"|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|NoneType: None)\b"
+    r"|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|git command|FailedScheduling|dubious ownership|NoneType: None)\b"
 )
-_COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b"
+COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b"
 
 EVIDENCE: tuple[Rule, ...] = (
     # Torn, or told by who stood beside it: a watchdog's last words, a shell's job, the audit log, git.
@@ -51,8 +51,8 @@ EVIDENCE: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "notmet|interrupt|abort|expired|exceeded|unavailable|notfound|timeout|killed|panic|rendezvous|failed|died|exist|exhausted|denied|refused|rejected|cancelled|exit",
-        r"(?:^|[\s>\]|:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}_?[A-Z]\w{0,40}(?:Interrupt|Abort|Aborted|Expired|Exceeded|Unavailable|NotFound|Timeout|Killed|Panic|Rendezvous|Died|NotExist|NotMet|Exhausted|Denied|Refused|Rejected|Cancelled|[a-z]Failed))(?:: \S|\s*$)|^KilledWorker: ",
-        _COPED,
+        r"(?:^|[\s>\]|:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}_?[A-Z]\w{0,40}(?:Interrupt|Abort|Aborted|Expired|Exceeded|Unavailable|NotFound|Timeout|Killed|Panic|Rendezvous|Died|NotExist|NotMet|Exhausted|Denied|Refused|Rejected|Cancelled|[a-z]Failed))(?:: \S|:?\s*$)|^KilledWorker: ",
+        COPED,
     ),
     # The head of a line as Google's loggers print it: `E0102 03:04:05.6 7 file.cc:8] `.
     rule(
@@ -67,7 +67,7 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "fatal|critical|panic|emerg|alert|[f]",
         rf"^.{{0,100}}?(?:{ABORT_LEVEL})",
-        _COPED,
+        COPED,
     ),
     rule(
         "exception",
@@ -75,14 +75,14 @@ EVIDENCE: tuple[Rule, ...] = (
         "error",
         STAMP
         + r"(?-i:Error|ERROR|error)(?:: \S| (?:in|for|while|during|when|executing|loading|opening|parsing|creating|running|building|initiali[sz]ing|starting|invoking|calling|importing|launching|occurred|allocating|writing|compiling|connecting)\b)",
-        _COPED + r"|error: ?[-\d.]+(?:[\s,;%]|$)",
+        COPED + r"|error: ?[-\d.]+(?:[\s,;%]|$)",
     ),
     rule(
         "exception",
         FATAL,
         "error|severe|level=|[e]",
         rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
-        _COPED + r"|:\s*$|error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
+        COPED + r"|:\s*$|error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
         also=r"\b(?:fail\w{0,4}|could ?n.t|could not|cannot|can.t|unable|abort\w{0,3}|exit\w{0,3}|terminat\w{2,3}|died|dead|lost|invalid|illegal|missing|not found|does not exist|no such|unknown|unexpected\w{0,2}|unsupported|not supported|timed out|time-?out|refused|denied|crash\w{0,3}|corrupt\w{0,3}|exceed\w{0,3}|insufficient|mismatch|incompatible|not enough|must be|required|violat\w{1,4}|bad|broken|no (?:module|attribute|free|available|space))\b|(?:Error|Exception)\b",
     ),
     rule(
@@ -90,7 +90,7 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "failed",
         r"(?-i:\b(?:failed|FAILED)\b)(?:[.!:;,)\]]|\s*$| (?:with|due|because|at|after|on|in|while|during|when|for|and|reason|-?\d{1,6}\s*$))",
-        _COPED
+        COPED
         + r"|\b(?:0|no|zero) fail|failed[\"']?\s?[:=]\s?[\d\[({]|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\bsamples?\b|\|\s*failed\b|first observed|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause|\bOP_REQUIRES|\bPASS|\bpassed\b|\[!\] load failed",
     ),
     # The shell and the kernel in other languages: a segmentation fault, an abort, a file or a command not there.
@@ -106,7 +106,7 @@ EVIDENCE: tuple[Rule, ...] = (
         "cannot|can't|could not|couldn't|unable to",
         STAMP
         + r"(?:Cannot|Can't|Could not|Couldn't|Unable to) (?:register|determine|detect|set ?up|bind|listen) (?!factory)\w|(?:^\W{0,4}(?:[\w.-]{2,24}: )?|[\])>:] )(?:Cannot|Can't|Could not|Couldn't|Unable to) (?:open|initiali[sz]e|find|read|access|allocate|connect|start|create|write|import|locate|run|execute|launch|mount|acquire|attach|bind|fork|fuse|parse|resolve|submit|schedule) .{0,60}?\b(?:files?|director\w{1,3}|folder|path|model|checkpoint|config\w{0,9}|device|gpus?|server|socket|address|port|process|thread|memory|dataset|data|input|output|module|points|job|node|database|container|image:|volume|context|display|EGL|engine|renderer|session|runtime|backend|scene|environment|worker|job)\b",
-        _COPED
+        COPED
         + r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|backend '|temporary cache|dynamic|file exists|^(?:rm|mv|ls|mkdir|grep|find|chmod|du): |hostfile|proceed|default|\busing\b",
     ),
     # A plain sentence about something that matters.
@@ -115,7 +115,7 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "fail",
         r"^\W{0,4}(?:[\w./\[\]:-]{1,40}:? ){0,4}?(?-i:(?:F|f)ailed (?:to (?:execute|run|build|compile|import|launch|start|submit|create|load|open|allocate|initiali[sz]e|init|spawn|parse|connect|mount|pull|acquire|get|query|read|resolve|install|schedule))\b)",
-        _COPED + r"|\boptional|\blib\w{1,20}\.so|plugin|extension",
+        COPED + r"|\boptional|\blib\w{1,20}\.so|plugin|extension",
         also=SUBJECT,
     ),
     rule(
@@ -123,7 +123,7 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "fail",
         rf"{SUBJECT}[^.]{{0,50}}?(?-i:\b(?:failed|FAILED|FAIL|failure)\b)|^\w{{1,30}}: FAIL\b|\bfailed (?:run )?(?:completed|after) (?:in )?\d",
-        _COPED
+        COPED
         + r"|\b(?:0|no|zero) fail|fail\w{0,4} \w{1,12}[:=] ?0\b|fail(?:ed|ures?)[\"']?\s?[:=]\s?\d|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\bsamples?\b|\|\s*failed\b|first observed failure|could not|cannot|unable|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause",
     ),
     rule(
@@ -132,14 +132,14 @@ EVIDENCE: tuple[Rule, ...] = (
         "complete|successful|unrecoverable|cannot continue|unable to continue|cannot proceed|giving up|aborting|terminated|exiting|error has|unexpected error|aborted|signal|assert|stopped",
         r"\bdid (?:not|n.t) (?:complete|finish|exit|terminate|end|start) (?:successfully|cleanly|normally|properly)|\bunrecoverable (?:error|failure)|\b(?:cannot|can.t|unable to|could not) (?:continue|proceed|recover)\b|\bgiving up\b|^\W{0,4}(?:[\w.]{1,30}: )?aborting\b|\b(?:an )?(?:unexpected|unknown|fatal|internal|unhandled|unrecoverable|irrecoverable) error (?:has )?(?:occurr?ed|happened|caught|encountered)|\ban (?:unexpected )?(?:error|exception) (?:has )?occurr?ed\b"
         r"|\b(?:terminated|aborted|exited|stopped|ended|quit) (?:with|due to|because of|by|on|abnormally|prematurely|unexpectedly|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|signal|fail\w{0,4}|crash|abort|assert\w{0,4})\b|\b(?:terminated|aborted|exited|stopped|ended|completed|finished) (?:abnormally|prematurely|unexpectedly|unsuccessfully)|\bexiting (?:due to|because of|with|after) (?:an? |the )?(?:\w{1,20} )?(?:error|exception|failure)",
-        _COPED,
+        COPED,
     ),
     rule(
         "exception",
         FATAL,
         "floating|aborted|assert|stack overflow|access violation|illegal hardware|stack trace|signal|trap|trace/breakpoint|unhandled|bad address|double free|invalid pointer|undefined symbol|could not get lock|could not register|stale file|transport endpoint|input/output error|symbol lookup|undefined reference|glibc|dll load|cannot open shared|not recognized as|cannot find -l|no rule to make|unable to locate package|could not find a version|no matching distribution|stackoverflow|caused by",
         r"\bcould not get lock\b|: (?:stale file handle|transport endpoint is not connected|input/output error)\s*$|\bfloating[- ]point exception\b|(?:^|: )Aborted (?:from|at|in)\b|\bAssert(?:ion)?\b[^\n]{0,120}\b(?:failed|failure|violated)\b|\bstack overflow\b|\baccess violation\b|\billegal hardware instruction|\bsignal \(?(?:4|6|7|8|11)\b|\bcaught (?:fatal )?signal|\btrace/breakpoint trap|\b(?:symbol lookup error|undefined reference to|undefined symbol)\b|version `?GLIBC\w{0,6}_[\d.]+'? not found|DLL load failed|: cannot open shared object file: no such|is not recognized as an internal or external|cannot find -l\w|no rule to make target|unable to locate package|could not find a version that satisfies|no matching distribution found|\bunhandled (?:exception|rejection|signal|promise)",
-        _COPED,
+        COPED,
     ),
     rule(
         "exception",
@@ -147,12 +147,5 @@ EVIDENCE: tuple[Rule, ...] = (
         "on an|error in|error using|fatal state|failed state|not expected|not recoverable|creation failed|been caught|thread error|terminated badly|[errno|exited abnormally|configuring incomplete|: not found|invalid option|been rejected|fatal error has|forrtl|exited or|_failed|_failure|_aborted|_crashed|_with_error|goroutine|pure virtual|usage error|qsub|sbatch|bsub|srun:|condor_submit|back-off pulling|client error|license ch|license val|cannot find|error is fatal|at line|error termination|internal problem|internal error|abort trap|library not loaded|error[e|npm e|there was a crash|failed to|crashed|error: |segmentation violation|fatal exception|exiting now",
         r"\bcalled `\w{1,20}::(?:unwrap|expect)|^(?:#> ?)?Error (?:in|using) \S|:\s{0,4}Error using \S|\bentered (?:FATAL|failed) state|\bexit status [1-9]\d{0,2}; not expected|\bnot recoverable\b|\benvironment creation failed|\bterminated badly\b|\[Errno \d{1,3}\]|\bexited abnormally\b|\bconfiguring incomplete\b|^(?:\S{1,20}/)?(?:ba|da|z|k)?sh: (?:line )?\d+: \S{1,60}: not found|^(?:\S{1,40}: )?invalid option --|\bhas been rejected$|^# A fatal error has been detected|\bfatal error has been detected|\bforrtl: (?:severe|error)\b|\bexited or unhealthy\b|(?-i:\b(?:[A-Z]{2,16}_){1,4}(?:FAILED|FAILURE|ABORTED|CRASHED|WITH_ERROR)\b)(?!\W{0,2}[=:]|_)|^goroutine \d+ \[running\]|\bpure virtual method called|^usage error\b|^(?:qsub|sbatch|bsub|srun|salloc|condor_submit): (?!\w{0,12}warn)\w.{0,60}\b(?:unauthorized|denied|fail\w{0,3}|invalid|rejected|unknown|error)|\bback-off pulling image|\bunauthorized for url|\b(?:401|403|404) client error|\blicense (?:checkout|check|validation) failed|\bcannot find (?:the )?config\w{0,10}(?: file)?\b|\berror is fatal\b|^\s{0,4}(?:ERROR )?STOP [1-9]\d{0,2}\s*$|^at line \d+ of file \S{1,120}\.f\d{0,2}\b|^error termination\b|\bencountered an internal (?:problem|error) and|\babort trap: \d|\blibrary not loaded:|^error\[E\d{4}\]|^npm (?:ERR!|error) code|\bthere was a crash\b|^\W{0,4}[\w .:/\[\]()-]{1,60}? failed to (?:start|launch|boot|come up|initiali[sz]e)\b|\b(?:renderer|kernel|simulator|solver|driver|session|client|task|app|application|program|script|run|job|gpu|miner|daemon|service) (?:has |have )?(?:just )?crashed\b|^.{0,60}?[\]|>)] {0,3}(?-i:Error: [\"'A-Za-z])|\bsegmentation violation\b|\bfatal exception\b|\bthread error detected|\berror has been caught in function|\bexiting now$",
         f"{ADVICE}|{ASIDE}",
-    ),
-    # What a level calls an error and nothing above knows.
-    rule(
-        "warning",
-        WARN,
-        "error|severe|level=",
-        rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
     ),
 )

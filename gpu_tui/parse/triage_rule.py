@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.triage_words import needed_by
 
@@ -83,7 +83,7 @@ def _completed(needs: tuple[str, ...], pattern: re.Pattern[str]) -> tuple[str, .
 
 SURVIVED = (
     r"caller indicates that this is not a failure|\bretry(?! also failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|\brecover|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
-    r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back|\bignor(?:ing|ed)\b|\bwill try\b|continuing"
+    r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|ed)\b|\bwill try\b|continuing"
     r"|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|\breconnect|using cached|thrown while requesting"
 )
 ADVICE = (
@@ -106,7 +106,7 @@ START_VALUE = (
 
 # A level word or letter that says: this is no failure of its own. Generic words mean nothing on such a line.
 CALM = (
-    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE|WARN|WARNING)\b)|\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
+    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE|WARN|WARNING)\b|_WARN\|)|\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
     r"|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
 )
 XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"

@@ -54,7 +54,9 @@ _SOURCE = (
         r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w{1,40}\(|class \w{1,40}[(:]|import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|(?:el)?if .{1,160}:\s*$"
         r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
-    re.compile(r"^\s*(?:#(?! ?[0-9]|> Error|## CAUGHT| A fatal error)|//|/\*)"),
+    re.compile(
+        r"^\s*(?:#(?! ?[0-9]|> Error|## CAUGHT| A fatal error|## .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
+    ),
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
     ),

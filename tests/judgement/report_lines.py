@@ -1,7 +1,7 @@
 """How well triage judges real labelled lines: `cd tests && python -m judgement.report_lines [--misses N]`.
 
-Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl`, `lines_second.jsonl`, `lines_third.jsonl` and
-`lines_fresh.jsonl`, which the rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums are ever
+Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl`, `lines_second.jsonl`, `lines_third.jsonl`,
+`lines_fresh.jsonl` and `lines_sight.jsonl`, which the rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums are ever
 shown, the last of them over programs of which not one line was tuned on.
 """
 
@@ -20,7 +20,9 @@ from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.triage import triage_segments
 
 HERE = Path(__file__).parent
-TUNED = tuple(HERE / f"lines_{name}.jsonl" for name in ("dev", "more", "second", "third", "fresh"))
+TUNED = tuple(
+    HERE / f"lines_{name}.jsonl" for name in ("dev", "more", "second", "third", "fresh", "sight")
+)
 HOLDOUT = HERE / "lines_holdout.jsonl"
 SHOWN = 150  # characters of a missed line
 

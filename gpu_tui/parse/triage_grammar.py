@@ -1,0 +1,137 @@
+"""Ends told in plain words by programs that no table knows: how a failure is said, not who says it.
+
+These rows come last. Each is one way to say it: a level of a logger, a verb that failed at the head of
+a message, an end and its reason, a status, the words of the system for an error. What was coped with,
+retried, only advised or said by an aside takes none of them.
+"""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_evidence import ASIDE, COPED, ERROR_LEVEL
+from gpu_tui.parse.triage_rule import CALM, FATAL, SURVIVED, WARN, Rule, rule
+
+# The letters that Google's loggers, TensorFlow's, PyTorch's and logrus' set before an error.
+LETTER = r"(?-i:\bE ?\d\d-?\d\d \d\d:\d\d:|\d: E [a-z]|\[E[ \]:]|\bERRO\[\d)"
+# Where a message begins: at the head of the line, or behind what a logger puts before it.
+HEAD = r"(?:^\W{0,4}|(?<=[\]|:>)\-] )|(?<=[\]\t]))"
+WRONG = (
+    r"\b(?:fail\w{0,4}|could ?n.t|could not|cannot|can.t|unable|abort\w{0,3}|terminat\w{2,3}|died|dead|lost|invalid|illegal"
+    r"|missing|not found|does not exist|no such|unknown|unexpected\w{0,2}|unsupported|timed out|refused|denied|crash\w{0,3}"
+    r"|corrupt\w{0,3}|exceed\w{0,3}|insufficient|mismatch|incompatible|not enough|violat\w{1,4}|broken|wrong)\b|(?:Error|Exception)\b"
+)
+# Tools that keep the house, and parts that are looked for and not needed.
+HOUSE = (
+    r"^(?:\S{0,40}/)?(?:rm|mv|ls|mkdir|grep|find|chmod|chown|du|cat|cp|touch|ln|ldconfig\S{0,8}|debconf|dpkg\S{0,20}|tput|stty|locale|bash|perl): "
+    r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|pinned|mlock|ECC config|amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
+)
+
+GRAMMAR: tuple[Rule, ...] = (
+    rule(
+        "exception",
+        FATAL,
+        "error|severe|level=|(ee)",
+        rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
+        COPED + r"|:\s*$|error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
+        also=r"[a-z]{2,} [\w'\"(]\S{0,60} \S",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "fail|error|exception|not found|unable",
+        WRONG,
+        COPED + r"|stack trace|get rootfs",
+        also=rf"^.{{0,80}}?{LETTER}",
+    ),
+    # A verb that failed, where a message begins.
+    rule(
+        "exception",
+        FATAL,
+        "fail|cannot|can't|could not|couldn't|unable",
+        HEAD
+        + r"(?:(?:an? |the )?(?:failed|failure|unable) to [a-z]{3,20} \S|(?:cannot|can.t|could not|couldn.t) [a-z]{3,20} \S)",
+        f"{COPED}|{HOUSE}|\\bskip|\\bfactory\\b",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "failed",
+        r"\bfailed\b(?:\s*[!.:]*\s*$| ?: ?[^\s\d])",
+        f"{COPED}|{HOUSE}|\\bNVRM\\b|\\b(?:0|no) failed|retri|\\bimages?\\b|\\bsamples?\\b|failed ?: ?(?:none|null|false)|\\bload failed",
+    ),
+    # An end and its reason; what was met on the way.
+    rule(
+        "exception",
+        FATAL,
+        "abort|terminat|exiting|quit|stopp|shutting|giving|bailing",
+        HEAD
+        + r"(?:will be )?(?:abort|terminat|exit|quitt?|stopp?|shutt?|giv|bail)ing\b[^.]{0,40}\b(?:because|due to|since|as the|after)\b.{0,80}",
+        f"{COPED}|early stopping|\\bpatience|converged|max(?:imum)? (?:steps|epochs|iter)|idle|completed?\\b|success",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "encounter|ran into|hit an",
+        r"\b(?:encountered|ran into|met with|hit) (?:an?|some|the following) (?:\w{1,20} )?(?:error|exception|problem|issue|failure|fault)s?\b",
+        COPED,
+    ),
+    rule(
+        "network",
+        FATAL,
+        "lost com|lost con",
+        r"\blost (?:communication|connection|contact|connectivity)\b",
+        f"{SURVIVED}|{CALM}|{ASIDE}",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "expected",
+        r"\bexpected (?:an? |the |that )?[^.]{2,60}?\b(?:but |, )(?:it )?(?:got|found|received|was|saw)\b",
+        f"{COPED}|{HOUSE}|\\btrace cache\\b",
+    ),
+    # A status that names an error: `NVRTC_ERROR_INVALID_OPTION`.
+    rule(
+        "cuda_error",
+        FATAL,
+        "error_|_error|fault|violation|_invalid",
+        r"(?-i:\b(?:NV|CU|HIP|ROC|HSA|CL|VK|ACL|ZE)[A-Z]{0,10}_(?:[A-Z]+_){0,3}(?:ERROR|ERR|FAULT|FAILURE|INVALID)(?:_[A-Z]+){0,5}\b)(?!\s*=)",
+        f"{COPED}|_HANDLING|^\\W{{0,2}}#",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "error_|_error|fault|violation|_invalid",
+        r"(?-i:\b[A-Z]{2,12}(?:_[A-Z]+){0,3}_(?:ERROR|FAULT|FAILURE|VIOLATION)(?:_[A-Z]+){0,5}\b)(?!\s*=)",
+        f"{COPED}|_HANDLING|^\\W{{0,2}}#|DCGM_FI",
+    ),
+    # A status in brackets, and an exception shown as Python writes one: `(failed 1)`, `Error('no such key')`.
+    rule(
+        "exception",
+        FATAL,
+        "failed|error(|exception(",
+        r"\((?:failed|crashed|exit(?:ed)?) -?[1-9]\d{0,5}\)|(?:^|: )(?-i:[A-Z]?\w{0,40}(?:Error|Exception))\([\"'][^\n]{3,300}[\"']\W{0,3}\)\s*$",
+        COPED.replace("wandb|", "", 1),
+    ),
+    # The system's own words for an error, wherever a sentence ends with them.
+    rule(
+        "exception",
+        FATAL,
+        "input/output|stale|transport|too many open|no such device|not permitted|resource temp|connection timed",
+        r": (?:input/output error|stale file handle|transport endpoint is not connected|too many open files|no such device(?: or address)?|operation not permitted|resource temporarily unavailable|read-only file system)\b(?=[,.;:)]|\s*(?:\(\d{1,3}\))?\s*$)",
+        f"{COPED}|{HOUSE}",
+    ),
+    # A state: in a row of a table, or by its name.
+    rule(
+        "exception",
+        FATAL,
+        "not loaded|unavailable|failed|crashed",
+        r"^\s*\|.{1,120}\| *(?-i:Not loaded|UNAVAILABLE|FAILED|Failed|CRASHED)\b|\s{2}(?-i:FAILED|CRASHED)(?:\s{2}|\s*$)|(?-i:\bFAILED_[A-Z]{3,20}\b)(?!\s*[=:])",
+        f"\\b(?:OK|PASS\\w*)\\b|{CALM}",
+    ),
+    # What a level calls an error and nothing above knows.
+    rule(
+        "warning",
+        WARN,
+        "error|severe|level=",
+        rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
+    ),
+)
