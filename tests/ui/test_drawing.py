@@ -165,7 +165,7 @@ def test_the_command_renders_what_is_asked(
     assert "autodl-1-3f9c" in (tmp_path / "teardown-80x24.svg").read_text("utf-8")
     assert str(tmp_path / "teardown-160x45.svg") in capsys.readouterr().out
     assert main(["screenshots", "nothing", "--out", str(tmp_path)]) == 2
-    assert "choose from cockpit, clocks" in capsys.readouterr().err
+    assert "There are: cockpit, clocks" in capsys.readouterr().err
 
 
 @example(1800.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -15,7 +14,6 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.prompt import SETTLE, PromptScreen
 
-GOLDEN = Path(__file__).parent / "golden"
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]
 
@@ -39,7 +37,7 @@ async def question(
 
 
 async def test_the_modal_is_the_golden_one_at_80x24(
-    cockpit: Make, text_of: Read, clock: ManualClock
+    cockpit: Make, text_of: Read, clock: ManualClock, golden: Callable[[str, str], None]
 ) -> None:
     app = cockpit()
     async with app.run_test(size=(80, 24)) as pilot:
@@ -49,7 +47,7 @@ async def test_the_modal_is_the_golden_one_at_80x24(
         await pilot.press(*"geheim", "enter", *"123")
         await pilot.pause()
         shown = text_of(app)
-        assert shown + "\n" == (GOLDEN / "prompt.txt").read_text("utf-8")
+        golden("prompt", shown)
         assert "geheim" not in shown
         await pilot.press("enter")
         assert await asking == ("geheim", "123")

@@ -33,6 +33,7 @@ from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.text.fleet import tells
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.help import footer
 from gpu_tui.ui.text.tour import live
@@ -68,6 +69,7 @@ class Board(Screen[None]):
         self._second = self._preset.pane
         self._habits = Habits(None)
         self._zoomed = False
+        self._settled = False  # whose panes are shown: by a person, or once every box had its say
         self.moment: Moment | None = None
         self._header = OneLine(id="header")
         self._small = Block(id="too-small")
@@ -149,12 +151,16 @@ class Board(Screen[None]):
     def choose(self, fleet: FleetView) -> InstanceView | None:
         """The selected instance; the first row where that one is gone or filtered away.
 
-        Nothing can be selected, and so nothing done to it, that is not among the rows.
+        Nothing can be selected, and so nothing done to it, that is not among the rows. Until a person
+        selects one or every box had its say, it is the one that needs a human most and has something to show.
         """
         kept = self._list.kept(fleet)
-        return next(
-            (view for view in kept if view.name == self.selected), kept[0] if kept else None
-        )
+        mine = next((view for view in kept if view.name == self.selected), None)
+        if mine is not None and self._settled:
+            return mine
+        heard = [view for view in fleet.instances if view.link.state != "connecting"]
+        self._settled = bool(heard) and len(heard) == len(fleet.instances)
+        return next(filter(tells, kept), mine or (kept[0] if kept else None))
 
     # --- layout -------------------------------------------------------------------------------
 
@@ -210,6 +216,7 @@ class Board(Screen[None]):
     def _point_at(self, name: str) -> None:
         """The tour shows a pane."""
         if name in PANES:
+        self._settled = True
             self.bring(name)
 
     def on_key(self, event: events.Key) -> None:
@@ -259,6 +266,7 @@ class Board(Screen[None]):
     def action_filter(self) -> None:
         """Filter the pane in front."""
         if not self.pane(self._front).open_filter():
+        self._settled = True
             self.app.notify(
                 say("nothing to filter in {title}", title=say(self.pane(self._front).TITLE)),
                 markup=False,
@@ -299,3 +307,4 @@ class Board(Screen[None]):
         if self.moment is not None and self.moment.selected is not None:
             self._tail.choose(self.moment.selected, event.cell)
             self.bring("log")
+        self._settled = True

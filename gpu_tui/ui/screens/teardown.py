@@ -138,6 +138,8 @@ class TeardownScreen(Card):
         before, self.gate = self.gate, event.gate
         if before is None or here(before) is not here(event.gate):
             self._looked = None  # the ladder follows the rung at work
+        if before is None or before.outcome != event.gate.outcome:
+            self._ladder.scroll_lines(-10_000)  # what came of it begins at the top
         self._phrase.expect(self._wanted)
         self._phrase.display = bool(self._wanted)
         self._take.appear(bool(event.gate.needs_acceptance))

@@ -104,11 +104,11 @@ def sample() -> list[Text]:
         line((say("findings   "), "heading"), *_spaced(
             *(line((f"{glyph} {say(severity)}", f"severity-{severity}")) for severity, glyph in SEVERITY_GLYPH.items() if glyph.strip())
         )),
-        line((say("log lines  "), "heading"), *_spaced(*(line((say(mark), f"mark-{mark}")) for mark in MARKS))),
+        line((say("log lines  "), "heading"), *_spaced(*(line((say(mark), f"mark-{mark}")) for mark in MARKS), gap=" ")),
         line((say("boxes      "), "heading"), *_spaced(*(line((f"▌box-{n}", f"box-{n}")) for n in range(1, 7)))),
         line((say("money      "), "heading"), *_spaced(line(("¥2.08", "money")), line((BLOCKS, "history")), line((say(" badge "), "badge")), line((say(" STOP "), "danger-badge")), line(("text", "text")), line(("muted", "muted")), line(("faint", "faint")))),
     ]  # fmt: skip
 
 
-def _spaced(*pieces: Text) -> list[Text]:
-    return [piece for each in pieces for piece in (each, line("  "))]
+def _spaced(*pieces: Text, gap: str = "  ") -> list[Text]:
+    return [piece for each in pieces for piece in (each, line(gap))]

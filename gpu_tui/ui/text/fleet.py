@@ -61,6 +61,11 @@ def need(view: InstanceView) -> tuple[int, int, int, float, str]:
     )
 
 
+def tells(view: InstanceView) -> bool:
+    """There is something to look at: the box answers, or it is said why it does not."""
+    return view.verdict is not Verdict.OFF and (view.link.live or view.link.error is not None)
+
+
 def box_style(name: str) -> str:
     """The colour of one box, the same in every pane and every session."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()

@@ -45,7 +45,7 @@ def outlook_lines(
         return [
             line(
                 (
-                    say("no queue is known: none is named in the fleet file, and no run was found"),
+                    say("no queue is known: no fleet file names one, and no run was found"),
                     "muted",
                 )
             )

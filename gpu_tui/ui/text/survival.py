@@ -25,6 +25,7 @@ DELETED = ("✗ deleted", "level-act")
 KEPT = ("✓ kept", "level-ok")
 LEFT = ("left alone", "muted")
 UNKNOWN = ("? unknown", "unknown")
+ABSENT = ("–", "absent")
 DAY = 86_400
 ROOMY = 60  # from this width on the paths have a column
 
@@ -111,26 +112,30 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
 def survival(
     profile: Profile, width: int, verb: Verb | None = None, variant: str | None = None
 ) -> list[Text]:
-    """The matrix of one verb; without one, what survives any stop and any end."""
+    """The matrix of one verb; without one, each tier after each verb that the platform really has."""
     if verb is not None:
         return matrix(profile, Choice((verb,)), width, variant)
-    words: dict[bool | None, Cell] = {True: KEPT, False: DELETED, None: UNKNOWN}
-    rows = [
-        (
+    verbs = list({choice.verb.verb: choice.verb for choice in choices(profile, variant)}.values())
+    tiers = [tier for tier in profile.storage if any(one.concerns(tier) for one in verbs)]
+    name = _column([tier.label or tier.id for tier in tiers], 8, width // 3)
+    path = _column([tier.path for tier in tiers], 4, width // 4)
+    heads = [say("after {verb}", verb=one.verb) for one in verbs]
+    fates = [max(10, cell_len(head)) for head in heads]
+    if name + path + sum(fates) + 2 * (len(fates) + 1) > width:
+        path = 0  # the rows below name the verbs one by one; a path can be looked up
+    while len(fates) > 1 and name + sum(fates) + 2 * len(fates) > width:
+        heads.pop(), fates.pop(), verbs.pop()  # told whole where the cursor is on it
+    rows: list[list[Cell]] = [
+        [
             (tier.label or tier.id, "strong"),
-            (tier.path, "text"),
-            _said(words[tier.survives_stop]),
-            _said(words[tier.survives_destroy]),
-        )
-        for tier in profile.storage
+            *([(tier.path, "text")] if path else []),
+            *(_said(after(tier, one)) if one.concerns(tier) else ABSENT for one in verbs),
+        ]
+        for tier in tiers
     ]
-    name = _column([row[0][0] for row in rows], 8, width // 3)
-    path = _column([row[1][0] for row in rows], 4, width // 3)
-    return table(
-        (say("tier"), say("path"), say("after stop"), say("after destroy")),
-        rows,
-        (name, path, 10, 13),
-    )
+    if path:
+        return table((say("tier"), say("path"), *heads), rows, (name, path, *fates))
+    return table((say("tier"), *heads), rows, (name, *fates))
 
 
 def after(tier: Tier, verb: Verb) -> Cell:

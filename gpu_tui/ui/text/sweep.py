@@ -204,7 +204,7 @@ def queue_note(view: InstanceView) -> Text:
                 )
             )
         text = say(
-            "no run was found, and the fleet file names no queue: add `queue: {file: PATH}` to it"
+            "no run was found, and no queue is named: `queue: {file: PATH}` in a fleet file does"
         )
         return line((text, "absent"))
     return line(

@@ -1,0 +1,73 @@
+"""Which box is shown before anybody chose one: who needs a human and has something to show; a choice is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from textual.pilot import Pilot
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import LinkState
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.scene_edges import connecting
+from gpu_tui.ui.scene_parts import NOW, SceneStore, finding, fleet
+from gpu_tui.ui.screens.cockpit import Cockpit
+
+Make = Callable[..., CockpitApp]
+LIVE, OFF, WAITS = LinkState("live", NOW), LinkState("off", NOW), LinkState("connecting", NOW)
+
+
+def boxes(*links: LinkState) -> list[InstanceView]:
+    """autodl-1 needs a human most, autodl-4 least."""
+    return [
+        replace(
+            one,
+            link=link,
+            verdict={"off": Verdict.OFF, "live": Verdict.RUNNING}.get(link.state, Verdict.CANNOT_TELL),
+            findings=(finding("clock", Severity.SERIOUS, one.name, "it ends", "clock", ago=1),) * (4 - n),
+        )
+        for n, (one, link) in enumerate(zip(connecting().fleet.instances, links, strict=True))
+    ]  # fmt: skip
+
+
+async def shown(app: CockpitApp, pilot: Pilot[None], store: SceneStore, *links: LinkState) -> str:
+    store.become(fleet(*boxes(*links)))
+    app._tick()
+    await pilot.pause()
+    assert isinstance(app.screen, Cockpit)
+    assert app.screen.selected is not None
+    return app.screen.selected
+
+
+async def test_a_stopped_box_does_not_fill_the_panes(cockpit: Make) -> None:
+    store = SceneStore(fleet(*boxes(WAITS, WAITS, WAITS, WAITS)))
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert await shown(app, pilot, store, OFF, WAITS, LIVE, WAITS) == "autodl-3"
+        # One that needs a human more has answered, and nobody has chosen yet.
+        assert await shown(app, pilot, store, OFF, LIVE, LIVE, LIVE) == "autodl-2"
+        # Everyone had a say: from now on nothing moves by itself.
+        assert await shown(app, pilot, store, LIVE, LIVE, LIVE, LIVE) == "autodl-2"
+
+
+async def test_what_a_person_chose_stays(cockpit: Make) -> None:
+    store = SceneStore(fleet(*boxes(WAITS, WAITS, WAITS, WAITS)))
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("J", "J")
+        assert await shown(app, pilot, store, OFF, LIVE, WAITS, LIVE) == "autodl-3"
+
+
+async def test_who_opens_a_pane_keeps_what_is_in_it(cockpit: Make) -> None:
+    store = SceneStore(fleet(*boxes(WAITS, WAITS, WAITS, WAITS)))
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert await shown(app, pilot, store, OFF, WAITS, LIVE, WAITS) == "autodl-3"
+        await pilot.press("3")
+        assert await shown(app, pilot, store, OFF, LIVE, LIVE, LIVE) == "autodl-3"
