@@ -208,7 +208,7 @@ class CockpitApp(App[None]):
         """Only the cells that changed go to the terminal."""
         if not self._output.paint(screen, renderable):
             super()._display(screen, renderable)
-        if self._cockpit.moment is not None and self._cockpit.size.width:
+        if self._cockpit.filled:
             self.painted.set()
 
     def act_through(self, teardown: TeardownPort) -> None:

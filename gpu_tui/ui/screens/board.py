@@ -71,9 +71,14 @@ class Board(Screen[None]):
         self._zoomed = False
         self._settled = False  # whose panes are shown: by a person, or once every box had its say
         self.moment: Moment | None = None
+        self.filled = False  # the panes were told of a moment since they have a place
         self._header = OneLine(id="header")
         self._small = Block(id="too-small")
         self._footer = OneLine(id="footer")
+        self._footed: tuple[tuple[Key, ...], int] = (
+            (),
+            0,
+        )  # keys that stand there, and in how many cells
         self._list = InstancesPane()
         self._tail = LogPane(store, control)
         self._panes: dict[str, Pane] = {
@@ -90,7 +95,14 @@ class Board(Screen[None]):
         self._second = self._preset.pane
 
     def compose(self) -> ComposeResult:
-        """Header, panes, tour, footer."""
+        """Header, panes, tour, footer, for the size that the terminal has now."""
+        for cells, points in zip(
+            self.app.size,
+            (self.app.HORIZONTAL_BREAKPOINTS or (), self.app.VERTICAL_BREAKPOINTS or ()),
+            strict=True,
+        ):
+            self.add_class(*[name for least, name in points if cells >= least][-1:])
+        self.place_panes()
         yield self._header
         with Container(id="body"):
             yield self._small
@@ -108,6 +120,7 @@ class Board(Screen[None]):
             self.selected = moment.selected.name
         if not self.is_mounted or not self.size.width:
             return
+        self.filled = True
         if before is not None and lines_of(before.fleet) != lines_of(moment.fleet):
             self.place_panes()
         width = self.size.width
@@ -119,6 +132,13 @@ class Board(Screen[None]):
         for tour in self.query(Tour):
             tour.again()
 
+    def _compositor_refresh(self) -> None:
+        """Of the first layout only the places are taken: the first frame is a whole one, and not empty panes."""
+        if self.filled or self.moment is None:
+            super()._compositor_refresh()
+        else:
+            self.show(self.moment)
+
     def show_log(self) -> None:
         """Only the new lines of the log; the other panes wait for the next moment."""
         if self.moment is not None and self._tail.display:
@@ -129,8 +149,10 @@ class Board(Screen[None]):
         return self._badges
 
     def _foot(self) -> None:
-        keys = self.footer_keys()
-        self._footer.put(footer(keys, self.size.width, self._keymap))
+        keys, width = tuple(self.footer_keys()), self.size.width
+        if (keys, width) != self._footed:
+            self._footed = keys, width
+            self._footer.put(footer(keys, width, self._keymap))
 
     def footer_keys(self) -> list[Key]:
         """The keys of the pane in front, then those of everywhere."""
@@ -170,12 +192,13 @@ class Board(Screen[None]):
 
     def place_panes(self) -> None:
         """Show and hide panes for the present size, front and zoom."""
-        layout = layout_for(self.size.width, self.size.height)
+        wide, high = self.size or self.app.size
+        layout = layout_for(wide, high)
         names = panes_in(layout, self._front, self._second, zoomed=self._zoomed)
         self.set_class(layout is Layout.WIDE and not self._zoomed, "-grid")
         for preset in Preset:
             self.set_class(preset is self._preset, f"-{preset}")
-        lines = too_small(*self.size) if layout is Layout.NONE else []
+        lines = too_small(wide, high) if layout is Layout.NONE else []
         self._small.put([Text(line, end="") for line in lines])
         for tour in self.query(Tour):
             tour.display = layout is not Layout.NONE
@@ -184,14 +207,16 @@ class Board(Screen[None]):
         instances = self.pane("instances")
         if len(names) == 2:
             count = lines_of(self.moment.fleet) if self.moment else 4
-            most = max(5, int((self.size.height - 2) * self._preset.share))
-            instances.styles.height = min(count + (3 if self.size.width >= FRAMED else 2), most)
+            most = max(5, int((high - 2) * self._preset.share))
+            instances.styles.height = min(count + (3 if wide >= FRAMED else 2), most)
         else:
             instances.styles.height = "1fr"
-        self.call_after_refresh(self._again)
+        if self.size:
+            self.call_after_refresh(self._again)
 
     def bring(self, name: str) -> None:
         """Put the pane called `name` in front."""
+        self._settled = True
         self._front = name
         if name != "instances":
             self._second = name
@@ -216,7 +241,6 @@ class Board(Screen[None]):
     def _point_at(self, name: str) -> None:
         """The tour shows a pane."""
         if name in PANES:
-        self._settled = True
             self.bring(name)
 
     def on_key(self, event: events.Key) -> None:
@@ -242,6 +266,7 @@ class Board(Screen[None]):
 
     def action_zoom(self) -> None:
         """One pane alone, and back."""
+        self._settled = True
         self._zoomed = not self._zoomed
         self.place_panes()
 
@@ -266,7 +291,6 @@ class Board(Screen[None]):
     def action_filter(self) -> None:
         """Filter the pane in front."""
         if not self.pane(self._front).open_filter():
-        self._settled = True
             self.app.notify(
                 say("nothing to filter in {title}", title=say(self.pane(self._front).TITLE)),
                 markup=False,
@@ -283,6 +307,7 @@ class Board(Screen[None]):
 
     def select(self, name: str) -> None:
         """Show another instance in every pane."""
+        self._settled = True
         self.selected = name
         self._again()
 
@@ -307,4 +332,3 @@ class Board(Screen[None]):
         if self.moment is not None and self.moment.selected is not None:
             self._tail.choose(self.moment.selected, event.cell)
             self.bring("log")
-        self._settled = True
