@@ -9,8 +9,8 @@ import gc
 from collections.abc import Callable
 from time import monotonic
 
-QUIET = 1.5  # seconds without a key
-DUE = 6  # parts that were looked through since the last look at everything
+QUIET = 1.0  # seconds without a key
+DUE = 3  # parts that were looked through since the last look at everything
 
 
 class Quiet:

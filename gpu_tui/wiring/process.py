@@ -10,7 +10,7 @@ from typing import TypeVar
 
 R = TypeVar("R")
 
-THRESHOLDS = (2_000, 5, 60)  # of the collector: new objects, parts of them, parts of those
+THRESHOLDS = (2_000, 5, 20)  # of the collector: new objects, parts of them, parts of those
 HANDOVER = 0.0005  # seconds until the loop lets the thread go on that writes a frame or reads a key
 
 
