@@ -26,6 +26,14 @@ class Inbox:
     def __getitem__(self, part: slice) -> bytes | Inbox:
         first = self._at + (part.start or 0)
         if part.stop is None:
-            self._at = min(first, len(self._data))
+            self.skip(first - self._at)
             return self
         return self._data[first : self._at + part.stop]
+
+    def view(self, start: int, stop: int) -> memoryview:
+        """The bytes `[start:stop]` where they lie."""
+        return memoryview(self._data)[self._at + start : self._at + stop]
+
+    def skip(self, count: int) -> None:
+        """Cut `count` bytes from the front."""
+        self._at = min(self._at + count, len(self._data))

@@ -1,5 +1,5 @@
-"""The one room for asyncssh's private API: is anybody there, how much may be on its way to us, what must end,
-and how packets are cut from what came.
+"""asyncssh's private API, of which only this and `packets` know: is anybody there, how much may be on its way
+to us, what must end.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ import asyncio
 from contextlib import suppress
 
 import asyncssh
-
-from gpu_tui.transport.inbox import Inbox
 
 
 async def keepalive(connection: asyncssh.SSHClientConnection) -> None:
@@ -32,12 +30,6 @@ async def beats(connection: asyncssh.SSHClientConnection, within: float) -> bool
 def grant(channel: asyncssh.SSHClientChannel[bytes], window: int) -> None:
     """From the next grant on, let the box send `window` bytes ahead; what is granted stays granted."""
     channel._init_recv_window = window
-
-
-def lighten(connection: asyncssh.SSHClientConnection) -> None:
-    """Let it take packets from what came without copying all the rest each time."""
-    if isinstance(connection._inpbuf, bytes):
-        connection._inpbuf = Inbox(connection._inpbuf)  # type: ignore[assignment]
 
 
 async def shut(connection: asyncssh.SSHClientConnection) -> None:

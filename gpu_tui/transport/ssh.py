@@ -34,8 +34,9 @@ from gpu_tui.transport.hops import Hops, broken
 from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login
 from gpu_tui.transport.openssh import OpenSshConnection
+from gpu_tui.transport.packets import shorten
 from gpu_tui.transport.prompts import ASKER, Desk
-from gpu_tui.transport.pulse import lighten, shut
+from gpu_tui.transport.pulse import shut
 from gpu_tui.transport.ssh_config import UserConfig, connect_options
 
 # AES-GCM first: on servers without strict key exchange it is not open to Terrapin, and it is twice
@@ -175,7 +176,7 @@ class SshTransport:
             raise _translate(error, route, client, offer, tunnelled=tunnel is not None) from None
         finally:
             await offer.close()
-        lighten(connection)
+        shorten(connection)
         return connection, client
 
 

@@ -1,0 +1,135 @@
+"""Data packets by the short way: the same bytes, over key exchanges and other ciphers, and never a forged one."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncssh
+import pytest
+from boxes import Sshd
+
+from gpu_tui.transport import packets, ssh
+from gpu_tui.transport.base import LinkLost
+from gpu_tui.transport.connection import SshConnection
+from gpu_tui.transport.ssh import SshTransport
+
+MakeBox = Callable[..., Sshd]
+MB = 1_000_000
+
+
+@asynccontextmanager
+async def connected(box: Sshd) -> AsyncIterator[SshConnection]:
+    transport = SshTransport()
+    connection = await transport.connect(box.instance())
+    try:
+        yield connection
+    finally:
+        await connection.close()
+        await transport.close()
+
+
+def inside(connection: SshConnection) -> asyncssh.SSHClientConnection:
+    return connection._connection
+
+
+def taken(connection: SshConnection) -> int:
+    """How many packets went the short way."""
+    way = inside(connection)._recv_pkthdr.__self__
+    return way.taken if isinstance(way, packets.ShortWay) else 0
+
+
+async def digest(connection: SshConnection, file: Path) -> str:
+    found = hashlib.sha256()
+    async with connection.stream(f"exec cat {file}\n") as chunks:
+        async for chunk in chunks:
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def fill(file: Path, size: int) -> str:
+    data = os.urandom(size)
+    file.write_bytes(data)
+    return hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("limit", ["", "RekeyLimit 1M"])
+async def test_a_big_file_comes_the_short_way(make_box: MakeBox, limit: str) -> None:
+    box = make_box("rekeys" if limit else "plain", extra=limit)
+    expected = fill(box.home / "big", 9 * MB)
+    async with connected(box) as connection:
+        both = await asyncio.gather(*(digest(connection, box.home / "big") for _ in range(2)))
+        assert both == [expected, expected]
+        assert taken(connection) > 2 * 9 * MB / 32_768 / 2
+
+
+async def test_every_size_around_the_least_comes_whole(box: Sshd) -> None:
+    sizes = [*range(480, 520), 32_767, 32_768, 32_769]
+    expected = fill(box.home / "big", 40_000)
+    data = (box.home / "big").read_bytes()
+    async with connected(box) as connection:
+        for size in sizes:
+            done = await connection.run(f"head -c {size} {box.home / 'big'}", limit=10)
+            assert done.stdout == data[:size]
+        assert await digest(connection, box.home / "big") == expected
+
+
+@pytest.mark.parametrize("cipher", ["aes128-ctr", "chacha20-poly1305@openssh.com"])
+async def test_other_ciphers_go_asyncsshs_way(
+    box: Sshd, cipher: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "CIPHERS", (cipher,))
+    expected = fill(box.home / "big", MB)
+    async with connected(box) as connection:
+        assert await digest(connection, box.home / "big") == expected
+        assert taken(connection) == 0
+
+
+async def test_where_asyncssh_lacks_a_part_nothing_is_changed(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packets, "PARTS", (*packets.PARTS, "_no_such_part"))
+    expected = fill(box.home / "big", MB)
+    async with connected(box) as connection:
+        assert isinstance(inside(connection)._inpbuf, bytes)
+        assert await digest(connection, box.home / "big") == expected
+
+
+async def test_one_bit_that_turned_on_the_way_ends_the_connection(box: Sshd) -> None:
+    fill(box.home / "big", 9 * MB)
+    original = (box.home / "big").read_bytes()
+    came = bytearray()
+    async with connected(box) as connection:
+        inner = inside(connection)
+
+        async def read() -> None:
+            async with connection.stream(f"exec cat {box.home / 'big'}\n") as chunks:
+                async for chunk in chunks:
+                    came.extend(chunk)
+
+        receive = inner.data_received
+
+        def turn(data: bytes, datatype: int | None = None) -> None:
+            if len(came) > MB and len(data) > 2000:
+                data = data[:1000] + bytes([data[1000] ^ 4]) + data[1001:]
+            receive(data, datatype)
+
+        inner.data_received = turn  # type: ignore[method-assign]
+        with pytest.raises(LinkLost, match="MAC"):
+            await read()
+    assert MB < len(came) < len(original)
+    assert original.startswith(came)
+    assert taken(connection) > 0
+
+
+async def test_a_channel_that_was_closed_is_left_alone(box: Sshd) -> None:
+    fill(box.home / "big", 9 * MB)
+    async with connected(box) as connection:
+        for _ in range(5):
+            async with connection.stream(f"exec cat {box.home / 'big'}\n") as chunks:
+                await anext(chunks)
+        assert (await connection.run("echo here", limit=10)).stdout == b"here\n"
