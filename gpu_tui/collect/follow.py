@@ -28,7 +28,7 @@ from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.ports import Sink
 from gpu_tui.parse.log_reader import LogReader, mouthful
-from gpu_tui.transport.base import Connection
+from gpu_tui.transport.base import Connection, take_at_once
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
 QUEUE_HISTORY = 4_194_304
@@ -37,6 +37,8 @@ LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a
 EARLY_CAP = box.MOST  # bytes that are held until it is known of which file they are
 NOISE_CAP = 65_536  # of a line that we came into the middle of
 PAST_KEPT = 256  # files that are remembered as read
+SHORT = 2_048  # bytes, of a few lines: they are read before the loop turns
+QUIET_SECONDS = 0.005  # with nothing taken so before: many of them must not come in one turn
 CUT, ALONE = "cut", "alone"
 
 OPEN = re.compile(rb"open (new|resumed|rest|whole|copy) (\d+) ([\w?-]+) (\d+) (\d+) (\d+)")
@@ -153,6 +155,7 @@ async def follow(
         program = follow_program(source.path, nonce, memory, history)
         tail = _Tail(instance.name, source, sink, clock, memory, nonce)
         async with connection.stream(program) as chunks:
+            take_at_once(chunks, tail.at_once)
             await tail.take(chunks)
         if tail.opened:
             wait = AGAIN_SECONDS
@@ -192,6 +195,20 @@ class _Tail:
         self._early_size = 0
         self._align: int | None = None  # the offset of the bytes held, until a line begins in them
         self._history_end = 0
+        self._at_once = 0.0  # when something was taken so
+
+    def at_once(self, chunk: bytes) -> bool:
+        """A few lines that came alone, as most do, are read without waiting for a turn of the loop."""
+        if len(chunk) > SHORT or not self.opened or not self._marks.passes(chunk):
+            return False
+        if self._early or self._overlap or self._align is not None:
+            return False
+        now = self._clock.now()
+        if abs(now - self._at_once) < QUIET_SECONDS:
+            return False
+        self._at_once = now
+        self._body(chunk)
+        return True
 
     async def take(self, chunks: AsyncIterator[bytes]) -> None:
         """Until the stream ends, or what comes is not the file that we knew, or no longer its text."""
@@ -351,7 +368,10 @@ class _Tail:
         return data[cut:]
 
     def _body(self, data: bytes) -> None:
-        before = max(0, self._history_end - self._memory.offset)
+        before = self._history_end - self._memory.offset
+        if before <= 0:
+            self._take(data, backfill=False)
+            return
         for part, backfill in ((data[:before], True), (data[before:], False)):
             if part:
                 self._take(part, backfill=backfill)

@@ -23,9 +23,13 @@ class MarkReader:
         self._sign = sign
         self._held = b""
 
+    def passes(self, chunk: bytes) -> bool:
+        """Nothing is held back, and no mark begins in `chunk`: it would come out as it is."""
+        return not self._held and self._sign[:1] not in chunk
+
     def feed(self, chunk: bytes) -> list[bytes | Mark]:
         """What `chunk` completes. What may be the beginning of a mark is held back."""
-        if not self._held and self._sign[:1] not in chunk:
+        if self.passes(chunk):
             return [chunk] if chunk else []
         data, self._held = self._held + chunk, b""
         found: list[bytes | Mark] = []

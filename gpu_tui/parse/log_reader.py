@@ -112,7 +112,8 @@ class LogReader:
         lines = chunk[:-1].split(b"\n")
         if len(chunk) > PIECE_CAP and max(map(len, lines)) >= PIECE_CAP:
             return None
-        return LogBlock([*lines], read_line, show_line)
+        items: list[Item] = lines  # type: ignore[assignment]
+        return LogBlock(items, read_line, show_line)
 
     def judge(self, whole: LogBlock) -> Sequence[LogLine]:
         """What `feed` says of these lines."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.account_rules import provider_state
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.events import (
     LinkChanged,
@@ -41,6 +42,16 @@ from gpu_tui.state.views import CpuUse, LogView, T, cpu_rates, utilization
 from gpu_tui.state.witness import Witness
 
 
+@dataclass(slots=True)
+class _Followed:
+    """What is known of one followed log besides its lines; see LogView."""
+
+    buffer: LogBuffer
+    last_at: float | None = None
+    error: str | None = None
+    skipped: int = 0
+
+
 class InstanceState:
     """Takes the events of one instance and keeps what they say."""
 
@@ -59,7 +70,7 @@ class InstanceState:
         self.link = LinkState()
         self.was_live = False
         self.tracks: dict[str, Track[object]] = {}
-        self.log_views: dict[LogSource, LogView] = {}
+        self._followed: dict[LogSource, _Followed] = {}
         self.queue_history = QueueHistory()
         self.cells: dict[str, CellTrace] = {}
         self.vanished = {metric.name: Vanished() for metric in metrics.UNRECORDED}
@@ -168,15 +179,11 @@ class InstanceState:
             if source.cell is None:
                 self.queue_history = QueueHistory()
         buffer.opened(event.inode, event.offset, resumed=event.resumed)
-        self.log_views[source] = LogView(
-            source, buffer.first, buffer.end, buffer.version, skipped_bytes=event.skipped
-        )
+        self._followed[source] = _Followed(buffer, skipped=event.skipped)
 
     def log_failed(self, event: LogFailed) -> None:
         """A log cannot be followed now."""
-        buffer = self._log(event.source)
-        view = self.log_views.get(event.source, LogView(event.source, 0, 0, 0))
-        self.log_views[event.source] = replace(view, error=event.why, version=buffer.version)
+        self._follow(event.source).error = event.why
 
     def log_came(self, event: LogCame) -> None:
         """Lines came: keep them."""
@@ -202,14 +209,28 @@ class InstanceState:
 
     def _keep(self, buffer: LogBuffer, event: LogCame | LogArrived) -> None:
         buffer.extend(event.lines, event.upto)
-        old = self.log_views.get(event.source)
-        self.log_views[event.source] = LogView(
-            event.source,
-            buffer.first,
-            buffer.end,
-            buffer.version,
-            event.at,
-            skipped_bytes=old.skipped_bytes if old else 0,
+        followed = self._follow(event.source)
+        followed.last_at, followed.error = event.at, None
+
+    def _follow(self, source: LogSource) -> _Followed:
+        followed = self._followed.get(source)
+        if followed is None:
+            followed = self._followed[source] = _Followed(self._log(source))
+        return followed
+
+    def log_views(self) -> tuple[LogView, ...]:
+        """Each followed log, as it is now."""
+        return tuple(
+            LogView(
+                source,
+                one.buffer.first,
+                one.buffer.end,
+                one.buffer.version,
+                one.last_at,
+                one.error,
+                one.skipped,
+            )
+            for source, one in self._followed.items()
         )
 
     def _log(self, source: LogSource) -> LogBuffer:

@@ -61,6 +61,13 @@ class LogChunk:
 
     def add(self, items: Sequence[Item], told: Iterable[tuple[int, LogLine]]) -> None:
         """Append lines; `told` are those of them that were read, with their places."""
+        assert isinstance(self._data, bytearray)
+        if len(items) == 1 and isinstance(raw := items[0], bytes):  # as most come
+            self._data += raw
+            self._ends.append(len(self._data))
+            self._codes.append(UNREAD)
+            self.cost += len(raw) + INDEX_COST
+            return
         first, before = len(self._ends), len(self._data)
         codes = bytearray(len(items))
         parts: list[Any] = list(items)
@@ -73,7 +80,6 @@ class LogChunk:
                 cost += LINE_COST + len(line.text) + SPAN_COST * len(line.spans)
             if line.mark.alarm:
                 self.alarms.append(first + place)
-        assert isinstance(self._data, bytearray)
         self._data += b"".join(parts)
         self._codes += codes
         self._ends.extend(accumulate(map(len, parts), initial=before))

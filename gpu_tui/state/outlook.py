@@ -93,7 +93,7 @@ def view_of(
         end=kept.end,
         clocks=clocks,
         findings=kept.book.findings(),
-        logs=tuple(kept.log_views.values()),
+        logs=kept.log_views(),
         profile=kept.profile,
         clock_skew=_skew(box.box_time, host.good.taken_at) if box and host.good else None,
         uptime=box.uptime_seconds if box else None,

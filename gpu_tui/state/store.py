@@ -102,6 +102,13 @@ class Store:
 
     def apply(self, event: Event) -> None:
         """Take one event; one of an instance that is no longer in the fleet is dropped."""
+        if (take := _TAKES.get(type(event))) is not None:
+            of_one: Any = event
+            state = self._states.get(of_one.instance)
+            if state is not None:
+                take(state, event)
+                self._dirty.add(of_one.instance)
+            return
         if isinstance(event, Noted):
             self._notes = [*self._notes[-NOTES_KEPT + 1 :], event.text]
             self._dirty.add("")
@@ -112,12 +119,8 @@ class Store:
             return
         if isinstance(event, TeardownEnd):
             self._take_end(event)
-        state = self._states.get(event.instance)
-        if state is None:
-            return
-        if (take := _TAKES.get(type(event))) is not None:
-            take(state, event)
-        self._dirty.add(event.instance)
+            if event.instance in self._states:
+                self._dirty.add(event.instance)
 
     __call__ = apply  # a store is a Sink
 

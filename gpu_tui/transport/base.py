@@ -6,7 +6,7 @@ seam: above it only `LinkError` and its children exist.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -158,6 +158,20 @@ def peer_of(connection: Connection) -> tuple[str, int] | None:
     """
     found = getattr(connection, "peer", None)
     return found if isinstance(found, tuple) else None
+
+
+Taker = Callable[[bytes], bool]
+
+
+def take_at_once(chunks: AsyncIterator[bytes], taker: Taker) -> None:
+    """Let `taker` have chunks of a stream the moment they come, where this transport can.
+
+    To wake the task that awaits them takes one more turn of the loop. `taker` says whether it took a
+    chunk; one that it declines comes by the iterator, as does every chunk while others wait there. It
+    is called for as long as the iterator is awaited, and must be quick: it keeps the loop.
+    """
+    if hasattr(chunks, "taker"):
+        chunks.taker = taker
 
 
 class Transport(Protocol):

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 
 import asyncssh
 
-from gpu_tui.transport.base import LinkLost
+from gpu_tui.transport.base import LinkLost, Taker
 from gpu_tui.transport.pulse import grant
 
 HIGH_WATER = 262_144  # bytes held for a slow reader before the box is made to wait
@@ -55,11 +55,13 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         self._paused = False
         self._draining = False
         self._error: Exception | None = None
+        self._fault: Exception | None = None  # of the taker
         self._window = WINDOW
         self._passed = 0  # bytes of this window, which began to come at `_since`
         self._since = 0.0
         self._paused_at = 0.0
         self._waiter: asyncio.Future[None] | None = None
+        self.taker: Taker | None = None  # see `take_at_once`
         self._channel: asyncssh.SSHClientChannel[bytes] | None = None
 
     def connection_made(self, chan: asyncssh.SSHClientChannel[bytes]) -> None:
@@ -82,6 +84,8 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         if datatype is not None:
             self.stderr += data[: max(0, STDERR_CAP - len(self.stderr))]
             return
+        if self.taker is not None and self._awaited and self._taken(data):
+            return
         self._chunks.append(data)
         self._held += len(data)
         self._passed += len(data)
@@ -90,6 +94,21 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         elif self._passed >= self._window < WIDEST:
             self._widen()
         self._wake()
+
+    @property
+    def _awaited(self) -> bool:
+        """All that came before is read, and the reader waits for more."""
+        return self._waiter is not None and not (self._waiter.done() or self._chunks)
+
+    def _taken(self, data: bytes) -> bool:
+        """Offer a chunk to the taker. An error of its own ends this channel only."""
+        assert self.taker is not None
+        try:
+            return self.taker(data)
+        except Exception as error:
+            self._fault, self.taker = error, None
+            self._wake()
+            return True
 
     def _widen(self) -> None:
         """A whole window has passed: was it quick, the next one may be twice as wide."""
@@ -143,23 +162,29 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    async def chunks(self) -> AsyncGenerator[bytes, None]:
+    def __aiter__(self) -> ProgramOutput:
         """Everything in order, until the program closes its output. LinkLost with the connection.
 
         What came since the last turn of the loop comes as one chunk.
         """
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next chunk."""
         while True:
+            if self._fault is not None:
+                raise self._fault
             if self._chunks:
                 data = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
                 self._chunks.clear()
                 self._held = 0
-                yield data
-            elif self._paused and not self._closed:
+                return data
+            if self._paused and not self._closed:
                 self._resume()
             elif self._ended:
                 if self._error is not None:
                     raise LinkLost(f"the connection was lost: {self._error}")
-                return
+                raise StopAsyncIteration
             else:
                 self._waiter = asyncio.get_running_loop().create_future()
                 await self._waiter

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import asyncssh
 
 from gpu_tui.transport.base import ChannelRefused, Completed, FileAccess, LinkError, LinkLost
-from gpu_tui.transport.channels import SHELL, WINDOW, ProgramOutput, closing, guarded
+from gpu_tui.transport.channels import SHELL, WINDOW, ProgramOutput, guarded
 from gpu_tui.transport.files import SftpFiles
 from gpu_tui.transport.hops import Hop, broken
 from gpu_tui.transport.lines import CLOSE_SECONDS, FILES, RUN, STREAM, Line, Lines
@@ -46,10 +46,9 @@ class SshConnection:
         async with (
             asyncio.timeout(limit),
             self._program(guarded(program), RUN) as (session, channel),
-            closing(session.chunks()) as chunks,
         ):
             kept = bytearray()
-            async for chunk in chunks:
+            async for chunk in session:
                 kept += chunk[: max(0, stdout_cap - len(kept))]
             await channel.wait_closed()
             if session.exit is None and self._lost.done():
@@ -59,11 +58,8 @@ class SshConnection:
     @asynccontextmanager
     async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Run a program for as long as the block lasts; its stdin stays open until then."""
-        async with (
-            self._program(program, STREAM) as (session, _),
-            closing(session.chunks()) as chunks,
-        ):
-            yield chunks
+        async with self._program(program, STREAM) as (session, _):
+            yield session
 
     @asynccontextmanager
     async def _program(
@@ -89,6 +85,7 @@ class SshConnection:
             # A further connection went; the box is still there.
             raise ChannelRefused(f"{error} (one of several)", next="it is opened again") from None
         finally:
+            session.taker = None
             channel.close()
             self._lines.release_when_closed(line, channel)
 
