@@ -178,7 +178,7 @@ setup() {
     LC_ALL=C
     PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/nvidia/bin:/usr/lib/wsl/lib
     export LC_ALL PATH
-    n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@ known= waited=0 spell=1 counted= moved= named= again=0
+    n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@ known= waited=0 whole=0 early= spell=1 counted= moved= named= again=0
     renice -n 10 -p $$ >/dev/null
     # A status over 128 is a timeout (bash, ksh); busybox gives 1, also at the end of the input. A bash
     # below 4 knows no parts of a second, and gives 1 for that too.

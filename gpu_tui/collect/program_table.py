@@ -16,14 +16,15 @@ worth() {
     set -- "$proc"/[0-9]*
     number=$#
     [ ! -e "$proc/$pid_gpu/fd/7" ] || number=$((number - 1)) # a program that we started
-    waited=$((waited + 1))
+    waited=$((waited + 1)) whole=$((whole + 1))
     [ "$number" = "$counted" ] || moved=1
     if [ "$n" -ge 3 ] && [ "$waited" -lt "$latest" ]; then
         [ "$number" != "$counted" ] && [ "$waited" -ge "$spell" ] || return 1
     fi
     if [ -z "$moved" ] || [ "$n" -lt 3 ]; then spell=1
     elif [ "$spell" -lt "$latest" ]; then spell=$((spell * 2)); fi
-    counted=$number waited=0 moved=
+    counted=$number waited=0 moved= early=1
+    if [ "$n" -lt 3 ] || [ "$whole" -ge "$latest" ]; then early= whole=0; fi
 }
 
 # Who has just begun may still become another program: so its arguments are read twice.
@@ -53,15 +54,22 @@ process_table() {
 """
 
 TABLE_FOR_BASH = r"""
-declare -gA args threads
+declare -gA args threads row_of name_of
 # Arguments are read again where a process is another, has another name, and now and then; so long,
-# too, who was found to be a thread of the kernel is not looked at.
+# too, who was found to be a thread of the kernel is not looked at. Before its turn, only who is new is.
 process_table() {
     local at stat rest rows=() names=() seen=() words pid name state parent a b c d e f g start
     if ((++again >= 4 || ${#args[@]} > most + 64)); then args=() threads=() again=0 named=; fi
+    [[ -n $early ]] || row_of=() name_of=()
     open stat
     for at in "$proc"/[0-9]*; do
         [[ -z ${threads[$at]} ]] || continue
+        if [[ -n ${row_of[$at]} ]]; then
+            rows+=("${row_of[$at]}")
+            names+=("${name_of[$at]}")
+            seen+=("$at")
+            continue
+        fi
         start=
         read -r pid name state parent a b c d e f g _ _ _ _ _ _ _ _ _ _ start _ <"$at/stat"
         # A name may hold blanks, brackets and line ends, in at most 15 bytes: then none of this fits.
@@ -70,8 +78,10 @@ process_table() {
                 threads[$at]=1
                 continue
             fi
-            rows+=("$pid $name $state $parent $start")
-            names+=("$pid$name$start")
+            row_of[$at]="$pid $name $state $parent $start"
+            name_of[$at]=$pid$name$start
+            rows+=("${row_of[$at]}")
+            names+=("${name_of[$at]}")
         else
             stat=
             IFS= read -r -d '' stat <"$at/stat"

@@ -13,7 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from shell_box import COMMANDS, HANDOVER, SHELLS, Inbox, ShellBox, ShellConnection, finish, start
+from shell_box import (
+    COMMANDS,
+    GPU_ROW,
+    HANDOVER,
+    SHELLS,
+    Inbox,
+    ShellBox,
+    ShellConnection,
+    finish,
+    start,
+)
 
 from gpu_tui.collect.frames import Frame
 from gpu_tui.collect.sampler import Group, plan, sample_group, samples
@@ -238,6 +248,69 @@ async def test_what_seldom_changes_is_seen_to_change(files: ShellBox, shell: str
             pass
         while len(value(await inbox.metric("roster")).cells) != 2:
             pass
+
+
+CARDS = """#!/bin/sh
+case $1 in
+    --query-gpu=index*) sed "s/, 9216, /, $(cat '{root}/in_use'), /" '{root}/row' ;;
+    --query-compute-apps*)
+        echo asked >>'{root}/asked'
+        echo "GPU-11111111-aaaa-4bbb-8ccc-000000000000, $(cat '{root}/pid'), 9000, python" ;;
+esac
+"""
+
+
+async def test_programs_on_a_card_are_asked_for_when_the_memory_in_use_moves_and_now_and_then(
+    files: ShellBox, shell: str
+):
+    files.file("row", GPU_ROW + "\n")
+    files.file("in_use", "9216")
+    files.file("pid", "4127")
+    files.program("nvidia-smi", CARDS.format(root=files.root))
+    asked = files.file("asked", "")
+    group = hurried(files.group(poll=0.1), "gpu", 1, 60)
+
+    async with sampling(files, shell, group) as inbox:
+
+        async def cards(count: int) -> tuple[set[int], int]:
+            """The programs that so many tables show, and how often they were asked for."""
+            before = len(asked.read_text().split())
+            tables = [value(await inbox.metric("gpus")) for _ in range(count)]
+            seen = {row.pid for table in tables for card in table.gpus for row in card.processes or ()}
+            return seen, len(asked.read_text().split()) - before
+
+        assert (await cards(1))[0] == {4127}
+        seen, times = await cards(10)
+        assert seen == {4127}
+        assert 1 <= times <= 4  # two, and what is under way at both ends
+        files.file("pid", "5000")
+        files.file("in_use", "1024")
+        while 5000 not in (await cards(1))[0]:
+            pass
+        files.file("pid", "6000")  # in as much memory as the one before
+        while 6000 not in (await cards(1))[0]:
+            pass
+
+
+async def test_a_calm_beat_is_read_anew(files: ShellBox, shell: str):
+    """Also where a file has other lines than before, or is gone."""
+    files.cgroup2()
+    async with sampling(files, shell, files.group(poll=0.05)) as inbox:
+        for _ in range(8):
+            assert value(await inbox.metric("memory")).oom_kill == 3
+        files.file("cgroup/memory.events", "low 0\nlocal 9\noom_kill 7\nhigh 5\n")
+        while value(await inbox.metric("memory")).oom_kill != 7:
+            pass
+        files.file("cgroup/memory.events", "oom_kill 8")
+        while value(await inbox.metric("memory")).oom_kill != 8:
+            pass
+        (files.cgroup / "memory.events").unlink()
+        while value(await inbox.metric("memory")).oom_kill is not None:
+            pass
+        for used in (6000, 6001):
+            files.file("cgroup/memory.current", f"{used}\n")
+            while value(await inbox.metric("memory")).used != used:
+                pass
 
 
 # --- what goes wrong ---------------------------------------------------------------------------
