@@ -146,13 +146,20 @@ class Platform(ABC):
 
     async def call(self, permit: StopPermit, id: str) -> Answer:
         """Send the one call of a permit for `id`, once, and say what was answered; that proves nothing yet."""
-        permit.redeem(id, self.means.clock.boot())
+        began = self.means.clock.boot()
+        permit.redeem(id, began)
         call = self.calls.get(permit.verb)
         if call is None:
             return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
         if call.off_by is not None and (why := await self._off(self.calls[call.off_by], id)):
             return Answer(
                 AnswerKind.REFUSED, f"{permit.verb} was not sent, for it is not off: {why}"
+            )
+        if self.means.clock.boot() - began >= 2 * OFF_LIMIT:
+            return Answer(
+                AnswerKind.REFUSED,
+                f"{permit.verb} was not sent: this machine slept while it was switched off, "
+                "and what was seen before proves nothing now",
             )
         return await self._once(call, id)
 

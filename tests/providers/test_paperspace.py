@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -11,6 +12,7 @@ from platforms import SEATS, Desk
 
 from gpu_tui.core.fleet import Money
 from gpu_tui.providers.base import AnswerKind
+from gpu_tui.providers.paperspace import Paperspace
 
 
 @pytest.fixture
@@ -105,3 +107,20 @@ async def test_whether_the_account_is_in_order(
     account = await desk.ledger().read()
     assert account.balance is None
     assert account.remark is None if remark is None else remark in (account.remark or "")
+
+
+async def test_a_sleep_while_it_went_off_calls_the_destroy_off(
+    server: PaperspaceServer, desk: Desk
+) -> None:
+    """Hours later it may have been on again, and off again with new results on it."""
+    server.polls = 0
+
+    async def sleeps(seconds: float) -> None:
+        desk.clock.advance(8 * 3_600.0)
+
+    platform = Paperspace(replace(desk.means, sleep=sleeps), desk.access())
+    answer = await platform.call(desk.permit(), ID)
+    assert answer.kind is AnswerKind.REFUSED
+    assert "slept" in answer.text
+    assert desk.calls == [f"PATCH /v1/machines/{ID}/stop"]
+    assert ID in server.rows
