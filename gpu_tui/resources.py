@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from gpu_tui.core.data import dataclass
-from gpu_tui.core.profile import Profile
+from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.parse.profile_md import ProfileError, parse_profile
 from gpu_tui.parse.yaml_strict import LARGEST_BYTES
 from gpu_tui.places import config_dir
@@ -124,12 +125,39 @@ def _library(bundled: Path, own: Path) -> Library:
     refused: list[ProfileError] = []
     for name, file in profile_files(own).items():
         try:
-            read[name] = read_profile(file)
+            profile = read_profile(file)
         except ProfileError as error:
             refused.append(error)
         else:
+            read[name] = _no_laxer(profile, read_profile(files[name])) if name in files else profile
             files[name] = file
     return Library(Shelf(dict(sorted(files.items())), read), tuple(refused))
+
+
+def _no_laxer(own: Profile, bundled: Profile) -> Profile:
+    """`own` with no park that the bundled profile does not know as one: without pulling what lies there nothing
+    is stopped on the word of a file that anybody edits in a hurry. Stricter than the bundled one it may be.
+    """
+    parks = [
+        row
+        for row in bundled.teardown
+        if row.park and all(tier.survives_stop for tier in bundled.tiers_under(row, None))
+    ]
+    rows = tuple(
+        row
+        if not row.park or any(_within(row, park) for park in parks)
+        else replace(row, reversible=False)
+        for row in own.teardown
+    )
+    return replace(own, teardown=rows)
+
+
+def _within(row: Verb, park: Verb) -> bool:
+    """The same verb, for no other variants."""
+    mine = set(row.applies_to)
+    return row.verb == park.verb and (
+        not park.applies_to or (bool(mine) and mine <= set(park.applies_to))
+    )
 
 
 def _id(error: ProfileError) -> str:

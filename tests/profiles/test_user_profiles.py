@@ -164,3 +164,33 @@ def test_a_clock_of_another_platform_is_refused(
     line = copied[: copied.index('verified: "2026-06"', copied.index("id: autodl-release-15d"))]
     assert f"{own / 'copied.md'}:{line.count(chr(10)) + 1}: " in out
     assert "already one of autodl" in out
+
+
+STAYS = r"(survives_stop: )(false|unknown)"
+KEEPS = "effect: stop\n    deletes: []\n    meter: partly\n    reversible: true"
+
+
+@pytest.mark.parametrize(
+    ("platform", "edits", "park"),
+    [
+        ("autodl", (), True),  # what the bundled profile calls a park as well
+        ("autodl", (("via: ssh\n    applies_to: [container, tidal]", "via: ssh"),), False),
+        ("gpushare", ((STAYS, r"\1true"), (r"effect: stop\n.*\n.*\n.*", KEEPS)), False),
+        ("runpod", ((STAYS, r"\1true"), (r"effect: stop\n.*\n.*\n.*", KEEPS)), False),
+        ("vastai", ((r"effect: stop\n.*\n.*\n.*", KEEPS),), False),
+    ],
+)
+def test_a_profile_of_ones_own_makes_no_park_of_what_is_none(
+    own: Path, platform: str, edits: tuple[tuple[str, str], ...], park: bool
+) -> None:
+    """A park is carried out without pulling anything: the stricter of the two files counts."""
+    text = (profiles_dir() / f"{platform}.md").read_text(encoding="utf-8")
+    for pattern, new in edits:
+        pattern = pattern if pattern is STAYS or ".*" in pattern else re.escape(pattern)
+        text, count = re.subn(pattern, new, text)
+        assert count
+    (own / f"{platform}.md").write_text(text, encoding="utf-8")
+    alone = read_profile(own / f"{platform}.md").teardown[0]
+    assert alone.park
+    row = load_profiles()[platform].teardown[0]
+    assert (row.park, row.label) == (park, alone.label)
