@@ -205,7 +205,8 @@ def parse(data: bytes) -> Reading:
         fragments = 0
         records.append(record)
         tip = hashlib.sha256(line).hexdigest()
-    if fragments > 1:
+    # A last line with both its ends was whole once: what it said, perhaps that a call left, is not known.
+    if fragments > 1 or (fragments and lines[-1].endswith(b'"}')):
         bad = len(lines) - fragments + 1
         return Reading(tuple(records), f"line {bad} is not a record", False, tip)
     whole = _record(open_end) if open_end else None

@@ -98,6 +98,19 @@ def test_every_flipped_byte_before_the_last_line_is_damage(journal: Journal) -> 
         assert parse(bytes(flipped)).damage is not None, at
 
 
+def test_a_last_line_that_was_whole_once_is_damage(journal: Journal) -> None:
+    """It may have been the intent of a call that left: a cut never leaves both ends of a line."""
+    journal.write("a", "open", "d1")
+    before = len(journal.path.read_bytes())
+    journal.write("a", "intent", "d1", verb="terminate", provider_id="p1")
+    data = bytearray(journal.path.read_bytes())
+    data[before + 1] ^= 1
+    journal.path.write_bytes(data)
+    assert journal.read().damage == "line 2 is not a record"
+    with pytest.raises(JournalDamaged):
+        journal.write("a", "intent", "d2")
+
+
 def test_a_removed_line_is_damage(journal: Journal) -> None:
     lines = _fill(journal).splitlines(keepends=True)
     for gone in range(len(lines) - 1):
