@@ -23,6 +23,11 @@ SURVEY_LIMIT = 30.0  # seconds
 SETTLE = 5.0  # a file younger than this many box seconds may still be written
 RECENT_MOST = 500  # more files of the last minute than this are not looked at one by one
 TEXT_CAP = 16 << 20
+CAP_SYS_PTRACE = 19  # its bit, capability.h: who has it sees every process in spite of hidepid
+HIDDEN = (
+    "the box hides other people's processes from this login (/proc is mounted with hidepid), so who else "
+    "works there is not known: log in as root, or ask its administrator for the group that may see them"
+)
 
 
 class BoxError(Exception):
@@ -36,6 +41,7 @@ class Survey:
     the box cannot say (no `stat`, too many of them). `writers`: (pid, path) of files there that are
     open for writing; `on_gpu`: pids that hold a GPU device; `asked_by`: the
     pids of the shell that looked and of its parent, where the table is of the same machine.
+    `hidden`: the kernel leaves other people's processes out of the table (proc(5), hidepid).
     """
 
     boot_id: str | None
@@ -45,6 +51,7 @@ class Survey:
     writers: tuple[tuple[int, str], ...]
     on_gpu: frozenset[int] = frozenset()
     asked_by: tuple[int, int] | None = None
+    hidden: bool = False
 
     def identity(self, instance: Instance, connection: Connection) -> Identity:
         """Which machine this is, as far as it is known."""
@@ -70,6 +77,7 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
         root=shell_path(root) if root else "''",
         settle=int(SETTLE),
         most=RECENT_MOST,
+        sees_all=CAP_SYS_PTRACE,
     )
     done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
     text = done.stdout.decode("utf-8", "surrogateescape")
@@ -78,7 +86,7 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
         raise BoxError("the box did not answer a small sh program to its end")
     boot, asked, table, where, recent, open_files = (part.strip("\n") for part in parts[:6])
     writers, on_gpu = _holders(open_files, where)
-    pids = re.fullmatch(r"(\d{1,9}) (\d{1,9})", asked)
+    pids = re.fullmatch(r"(\d{1,9}) (\d{1,9})( hidden)?", asked)
     return Survey(
         boot_id=boot if re.fullmatch(r"[A-Za-z0-9-]{8,64}", boot) else None,
         processes=_processes(table),
@@ -87,16 +95,17 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
         writers=writers,
         on_gpu=on_gpu,
         asked_by=(int(pids[1]), int(pids[2])) if pids and instance.roots.proc == "/proc" else None,
+        hidden=pids is None or pids[3] is not None,
     )
 
 
 def work(seen: Survey, queue_file: str | None, roster: Roster | None) -> tuple[str, ...] | None:
-    """The running work, named for a person, or None where no process table was read.
+    """The running work, named for a person, or None where no process table was read, or only a part.
 
     Stricter than the verdict: whatever is not known to be idle counts, because what is not understood
     must not be torn down.
     """
-    if seen.processes is None:
+    if seen.processes is None or seen.hidden:
         return None
     own = own_tree(seen.processes, *seen.asked_by) if seen.asked_by else frozenset()
     found = {process.pid: process for process in working(seen.processes, seen.on_gpu, own)}
@@ -172,7 +181,22 @@ proc={proc}; root={root}
 m() {{ printf '@{mark}\\n'; }}
 cat "$proc/sys/kernel/random/boot_id" 2>/dev/null
 m
-printf '%s %s\\n' "$$" "$PPID"
+h=
+while read -r _ at kind with _; do
+  if [ "$at $kind" = "$proc proc" ]; then
+    case ",$with," in *,hidepid=*) h=' hidden' ;; *) h= ;; esac
+  fi
+done 2>/dev/null </proc/self/mounts
+if [ -n "$h" ]; then
+  # Whoever sees the first of all processes, and could not as its owner alone, sees everybody's.
+  c=
+  while read -r key value _; do [ "$key" = CapEff: ] && c=$value; done 2>/dev/null </proc/self/status
+  me=$(id -u); set -- $(ls -ldn "$proc/1" 2>/dev/null)
+  if [ -r "$proc/1/stat" ]; then
+    [ "${{3:-$me}}" != "$me" ] || [ $((0x${{c:-0}} >> {sees_all} & 1)) = 1 ] && h=
+  fi
+fi
+printf '%s %s%s\\n' "$$" "$PPID" "$h"
 m
 for p in "$proc"/[0-9]*; do
   [ -r "$p/stat" ] || continue

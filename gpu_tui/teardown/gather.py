@@ -40,7 +40,7 @@ from gpu_tui.core.transfer import Meter, Transfer
 from gpu_tui.providers.base import Provider, SeenFromInside, WorksElsewhere, state_of
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
-from gpu_tui.teardown.box import BoxError, Survey, survey, work
+from gpu_tui.teardown.box import HIDDEN, BoxError, Survey, survey, work
 from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.hashing import file_of, stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
@@ -117,7 +117,7 @@ class Gather:
         """Rung 2: what works there now."""
         seen = await self._survey()
         running = await self._work(seen, await self._roster())
-        return Quiet(running, seen.busy)
+        return Quiet(running, seen.busy, HIDDEN if seen.hidden and running is None else None)
 
     async def inventory(self) -> Inventory:
         """Rung 3: every result file, hashed on the box."""
