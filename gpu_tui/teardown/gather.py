@@ -33,7 +33,7 @@ from gpu_tui.core.evidence import (
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
-from gpu_tui.core.profile import Profile, Verb
+from gpu_tui.core.profile import Profile, Tier, Verb
 from gpu_tui.core.proof import holds_weights, some
 from gpu_tui.core.sweep import Roster
 from gpu_tui.core.transfer import Meter, Transfer
@@ -52,7 +52,7 @@ from gpu_tui.teardown.pull import pull_files
 from gpu_tui.teardown.roster import read_cells, read_roster
 from gpu_tui.teardown.verifier import verifier
 from gpu_tui.teardown.verify import load_all
-from gpu_tui.teardown.whose import elsewhere, sharing
+from gpu_tui.teardown.whose import elsewhere, is_here, sharing
 from gpu_tui.transport.base import Connection
 
 Share = Callable[[Transfer], None]  # told of progress
@@ -104,10 +104,10 @@ class Gather:
             read_only=self.read_only(),
             results=seen.root if instance.results.local else None,
             cells=await self._cells(roster),
-            tiers=self.profile.tiers_under(verb, instance.provider.variant) if self.profile else (),
+            tiers=self._tiers(verb, console=console),
             price=price or state.price,
             unresolved=unresolved,
-            elsewhere=await self._elsewhere(state),
+            elsewhere=await self._elsewhere(state, seen.boot_id),
             seconds=await self._seconds(verb),
             basis=self._basis(),
             ends_at=state.ends_at,
@@ -335,24 +335,34 @@ class Gather:
         """The cells as the box has them now. What the screen showed of a queue is no evidence."""
         return await read_cells(self.link(), self.instance.queue, roster) if roster else None
 
+    def _tiers(self, verb: Verb, *, console: bool = False) -> tuple[Tier, ...]:
+        """The disks that `verb` is about. Where nobody says of which variant the box is, and no API does either,
+        a park must keep the disks of all of them.
+        """
+        if self.profile is None:
+            return ()
+        variant = self.instance.provider.variant
+        if console and verb.park and variant is None:
+            return self.profile.storage
+        return self.profile.tiers_under(verb, variant)
+
     def _basis(self) -> str:
         """What the fleet file and the profile say of this teardown now."""
         instance, verb, profile = self.instance, self._verb, self.profile
         rows = profile.teardown if profile else ()
         row = next((row for row in rows if row == verb), None)
-        tiers = profile.tiers_under(verb, instance.provider.variant) if profile and verb else ()
+        tiers = self._tiers(verb) if verb else ()
         return basis_of(instance, row, tiers)
 
     async def _seconds(self, verb: Verb) -> tuple[SecondResource, ...]:
         """What hangs on the instance beside it, as its account says now."""
-        access = self.instance.provider
-        tiers = self.profile.tiers_under(verb, access.variant) if self.profile else ()
-        return await second_resources(self.provider, access.id, verb, tiers)
+        id = self.instance.provider.id
+        return await second_resources(self.provider, id, verb, self._tiers(verb))
 
     async def _state(self) -> ProviderState:
         return await state_of(self.provider, self.instance.provider.id)
 
-    async def _elsewhere(self, state: ProviderState) -> str | None:
+    async def _elsewhere(self, state: ProviderState, boot_id: str | None = None) -> str | None:
         """Why the box behind our connection is not what the provider would end. A job's id is no box's."""
         inside = isinstance(self.provider, SeenFromInside)
         if isinstance(self.provider, WorksElsewhere):
@@ -363,6 +373,11 @@ class Gather:
                 return (
                     f"it is also {some(others)} in the fleet file, whose results would go with it: "
                     "pull those, take that entry out, then open this again"
+                )
+            if await asyncio.to_thread(is_here, boot_id):
+                return (
+                    "the box and this machine are one (the same boot id), and what is pulled here may go "
+                    "with it: run gpu-tui on another machine"
                 )
         by_id = self.provider.reads and not inside
         return await elsewhere(self.link(), self.instance, state, by_id=by_id)

@@ -15,6 +15,7 @@ import shlex
 import socket
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
 
 from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance, ProviderState
@@ -80,6 +81,15 @@ def sharing(instance: Instance, fleet: Iterable[Instance]) -> tuple[str, ...]:
             or (other.ssh.host, other.ssh.port, other.ssh.jump) == (ssh.host, ssh.port, ssh.jump)
         )
     )
+
+
+def is_here(boot_id: str | None) -> bool:
+    """True where a box of this boot is this machine, or a container of it: its disks go with ours. Blocks."""
+    try:
+        own = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except OSError:
+        return False  # not Linux: the box is
+    return boot_id == own
 
 
 def judge(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rented import RELEASE, Scene, rest, until
+from rented import PROFILES, RELEASE, TIERS, Scene, rest, until
 from runpod_server import POD
 
 from gpu_tui.core.fleet import ProviderAccess, ProviderState, QueueFiles, Results
@@ -604,3 +604,21 @@ async def test_the_last_look_reads_every_byte_on_the_box_again(scene: Scene) -> 
     assert look.remote is not None
     new = next(file for file in look.remote.files if file.path == "wide/best.pth")
     assert new.sha256 == hashlib.sha256(bytes(data)).hexdigest() != old.sha256
+
+
+@pytest.mark.parametrize(("variant", "state"), [(None, "closed"), ("machine", "ready")])
+async def test_a_park_of_a_box_of_no_known_variant_keeps_the_disks_of_all_of_them(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, variant: str | None, state: str
+) -> None:
+    """A notebook whose variant nobody wrote down must not be told that a machine's shut-down keeps all."""
+    console = replace(RELEASE, deletes=(), reversible=True, effect="stop", applies_to=("machine",))
+    disk = replace(TIERS[0], applies_to=("machine",))
+    scratch = replace(disk, id="scratch", survives_stop=False, applies_to=("notebook",))
+    profile = replace(PROFILES["runpod"], storage=(disk, scratch), teardown=(console,))
+    monkeypatch.setitem(PROFILES, "runpod", profile)
+    scene.set(provider=replace(scene.instance.provider, variant=variant))
+    climb = scene.runner().open("pod", "release")
+    view, views = await until(climb, lambda view: view.state in ("closed", "ready"))
+    await views.aclose()
+    assert view.state == state
+    assert variant or "not sure that these survive" in (view.closed_because or "")

@@ -164,3 +164,24 @@ async def test_a_box_that_becomes_another_one_shuts_the_gate(scene: Scene, tmp_p
     await climb.confirm("pod-4n6p")
     assert (await rest(views)).state == "closed"
     assert scene.server.calls == []
+
+
+def _own_boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+async def test_a_box_that_is_this_very_machine_never_opens(scene: Scene) -> None:
+    """Run on the box itself, gpu-tui would pull onto the disk that goes with it."""
+    scene.box.boot(_own_boot())
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state in ("closed", "ready"))
+    await views.aclose()
+    assert "the box and this machine are one" in (view.closed_because or "")
+    assert scene.server.calls == []
+
+
+async def test_this_very_machine_may_be_parked(scene: Scene) -> None:
+    scene.box.boot(_own_boot())
+    climb = scene.runner().open("pod", "stop")
+    _, views = await until(climb, lambda view: view.state == "ready")
+    await views.aclose()
