@@ -59,7 +59,7 @@ def _sees(way: list[Any]) -> bool:
 def casts(lines: list[bytes]) -> list[bytes] | None:
     """Equal for lines that differ only in digits that a blind pattern does not tell apart.
 
-    None where a number is too long to tell.
+    None where a number is too long to tell, or a line is more than one.
     """
     if not lines:
         return []
@@ -71,10 +71,10 @@ def casts(lines: list[bytes]) -> list[bytes] | None:
             found = found.replace(mixed, b"11")
         else:
             return None
-    return [
-        cast + b"\n" + b"".join(_NAMED(line))
-        for cast, line in zip(found.split(b"\n"), lines, strict=True)
-    ]
+    parts = found.split(b"\n")
+    if len(parts) != len(lines):
+        return None
+    return [cast + b"\n" + b"".join(_NAMED(line)) for cast, line in zip(parts, lines, strict=True)]
 
 
 def _walk(tree: list[Any], at: _At, ends: bool) -> _At:

@@ -117,13 +117,13 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "segmentation|segfault|general protection|handle kernel|core dumped|aborted|bus error|illegal instruction|floating point exception|free()|corrupt|malloc|terminate called|what()|fatal|check fail|assertion|assert|panic|stack smashing|sigsegv|sigabrt",
         r"segmentation fault|\bsegfault\b|general protection|unable to handle kernel|core dumped|^\s*Aborted\b|: Aborted\b|\bBus error\b|illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|double|unsorted|heap)|malloc\(\): |(?<!tc)malloc: |terminate called|^\s*what\(\): |fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
-        r"register|handler",
+        r"register|handler|trapping",
     ),
     rule(
         "exception",
         FATAL,
         "exit|returned non-zero|exitcode|return code|error |program failed|code",
-        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]\s*[1-9]|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
+        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
         r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE,
     ),
     rule(
@@ -139,7 +139,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "fail|errored|crash|blocked|abort|terminated with the following|executing job with|during processing|but 1 process returned",
         r"^[\w/-]{1,80}\.[\w./-]{1,160} FAILED$|\bworker\.status\.FAILED\b|terminated with the following error|^error executing job with overrides|exception during processing|process returned$|\b(?:job|rank|run|trial|task|cell|worker|training|experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm|main|script|program|command|build|pipeline|launcher|simulation|installation|compilation|finetun\w{1,4}|pretrain\w{0,4})\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |: ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b|cell\(s\) FAILED|DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|(?-i:(?:changed|changed from \w{1,12}) to \W?F(?:AILED|ailed)\b)|^\s{0,4}\d{3,12}(?:[._+][\w+.]{1,12})?\s.{0,120}(?-i:\bFAILED)\b(?:\s|$)|(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff)|\b[1-9]\d{0,5} (?:failed|crashed|errored) (?:runs|jobs|trials|tasks|workers|cells|ranks|nodes)\b|\bkilling (?:the )?sweep\b|\bfailed: (?:job|rank|run|trial)|\bERROR\b.{0,30}\bRun \S+ errored",
-        r"failed[\"']?\s*[:=]\s*0|sanity|reschedul|" + ADVICE,
+        r"failed[\"']?\s*[:=]\s*0|sanity|reschedul|failedschedul|" + ADVICE,
     ),
     rule(
         "exception",

@@ -21,7 +21,7 @@ SUBJECT = (
 ASIDE = (
     r"\b(?:wandb|neptune|comet\w{0,4}|mlflow|clearml|trains|swanlab|tensorboard|telemetry|metrics?|dashboard|plot\w{0,4}"
     r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|illegal to call|log ?level|py-?spy|send signal|episodes?|load failed\.\.\.|when parsing line|disconnect|upload_url|atexit|unregister"
-    r"|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|git command|FailedScheduling|dubious ownership|NoneType: None)\b"
+    r"|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|microcode|trapping|git command|FailedScheduling|dubious ownership|NoneType: None)\b"
 )
 COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b"
 
@@ -74,16 +74,15 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "error",
         STAMP
-        + r"(?-i:Error|ERROR|error)(?:: \S| (?:in|for|while|during|when|executing|loading|opening|parsing|creating|running|building|initiali[sz]ing|starting|invoking|calling|importing|launching|occurred|allocating|writing|compiling|connecting)\b)",
+        + r"(?-i:Error|ERROR|error)(?:: \S| (?:in|for|while|during|when|occurred|[a-z]{3,16}ing)\b)",
         COPED + r"|error: ?[-\d.]+(?:[\s,;%]|$)",
     ),
     rule(
         "exception",
         FATAL,
-        "error|severe|level=|[e]",
+        "error|severe|level=|[e]|(ee)",
         rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
         COPED + r"|:\s*$|error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
-        also=r"\b(?:fail\w{0,4}|could ?n.t|could not|cannot|can.t|unable|abort\w{0,3}|exit\w{0,3}|terminat\w{2,3}|died|dead|lost|invalid|illegal|missing|not found|does not exist|no such|unknown|unexpected\w{0,2}|unsupported|not supported|timed out|time-?out|refused|denied|crash\w{0,3}|corrupt\w{0,3}|exceed\w{0,3}|insufficient|mismatch|incompatible|not enough|must be|required|violat\w{1,4}|bad|broken|no (?:module|attribute|free|available|space))\b|(?:Error|Exception)\b",
     ),
     rule(
         "exception",

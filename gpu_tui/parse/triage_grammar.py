@@ -22,18 +22,10 @@ WRONG = (
 # Tools that keep the house, and parts that are looked for and not needed.
 HOUSE = (
     r"^(?:\S{0,40}/)?(?:rm|mv|ls|mkdir|grep|find|chmod|chown|du|cat|cp|touch|ln|ldconfig\S{0,8}|debconf|dpkg\S{0,20}|tput|stty|locale|bash|perl): "
-    r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|pinned|mlock|ECC config|amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
+    r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|pinned|mlock|ECC config|amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|microcode|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
 )
 
 GRAMMAR: tuple[Rule, ...] = (
-    rule(
-        "exception",
-        FATAL,
-        "error|severe|level=|(ee)",
-        rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
-        COPED + r"|:\s*$|error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
-        also=r"[a-z]{2,} [\w'\"(]\S{0,60} \S",
-    ),
     rule(
         "exception",
         FATAL,
@@ -70,8 +62,8 @@ GRAMMAR: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "encounter|ran into|hit an",
-        r"\b(?:encountered|ran into|met with|hit) (?:an?|some|the following) (?:\w{1,20} )?(?:error|exception|problem|issue|failure|fault)s?\b",
+        "encounter|ran into|hit an|unknown error|internal error|unexpected error",
+        r": (?:unknown|unspecified|internal|unexpected|unhandled) (?:error|failure|exception)\b|\b(?:encountered|ran into|met with|hit) (?:an?|some|the following) (?:\w{1,20} )?(?:error|exception|problem|issue|failure|fault)s?\b",
         COPED,
     ),
     rule(
@@ -108,7 +100,7 @@ GRAMMAR: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "failed|error(|exception(",
-        r"\((?:failed|crashed|exit(?:ed)?) -?[1-9]\d{0,5}\)|(?:^|: )(?-i:[A-Z]?\w{0,40}(?:Error|Exception))\([\"'][^\n]{3,300}[\"']\W{0,3}\)\s*$",
+        r"\((?:failed|crashed|exit(?:ed)?) -?[1-9]\d{0,5}\)|(?:^|: )(?-i:[A-Z]?\w{0,40}(?:Error|Exception))\([\"'][^\n]{3,300}[\"']\W{0,3}\)\s*$|: (?-i:[A-Z]\w{1,40}Error) \{ ",
         COPED.replace("wandb|", "", 1),
     ),
     # The system's own words for an error, wherever a sentence ends with them.

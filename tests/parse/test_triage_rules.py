@@ -46,6 +46,42 @@ def test_innocent_words_are_quiet(line: str) -> None:
     assert not triage(line).alarm
 
 
+# How a failure is said, by programs that no table knows.
+TOLD = [
+    "E 11-21 09:00:01 keeper.py:738] Unexpected state in loop for task 0",
+    "2031-01-02 03:04:05 ERROR keeper.Loop: Lost helper 4 on n1: remote side is gone",
+    "(pid=7) failed to poke widget 'a': none in any drawer",
+    "[12.5] [ERROR]Aborting because fallback start is disabled.",
+    "The widget process encountered an unexpected error.",
+    "Box: widgets-3 lost communication with the server. Starving it can cause this error.",
+    "widgetCompile(): NVRTC_ERROR_INVALID_OPTION",
+    "### Widget training failed: /data/widgets",
+    "Widget::read(): expected view size (2, 2) but got (0, 2)",
+    "2031/01/02 03:04:05 WriteWidget: input/output error, no room: open /tmp/w",
+    "| widget_a | - | Not loaded: no version was found |",
+    "widgetd: Waiting for process to finish... (failed 1)",
+]
+SURVIVED = [
+    "2031-01-02 03:04:05 INFO widget failed, will retry",
+    "[Warning] [widget.plugin] failed to startup plugin for windows",
+    "warning: failed to mlock 82722 byte buffer: Cannot allocate memory",
+    "DEBUG   set_parent_death_signal()     Set parent death signal to 9",
+    "ERROR Tracker: 2031-01-02 03:04:05 INFO [0] train-loss:0.43 eval-loss:0.49",
+    "Enabling floating point exception trapping",
+    "3m  Warning  FailedScheduling  pod/widget  no node fits: 1 Insufficient gpu",
+]
+
+
+@pytest.mark.parametrize("line", TOLD)
+def test_a_failure_is_known_by_how_it_is_said(line: str) -> None:
+    assert triage(line).alarm
+
+
+@pytest.mark.parametrize("line", SURVIVED)
+def test_what_was_coped_with_is_quiet(line: str) -> None:
+    assert not triage(line).alarm
+
+
 def test_every_example_label_is_a_label() -> None:
     assert {label for label, _ in MARKED} == set(LABELS)
 
