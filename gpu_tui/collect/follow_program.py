@@ -111,7 +111,7 @@ left_alone() { # the path is another file, and nobody has written to ours for a 
 watch() {
     n=0 seen=$size away=0 reached= lost=
     while kill -0 "$tail" && kill -0 "$$"; do
-        if [ "$away" = 0 ]; then tick 1 4; else tick 0.5 1; fi
+        if [ "$away" = 0 ]; then tick 1 5; else tick 0.5 1; fi
         n=$((n + 1))
         [ $((n % 30)) != 0 ] || [ -n "$heard" ] || say beat
         if [ "$path" -ef /proc/self/fd/4 ]; then

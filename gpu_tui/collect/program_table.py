@@ -35,9 +35,29 @@ process_table() {
     set -- "$proc"/[0-9]*
     [ "$*" = "$named" ] || again=0
     named=$* again=$((again + 1))
-    ${within:+$within 4} sed -e '/) [A-Z] 2 /d' \
-        -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/' \
-        "$proc"/[0-9]*/stat 7<&- | marked
+    if [ -n "$awk" ]; then
+        ${within:+$within 4} awk -v m="$mark" '
+            function send() { printf "%s", held; fflush(); held = "" }
+            BEGIN {
+                for (i = 1; i < ARGC; i++) {
+                    while ((getline line <ARGV[i]) > 0) {
+                        if (line ~ /\) [A-Z] 2 /) continue
+                        if (match(line, /\) [A-Za-z] [-0-9 ]+$/)) {
+                            split(substr(line, RSTART), at, " ")
+                            line = substr(line, 1, RSTART) " " at[2] " " at[3] " " at[21]
+                        }
+                        if (length(held) + length(line) > @PIECE@) send()
+                        held = held ">" m " " line "\n"
+                    }
+                    close(ARGV[i])
+                }
+                send()
+            }' "$proc"/[0-9]*/stat 7<&-
+    else
+        ${within:+$within 4} sed -e '/) [A-Z] 2 /d' \
+            -e 's/\() [A-Za-z] [0-9]*\)\( [-0-9]*\)\{17\} \([0-9]*\) .*/\1 \3/' \
+            "$proc"/[0-9]*/stat 7<&- | marked
+    fi
     close 0
     if [ "$again" -gt 2 ]; then
         [ "$again" -lt 5 ] || again=1

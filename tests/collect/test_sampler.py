@@ -276,7 +276,9 @@ async def test_programs_on_a_card_are_asked_for_when_the_memory_in_use_moves_and
             """The programs that so many tables show, and how often they were asked for."""
             before = len(asked.read_text().split())
             tables = [value(await inbox.metric("gpus")) for _ in range(count)]
-            seen = {row.pid for table in tables for card in table.gpus for row in card.processes or ()}
+            seen = {
+                row.pid for table in tables for card in table.gpus for row in card.processes or ()
+            }
             return seen, len(asked.read_text().split()) - before
 
         assert (await cards(1))[0] == {4127}
@@ -345,7 +347,7 @@ def hurried(group: Group, lane: str, beats: int, limit: int) -> Group:
     tick = group.target.instance.poll
     program = re.sub(rf"lane {lane} \S+ &", f"lane {lane} {beats * tick:.2f} &", group.program)
     program = re.sub(rf"mind {lane} \d+", f"mind {lane} {limit}", program)
-    program = re.sub(rf'rouse "\$pid_{lane}" \d+', f'rouse "$pid_{lane}" {beats}', program)
+    program = re.sub(rf'\d+(\)\) != 0 . .. rouse "\$pid_{lane}")', rf"{beats}\1", program)
     assert program != group.program
     return replace(group, program=program)
 
