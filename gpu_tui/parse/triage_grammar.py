@@ -62,6 +62,13 @@ GRAMMAR: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
+        "will|has exited|have exited",
+        r"\b(?:will|going to) (?:now )?(?:terminate|abort|kill|stop) the (?:job|run|program|process|application|training)\b|\bha(?:s|ve) exited (?:due to|because|abnormally|prematurely|unexpectedly)\b",
+        COPED,
+    ),
+    rule(
+        "exception",
+        FATAL,
         "encounter|ran into|hit an|unknown error|internal error|unexpected error",
         r": (?:unknown|unspecified|internal|unexpected|unhandled) (?:error|failure|exception)\b|\b(?:encountered|ran into|met with|hit) (?:an?|some|the following) (?:\w{1,20} )?(?:error|exception|problem|issue|failure|fault)s?\b",
         COPED,
