@@ -1,4 +1,5 @@
-"""The last picture of the cockpit, shown dimmed and with its age while the program loads.
+"""What stands on the terminal while the program loads: the last picture of the cockpit, dimmed and with its
+age, or a sketch of what comes.
 
 What is loaded before the first frame takes longer than a person likes to wait. A picture is text for the eye:
 no rule, no finding and no gate ever reads it. It shows nothing of a log, is for its owner only, and there is
@@ -13,7 +14,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -41,6 +42,8 @@ class FirstSight:
         parts = [*words, str(cwd), *(env.get(name, "") for name in MATTERS)]
         self._key = hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
         self._able = env.get("TERM", "") not in UNABLE
+        locale = next((env[name] for name in ("LC_ALL", "LANG") if env.get(name)), "")
+        self._signs = "utf" in locale.lower()  # for sure; what has fewer gets no sketch
         self._file = xdg(env, "XDG_STATE_HOME", ".local/state") / "gpu-tui" / FILE
         self._clock = clock
         self._shown = False
@@ -57,6 +60,22 @@ class FirstSight:
         text = say("as it was {age} ago · asking the boxes", age=_age(age))
         drawn = [f"{BANNER} {text} ".replace("\n", " ")[: width + len(BANNER)] + PLAIN]
         drawn += [f"\x1b[{row};1H{DIM}{line}{PLAIN}" for row, line in enumerate(lines[1:], 2)]
+        self._stand(drawn)
+
+    def sketch(self, draw: Callable[[int, int], Sequence[str]]) -> None:
+        """Where no picture stands, draw the lines for a width and a height; they may have colours."""
+        if self._shown or not (self._able and self._signs):
+            return
+        try:
+            if not (sys.stdin.isatty() and sys.stdout.isatty()):
+                return
+            lines = draw(*os.get_terminal_size(sys.stdout.fileno()))
+        except OSError:
+            return
+        if lines:
+            self._stand([f"\x1b[{row};1H{line}{PLAIN}" for row, line in enumerate(lines, 1)])
+
+    def _stand(self, drawn: Sequence[str]) -> None:
         for number in ENDINGS:
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _leave)

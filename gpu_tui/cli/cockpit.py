@@ -35,19 +35,25 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(args: argparse.Namespace, sight: FirstSight) -> int:
-    # Imported here: whoever looks at the picture of the last time waits for nothing of this.
+    # Imported here: whoever looks at the picture of the last time, or a sketch, waits for nothing of this.
     from gpu_tui.cli.as_text import cockpit_or_text
     from gpu_tui.resources import library
-    from gpu_tui.wiring import run_cockpit
 
     path = fleet_path(args)
-    if path is None or library().complaints:
+    complaints = library().complaints
+    if path is None or complaints:
         sight.away()
     if path is None:
         from gpu_tui.cli.first_start import first_start
 
         return first_start(args)
     fleet = fleet_of(args)
+    if not complaints:
+        from gpu_tui.wiring import outline_of
+
+        sight.sketch(outline_of(fleet, os.environ, theme=args.theme, layout=args.layout))
+    from gpu_tui.wiring import run_cockpit
+
     return cockpit_or_text(
         fleet,
         lambda: run_cockpit(

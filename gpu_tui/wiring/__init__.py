@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpu_tui.wiring.exporter import run_exporter
     from gpu_tui.wiring.fleet import Control, Room, Tap, open_fleet
     from gpu_tui.wiring.once import CHECK_LIMIT, Deadline, collect_once, with_connection
+    from gpu_tui.wiring.outline import outline_of
     from gpu_tui.wiring.patrol import turn_over
     from gpu_tui.wiring.process import calm_collector, run
 
@@ -25,6 +26,7 @@ PLACES = {
     "exporter": ("run_exporter",),
     "fleet": ("Control", "Room", "Tap", "open_fleet"),
     "once": ("CHECK_LIMIT", "Deadline", "collect_once", "with_connection"),
+    "outline": ("outline_of",),
     "patrol": ("turn_over",),
     "process": ("calm_collector", "run"),
 }
@@ -40,6 +42,7 @@ __all__ = [
     "calm_collector",
     "collect_once",
     "open_fleet",
+    "outline_of",
     "run",
     "run_cockpit",
     "run_exporter",

@@ -169,3 +169,41 @@ def test_the_cockpit_keeps_its_picture_for_its_owner_and_nothing_of_a_log(
         assert program.process.wait(20) == 2
         text = program.text()
         assert text.index(BANNER) < text.index(GONE) < text.rindex("fleet.yaml")
+
+
+def test_a_sketch_stands_where_there_is_no_picture(env: dict[str, str]) -> None:
+    """Its frames and names come first, and the cockpit over them without a blank screen between."""
+    home = Path(env["HOME"])
+    (home / "fleet.yaml").write_text(
+        "instances:\n  - {name: far, host: 'ssh://root@127.0.0.1:9'}\n"
+    )
+    argv = [sys.executable, "-m", "gpu_tui", "--fleet", str(home / "fleet.yaml")]
+    with Program(argv, {**env, "COLORTERM": "truecolor"}, *SIZE) as program:
+        program.until("1 Instances")
+        program.until("help")
+        text = program.text()
+        program.press("q")
+        program.process.wait(20)
+    sketch, _, cockpit = text.partition("◌")  # only the cockpit says anything of the box
+    assert sketch.index(SHOWN) < sketch.index("1 Instances") < sketch.index("far") < len(sketch)
+    assert "5 Log" in sketch
+    assert GONE not in sketch
+    assert "\x1b[2J" not in sketch[sketch.index("far") :]
+    assert "far" in cockpit
+
+
+@pytest.mark.parametrize(
+    "other", [{"TERM": "linux"}, {"TERM": "dumb"}, {"LANG": "C"}, {"LANG": ""}], ids=str
+)
+def test_no_sketch_where_its_signs_may_not_be_drawn(
+    env: dict[str, str], other: dict[str, str]
+) -> None:
+    sight = textwrap.dedent(SHOW).replace(
+        "sight.show()", "sight.sketch(lambda w, h: ['drawn'] * h)"
+    )
+    for changed, stands in (({}, True), (other, False)):
+        with Program([sys.executable, "-c", sight], env | changed, *SIZE) as program:
+            program.until("ready")
+            program.press("\n")
+            program.until("over")
+            assert ("drawn" in program.text()) is stands
