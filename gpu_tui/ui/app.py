@@ -44,7 +44,6 @@ from gpu_tui.ui.screens.themes import ThemeScreen
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
-from gpu_tui.ui.widgets.tour import Tour
 
 FRAME = 0.25  # seconds between two looks at the log in sight
 TOAST_STANDS = 0.2  # seconds after which a toast is mounted for sure
@@ -187,7 +186,7 @@ class CockpitApp(App[None]):
             self._quiet.typed()
             self._frames = FRAMES  # what a key does is seen with the next frame
         if isinstance(event, events.Key) and not event.is_forwarded:
-            in_list = isinstance(self.focused, Rows | LogView) and not self.screen.query(Tour)
+            in_list = isinstance(self.focused, Rows | LogView) and not self._touring
             bound = self.screen.active_bindings.get(event.key) if in_list else None
             if bound is not None and bound.enabled:
                 await self.run_action(bound.binding.action, bound.node)
@@ -256,6 +255,10 @@ class CockpitApp(App[None]):
                 screen.show(moment)
                 break
 
+    @property
+    def _touring(self) -> bool:
+        return self.screen is self._cockpit and bool(self._cockpit.tours())
+
     def _moment(self) -> Moment:
         """All that is to be shown, as of now."""
         fleet = self._store.view(self._clock.now())
@@ -266,7 +269,7 @@ class CockpitApp(App[None]):
 
         Over a ladder no word of a box may stand, and over the tour nothing: there the news waits.
         """
-        if (isinstance(self.screen, Card) and self.screen.QUIET) or self.screen.query(Tour):
+        if (isinstance(self.screen, Card) and self.screen.QUIET) or self._touring:
             if self._toasted:
                 self._toasted = False
                 self.clear_notifications()

@@ -129,7 +129,7 @@ class Board(Screen[None]):
             if pane.display:
                 pane.show(moment)
         self._foot()
-        for tour in self.query(Tour):
+        for tour in self.tours():
             tour.again()
 
     def _compositor_refresh(self) -> None:
@@ -200,7 +200,7 @@ class Board(Screen[None]):
             self.set_class(preset is self._preset, f"-{preset}")
         lines = too_small(wide, high) if layout is Layout.NONE else []
         self._small.put([Text(line, end="") for line in lines])
-        for tour in self.query(Tour):
+        for tour in self.tours():
             tour.display = layout is not Layout.NONE
         for name in PANES:
             self.pane(name).display = name in names
@@ -239,14 +239,18 @@ class Board(Screen[None]):
         return live(title, moment.fleet, moment.selected) if moment is not None else ""
 
     def _point_at(self, name: str) -> None:
+    def tours(self) -> list[Tour]:
+        """The tour, while there is one."""
+        return list(self.query(Tour)) if self._tour else []
+
         """The tour shows a pane."""
         if name in PANES:
             self.bring(name)
 
     def on_key(self, event: events.Key) -> None:
         """While the tour runs, its keys are its own."""
-        tours = self.query(Tour)
-        if tours and tours.first().take(event.key):
+        tours = self.tours()
+        if tours and tours[0].take(event.key):
             event.stop()
             event.prevent_default()
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from gpu_tui.core.data import dataclass
 from gpu_tui.core.logs import LogLine
@@ -22,7 +20,7 @@ from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.logs import GUTTER, label_of, log_row, note_row, wrapped
-from gpu_tui.ui.widgets.paint import paint
+from gpu_tui.ui.widgets.paint import Painted, paint
 from gpu_tui.ui.widgets.sieve import Sieve
 
 BLANK = Text(end="")
@@ -44,7 +42,7 @@ class Row:
     part: tuple[int, int] | None = None
 
 
-class LogView(Widget, can_focus=True):
+class LogView(Painted, can_focus=True):
     """Looks at a `LogDocument` without copying it; lines have the document's keys.
 
     `_top` is the key of the first line in sight while paused and `_sub` the row of it that is first;
@@ -68,7 +66,7 @@ class LogView(Widget, can_focus=True):
         """Somebody wants the first line of the file."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        self._base: Style | None = None
+        self._strips: dict[tuple[Row, int, int], Strip] = {}  # of rows in sight now or just before
         super().__init__(id=id)
         self.document = LogDocument(LogBuffer())
         self._state: tuple[object, ...] = ()
@@ -194,31 +192,27 @@ class LogView(Widget, can_focus=True):
                 self.refresh(Region(0, y, self.size.width, 1))
 
     def render_line(self, y: int) -> Strip:
-        """One row of what is in sight."""
-        text = BLANK
-        if y < len(self._drawn):
-            row = self._drawn[y]
-            if row.note is not None:
-                text = row.note
-            elif row.entry is not None:
-                text = log_row(
-                    row.label, row.entry, shift=0 if self.wrap else self._shift,
-                    current=row.current, marked=row.marked, part=row.part,
-                )  # fmt: skip
-        if self._base is None:
-            self._base = self.rich_style  # dear to ask for: once for all rows of a frame
-        return paint(text, self.size.width, self.app.console, self._base)
+        """One row of what is in sight; one that only moved is not made again."""
+        row = self._drawn[y] if y < len(self._drawn) else None
+        if row is None or row.entry is None:
+            text = row.note if row is not None and row.note is not None else BLANK
+            return paint(text, self.size.width, self.app.console, self.base)
+        here = (row, self._shift, self.size.width)
+        strip = self._strips.get(here)
+        if strip is None:
+            if len(self._strips) > 4 * self.size.height:
+                self._strips.clear()
+            text = log_row(
+                row.label, row.entry, shift=0 if self.wrap else self._shift,
+                current=row.current, marked=row.marked, part=row.part,
+            )  # fmt: skip
+            strip = self._strips[here] = paint(text, self.size.width, self.app.console, self.base)
+        return strip
 
-    def refresh(
-        self,
-        *regions: Region,
-        repaint: bool = True,
-        layout: bool = False,
-        recompose: bool = False,
-    ) -> Self:
-        """Whatever is drawn anew is drawn in the style of then."""
-        self._base = None
-        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+    def restyled(self) -> None:
+        """Other colours."""
+        super().restyled()
+        self._strips.clear()
 
     @property
     def below(self) -> int:

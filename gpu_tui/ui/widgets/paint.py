@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
 
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -16,7 +19,70 @@ def paint(text: Text, width: int, console: Console, base: Style) -> Strip:
     return Strip(text.render(console, end="")).adjust_cell_length(width).apply_style(base)
 
 
-class Block(Widget):
+class Painted(Widget):
+    """Lines in one style: `render_line` makes one, and it stands until it is drawn anew.
+
+    textual asks every widget that a frame touches for all of its lines, and looks up styles, edges and
+    filters for each, of which a widget without a border and a padding has none.
+    """
+
+    _made: dict[int, Strip]
+    _of: tuple[object, ...] = ()  # the size and the place that the lines were made for
+
+    @cached_property
+    def base(self) -> Style:
+        """The style under all lines."""
+        return self.rich_style
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What stands in `crop`."""
+        if self.outer_size != self.size:
+            return super().render_lines(crop)
+        width, filters = self.size.width, self.get_line_filters()
+        of = (self.size, *filters)
+        if self._of != of:
+            self._made, self._of = {}, of
+        strips = []
+        for y in crop.line_range:
+            strip = self._made.get(y)
+            if strip is None:
+                strip = self.render_line(y).adjust_cell_length(width, self.base)
+                for one in filters:
+                    strip = strip.apply_filter(one, self.background_colors[1])
+                self._made[y] = strip
+            strips.append(strip)
+        if crop.column_span != (0, width):
+            return [strip.crop(*crop.column_span) for strip in strips]
+        return strips
+
+    def restyled(self) -> None:
+        """Everything is made anew."""
+        self.__dict__.pop("base", None)
+        self._of = ()
+
+    def notify_style_update(self) -> None:
+        """Other colours."""
+        self.restyled()
+        super().notify_style_update()
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """Whatever is drawn anew is made anew."""
+        if not regions:
+            self.restyled()
+        elif self._of:
+            for region in regions:
+                for y in region.line_range:
+                    self._made.pop(y, None)
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
+class Block(Painted):
     """A few lines of text, as high as there are lines, and gone where there are none."""
 
     DEFAULT_CSS = "Block { height: 1; }"
@@ -38,10 +104,10 @@ class Block(Widget):
     def render_line(self, y: int) -> Strip:
         """One of the lines."""
         text = self.lines[y] if y < len(self.lines) else Text(end="")
-        return paint(text, self.size.width, self.app.console, self.rich_style)
+        return paint(text, self.size.width, self.app.console, self.base)
 
 
-class OneLine(Widget):
+class OneLine(Painted):
     """One line of text: header, footer, remedy."""
 
     DEFAULT_CSS = "OneLine { height: 1; }"
@@ -59,4 +125,4 @@ class OneLine(Widget):
     def render_line(self, y: int) -> Strip:
         """The line."""
         text = self.line if y == 0 else Text(end="")
-        return paint(text, self.size.width, self.app.console, self.rich_style)
+        return paint(text, self.size.width, self.app.console, self.base)

@@ -11,16 +11,15 @@ from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.widgets.paint import paint
+from gpu_tui.ui.widgets.paint import Painted, paint
 
 BLANK = Text(end="")
 WHEEL = 3
 
 
-class Rows(Widget, can_focus=True):
+class Rows(Painted, can_focus=True):
     """Lines under an optional head that stays in place.
 
     With keys, one key per line, the cursor sits on a key and stays with it when lines move.
@@ -129,7 +128,7 @@ class Rows(Widget, can_focus=True):
         """One line of what is in sight."""
         shown = self._shown()
         text, here = shown[y] if y < len(shown) else (BLANK, False)
-        base = self.rich_style
+        base = self.base
         if here:
             cursor = self.app.console.get_style("cursor" if self.has_focus else "cursor-away")
             base += cursor
