@@ -233,16 +233,16 @@ class Board(Screen[None]):
             if self.moment is not None:
                 self._foot()
 
+    def tours(self) -> list[Tour]:
+        """The tour, while there is one."""
+        return list(self.query(Tour)) if self._tour else []
+
     def _told(self, title: str) -> str:
         """What the tour says of this very fleet."""
         moment = self.moment
         return live(title, moment.fleet, moment.selected) if moment is not None else ""
 
     def _point_at(self, name: str) -> None:
-    def tours(self) -> list[Tour]:
-        """The tour, while there is one."""
-        return list(self.query(Tour)) if self._tour else []
-
         """The tour shows a pane."""
         if name in PANES:
             self.bring(name)
