@@ -7,8 +7,6 @@ screen showed earlier is passed on as evidence.
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -45,8 +43,9 @@ from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.hashing import file_of, stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
-from gpu_tui.teardown.local import OWN, LocalTree, local_stamps, local_tree
-from gpu_tui.teardown.manifest_file import manifest_json
+from gpu_tui.teardown.local import local_stamps, local_tree
+from gpu_tui.teardown.manifest_file import keep
+from gpu_tui.teardown.mounts import abroad, names_of
 from gpu_tui.teardown.outside import coverage
 from gpu_tui.teardown.pull import pull_files
 from gpu_tui.teardown.roster import read_cells, read_roster
@@ -139,9 +138,14 @@ class Gather:
 
     async def pulled(self, manifest: Manifest) -> Pulled:
         """Rung 4: everything of the manifest under its own name here. What is the box's own file, seen
-        from here as well, is no copy: nothing is written then.
+        from here as well, is no copy, and before a destruction none is one on another machine's disk:
+        nothing is written then.
         """
         listing = self._known_listing()
+        names = names_of(self.instance, self.link())
+        why = await asyncio.to_thread(abroad, self.local, names, any_host=self._verb is not None)
+        if why is not None:
+            return Pulled(0, manifest.total_bytes, ((f"into {self.local}", why),))
         there = await stamps(self.link(), listing.root)
         here = await asyncio.to_thread(local_stamps, self.local)
         if same := sorted(path for path in there if _one_file(path, there, here, self.local)):
@@ -161,7 +165,7 @@ class Gather:
         if failed or listing.refused or tree.odd:
             odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
             raise BoxError(f"cannot be compared: {odd[0]}")
-        await asyncio.to_thread(_keep_manifest, self.local, tree, self.name, self.clock)
+        await asyncio.to_thread(keep, self.local, tree.manifest, self.name, self.clock.now())
         return Matched(remote, tree.manifest, stamps_of(there, here))
 
     async def loaded(
@@ -402,12 +406,3 @@ def _one_file(
     """Inode, size and ctime are alike on both sides: a shared disk, or this very machine."""
     seen = here.get(str(local / path), ())
     return len(seen) == 4 and file_of(there[path]) == (seen[0], seen[1], seen[3])
-
-
-def _keep_manifest(local: Path, tree: LocalTree, name: str, clock: Clock) -> None:
-    """Write what was matched beside the results, for `gpu-tui verify` later. It unlocks nothing."""
-    target = local / OWN / "manifest.json"
-    scratch = target.with_suffix(".new")
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(manifest_json(tree.manifest, name, clock.now()), file, indent=1)
-    os.replace(scratch, target)

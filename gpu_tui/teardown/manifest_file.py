@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.data import dataclass
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.teardown.listing import path_problem
+from gpu_tui.teardown.local import OWN
 
 SCHEMA = "remote-gpu-trainer/PULL/v1"
 OWN_NAME = "PULL_MANIFEST.json"  # at the root of the results
@@ -48,6 +50,15 @@ def manifest_json(manifest: Manifest, run_id: str, now: float) -> dict[str, obje
         ],
         "totals": {"files": len(manifest.files), "bytes": manifest.total_bytes},
     }
+
+
+def keep(local: Path, manifest: Manifest, run_id: str, now: float) -> None:
+    """Write what was matched beside the results, for `gpu-tui verify` later. It unlocks nothing."""
+    target = local / OWN / "manifest.json"
+    scratch = target.with_suffix(".new")
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        json.dump(manifest_json(manifest, run_id, now), file, indent=1)
+    os.replace(scratch, target)
 
 
 def read_manifest(path: Path) -> ManifestFile:
