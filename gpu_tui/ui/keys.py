@@ -191,6 +191,8 @@ KEYS: tuple[Key, ...] = (
     Key("q", "close", "close", "Close this card", context="overlay"),
 )  # fmt: skip
 
+FIRST = 3  # keys of a place of its own that stand before the way to help or out
+
 # How textual names what a person writes as it is; a comma parts keys, so it cannot stand for itself.
 PUNCTUATION = {
     char: binding.key
@@ -238,12 +240,14 @@ def shown(key: Key, keymap: Mapping[str, str] | None = None) -> str:
 
 
 def footer_keys(contexts: Sequence[str], *, read_only: bool) -> list[Key]:
-    """The keys that matter here: those of the narrowest context first."""
-    found: list[Key] = []
+    """The keys that matter here: those of the narrowest context first, the way to help or out among them."""
+    found: list[list[Key]] = []
     for context in contexts:
-        rows = [key for key in keys_of(context) if key.footer]
-        found += sorted(rows, key=lambda key: key.footer)
-    return [key for key in found if not (read_only and key.dangerous)]
+        rows = [key for key in keys_of(context) if key.footer and not (read_only and key.dangerous)]
+        found.append(sorted(rows, key=lambda key: key.footer))
+    here, *others = found
+    wider = [key for rows in others for key in rows]
+    return [*here[:FIRST], *wider[:1], *here[FIRST:], *wider[1:]]
 
 
 def unsafe_keys(table: Iterable[Key] = KEYS) -> list[str]:

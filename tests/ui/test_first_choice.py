@@ -7,13 +7,16 @@ from dataclasses import replace
 
 from textual.pilot import Pilot
 
+from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
+from gpu_tui.core.readings import Memory
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_edges import connecting
-from gpu_tui.ui.scene_parts import NOW, SceneStore, finding, fleet
+from gpu_tui.ui.scene_parts import NOW, SceneStore, finding, fleet, read, tracks
+from gpu_tui.ui.screens.board import SETTLE
 from gpu_tui.ui.screens.cockpit import Cockpit
 
 Make = Callable[..., CockpitApp]
@@ -26,6 +29,7 @@ def boxes(*links: LinkState) -> list[InstanceView]:
         replace(
             one,
             link=link,
+            tracks=tracks(memory=read(Memory("cgroup2", 1, 2, None, 0))) if link.live else tracks(),
             verdict={"off": Verdict.OFF, "live": Verdict.RUNNING}.get(link.state, Verdict.CANNOT_TELL),
             findings=(finding("clock", Severity.SERIOUS, one.name, "it ends", "clock", ago=1),) * (4 - n),
         )
@@ -42,7 +46,7 @@ async def shown(app: CockpitApp, pilot: Pilot[None], store: SceneStore, *links: 
     return app.screen.selected
 
 
-async def test_a_stopped_box_does_not_fill_the_panes(cockpit: Make) -> None:
+async def test_a_stopped_box_does_not_fill_the_panes(cockpit: Make, clock: ManualClock) -> None:
     store = SceneStore(fleet(*boxes(WAITS, WAITS, WAITS, WAITS)))
     app = cockpit(store)
     async with app.run_test(size=(80, 24)) as pilot:
@@ -50,7 +54,9 @@ async def test_a_stopped_box_does_not_fill_the_panes(cockpit: Make) -> None:
         assert await shown(app, pilot, store, OFF, WAITS, LIVE, WAITS) == "autodl-3"
         # One that needs a human more has answered, and nobody has chosen yet.
         assert await shown(app, pilot, store, OFF, LIVE, LIVE, LIVE) == "autodl-2"
-        # Everyone had a say: from now on nothing moves by itself.
+        # Everyone had a say, and the logs had their time: from now on nothing moves by itself.
+        clock.advance(SETTLE)
+        assert await shown(app, pilot, store, OFF, LIVE, LIVE, LIVE) == "autodl-2"
         assert await shown(app, pilot, store, LIVE, LIVE, LIVE, LIVE) == "autodl-2"
 
 

@@ -13,6 +13,7 @@ from textual.screen import Screen
 
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.speech import say
+from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import Key, footer_keys
@@ -39,6 +40,8 @@ from gpu_tui.ui.text.help import footer
 from gpu_tui.ui.text.tour import live
 from gpu_tui.ui.widgets.paint import Block, OneLine
 from gpu_tui.ui.widgets.tour import Tour
+
+SETTLE = 3.0  # seconds from the last first word of a box in which its logs tell what is in them
 
 
 class Board(Screen[None]):
@@ -69,7 +72,8 @@ class Board(Screen[None]):
         self._second = self._preset.pane
         self._habits = Habits(None)
         self._zoomed = False
-        self._settled = False  # whose panes are shown: by a person, or once every box had its say
+        self._settled = False  # whose panes are shown: by a person, or since every box had its say
+        self._heard: float | None = None  # when the last box had not said anything yet
         self.moment: Moment | None = None
         self.filled = False  # the panes were told of a moment since they have a place
         self._header = OneLine(id="header")
@@ -180,8 +184,10 @@ class Board(Screen[None]):
         mine = next((view for view in kept if view.name == self.selected), None)
         if mine is not None and self._settled:
             return mine
-        heard = [view for view in fleet.instances if view.link.state != "connecting"]
-        self._settled = bool(heard) and len(heard) == len(fleet.instances)
+        heard = all(tells(view) or view.verdict is Verdict.OFF for view in fleet.instances)
+        if self._heard is None or not heard:
+            self._heard = fleet.taken_at
+        self._settled = fleet.taken_at - self._heard >= SETTLE
         return next(filter(tells, kept), mine or (kept[0] if kept else None))
 
     # --- layout -------------------------------------------------------------------------------

@@ -60,6 +60,13 @@ class Card(ModalScreen[str | None]):
         """What stands in the frame."""
         return say(self.TITLE_WORDS)
 
+    def edge(self, words: str) -> None:
+        """What stands on the lower edge; where there is none, behind the title."""
+        narrow = self.has_class("-narrow")
+        title = f"{self.title_words()} · {words}" if narrow and words else self.title_words()
+        self._frame.border_title = Text(safe(title))
+        self._frame.border_subtitle = Text("" if narrow else safe(words))
+
     def show(self, moment: Moment) -> None:
         """One more moment."""
         self.moment = moment

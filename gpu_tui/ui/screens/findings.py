@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.panes.pane import Moment, more_below
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.findings import finding_detail, finding_row
 from gpu_tui.ui.text.marks import line
@@ -44,6 +44,7 @@ class FindingsScreen(Card):
         else:
             now, width = moment.fleet.taken_at, rows.size.width
             rows.put([finding_row(f, now, width) for f in found], [f.id for f in found])
+        self.edge(more_below(rows.hidden))
         self._detail()
 
     def _detail(self) -> None:
@@ -55,6 +56,7 @@ class FindingsScreen(Card):
 
     @on(Rows.Moved, "#finding-rows")
     def _moved(self) -> None:
+        self.edge(more_below(self._list.hidden))
         self._detail()
 
     def action_evidence(self) -> None:

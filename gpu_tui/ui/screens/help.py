@@ -13,7 +13,7 @@ from textual.widgets import Input
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keymap import remapped
 from gpu_tui.ui.keys import Key, bindings
-from gpu_tui.ui.panes.pane import FilterBar, Moment
+from gpu_tui.ui.panes.pane import FilterBar, Moment, more_below
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.help import help_lines
 
@@ -49,8 +49,7 @@ class HelpScreen(Card):
                 wanted=self._bar.value,
             )
         )
-        above, below = self.rows.hidden
-        self._frame.border_subtitle = f"▼ {below}" if below else "▲" if above else ""
+        self.edge(more_below(self.rows.hidden))
 
     def footer_keys(self) -> list[Key]:
         """Nothing is opened here."""

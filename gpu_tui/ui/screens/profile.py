@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.panes.pane import Moment, more_below
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.card import card
 from gpu_tui.ui.text.survival import choices
@@ -44,6 +44,7 @@ class ProfileScreen(Card):
             lines = card(self._profile, width, self._chosen, variant=self._variant, today=today)
             self._made = (width, self._chosen, lines)
         rows.put(self._made[2])
+        self.edge(more_below(rows.hidden))
 
     def action_verb(self, step: str) -> None:
         """The next verb, or the one before; around the end."""

@@ -22,7 +22,6 @@ from gpu_tui.new_file import write_new
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, more_below
 from gpu_tui.ui.plot import Curve, logarithmic, render_curves
-from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
@@ -90,7 +89,7 @@ class SweepScreen(FilteredCard):
             self._chart.put([])
             self._table.display = True
             self._table.put(top)
-            self._frame.border_subtitle = Text(more_below(self._table.hidden))
+            self.edge(more_below(self._table.hidden))
             return
         top = [*top[: max(1, height - ROWS_LEFT)], line()]
         self._head.put(top)
@@ -149,7 +148,7 @@ class SweepScreen(FilteredCard):
             words = say("no cell is like that") if self.fits else say("no cell is known yet")
             self._table.put([line((words, "muted"))])
         more = more_below(self._table.hidden)
-        self._frame.border_subtitle = Text(safe(f"{units.counted(len(rows), 'cell')}  {more}"))
+        self.edge(f"{units.counted(len(rows), 'cell')}  {more}".rstrip())
 
     # --- chart --------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ class TimelineScreen(FilteredCard):
         chosen = next((one for one in kept if one.id == self._list.key), kept[0] if kept else None)
         high = self.size.height >= LANES_FROM
         self._lanes.put([*lanes(kept, now, width, zone, chosen), line("")] if high and kept else [])
-        self._sums.put([summary(kept, len(found)) if found else line("")])
+        self._sums.put([summary(kept, len(found), width) if found else line("")])
         if kept:
             rows = self._near.lines(
                 keys,

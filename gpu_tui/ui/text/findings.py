@@ -15,6 +15,7 @@ from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
 
 TITLE = 18
+SMALL, NARROW = 46, 60  # below which there is no column for the count, and none for the cell
 ROOMY, ROOMY_TITLE, ROOMY_NAME = 130, 22, 24  # where whole names have room
 STRANGERS_SHOWN = 2
 LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
@@ -24,7 +25,9 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
     """One finding in one line."""
     where = finding.cell or ""
     wide = width >= ROOMY
-    times = f"×{finding.count}" if finding.count > 1 else ""
+    cell = line(fit(line((where, "text")), 14), " ") if width >= NARROW else line()
+    count = f"×{finding.count}" if finding.count > 1 else ""
+    times = line(fit(line((count, "muted")), 5, right=True), " ") if width >= SMALL else line()
     style = f"severity-{finding.severity}"
     fixed = line(
         fit(
@@ -37,10 +40,8 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
         ("▌", box_style(finding.instance)),
         fit(line((finding.instance, "strong")), ROOMY_NAME if wide else 12),
         " ",
-        fit(line((where, "text")), 14),
-        " ",
-        fit(line((times, "muted")), 5, right=True),
-        " ",
+        cell,
+        times,
         fit(line((units.age(now - finding.last_seen), "muted")), 4, right=True),
         "  ",
     )

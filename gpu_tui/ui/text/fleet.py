@@ -62,8 +62,9 @@ def need(view: InstanceView) -> tuple[int, int, int, float, str]:
 
 
 def tells(view: InstanceView) -> bool:
-    """There is something to look at: the box answers, or it is said why it does not."""
-    return view.verdict is not Verdict.OFF and (view.link.live or view.link.error is not None)
+    """There is something to look at: the box was read, or it is said why it is not."""
+    seen = view.last_contact is not None or view.link.error is not None
+    return seen and view.verdict is not Verdict.OFF
 
 
 def box_style(name: str) -> str:

@@ -8,20 +8,22 @@ from rich.text import Text
 
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, shown
-from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.marks import fit, line, wrap
 
 KEY_CELLS = 10
+TWO = 130  # from this width on there are two columns
 
 
 def footer(keys: Sequence[Key], width: int, keymap: Mapping[str, str] | None = None) -> Text:
     """As many keys as fit, most useful first."""
-    text = line(" ")
+    text, gap = line(" "), ""
     for key in keys:
         style = "danger" if key.dangerous else "key"
-        piece = line((shown(key, keymap), style), " ", (say(key.label), "muted"), "   ")
+        piece = line(gap, (shown(key, keymap), style), " ", (say(key.label), "muted"))
         if text.cell_len + piece.cell_len > width:
             break
         text.append_text(piece)
+        gap = "   "
     return text
 
 
@@ -38,6 +40,8 @@ def help_lines(
     With `wanted` only the keys whose row has all of its words, in one column.
     """
     words = wanted.lower().split()
+    two = width >= TWO and not words
+    room = (width // 2 if two else width) - 2 - KEY_CELLS
     blocks: list[list[Text]] = []
     for context, where in CONTEXTS.items():
         if context == "replay" and not replay:
@@ -51,8 +55,9 @@ def help_lines(
             if not all(word in told for word in words):
                 continue
             mark = line(("! ", "danger")) if key.dangerous else line("  ")
-            row = line(mark, fit(line((written, "key")), KEY_CELLS), (say(key.help), "text"))
-            rows.append(_lit(row, words))
+            first, *more = wrap(say(key.help), room, "text")
+            rows.append(_lit(line(mark, fit(line((written, "key")), KEY_CELLS), first), words))
+            rows += [_lit(line(" " * (2 + KEY_CELLS), part), words) for part in more]
         if rows:
             blocks.append([line((say(where), "heading")), *rows, line()])
     if words:
@@ -60,7 +65,7 @@ def help_lines(
             line((say("no key does {wanted!r}; try one word of it", wanted=wanted), "muted"))
         ]
         return [row for block in blocks for row in block] or nothing
-    if width < 130:
+    if not two:
         return [row for block in blocks for row in block] + _legend()
     left = blocks[0] + _legend()
     right = [row for block in blocks[1:] for row in block]

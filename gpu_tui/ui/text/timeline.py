@@ -124,8 +124,8 @@ def words_of(finding: Finding) -> str:
     return " ".join((*parts, finding.cell or "", finding.evidence, say(parts[0])))
 
 
-def summary(findings: Sequence[Finding], total: int) -> Text:
-    """How many of each severity."""
+def summary(findings: Sequence[Finding], total: int, width: int) -> Text:
+    """How many of each severity, and what the sign means where there is room to say it."""
     pieces: list[tuple[str, str]] = []
     for severity in (Severity.FATAL, Severity.SERIOUS, Severity.WARN):
         count = sum(one.severity is severity for one in findings)
@@ -138,9 +138,12 @@ def summary(findings: Sequence[Finding], total: int) -> Text:
         if len(findings) != total
         else units.counted(total, "finding")
     )
-    return line(
-        *pieces, (shown, "muted"), (say("   ≡ stands in a log: enter opens the line"), "faint")
-    )
+    counts = line(*pieces, (shown, "muted"))
+    long = line(counts, (say("   ≡ stands in a log: enter opens the line"), "faint"))
+    if long.cell_len <= width:
+        return long
+    short = line(counts, (say("   ≡ stands in a log"), "faint"))
+    return short if short.cell_len <= width else counts
 
 
 def _day(at: float, zone: tzinfo | None) -> str:

@@ -69,6 +69,11 @@ class PhraseField(Widget, can_focus=True):
         self.typed, self.hint = "", hint
         self._changed()
 
+    def _remark(self, hint: str) -> None:
+        """Say what became of a key; what was typed stays."""
+        self.hint = hint
+        self.refresh()
+
     def _changed(self) -> None:
         self.post_message(self.Changed())
         self.refresh()
@@ -91,10 +96,13 @@ class PhraseField(Widget, can_focus=True):
         now = self._clock.boot()
         too_fast = self._tempo.too_fast(event, now)
         if now - self._focused_at < SETTLE:
+            self._remark(say("too early: that key was not taken"))
             return
         if too_fast:
             self.clear(say("that came faster than a hand types; type it"))
         elif event.key == "enter":
+            if self.typed and not self.complete:
+                self._remark(say("that is not the whole phrase"))
             self.post_message(self.Submitted())
         elif event.key == "backspace":
             self.typed, self.hint = self.typed[:-1], ""
