@@ -1,95 +1,109 @@
 """The packets that carry a program's bytes, taken the short way; all others stay asyncssh's own business.
 
 asyncssh gives every packet the same long way: many small steps in Python and five copies of its bytes.
-Of a big file each packet is alike: AES-GCM, one channel's data. One that is exactly that is decrypted
-from where it lies and handed to its channel; at the least doubt it stays untouched, and asyncssh takes
-it, and judges it, itself. It deals in asyncssh's private parts (2.24); where one is missing, nothing
-is changed.
+Of a big file, and of a log's lines that come one by one, each packet is alike: AES-GCM, one channel's
+data. One that is exactly that is decrypted from where it lies and handed to its channel; at the least
+doubt it stays untouched, and asyncssh takes it, and judges it, itself. It deals in asyncssh's private
+parts (2.24); where one is missing, nothing is changed.
 """
 
 from __future__ import annotations
 
 from struct import Struct
+from typing import Any
 
 import asyncssh
-from asyncssh.crypto.cipher import AESGCM, GCMCipher, InvalidTag  # type: ignore[attr-defined]
+from asyncssh.crypto.cipher import AESGCM, InvalidTag  # type: ignore[attr-defined]
 from asyncssh.encryption import GCMEncryption
-
-from gpu_tui.transport.inbox import Inbox
 
 DATA = 94  # SSH_MSG_CHANNEL_DATA, RFC 4254 section 5.2
 LENGTH, TAG = 4, 16  # bytes before and behind what is encrypted, RFC 5647 section 7.2
-LEAST = 512  # bytes; a smaller one gains nothing
+LEAST = 32  # bytes; a smaller one is no data
+SHORT = 4_096  # bytes; less is sooner copied than looked at where it lies
 HEAD = Struct(">BBII")  # length of the padding, type, channel, length of the data
 PARTS = (
     "_inpbuf", "_recv_pkthdr", "_recv_handler", "_recv_encryption", "_recv_seq", "_decompressor",
-    "_max_recv_pktlen", "_auth_complete", "_channels",
+    "_max_recv_pktlen", "_auth_complete", "_channels", "_transport", "_reset_keepalive_timer",
 )  # fmt: skip
 
 
 def shorten(connection: asyncssh.SSHClientConnection) -> None:
     """Let its data packets go the short way from now on."""
-    if isinstance(getattr(connection, "_inpbuf", None), bytes) and all(
-        hasattr(connection, name) for name in PARTS
-    ):
-        connection._inpbuf = Inbox(connection._inpbuf)  # type: ignore[assignment]
-        short = ShortWay(connection)
-        if connection._recv_handler == connection._recv_pkthdr:
-            connection._recv_handler = short.take
-        connection._recv_pkthdr = short.take  # type: ignore[method-assign]
+    if all(hasattr(connection, name) for name in PARTS):
+        connection.data_received = ShortWay(connection).data_received  # type: ignore[method-assign]
 
 
 class ShortWay:
-    """Stands where asyncssh begins with a packet."""
+    """Stands between the socket and asyncssh."""
 
     def __init__(self, connection: asyncssh.SSHClientConnection) -> None:
-        self._connection = connection
-        self._long = connection._recv_pkthdr
-        self._cipher: GCMCipher | None = None
-        self._open = AESGCM(bytes(16))
+        self._connection: Any = connection
+        self._long = connection.data_received
+        self._between = connection._recv_pkthdr  # what asyncssh does next between two packets
+        self._cipher: Any = None
+        self._open: Any = None
         self.taken = 0  # packets
 
-    def take(self) -> bool:
-        """Take one packet; False where it has not come whole yet."""
+    def data_received(self, data: bytes, datatype: Any = None) -> None:
+        """Bytes came: take whole packets; what has come of the next one waits in asyncssh's own place."""
         connection = self._connection
-        inbox: object = connection._inpbuf  # bytes again once it is closed
+        if not self._ours():
+            self._long(data, datatype)
+            return
+        connection._reset_keepalive_timer()
+        if connection._inpbuf:
+            data, connection._inpbuf = connection._inpbuf + data, b""
+        at, size = 0, len(data)
+        while size - at >= LENGTH:
+            end = at + LENGTH + TAG + int.from_bytes(data[at : at + LENGTH], "big")
+            if end > size and end - at < connection._max_recv_pktlen:
+                break
+            if not self._take(data, at, end):
+                self._long(data[at:end], datatype)
+                if not self._ours():
+                    self._long(data[end:], datatype)
+                    return
+            at = end
+        connection._inpbuf = data[at:]
+
+    def _ours(self) -> bool:
+        """The long way is between two packets, and what comes is AES-GCM, not compressed."""
+        connection = self._connection
         coded = connection._recv_encryption
-        if (
-            not isinstance(inbox, Inbox)
-            or not isinstance(coded, GCMEncryption)
-            or connection._decompressor
-            or not connection._auth_complete
-            or len(inbox) < LENGTH
-        ):
-            return self._long()
-        length = inbox.view(0, LENGTH)
-        size = int.from_bytes(length, "big")
-        if not LEAST <= size <= connection._max_recv_pktlen:
-            return self._long()
-        whole = LENGTH + size + TAG
-        if len(inbox) < whole:
+        if type(coded) is not GCMEncryption or connection._recv_handler != self._between:
             return False
-        cipher = coded._cipher
-        if cipher is not self._cipher:  # new with each key exchange
-            self._cipher, self._open = cipher, AESGCM(cipher._key)
+        if coded._cipher is not self._cipher:  # new with each key exchange
+            self._cipher = coded._cipher
+            self._open = AESGCM(self._cipher._key).decrypt
+        return connection._transport is not None and not connection._decompressor
+
+    def _take(self, data: bytes, at: int, end: int) -> bool:
+        """Take one packet; False where it is not plainly data for a channel that is open."""
+        begin = at + LENGTH
+        if end - begin < LEAST + TAG or end > len(data):
+            return False
+        cipher, connection = self._cipher, self._connection
+        coded = data[begin:end] if end - begin < SHORT else memoryview(data)[begin:end]
         try:
-            plain = self._open.decrypt(cipher._iv, inbox.view(LENGTH, whole), length)
+            plain = self._open(cipher._iv, coded, data[at:begin])
         except InvalidTag:
-            return self._long()
+            return False
         padding, kind, number, count = HEAD.unpack_from(plain)
         channel = connection._channels.get(number)
         if (
             kind != DATA
             or channel is None
             or channel._recv_state != "open"
-            or HEAD.size + count + padding != size
+            or HEAD.size + count + padding != len(plain)
             or count > channel._recv_window
         ):
-            return self._long()
+            return False
         # From here on it is taken: what follows leaves asyncssh as its own way would have.
         cipher._update_iv()
-        inbox.skip(whole)
         connection._recv_seq = (connection._recv_seq + 1) & 0xFFFFFFFF
         self.taken += 1
-        channel._accept_data(plain[HEAD.size : HEAD.size + count])
+        try:
+            channel._accept_data(plain[HEAD.size : HEAD.size + count])
+        except Exception:
+            connection.internal_error()
         return True

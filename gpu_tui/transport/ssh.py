@@ -36,7 +36,7 @@ from gpu_tui.transport.login import Login
 from gpu_tui.transport.openssh import OpenSshConnection
 from gpu_tui.transport.packets import shorten
 from gpu_tui.transport.prompts import ASKER, Desk
-from gpu_tui.transport.pulse import shut
+from gpu_tui.transport.pulse import Silence, shut
 from gpu_tui.transport.ssh_config import UserConfig, connect_options
 
 # AES-GCM first: on servers without strict key exchange it is not open to Terrapin, and it is twice
@@ -177,6 +177,7 @@ class SshTransport:
         finally:
             await offer.close()
         shorten(connection)
+        Silence(connection).watch()
         return connection, client
 
 

@@ -39,7 +39,7 @@ def inside(connection: SshConnection) -> asyncssh.SSHClientConnection:
 
 def taken(connection: SshConnection) -> int:
     """How many packets went the short way."""
-    way = inside(connection)._recv_pkthdr.__self__
+    way = getattr(inside(connection).data_received, "__self__", None)
     return way.taken if isinstance(way, packets.ShortWay) else 0
 
 
@@ -68,7 +68,7 @@ async def test_a_big_file_comes_the_short_way(make_box: MakeBox, limit: str) -> 
 
 
 async def test_every_size_around_the_least_comes_whole(box: Sshd) -> None:
-    sizes = [*range(480, 520), 32_767, 32_768, 32_769]
+    sizes = [*range(1, 60), 32_767, 32_768, 32_769]
     expected = fill(box.home / "big", 40_000)
     data = (box.home / "big").read_bytes()
     async with connected(box) as connection:
@@ -112,6 +112,7 @@ async def test_one_bit_that_turned_on_the_way_ends_the_connection(box: Sshd) -> 
                     came.extend(chunk)
 
         receive = inner.data_received
+        assert taken(connection) > 0
 
         def turn(data: bytes, datatype: int | None = None) -> None:
             if len(came) > MB and len(data) > 2000:
@@ -123,7 +124,6 @@ async def test_one_bit_that_turned_on_the_way_ends_the_connection(box: Sshd) -> 
             await read()
     assert MB < len(came) < len(original)
     assert original.startswith(came)
-    assert taken(connection) > 0
 
 
 async def test_a_channel_that_was_closed_is_left_alone(box: Sshd) -> None:
