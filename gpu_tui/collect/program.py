@@ -10,7 +10,8 @@ What it costs, apart from the probed programs themselves, in processes per secon
     bash      clock 0 (`read -t`)         stat, df: 1 each per round; head: where the file is another
     busybox   clock 0 (`read -t`)         as under dash, below
     dash      clock 1 (`sleep`, one for all: lanes are woken by a signal)
-              stat, head, df as under bash; `date`; 6 for a round of the process table
+              stat, head, df as under bash; `date`; 1 for a round of the process table, and 4 for
+              the arguments where processes came or went
 
 Time limits cost nothing: a lane holds its fd 7 open while it waits for a command. The main loop looks
 for that fd, and ends a command that it has seen too long. Only where /proc does not show it,

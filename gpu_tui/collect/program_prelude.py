@@ -17,13 +17,15 @@ flush() {
     [ -z "$held" ] || printf '%s' "$held" || exit 0
     held=
 }
-say() { put "@@NONCE@ $mark $*"; }
+say() { # few bytes: there is room for them behind every piece
+    held="$held@@NONCE@ $mark $*$newline"
+    [ "${#held}" -lt @PIECE@ ] || flush
+}
 begin() {
     mark=$1
-    held=$held$newline
-    say begin "$n"
+    held="$held$newline@@NONCE@ $1 begin $n$newline"
 }
-open() { say open "$1"; }
+open() { held="$held@@NONCE@ $mark open $1$newline"; }
 close() { say close "$1"; }
 same() { say same "$1"; } # a section is as in this probe's last frame
 
@@ -37,7 +39,6 @@ turn() { [ $((n % $1)) = 0 ]; }
 
 # A small kernel file: lines KEY FILE [NAME]; with NAME only the line called so.
 lines() {
-    [ -r "$2" ] || return 0
     while IFS= read -r line || [ -n "$line" ]; do
         case $line in
             ${3:+"$3 "}*)

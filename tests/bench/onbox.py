@@ -21,6 +21,7 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -92,8 +93,11 @@ def _measure(seconds: float, kills: int) -> dict[str, object]:
             f"{got.core:.3%} of a core (sshd {got.sshd:.3%}), {spawns} spawns/s, "
             f"{written} files opened for writing"
         )
-    rows["processes on the machine meanwhile"] = sum(
+    rows["processes that the box sees meanwhile"] = sum(
         p.name.isdigit() for p in Path("/proc").iterdir()
+    )
+    rows["one run of `true` once a second, ms: how fast the machine is"] = round(
+        _lone_true() * 1e3, 2
     )
     if "bash" in shells:
         left = left_after_kills("bash", kills)
@@ -212,6 +216,14 @@ async def _cost_of_true(seconds: float) -> float:
         costs += [_run_true(), _run_true()]
         await asyncio.sleep(2)
     return sum(costs) / len(costs)
+
+
+def _lone_true(times: int = 10) -> float:
+    costs = []
+    for _ in range(times):
+        time.sleep(1)
+        costs.append(_run_true())
+    return statistics.median(costs)
 
 
 def _run_true() -> float:
