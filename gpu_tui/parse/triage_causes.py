@@ -7,6 +7,7 @@ words mean nothing (advice, options, a failure that was survived).
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_machine import BESIDE, MACHINE, RAISED
 from gpu_tui.parse.triage_rule import (
     ADVICE,
     CALM,
@@ -20,203 +21,12 @@ from gpu_tui.parse.triage_rule import (
     START_VALUE,
     SURVIVED,
     WARN,
-    XID,
     Rule,
     rule,
 )
 
-# What an end looks like, whatever it is about: the topic beside it then names the cause.
-_RAISED = r"(?-i:[a-z]Error\b|[a-z]Exception\b|\bERROR\b|\bError\b|\bFATAL\b|\bFatal\b|\bfailed\b|\bFAILED\b|\bfatal\b|\baborted\b)"
-_ASIDE = (
-    r"ImportError|ModuleNotFoundError|CalledProcessError|ModelCheckpoint|\bpip\b|\bbuild|\binstall|\bmake\b|\bcompil|\bEGL\b|\.h: No such|"
-    + f"{SURVIVED}|{ADVICE}|{CALM}"
-)
-
 CAUSES: tuple[Rule, ...] = (
-    # --- 1 xid ---
-    rule("xid", SERIOUS, "xid", XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?!\d)"),
-    rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?!\d)", r"\bno xid\b"),
-    # --- 2 hardware ---
-    # What the machine corrected by itself, and a chip that slows down, are known; nobody has to act.
-    rule(
-        "hardware",
-        WARN,
-        "corrected|correctable|throttl|ce memory",
-        r"\bseverity=correct|\bcorrected (?:hardware )?error|\bcorrectable error|\bCE memory (?:read|scrub\w{0,4}|write)? ?error|\babove threshold, .{0,20}throttl|\bcorrected error\b",
-        r"uncorrect|\b0 correct|:\s{0,3}0\s*$|:\s{0,3}N/A",
-    ),
-    rule(
-        "hardware",
-        FATAL,
-        "device_lost|temperature|uncorrected (|sxid|critical temp|not responding|marked down|setting down|off the bus|nvrm: the|uncorrect|is lost|is_lost|device handle|ecc|rminit|rm_init|row remap|remapping|probe routine|requires reset|unhealthy|gpu lost|lost gpu",
-        r"\w{0,40}(?-i:DEVICE_LOST)\b|\bAER: uncorrected \(|\bSXid \(.{0,60}\bfatal\b(?! ?[:=] ?0)|\bGPU\b.{0,20}\btemperature\b.{0,30}\bexceed\w{0,3}\b.{0,30}\bshut|\bcritical temperature\b.{0,30}\bshut|\b(?:slowdown|shutdown) temperature (?:exceeded|reached)|\bnodes? \S{1,60} (?:marked|set|setting|is) (?:down|not responding)\b|\bnodes? \S{1,60} not responding, setting down|fallen off (?:of )?the bus|NVRM: The NVIDIA GPU [\da-f:.]{6,20}\s*$|\buncorrectable(?: ECC)?(?: errors?)?\s*[:=]\s*[1-9]|\buncorrectable nvlink|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle"
-        r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC (?:error|fault|memory)|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|double[- ]bit ECC|ECC double[- ]bit"
-        r"|rminitadapter failed|rm_init_adapter failed|row remap\w{0,40}.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
-        r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy|(?-i:\b(?:Gpu|GPU)\w{2,40}IsNotHealthy)",
-        r"double[- ]bit ECC(?: errors?)?(?: count)?\s{0,8}[|:=]\s{0,8}0\b|uncorr\w{0,40} ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
-    ),
-    rule(
-        "hardware",
-        FATAL,
-        "health check|healthcheck|node check|nhc|gpu check",
-        r"(?:health ?check|node check|\bnhc\b|gpu check).{0,60}\b(?:fail|error|critical|unhealthy)|\bfail\w{0,40}.{0,30}(?:health ?check|node check|gpu check)",
-        r"\bpass|retry|container|endpoint|\bserver\b|http|\b0 fail",
-    ),
-    rule(
-        "hardware",
-        FATAL,
-        "hardware error|aer: |edac|memory error|bus error: severity|machine check|thermal|nvlink|ras |amdgpu|[drm|gpu recovery|heartbeats|gpu reset|notready|not ready|node failure|i/o error|err!|ext4-fs error|gsp",
-        r"\[hardware error\]|\bAER: (?:device recovery failed|can't recover)|\bEDAC\b.{0,40}(?:\bUE\b|uncorrect|handling mce)|bus error: severity=uncorrect|machine check (?:exception|events logged)|\b(?:firmware|fw) (?:internal|fatal) error|\b(?:thermal|temperature|overheat\w{0,40}).{0,30}shut(?:ting)? ?down"
-        r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|(?<!npm )\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
-        r"\bcorrected\b|\bCE memory",
-    ),
-    rule(
-        "hardware",
-        FATAL,
-        "nvrm:",
-        r"\bNVRM: .{0,120}\b(?:cannot|failed|fails|failure|timed out|timeout|fatal)\b",
-        r"API mismatch|^\s*\d+ +NVRM|persistence",
-    ),
-    # A disk, a filesystem or a network card that the kernel gives up.
-    rule(
-        "hardware",
-        FATAL,
-        "i/o error|hc died|journal|read-only|ext4|xfs|btrfs|nvme|medium error|smart|md/raid|ata|mlx5|unrecovered",
-        r"\bI/O error\b.{0,40}\b(?:dev|sector|lba|logical block|writing|reading|sct)\b|\blba\b.{0,40}\bI/O error|aborting journal|remounting filesystem read-only|\b(?:EXT4-fs|XFS|BTRFS)\b.{0,40}\b(?:error|failed|corrupt\w{0,6}|shut ?down)\b"
-        r"|\bnvme\w{0,8}\b.{0,30}(?:controller is down|after probe failure|device not ready|I/O .{0,20}timeout|reset .{0,10}fail)|\bxhci_hcd .{0,40}\bHC died|critical medium error|(?:medium|unrecovered read) error|md/raid.{0,40}\bfail|\bata\d[\d.]{0,4}: (?:failed command|exception emask)|\bmlx5_core\b.{0,60}(?:compromised|fatal|health poll failed|fw error)|\bSMART\b.{0,30}\b(?:failed|failure)\b",
-        r"\b0 errors?\b|re-?mounted|journal checksum|optional",
-    ),
-    rule(
-        "hardware",
-        NONE,
-        "nvrm:|nvidia-bug-report",
-        r"nvrm: (?:a )?GPU (?:at PCI|board serial|crash dump|[\d:.]+: )|nvrm: .{0,20}nvidia-bug-report|please run nvidia-bug-report",
-    ),
-    # --- 3 gpu_oom ---
-    rule(
-        "gpu_oom",
-        WARN,
-        "memory|oom",
-        r"out[ _]of[ _]memory|\bOOM\b|ran out of memory",
-        r"ray\.exceptions|killed process",
-        also=SURVIVED,
-    ),
-    rule(
-        "gpu_oom",
-        FATAL,
-        "memory|alloc|exhausted|oom|reserved in total|rmm failure|gib is|out_of_resources|buffer|vram|cache",
-        r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:GPU|VRAM|device|NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|failed to allocate memory\b|memory object allocation failure|failed to allocate (?:a )?(?:memory|buffer|\w{1,12} buffer|compute)\b|(?:unable|failed) to (?:allocate|create) (?:\w{1,12} )?(?:CUDA|ROCm|GPU|Metal|Vulkan|kv)\w{0,4} ?(?:buffer|cache)|unable to allocate \w{1,12} buffer|would exceed allowed memory|^\W{0,4}allocation on device\b|(?<=: )allocation on device\b|free memory on device .{0,60}less than desired|ran out of (?:GPU|VRAM|CUDA|device)|(?:insufficient|not enough) (?:free )?(?:GPU|CUDA|device|video|VRAM)(?: memory)?\b|cuda\.memory\.OutOfMemoryError"
-        r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w{0,40} failed"
-        r"|RESOURCE[ _]EXHAUSTED:(?!.{0,20}/).{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError(?!.{0,24}[/\\])|resource exhausted: out\b|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
-        r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|GiB (?:reserved in total|already allocated)|thrust::system.{0,120}out of memory|parallel_for failed: out of memory|RMM failure|(?-i:[a-z]Error|ERROR|Error): (?:cuda: )?out of memory\b(?! ?:? kill)|out of memory allocating [\d,]{4,20} bytes|memory in use\. Of the allocated"
-        r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|ran out of memory trying to allocate|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w{0,40} .{0,40}(?:on|from) (?:device|gpu)"
-        r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_MEM_OBJECT_ALLOCATION_FAILURE|\bcu(?:da)?Mem\w{0,30}\(\):? out of memory|out of memory in cu\w{3,40}|out of (?:GPU|CUDA|device) memory|\bOutOfMemory\)|\b(?:onednn|dnnl|metal|mps|vulkan|opencl|sycl|level[- ]zero|xpu|npu|mlu|hpu)\b.{0,60}(?:out of|insufficient) memory|tokens that can be stored in KV cache|not have enough (?:GPU|video|VRAM|device) ?memory|(?-i:\bGpu\w{2,20}) failed to allocate|\[TRT\].{0,80}\bOutOfMemory\b|\bcuMem\w{0,20} failed: out of memory|n(?:venc|vdec|vcodec)\b.{0,80}out of memory|failed to allocate (?:GPU|device) |failed to allocate request for|INSUFFICIENT_MEMORY",
-        r"ray\.exceptions|RayOutOfMemory|java\.lang|killed process|container killed|bytes\. error code 12|"
-        + r"to avoid CUDA out of memory|\bmay cause \W|\bhandler\s*$|(?:container|executor) killed|disk quota|\bscheduling\b|FailedScheduling|\bnodes? are available|cpu_buffer|\bif you\b|\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
-    ),
-    # Chinese for "GPU memory is not enough" and "overflowed"; below, the same for main memory and for a disk.
-    rule(
-        "gpu_oom",
-        FATAL,
-        "\u663e\u5b58\u4e0d\u8db3|\u663e\u5b58\u6ea2\u51fa",
-        "\u663e\u5b58\u4e0d\u8db3|\u663e\u5b58\u6ea2\u51fa",
-        ADVICE,
-    ),
-    rule(
-        "gpu_oom",
-        FATAL,
-        "memory|oom",
-        r"(?:CUDA|GPU|device|HIP|VRAM|cuda).{0,60}\bout[ _]of[ _]memory|out of memory.{0,60}\b(?:GPU|device|CUDA|VRAM)\b|\b(?:CUDA|GPU) OOM\b(?!s)|\bgot an OOM\b|OutOfMemoryError"
-        r"|\bout of memory\. (?:tried|requested)",
-        ADVICE
-        + r"|container killed|ray\.exceptions|RayOutOfMemory|java\.lang|\battempts? to (?:catch|avoid|handle)\b|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score",
-    ),
-    # --- 4 host_oom ---
-    # A guess at causes is none: what is sure is that the worker is gone.
-    rule(
-        "exception",
-        FATAL,
-        "worker|possible reasons",
-        r"\bWorker exit type: |worker died or was killed while executing|\bpossible reasons include\b.{0,20}\bSIGKILL",
-    ),
-    rule(
-        "host_oom",
-        FATAL,
-        "\u65e0\u6cd5\u5206\u914d\u5185\u5b58|\u5185\u5b58\u4e0d\u8db3",
-        "\u65e0\u6cd5\u5206\u914d\u5185\u5b58|\u5185\u5b58\u4e0d\u8db3",
-        ADVICE,
-    ),
-    rule(
-        "host_oom",
-        FATAL,
-        "memory|oom|bad_alloc|bus error|ram|allocate|memlimit|killed process",
-        r"out of memory: kill|oom[-_ ]kill|OOMKilled|oom_reaper|\bOOM event\b|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceed(?:ed|ing) .{0,24}\bmemory limit|exceeding memory limits?|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory"
-        r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|(?:^\W{0,24}|Error: |exception: )bad allocation\b|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
-        r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
-        r"|ray\.exceptions\.OutOfMemoryError|RayOutOfMemoryError|paging file is too small|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|no killable processes|result 'oom-kill'"
-        r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|out of host memory|requires more system memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
-        ADVICE
-        + r"|continuing anyway|\bmlock\b|\bpinned memory\b|\bignored\s*$|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
-    ),
-    rule(
-        "host_oom",
-        FATAL,
-        "oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|due to memory",
-        r"\bperhaps out of memory\?|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
-    ),
-    rule(
-        "host_oom",
-        FATAL,
-        "bus error|killed by signal|shared memory",
-        r"killed by signal: (?:Killed|Bus error)|unexpected bus error encountered in worker|might be caused by insufficient shared memory",
-    ),
-    rule(
-        "gpu_oom",
-        FATAL,
-        "memory",
-        r"\b(?:out of|not enough|insufficient|ran out of|exhausted|lack of) (?:\w{1,12} )?memory\b|\bmemory (?:is |was )?exhausted",
-        _ASIDE + r"|\bkill|cgroup|\bhost\b|\bCPU\b|\bRAM\b|\bjava\b|ray\.",
-        also=_RAISED,
-    ),
-    # --- 5 disk_full, inode ---
-    rule(
-        "inode",
-        FATAL,
-        "inode",
-        r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|limit (?:reached|exceeded))|inode\w{0,12}[^%\n]{0,30}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|100)(?:\.\d+)?\s?% (?:of )?inodes\b|inode quota exceeded",
-        ADVICE,
-    ),
-    rule(
-        "disk_full",
-        FATAL,
-        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4",
-        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4",
-        ADVICE,
-    ),
-    rule(
-        "disk_full",
-        FATAL,
-        "no space|% full|quota|enospc|inline_container|streamwriter|file write failed|iostream|unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
-        r"\bwrite\(\): fd \d+ failed|failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|\bshort write\b|\b\d{2,18} requested and \d{1,18} written\b|no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|enforce fail at inline_container|PytorchStreamWriter|file write failed|basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
-        r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space|insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|122)\b"
-        r"|(?:run|ran|running) out of disk|out of disk space|is over 9\d(?:\.\d+)?% full|DiskPressure|evicted.{0,40}(?:storage|disk)",
-        ADVICE + r"|DiskPressure\s+False|api quota",
-    ),
-    rule(
-        "disk_full",
-        SERIOUS,
-        "checkpoint|ckpt|weights|state_dict|snapshot",
-        r"\b(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|error|exception)\b.{0,24}\b(?:sav|writ|stor|dump|serializ)\w{0,6}\b.{0,40}(?:checkpoint|ckpt|weights|state_dict|snapshot)|(?:checkpoint|ckpt) (?:save|saving|write|writing) (?:has )?failed",
-        SURVIVED + r"|\b(?:is|are) not (?:json )?serializable|" + ADVICE,
-    ),
-    rule(
-        "disk_full",
-        SERIOUS,
-        "disk|volume|filesystem|partition|storage|mount|space|% full|% used",
-        r"(?:\s|^)/[\w./-]{1,80} (?:is|at) (?:9[0-9]|100)(?:\.\d+)?\s?%|\b(?:disk|volume|filesystem|file system|partition|storage|mount(?:ed)?|disk space)\b[^%\n|]{0,60}?\b(?:9[0-9]|100)(?:\.\d+)?\s?%(?!\||\d| (?:free|available|left|idle))|(?:9[0-9]|100)(?:\.\d+)?\s?% (?:full|used)\b.{0,40}\b(?:disk|volume|/)"
-        r"|\bonly [\d.]+ ?[KMG]i?B (?:left|free|remaining|available).{0,30}(?:disk|volume|/)|\b(?:disk|volume|storage)\b.{0,30}\bonly [\d.]+ ?[KMG]i?B (?:left|free|remaining|available)",
-        r"\b(?:gpu|ram|memory|cpu)\b|it/s|B/s|download|read-only|\bro\b|" + ADVICE,
-    ),
+    *MACHINE,
     # --- 6 hang ---
     rule(
         "hang",
@@ -258,16 +68,16 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "nccl|gloo|process group|process_group|allreduce|all_reduce|allgather|all_gather|rendezvous",
         r"\b(?:nccl|gloo)\b|init_process_group|\bprocess group\b|\ball_?(?:reduce|gather)\b|\brendezvous\b",
-        _ASIDE
+        BESIDE
         + r"|\bunexpected keyword|\bgot an\b|\bsupports?\b|AttributeError|TypeError|NameError",
-        also=_RAISED,
+        also=RAISED,
     ),
     # --- 8 cuda_error ---
     rule(
         "cuda_error",
         FATAL,
         "cuda|cudnn|cublas|invalid device|nvml|nvidia|hip|hsa_|rocm|rocblas|metal|ascend|acl|npu|ee9|ez9|ei9|eh9|sync|gpu node|no supported devices|level-zero|pi_error|gpuassert|cutlass|ggml|nvcc|launch failed|curand|api mismatch|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
-        r"\bCuError\(|\bCUDA kernel errors detected|\bGPU ?#?\d{1,3}: unknown error|\bNVRTC error\b|\b(?:no GPUs?|no CUDA device|no device|GPU) (?:was |were )?(?:found|detected)\W{1,3}(?:exiting|aborting|quitting|stopping)|failed to get device handle\b|\bMIOpen error\b|the inner error is reported as above|\bCNRT_RET_ERR\w{1,40}|\bMLU (?:unknown |queue )?error\b|\bMUSA error\b|\bCNCL error\b|(?-i:\bE[1-9]\d{4}: (?!.{0,40}memory))|(?<!dlerror: )libcuda\.so\S{0,4}: cannot open|\bno CUDA runtime is found\b|\b(?:GPU|CUDA) (?:device )?(?:is )?(?:not available|not found|unavailable)\b.{0,12}\b(?:exit|abort|quit|stop)|\bCUDA driver (?:initiali[sz]ation failed|error)|thrust::system::system_error|(?-i:\bcuda[A-Z]\w{2,30}\(?\)?).{0,30}\bfailed\b|could not (?:locate|load)(?: library| symbol)? \S{0,40}cud(?:nn|art)|\bCUDA (?:context|stream|device|kernel|event|graph|API)\b.{0,24}\berror\b|kernel\b.{0,20}\bfail(?:ed|s)? to launch|\bCUDA call failed|(?-i:\bcu[A-Z]\w{2,30}) failed\b|illegal address in CUDA|\bsynStatus ?= ?[1-9]|synapse error|CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
+        r"\bCuError\(|\bCUDA kernel errors detected|\bGPU ?#?\d{1,3}: unknown error|\bCUDA call error code\b|\bNVRTC error\b|\b(?:no GPUs?|no CUDA device|no device|GPU) (?:was |were )?(?:found|detected)\W{1,3}(?:exiting|aborting|quitting|stopping)|failed to get device handle\b|\bMIOpen error\b|the inner error is reported as above|\bCNRT_RET_ERR\w{1,40}|\bMLU (?:unknown |queue )?error\b|\bMUSA error\b|\bCNCL error\b|(?-i:\bE[1-9]\d{4}: (?!.{0,40}memory))|(?<!dlerror: )libcuda\.so\S{0,4}: cannot open|\bno CUDA runtime is found\b|\b(?:GPU|CUDA) (?:device )?(?:is )?(?:not available|not found|unavailable)\b.{0,12}\b(?:exit|abort|quit|stop)|\bCUDA driver (?:initiali[sz]ation failed|error)|thrust::system::system_error|(?-i:\bcuda[A-Z]\w{2,30}\(?\)?).{0,30}\bfailed\b|could not (?:locate|load)(?: library| symbol)? \S{0,40}cud(?:nn|art)|\bCUDA (?:context|stream|device|kernel|event|graph|API)\b.{0,24}\berror\b|kernel\b.{0,20}\bfail(?:ed|s)? to launch|\bCUDA call failed|(?-i:\bcu[A-Z]\w{2,30}) failed\b|illegal address in CUDA|\bsynStatus ?= ?[1-9]|synapse error|CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
         r"|found no NVIDIA driver|NVIDIA driver on your system is too old|NVRM: API mismatch|GPUassert: |cutlass error|CUTLASS_CHECK|CUDA backend failed|\bGGML_ASSERT\b.{0,60}cuda|\[CUDA\] (?!info|using|version)|invalid device (?:pointer|ordinal|function)|\b(?:[a-z]?gemm|[a-z]?gemv|blas|cublas|cudnn|kernel)\w{0,12} launch failed|failure to initialize cublas|nvcc fatal|\bcu(?:rand|blas|dnn|sparse|solver|fft) error\b|CURAND_STATUS_(?!SUCCESS)\w{1,40}|cuda ?driver error|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
         r"|CUDNN_STATUS_(?!SUCCESS)\w{1,40}|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w{1,40}|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w{1,40}|CUSOLVER_STATUS_(?!SUCCESS)\w{1,40}|cudaError(?!_t|String)\w{0,40}|Cuda(?: kernel)? fail\w{1,40}|HIP error|hipError\w{0,40}|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w{1,40}"
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|\bDNN library is not found|cannot create (?:cu(?:blas|dnn|rand|solver)) |could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error|triton error \[|no supported devices found|\bthere is no (?:gpu )?devices?\b.{0,20}\b(?:can be|available|usable)|\bpossibly no GPU devices|\b(?:kernel )?module is NOT loaded\b|\brt\w{4,40} execute failed|\bPhysX Internal CUDA error|(?-i:\bduring cuda[A-Z]\w{2,40}\b)|HSA_STATUS_ERROR\w{0,40}|memory access fault by GPU|rocblas_status_(?!success)\w{1,30}|rocBLAS error|PI_ERROR_DEVICE\w{0,30}|\bacl(?:rt)?\w{0,40} (?:failed|error)|ACL (?:stream synchronize )?(?:failed|error)|command buffer execution failed|nvidia-container-cli: \w{1,20} error|could not select device driver|cudnn failed to initialize|\bCuDNN library: .{0,80}\bsource was compiled with\b|\binsufficient driver version\b|failed to initialize the NVIDIA|\binitialize the NVIDIA GPU\b|nvmlinit\w{0,10} failed|NPU (?:function )?error|\baclrt\w{0,40}\(.{0,80}failed|\bascend\b.{0,40}\b(?:failed|error code)|(?:sync_?stream|stream synchronize|synchronize ?stream|sync ?device)\w{0,20} (?:execute )?(?:failed|timeout)|(?-i:(?:^|: )E[A-Z]\d{4}: (?!.{0,40}memory))|device synchronize failed",
@@ -279,8 +89,8 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "cuda|cudnn|cublas|hip|rocm|nvml",
         r"\b(?:CUDA|cuDNN|cuBLAS|HIP|ROCm|NVML)\b.{0,40}\b(?:error|failed|failure|fault|exception|invalid|illegal|not initiali[sz]ed|launch|unavailable)\b",
-        _ASIDE,
-        also=_RAISED,
+        BESIDE,
+        also=RAISED,
     ),
     # --- 9 ckpt_corrupt ---
     rule(
@@ -311,9 +121,16 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "checkpoint|state_dict|state dict|safetensors|.ckpt|.pth",
         r"\b(?:checkpoints?|state[_ ]dict|safetensors)\b|\.(?:ckpt|pth|safetensors)\b",
-        _ASIDE
+        BESIDE
         + r"|\bsav(?:e|ing)\b|\bwrit|No such file|FileNotFound|\bdownload|\bgradient|arguments?\b",
         also=r"(?-i:Error|ERROR|failed|Failed|FATAL)\b.{0,120}\b(?:load|read|restor|resum|deserial|corrupt|invalid|mismatch|missing|unexpected|incompatible|incomplete)|\b(?:load|read|restor|resum|deserial|corrupt|invalid|mismatch|missing|unexpected|incompatible|incomplete)\w{0,8}\b.{0,120}\bfailed\b",
+    ),
+    rule(
+        "ckpt_corrupt",
+        FATAL,
+        "checkpoint|ckpt|state_dict|state dict|weights|snapshot",
+        r"\b(?:checkpoints?|ckpt|state[_ ]dict|(?:model|pretrained|saved) weights|snapshot)\b.{0,60}\b(?:mismatch\w{0,3}|do(?:es)? ?n.t match|do(?:es)? not match|incompatible|corrupt\w{0,3}|unreadable|invalid|malformed)\b|\b(?:mismatch\w{0,3}|incompatible|corrupt\w{0,3}|malformed)\b.{0,40}\b(?:checkpoint|ckpt|state[_ ]dict)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\bwarn|\\b0 corrupt|exactly|\\bargument|\\bpath\\b|gradient.checkpoint|activation.checkpoint|checkpointing",
     ),
     # --- 10 preempted ---
     rule(
@@ -331,7 +148,7 @@ CAUSES: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "killed by signal|on signal|with signal|received signal|caught ",
-        r"killed by signal: (?:Seg|Abort|Illegal|Floating)|(?:killed|terminated) by signal:? ?(?:4|6|7|8|11)\b|program terminated with signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|exited on signal (?:4|6|7|8|11)\b|received signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|caught (?:fatal )?signal:? (?:4|6|7|8|11)\b",
+        r"\*\*\* process received signal \*\*\*|killed by signal: (?:Seg|Abort|Illegal|Floating)|(?:killed|terminated) by signal:? ?(?:4|6|7|8|11)\b|program terminated with signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|exited on signal (?:4|6|7|8|11)\b|received signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|caught (?:fatal )?signal:? (?:4|6|7|8|11)\b",
     ),
     rule(
         "killed",

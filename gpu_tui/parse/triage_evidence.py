@@ -82,7 +82,8 @@ EVIDENCE: tuple[Rule, ...] = (
         FATAL,
         "error|severe|level=|[e]|(ee)",
         rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
-        COPED + r"|:\s*$|error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
+        COPED
+        + r"|:\s*$|[:\]-] +[{}\[\]]\s*$|[:\]-] +\"\w{1,40}\" ?: |error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
     ),
     rule(
         "exception",
@@ -137,7 +138,7 @@ EVIDENCE: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "floating|aborted|assert|stack overflow|access violation|illegal hardware|stack trace|signal|trap|trace/breakpoint|unhandled|bad address|double free|invalid pointer|undefined symbol|could not get lock|could not register|stale file|transport endpoint|input/output error|symbol lookup|undefined reference|glibc|dll load|cannot open shared|not recognized as|cannot find -l|no rule to make|unable to locate package|could not find a version|no matching distribution|stackoverflow|caused by",
-        r"\bcould not get lock\b|: (?:stale file handle|transport endpoint is not connected|input/output error)\s*$|\bfloating[- ]point exception\b|(?:^|: )Aborted (?:from|at|in)\b|\bAssert(?:ion)?\b[^\n]{0,120}\b(?:failed|failure|violated)\b|\bstack overflow\b|\baccess violation\b|\billegal hardware instruction|\bsignal \(?(?:4|6|7|8|11)\b|\bcaught (?:fatal )?signal|\btrace/breakpoint trap|\b(?:symbol lookup error|undefined reference to|undefined symbol)\b|version `?GLIBC\w{0,6}_[\d.]+'? not found|DLL load failed|: cannot open shared object file: no such|is not recognized as an internal or external|cannot find -l\w|no rule to make target|unable to locate package|could not find a version that satisfies|no matching distribution found|\bunhandled (?:exception|rejection|signal|promise)",
+        r"\bcould not get lock\b|: (?:stale file handle|transport endpoint is not connected|input/output error)\s*$|\bfloating[- ]point exception\b|(?:^|: )Aborted (?:from|at|in)\b|\bAssert(?:ion)?\b[^\n]{0,120}\b(?:failed|failure|violated)\b|\bstack overflow\b|\baccess violation\b|\billegal hardware instruction|\bsignal \(?(?:4|6|7|8|11)\b|\bcaught (?:fatal )?signal|\btrace/breakpoint trap|\b(?:symbol lookup error|undefined reference to|undefined symbol)\b|version `?GLIBC\w{0,6}_[\d.]+'? not found|DLL load failed|: cannot open shared object file: no such|is not recognized as an internal or external|cannot find -l\w|no rule to make target|\bexecutable file not found in\b|\bFIO-[FS]-\d|\bread past end of file\b|unable to locate package|could not find a version that satisfies|no matching distribution found|\bunhandled (?:exception|rejection|signal|promise)",
         COPED,
     ),
     rule(

@@ -82,6 +82,20 @@ def test_what_was_coped_with_is_quiet(line: str) -> None:
     assert not triage(line).alarm
 
 
+@pytest.mark.parametrize(
+    ("line", "label"),
+    [
+        ("widgetd: cannot allocate 3 blocks of KV cache", "gpu_oom"),
+        ("the scratch volume is completely full", "disk_full"),
+        ("we ran out of disk space, widgets lost", "disk_full"),
+        ("widget: shapes of this checkpoint do not match the model", "ckpt_corrupt"),
+    ],
+)
+def test_a_cause_is_known_by_plain_words(line: str, label: str) -> None:
+    mark = triage(line)
+    assert (mark.label, mark.alarm) == (label, True)
+
+
 def test_every_example_label_is_a_label() -> None:
     assert {label for label, _ in MARKED} == set(LABELS)
 

@@ -1,0 +1,224 @@
+"""Labels 1 to 5: what befell the machine, its memories and its disks. The first part of the table of causes."""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_rule import (
+    ADVICE,
+    CALM,
+    FATAL,
+    NONE,
+    SERIOUS,
+    SURVIVED,
+    WARN,
+    XID,
+    Rule,
+    rule,
+)
+
+# What an end looks like, whatever it is about: the topic beside it then names the cause.
+RAISED = r"(?-i:[a-z]Error\b|[a-z]Exception\b|\bERROR\b|\bError\b|\bFATAL\b|\bFatal\b|\bfailed\b|\bFAILED\b|\bfatal\b|\baborted\b)"
+BESIDE = (
+    r"ImportError|ModuleNotFoundError|CalledProcessError|ModelCheckpoint|\bpip\b|\bbuild|\binstall|\bmake\b|\bcompil|\bEGL\b|\.h: No such|"
+    + f"{SURVIVED}|{ADVICE}|{CALM}"
+)
+
+MACHINE: tuple[Rule, ...] = (
+    # --- 1 xid ---
+    rule("xid", SERIOUS, "xid", XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?!\d)"),
+    rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?!\d)", r"\bno xid\b"),
+    # --- 2 hardware ---
+    # What the machine corrected by itself, and a chip that slows down, are known; nobody has to act.
+    rule(
+        "hardware",
+        WARN,
+        "corrected|correctable|throttl|ce memory",
+        r"\bseverity=correct|\bcorrected (?:hardware )?error|\bcorrectable error|\bCE memory (?:read|scrub\w{0,4}|write)? ?error|\babove threshold, .{0,20}throttl|\bcorrected error\b",
+        r"uncorrect|\b0 correct|:\s{0,3}0\s*$|:\s{0,3}N/A",
+    ),
+    rule(
+        "hardware",
+        FATAL,
+        "device_lost|temperature|uncorrected (|sxid|critical temp|not responding|marked down|setting down|off the bus|nvrm: the|uncorrect|is lost|is_lost|device handle|ecc|rminit|rm_init|row remap|remapping|probe routine|requires reset|unhealthy|gpu lost|lost gpu",
+        r"\w{0,40}(?-i:DEVICE_LOST)\b|\bAER: uncorrected \(|\bSXid \(.{0,60}\bfatal\b(?! ?[:=] ?0)|\bGPU\b.{0,20}\btemperature\b.{0,30}\bexceed\w{0,3}\b.{0,30}\bshut|\bcritical temperature\b.{0,30}\bshut|\b(?:slowdown|shutdown) temperature (?:exceeded|reached)|\bnodes? \S{1,60} (?:marked|set|setting|is) (?:down|not responding)\b|\bnodes? \S{1,60} not responding, setting down|fallen off (?:of )?the bus|NVRM: The NVIDIA GPU [\da-f:.]{6,20}\s*$|\buncorrectable(?: ECC)?(?: errors?)?\s*[:=]\s*[1-9]|\buncorrectable nvlink|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle"
+        r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC (?:error|fault|memory)|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|double[- ]bit ECC|ECC double[- ]bit"
+        r"|rminitadapter failed|rm_init_adapter failed|row remap\w{0,40}.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
+        r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy|(?-i:\b(?:Gpu|GPU)\w{2,40}IsNotHealthy)",
+        r"double[- ]bit ECC(?: errors?)?(?: count)?\s{0,8}[|:=]\s{0,8}0\b|uncorr\w{0,40} ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
+    ),
+    rule(
+        "hardware",
+        FATAL,
+        "health check|healthcheck|node check|nhc|gpu check",
+        r"(?:health ?check|node check|\bnhc\b|gpu check).{0,60}\b(?:fail|error|critical|unhealthy)|\bfail\w{0,40}.{0,30}(?:health ?check|node check|gpu check)",
+        r"\bpass|retry|container|endpoint|\bserver\b|http|\b0 fail",
+    ),
+    rule(
+        "hardware",
+        FATAL,
+        "hardware error|aer: |edac|memory error|bus error: severity|machine check|thermal|nvlink|ras |amdgpu|[drm|gpu recovery|heartbeats|gpu reset|notready|not ready|node failure|i/o error|err!|ext4-fs error|gsp",
+        r"\[hardware error\]|\bAER: (?:device recovery failed|can't recover)|\bEDAC\b.{0,40}(?:\bUE\b|uncorrect|handling mce)|bus error: severity=uncorrect|machine check (?:exception|events logged)|\b(?:firmware|fw) (?:internal|fatal) error|\b(?:thermal|temperature|overheat\w{0,40}).{0,30}shut(?:ting)? ?down"
+        r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|(?<!npm )\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
+        r"\bcorrected\b|\bCE memory",
+    ),
+    rule(
+        "hardware",
+        FATAL,
+        "nvrm:",
+        r"\bNVRM: .{0,120}\b(?:cannot|failed|fails|failure|timed out|timeout|fatal)\b",
+        r"API mismatch|^\s*\d+ +NVRM|persistence",
+    ),
+    # A disk, a filesystem or a network card that the kernel gives up.
+    rule(
+        "hardware",
+        FATAL,
+        "i/o error|hc died|journal|read-only|ext4|xfs|btrfs|nvme|medium error|smart|md/raid|ata|mlx5|unrecovered",
+        r"\bI/O error\b.{0,40}\b(?:dev|sector|lba|logical block|writing|reading|sct)\b|\blba\b.{0,40}\bI/O error|aborting journal|remounting filesystem read-only|\b(?:EXT4-fs|XFS|BTRFS)\b.{0,40}\b(?:error|failed|corrupt\w{0,6}|shut ?down)\b"
+        r"|\bnvme\w{0,8}\b.{0,30}(?:controller is down|after probe failure|device not ready|I/O .{0,20}timeout|reset .{0,10}fail)|\bxhci_hcd .{0,40}\bHC died|critical medium error|(?:medium|unrecovered read) error|md/raid.{0,40}\bfail|\bata\d[\d.]{0,4}: (?:failed command|exception emask)|\bmlx5_core\b.{0,60}(?:compromised|fatal|health poll failed|fw error)|\bSMART\b.{0,30}\b(?:failed|failure)\b",
+        r"\b0 errors?\b|re-?mounted|journal checksum|optional",
+    ),
+    rule(
+        "hardware",
+        NONE,
+        "nvrm:|nvidia-bug-report",
+        r"nvrm: (?:a )?GPU (?:at PCI|board serial|crash dump|[\d:.]+: )|nvrm: .{0,20}nvidia-bug-report|please run nvidia-bug-report",
+    ),
+    # --- 3 gpu_oom ---
+    rule(
+        "gpu_oom",
+        WARN,
+        "memory|oom",
+        r"out[ _]of[ _]memory|\bOOM\b|ran out of memory",
+        r"ray\.exceptions|killed process",
+        also=SURVIVED,
+    ),
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory|alloc|exhausted|oom|reserved in total|rmm failure|gib is|out_of_resources|buffer|vram|cache",
+        r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:GPU|VRAM|device|NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|failed to allocate memory\b|memory object allocation failure|failed to allocate (?:a )?(?:memory|buffer|\w{1,12} buffer|compute)\b|(?:unable|failed) to (?:allocate|create) (?:\w{1,12} )?(?:CUDA|ROCm|GPU|Metal|Vulkan|kv)\w{0,4} ?(?:buffer|cache)|unable to allocate \w{1,12} buffer|would exceed allowed memory|^\W{0,4}allocation on device\b|(?<=: )allocation on device\b|free memory on device .{0,60}less than desired|ran out of (?:GPU|VRAM|CUDA|device)|(?:insufficient|not enough) (?:free )?(?:GPU|CUDA|device|video|VRAM)(?: memory)?\b|cuda\.memory\.OutOfMemoryError"
+        r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w{0,40} failed"
+        r"|RESOURCE[ _]EXHAUSTED:(?!.{0,20}/).{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError(?!.{0,24}[/\\])|resource exhausted: out\b|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
+        r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|GiB (?:reserved in total|already allocated)|thrust::system.{0,120}out of memory|parallel_for failed: out of memory|RMM failure|(?-i:[a-z]Error|ERROR|Error): (?:cuda: )?out of memory\b(?! ?:? kill)|out of memory allocating [\d,]{4,20} bytes|memory in use\. Of the allocated"
+        r"|allocator \(\w{0,20}gpu\w{0,12}\) ran out of memory|ran out of memory trying to allocate|out of memory error on GPU|no available memory for the cache blocks|failed to alloc\w{0,40} .{0,40}(?:on|from) (?:device|gpu)"
+        r"|ran out of memory in memory space (?:hbm|vmem)|hbm.{0,30}exceeded|\bOutOfMemory: |HIPOutOfMemory|NVML_ERROR_MEMORY|CL_MEM_OBJECT_ALLOCATION_FAILURE|\bcu(?:da)?Mem\w{0,30}\(\):? out of memory|out of memory in cu\w{3,40}|out of (?:GPU|CUDA|device) memory|\bOutOfMemory\)|\b(?:onednn|dnnl|metal|mps|vulkan|opencl|sycl|level[- ]zero|xpu|npu|mlu|hpu)\b.{0,60}(?:out of|insufficient) memory|tokens that can be stored in KV cache|not have enough (?:GPU|video|VRAM|device) ?memory|(?-i:\bGpu\w{2,20}) failed to allocate|\[TRT\].{0,80}\bOutOfMemory\b|\bcuMem\w{0,20} failed: out of memory|n(?:venc|vdec|vcodec)\b.{0,80}out of memory|failed to allocate (?:GPU|device) |failed to allocate request for|INSUFFICIENT_MEMORY",
+        r"ray\.exceptions|RayOutOfMemory|java\.lang|killed process|container killed|bytes\. error code 12|"
+        + r"to avoid CUDA out of memory|\bmay cause \W|\bhandler\s*$|(?:container|executor) killed|disk quota|\bscheduling\b|FailedScheduling|\bnodes? are available|cpu_buffer|\bif you\b|\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
+    ),
+    # Chinese for "GPU memory is not enough" and "overflowed"; below, the same for main memory and for a disk.
+    rule(
+        "gpu_oom",
+        FATAL,
+        "\u663e\u5b58\u4e0d\u8db3|\u663e\u5b58\u6ea2\u51fa",
+        "\u663e\u5b58\u4e0d\u8db3|\u663e\u5b58\u6ea2\u51fa",
+        ADVICE,
+    ),
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory|oom",
+        r"(?:CUDA|GPU|device|HIP|VRAM|cuda).{0,60}\bout[ _]of[ _]memory|out of memory.{0,60}\b(?:GPU|device|CUDA|VRAM)\b|\b(?:CUDA|GPU) OOM\b(?!s)|\bgot an OOM\b|OutOfMemoryError"
+        r"|\bout of memory\. (?:tried|requested)",
+        ADVICE
+        + r"|container killed|ray\.exceptions|RayOutOfMemory|java\.lang|\battempts? to (?:catch|avoid|handle)\b|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score",
+    ),
+    rule(
+        "gpu_oom",
+        FATAL,
+        "alloc|reserve",
+        r"\b(?:fail(?:ed|ure)? to|unable to|cannot|can.t|could ?n.t|could not) (?:alloc\w{0,6}|reserve)\b.{0,60}\b(?:GPU|CUDA|HIP|VRAM|HBM|XPU|NPU|KV cache|device memory|on device)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\bpinned\\b|\\bhost\\b|cpu_buffer|\\bnodes? are available",
+    ),
+    # --- 4 host_oom ---
+    # A guess at causes is none: what is sure is that the worker is gone.
+    rule(
+        "exception",
+        FATAL,
+        "worker|possible reasons",
+        r"\bWorker exit type: |worker died or was killed while executing|\bpossible reasons include\b.{0,20}\bSIGKILL",
+    ),
+    rule(
+        "host_oom",
+        FATAL,
+        "\u65e0\u6cd5\u5206\u914d\u5185\u5b58|\u5185\u5b58\u4e0d\u8db3",
+        "\u65e0\u6cd5\u5206\u914d\u5185\u5b58|\u5185\u5b58\u4e0d\u8db3",
+        ADVICE,
+    ),
+    rule(
+        "host_oom",
+        FATAL,
+        "memory|oom|bad_alloc|bus error|ram|allocate|memlimit|killed process",
+        r"out of memory: kill|oom[-_ ]kill|OOMKilled|oom_reaper|\bOOM event\b|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceed(?:ed|ing) .{0,24}\bmemory limit|exceeding memory limits?|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory"
+        r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|(?:^\W{0,24}|Error: |exception: )bad allocation\b|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
+        r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
+        r"|ray\.exceptions\.OutOfMemoryError|RayOutOfMemoryError|paging file is too small|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|no killable processes|result 'oom-kill'"
+        r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|out of host memory|requires more system memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
+        ADVICE
+        + r"|continuing anyway|\bmlock\b|\bpinned memory\b|\bignored\s*$|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
+    ),
+    rule(
+        "host_oom",
+        FATAL,
+        "oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|due to memory",
+        r"\bperhaps out of memory\?|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
+    ),
+    rule(
+        "host_oom",
+        FATAL,
+        "bus error|killed by signal|shared memory",
+        r"killed by signal: (?:Killed|Bus error)|unexpected bus error encountered in worker|might be caused by insufficient shared memory",
+    ),
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory",
+        r"\b(?:out of|not enough|insufficient|ran out of|exhausted|lack of) (?:\w{1,12} )?memory\b|\bmemory (?:is |was )?exhausted",
+        BESIDE + r"|\bkill|cgroup|\bhost\b|\bCPU\b|\bRAM\b|\bjava\b|ray\.",
+        also=RAISED,
+    ),
+    # --- 5 disk_full, inode ---
+    rule(
+        "inode",
+        FATAL,
+        "inode",
+        r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|limit (?:reached|exceeded))|inode\w{0,12}[^%\n]{0,30}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|100)(?:\.\d+)?\s?% (?:of )?inodes\b|inode quota exceeded",
+        ADVICE,
+    ),
+    rule(
+        "disk_full",
+        FATAL,
+        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4",
+        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4",
+        ADVICE,
+    ),
+    rule(
+        "disk_full",
+        FATAL,
+        "no space|% full|quota|enospc|inline_container|streamwriter|file write failed|iostream|unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
+        r"\bwrite\(\): fd \d+ failed|failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|\bshort write\b|\b\d{2,18} requested and \d{1,18} written\b|no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|enforce fail at inline_container|PytorchStreamWriter|file write failed|basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
+        r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space|insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|122)\b"
+        r"|(?:run|ran|running) out of disk|out of disk space|is over 9\d(?:\.\d+)?% full|DiskPressure|evicted.{0,40}(?:storage|disk)",
+        ADVICE + r"|DiskPressure\s+False|api quota",
+    ),
+    rule(
+        "disk_full",
+        SERIOUS,
+        "checkpoint|ckpt|weights|state_dict|snapshot",
+        r"\b(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|error|exception)\b.{0,24}\b(?:sav|writ|stor|dump|serializ)\w{0,6}\b.{0,40}(?:checkpoint|ckpt|weights|state_dict|snapshot)|(?:checkpoint|ckpt) (?:save|saving|write|writing) (?:has )?failed",
+        SURVIVED + r"|\b(?:is|are) not (?:json )?serializable|" + ADVICE,
+    ),
+    rule(
+        "disk_full",
+        SERIOUS,
+        "disk|volume|filesystem|partition|storage|mount|space|% full|% used",
+        r"(?:\s|^)/[\w./-]{1,80} (?:is|at) (?:9[0-9]|100)(?:\.\d+)?\s?%|\b(?:disk|volume|filesystem|file system|partition|storage|mount(?:ed)?|disk space)\b[^%\n|]{0,60}?\b(?:9[0-9]|100)(?:\.\d+)?\s?%(?!\||\d| (?:free|available|left|idle))|(?:9[0-9]|100)(?:\.\d+)?\s?% (?:full|used)\b.{0,40}\b(?:disk|volume|/)"
+        r"|\bonly [\d.]+ ?[KMG]i?B (?:left|free|remaining|available).{0,30}(?:disk|volume|/)|\b(?:disk|volume|storage)\b.{0,30}\bonly [\d.]+ ?[KMG]i?B (?:left|free|remaining|available)",
+        r"\b(?:gpu|ram|memory|cpu)\b|it/s|B/s|download|read-only|\bro\b|" + ADVICE,
+    ),
+    rule(
+        "disk_full",
+        FATAL,
+        "full|space|storage|exhausted",
+        r"\b(?:disk|volume|file ?system|partition|drive|scratch|storage|overlay|tmpfs)\b[^.%\n]{0,24}\b(?:is|was|has become|ran) (?:now |completely |almost |nearly )?(?:full|exhausted|out of space)\b|\b(?:ran|run|running) out of (?:disk |storage |local |free )space\b|\b(?:not|n.t) (?:enough|sufficient) (?:free |disk |storage ){1,2}(?:space|room)?\b(?! memory)|\bno free (?:disk )?space\b",
+        f"{ADVICE}|{CALM}|\\baddress space|\\bmemory\\b|\\bsearch space",
+    ),
+)
