@@ -23,7 +23,7 @@ from gpu_tui.ui.text.logs import GUTTER, label_of, log_row, note_row, wrapped
 from gpu_tui.ui.widgets.paint import Painted, paint
 from gpu_tui.ui.widgets.sieve import Sieve
 
-BLANK = Text(end="")
+BLANK, BLANK_STRIP = Text(end=""), Strip([])
 WHEEL = 3
 SHIFT = 16
 SIEVE_SECONDS = 0.02  # between two mouthfuls of lines to judge
@@ -66,7 +66,8 @@ class LogView(Painted, can_focus=True):
         """Somebody wants the first line of the file."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        self._strips: dict[tuple[Row, int, int], Strip] = {}  # of rows in sight now or just before
+        # Of rows in sight now or just before: what each was made of, and what came of it.
+        self._strips: dict[tuple[object, ...], tuple[tuple[Row, int, int], Strip]] = {}
         super().__init__(id=id)
         self.document = LogDocument(LogBuffer())
         self._state: tuple[object, ...] = ()
@@ -198,15 +199,16 @@ class LogView(Painted, can_focus=True):
             text = row.note if row is not None and row.note is not None else BLANK
             return paint(text, self.size.width, self.app.console, self.base)
         here = (row, self._shift, self.size.width)
-        strip = self._strips.get(here)
-        if strip is None:
+        of, strip = self._strips.get((row.key, row.part), (None, BLANK_STRIP))
+        if of != here:
             if len(self._strips) > 4 * self.size.height:
                 self._strips.clear()
             text = log_row(
                 row.label, row.entry, shift=0 if self.wrap else self._shift,
                 current=row.current, marked=row.marked, part=row.part,
             )  # fmt: skip
-            strip = self._strips[here] = paint(text, self.size.width, self.app.console, self.base)
+            strip = paint(text, self.size.width, self.app.console, self.base)
+            self._strips[row.key, row.part] = here, strip
         return strip
 
     def restyled(self) -> None:
