@@ -28,6 +28,7 @@ EXAMPLE = "gpu-tui doctor autodl-1 --json"
 
 SKEW_WORTH_A_WORD = 2.0  # seconds between the box's clock and ours
 LEAST_FREE = 10 * 1024**3  # bytes: below it a pull of a few checkpoints will not fit
+NAMES = {"clock": "the box's clock"}  # of checks, where a person needs more than a program
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL", "unknown": "?   "}  # four cells
 
 
@@ -234,7 +235,7 @@ def _print(items: list[Item]) -> None:
             shown = item.instance
             print(shown or say("this machine"))
         print(
-            f"  {say(MARKS[item.status])}  {told(item.check, own=True)}: {plain(told(item.detail, own=True))}"
+            f"  {say(MARKS[item.status])}  {told(NAMES.get(item.check, item.check), own=True)}: {plain(told(item.detail, own=True))}"
         )
         if item.next and item.status != "ok":
             print(f"        {plain(told(item.next, own=True))}")
