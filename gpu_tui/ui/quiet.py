@@ -10,6 +10,7 @@ from collections.abc import Callable
 from time import monotonic
 
 QUIET = 1.0  # seconds without a key
+SETTLED = 20.0  # seconds from the start until the boxes are connected and the screens loaded
 DUE = 3  # parts that were looked through since the last look at everything
 
 
@@ -18,13 +19,20 @@ class Quiet:
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
         self._now = now
-        self._typed = now()
+        self._began = self._typed = now()
+        self._settled = False
 
     def typed(self) -> None:
         """Somebody is at the keys."""
         self._typed = self._now()
 
     def look(self) -> None:
-        """Look through everything where it is due and nobody types."""
+        """Look through everything where it is due and nobody types.
+
+        What is there when the cockpit has settled mostly stays to the end: it is left out from then on.
+        """
         if gc.get_count()[2] >= DUE and self._now() - self._typed > QUIET:
             gc.collect()
+            if not self._settled and self._now() - self._began > SETTLED:
+                self._settled = True
+                gc.freeze()

@@ -16,7 +16,7 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.quiet import DUE, QUIET, Quiet
+from gpu_tui.ui.quiet import DUE, QUIET, SETTLED, Quiet
 from gpu_tui.ui.text.logs import log_row
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets import logview
@@ -57,6 +57,7 @@ def looked() -> Iterator[list[int]]:
         yield looks
     finally:
         gc.callbacks.remove(told)
+        gc.unfreeze()
         gc.set_threshold(*usual)
 
 
@@ -75,6 +76,29 @@ def test_garbage_is_looked_for_when_it_is_due_and_nobody_types(looked: list[int]
     quiet.look()
     quiet.look()
     assert looked == [2]  # once
+
+
+def test_what_is_there_when_the_cockpit_has_settled_is_looked_through_once(
+    looked: list[int],
+) -> None:
+    now, before = 100.0, gc.get_freeze_count()
+    quiet = Quiet(lambda: now)
+
+    def idle(seconds: float) -> int:
+        nonlocal now
+        now += seconds
+        for _ in range(DUE):
+            gc.collect(1)
+        quiet.look()
+        return gc.get_freeze_count() - before
+
+    assert idle(SETTLED / 2) == 0
+    kept = idle(SETTLED)
+    assert kept > 0
+    new = [[] for _ in range(1000)]  # type: ignore[var-annotated]
+    assert idle(SETTLED) <= kept  # never again: what comes later may become garbage
+    assert len(looked) == 3
+    del new
 
 
 class Viewer(App[None]):
