@@ -67,6 +67,8 @@ def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
         [(_deletes(verb), "level-act" if verb.deletes else "level-ok") for verb in verbs],
         [(say(WAYS.get(verb.via, verb.via)), "accent") for verb in verbs],
     ]
+    if len({verb.label for verb in verbs}) < len(verbs):
+        columns.insert(0, columns.pop())  # one verb by several ways: the way tells them apart
     label = max((cell_len(verb.label) for verb in verbs), default=0)
     rows = [fit(line((verb.label, "strong")), min(label, width)) for verb in verbs]
     taken = label

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gpu_tui.core.data import dataclass
 from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, meet
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import LANGUAGES, language, say
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.table import Cell, table
@@ -70,7 +70,7 @@ def chooser(found: Sequence[Choice], chosen: int, width: int) -> list[Text]:
     """The verbs side by side with their numbers, the chosen one marked."""
     rows, row = [], line()
     for number, choice in enumerate(found):
-        name = choice.verb.verb
+        name = spoken(choice.verb)
         mark = "▸" if number == chosen else " "
         style = "strong" if number == chosen else "muted"
         piece = line((mark, "accent"), (f"{number + 1} ", "key"), (name, style), "   ")
@@ -90,7 +90,8 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
     tiers = profile.tiers_under(verb, variant)
     name = _column([tier.label or tier.id for tier in tiers], 8, width // 4)
     path = _column([tier.path for tier in tiers], 4, width * 3 // 10) if width >= ROOMY else 0
-    head = say("after {verb}", verb=verb.verb) if cell_len(verb.verb) <= 10 else say("afterwards")
+    word = spoken(verb)
+    head = say("after {verb}", verb=word) if cell_len(word) <= 10 else say("afterwards")
     fate = max(10, cell_len(head))
     rest = max(8, width - name - path - fate - (6 if path else 4))
     rows: list[list[Cell]] = [
@@ -109,6 +110,12 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
     return table((say("tier"), head, say("and then")), rows, (name, fate, rest))
 
 
+def spoken(verb: Verb) -> str:
+    """The verb as who reads this language says it: a platform's own Chinese word only in Chinese."""
+    own = verb.verb.isascii() or language() != LANGUAGES[0]
+    return verb.verb if own else verb.label.partition(" (")[0]
+
+
 def survival(
     profile: Profile, width: int, verb: Verb | None = None, variant: str | None = None
 ) -> list[Text]:
@@ -119,7 +126,7 @@ def survival(
     tiers = [tier for tier in profile.storage if any(one.concerns(tier) for one in verbs)]
     name = _column([tier.label or tier.id for tier in tiers], 8, width // 3)
     path = _column([tier.path for tier in tiers], 4, width // 4)
-    heads = [say("after {verb}", verb=one.verb) for one in verbs]
+    heads = [say("after {verb}", verb=spoken(one)) for one in verbs]
     fates = [max(10, cell_len(head)) for head in heads]
     if name + path + sum(fates) + 2 * (len(fates) + 1) > width:
         path = 0  # the rows below name the verbs one by one; a path can be looked up
