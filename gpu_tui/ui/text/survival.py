@@ -61,7 +61,7 @@ def find_choice(profile: Profile, word: str) -> int | None:
     """The number (from 0) of the choice that `word` names: a verb, verb:way, or a number from 1."""
     found = choices(profile)
     for number, choice in enumerate(found):
-        if any(word in (row.verb, row.key, row.label) for row in choice.rows):
+        if any(word in (row.verb, row.key, row.label, spoken(row)) for row in choice.rows):
             return number
     return int(word) - 1 if word.isdecimal() and 1 <= int(word) <= len(found) else None
 
