@@ -194,12 +194,15 @@ class FirstRun(App[Picked]):
 
     def _empty(self, width: int) -> list[Text]:
         texts = (
-            say("Watch a box right away:   gpu-tui watch root@203.0.113.5:2222 --platform autodl"),
+            say("Watch a box right away:"),
+            "    gpu-tui watch root@203.0.113.5:2222 --platform autodl",
+            "",
             say("Or name your boxes in ~/.ssh/config, and start again:"),
             "    Host my-box",
             "        HostName 203.0.113.5",
             "        Port 2222",
             "        User root",
+            "",
             say("Or see it on simulated boxes: press d. Nothing there is real, any key is safe."),
         )
         return [line(), *(fit(line((text, "text")), width) for text in texts)]
