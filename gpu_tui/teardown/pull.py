@@ -25,7 +25,7 @@ from gpu_tui.teardown.inventory import nobody
 from gpu_tui.teardown.part import BLOCK, FULL, Part, Shelf
 from gpu_tui.transport.base import ChannelRefused, Connection, LinkError
 
-CHANNELS = 4  # files that come at once
+CHANNELS = 2  # files that come at once: while the disk ends one, the other comes
 AT_ONCE, BYTES_AT_ONCE = 200, 256 << 20  # that one channel is asked for before it is opened anew
 T = TypeVar("T")
 

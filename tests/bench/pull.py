@@ -3,7 +3,8 @@
 `cd tests && python -m bench.pull [FILES] [MEGABYTES] [ROUNDS]`. Interleaved rounds, the same cipher on all sides, from the
 page cache to the disk under the temporary directory; what ssh needs to log in is measured in the same
 rounds and taken off. Ours also makes a SHA-256 of every byte and an fsync of every file, which the
-others do not; the box's own manifest is made before and stands in a row of its own.
+others do not: what sftp takes with both stands in a row of its own, as does the box's own manifest, which
+is made before.
 """
 
 from __future__ import annotations
@@ -59,6 +60,12 @@ def by_sftp(box: Sshd, root: Path, into: Path) -> float:
     return _timed([*words, f"{host}:{root}", str(into)])
 
 
+def proven(into: Path) -> float:
+    """Seconds of what ours does besides: a SHA-256 of every file that came, all of it on the disk."""
+    files = map(str, sorted(path for path in into.rglob("*") if path.is_file()))
+    return _timed(["sha256sum", *files]) + _timed(["sync", "-f", str(into)])
+
+
 def _timed(words: list[str]) -> float:
     began = time.perf_counter()
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
@@ -108,13 +115,16 @@ async def _rounds(box: Sshd, room: Path, files: int, megabytes: int, rounds: int
     total = await asyncio.to_thread(make, root, files, megabytes)
     transport = SshTransport()
     connection = await transport.connect(box.instance())
-    seconds: dict[str, list[float]] = {"rsync": [], "sftp": []}
+    seconds: dict[str, list[float]] = {"rsync": [], "sftp": [], "proven": []}
     ours: dict[str, list[float]] = {}
     for _ in range(rounds):
         login = await asyncio.to_thread(discard, box, "true")
         for name, way in (("rsync", by_rsync), ("sftp", by_sftp)):
             into = room / name
             seconds[name].append(await asyncio.to_thread(way, box, root, into) - login)
+            if name == "sftp":
+                more = await asyncio.to_thread(proven, into)
+                seconds["proven"].append(seconds[name][-1] + more)
             await asyncio.to_thread(_forget, into)
         into = room / "ours"
         for name, value in (await by_us(connection, root, into)).items():
@@ -127,6 +137,7 @@ async def _rounds(box: Sshd, room: Path, files: int, megabytes: int, rounds: int
         "files": f"{files} x {megabytes} MB",
         "rsync -a MB/s": f"{total / 1e6 / took['rsync']:.0f}",
         "sftp -r MB/s": f"{total / 1e6 / took['sftp']:.0f}",
+        "sftp -r, then sha256sum and sync MB/s": f"{total / 1e6 / took['proven']:.0f}",
         "ours MB/s, SHA-256 and fsync in it": f"{total / 1e6 / took['pull']:.0f}",
         "ours / rsync": f"{took['rsync'] / took['pull']:.2f}",
         "ours / sftp": f"{took['sftp'] / took['pull']:.2f}",
