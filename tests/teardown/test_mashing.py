@@ -112,7 +112,9 @@ class Masher:
 
 
 @pytest.mark.parametrize(
-    "steps", [SHORT, pytest.param(LONG, marks=pytest.mark.nightly)], ids=["short", "long"]
+    "steps",
+    [SHORT, pytest.param(LONG, marks=[pytest.mark.nightly, pytest.mark.timeout(3_600)])],
+    ids=["short", "long"],
 )
 async def test_nothing_that_is_mashed_calls_the_provider(scene: Scene, steps: int) -> None:
     if steps == LONG and not os.environ.get("GPU_TUI_NIGHTLY"):
