@@ -56,7 +56,11 @@ def sketch(
     board.fill(0, "panel")
     board.fill(height - 1, "panel")
     board.write(0, 0, " gpu-tui ", "brand")
-    board.write(10, 0, plain(sweep or say("no sweep"), max(0, width - 10)), "strong on panel")
+    title = plain(sweep or say("no sweep"), width)
+    board.write(10, 0, title, "strong on panel")
+    if names:
+        state = f"◌ {len(names)} {say('connecting')}"
+        board.write(12 + cell_len(title), 0, state, "muted on panel")
     for pane, place in places(layout, len(names), width, height, preset).items():
         number = PANES.index(pane)
         more = f" · {len(names)}" if pane == "instances" and names else ""
@@ -119,7 +123,8 @@ def pens_of(theme: str, depth: Depth) -> Pens:
             for name in ("strong", "heading", "faint", "border", "border-focus", "brand")
         }
         worn |= {"ground": ground, "panel": ground + Style.parse(f"on {base['panel']}")}
-        worn["strong on panel"] = worn["panel"] + Style.parse(str(styles["strong"]))
+        for name in ("strong", "muted"):
+            worn[f"{name} on panel"] = worn["panel"] + Style.parse(str(styles[name]))
     except Exception:  # what is wrong with a theme is said by who reads it whole
         return {}
     return {
