@@ -179,7 +179,7 @@ CAUSES: tuple[Rule, ...] = (
         "nan",
         WARN,
         "nan",
-        r"NaN or Inf found in input tensor|nan, inf or huge value|\bsimulation\b.{0,40}\bnan\b|\bnan\b.{0,40}\bsimulat",
+        r"NaN or Inf found in input tensor|\bnans?\b.{0,60}\breplac(?:ed|ing)\b|nan, inf or huge value|\bsimulation\b.{0,40}\bnan\b|\bnan\b.{0,40}\bsimulat",
         r"[a-z](?:Error|Exception): ",
     ),
     rule(

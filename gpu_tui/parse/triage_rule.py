@@ -106,7 +106,7 @@ START_VALUE = (
 
 # A level word or letter that says: this is no failure of its own. Generic words mean nothing on such a line.
 CALM = (
-    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE|WARN|WARNING)\b|_WARN\|)|\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
+    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE(?!: Failed to)|WARN|WARNING)\b|_WARN\|)|\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
     r"|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
 )
 XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"
