@@ -18,7 +18,7 @@ from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.marks import ABSENT, ACT, UNKNOWN, bar, believed, fit, gauge, line
+from gpu_tui.ui.text.marks import ABSENT, ACT, UNKNOWN, Piece, bar, believed, fit, gauge, line
 
 # verdict -> (glyph, word, style, how much it needs a human: 0 is most)
 VERDICTS: dict[Verdict, tuple[str, str, str, int]] = {
@@ -322,15 +322,15 @@ def head(fitted: Sequence[tuple[Column, int]]) -> Text:
 def row(view: InstanceView, fitted: Sequence[tuple[Column, int]]) -> Text:
     """One instance."""
     worst = view.worst
-    text = line((SEVERITY_GLYPH[worst], f"severity-{worst}"), (" ", "text"))
+    pieces: list[Piece] = [(SEVERITY_GLYPH[worst], f"severity-{worst}"), (" ", "text")]
     off = view.verdict is Verdict.OFF
     for column, width in fitted:
         blank = off and column.key in MEASURED
         piece = line((ABSENT, "absent")) if blank else column.paint(view, width)
         right = column.right or (blank and column.key.endswith("+"))
-        text.append_text(fit(piece, min(width, 4) if blank else width, right=right))
-        text.append(" " * (width - 3) if blank and width > 4 else " ")
-    return text
+        pieces.append(fit(piece, min(width, 4) if blank else width, right=right))
+        pieces.append(" " * (width - 3) if blank and width > 4 else " ")
+    return line(*pieces)
 
 
 def keeps(view: InstanceView, fits: Filter) -> bool:

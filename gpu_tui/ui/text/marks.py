@@ -25,18 +25,18 @@ def line(*pieces: Piece) -> Text:
     spans: list[Span] = []
     at = 0
     for piece in pieces:
+        start = at
         if isinstance(piece, Text):
             word, style = piece.plain, piece.style
-        elif isinstance(piece, str):
-            word, style = safe(piece), ""
         else:
-            word, style = safe(piece[0]), piece[1]
-        if style and word:
-            spans.append(Span(at, at + len(word), style))
-        if isinstance(piece, Text):
-            spans += [span.move(at) for span in piece.spans]
-        words.append(word)
+            word, style = (piece, "") if isinstance(piece, str) else piece
+            word = safe(word)
         at += len(word)
+        if style and word:
+            spans.append(Span(start, at, style))
+        if isinstance(piece, Text):
+            spans += [Span(start + begin, start + end, kind) for begin, end, kind in piece.spans]
+        words.append(word)
     return Text("".join(words), no_wrap=True, end="", spans=spans)
 
 
