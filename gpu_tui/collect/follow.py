@@ -16,6 +16,7 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import field
+from time import thread_time
 
 from gpu_tui.collect import follow_program as box
 from gpu_tui.collect.marks import Mark, MarkReader
@@ -27,7 +28,7 @@ from gpu_tui.core.fleet import Instance
 from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.ports import Sink
-from gpu_tui.parse.log_reader import LogReader, mouthful
+from gpu_tui.parse.log_reader import Appetite, LogReader
 from gpu_tui.transport.base import Connection, take_at_once
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
@@ -195,6 +196,7 @@ class _Tail:
         self._early_size = 0
         self._align: int | None = None  # the offset of the bytes held, until a line begins in them
         self._history_end = 0
+        self._appetite = Appetite()
         self._at_once = 0.0  # when something was taken so
 
     def at_once(self, chunk: bytes) -> bool:
@@ -239,8 +241,10 @@ class _Tail:
         # A flood, or a line made to be slow to judge, must not keep the loop from anybody else.
         # Who is cancelled in between has counted only what was taken.
         while data:
-            size = mouthful(data)
+            began = thread_time()  # what others take of the processor says nothing of us
+            size = self._appetite.mouthful(data)
             self._body(data[:size])
+            self._appetite.took(thread_time() - began, size)
             data = data[size:]
             await asyncio.sleep(0)
         return True

@@ -20,7 +20,7 @@ same lines, each read when it is looked at. These are read at once, and are what
   are no more than `FEW` of a sort (of lines of many sorts, the newest `MOST_SORTS` of them).
 So no alarm and no event is lost, and the state of a run is as new as its last line; what is thinner
 under a flood is the history of numbers that came many times in one feed. Feed less at a time, and
-nothing is: `mouthful` says how much is wise.
+nothing is: `mouthful` says how much is wise, and an `Appetite` how much where a flood is behind.
 """
 
 from __future__ import annotations
@@ -44,11 +44,41 @@ FLOOD = 32  # whole lines of one feed
 SAMPLED, FEW, MOST_SORTS = 1_024, 4, 8
 SEGMENTS = 32  # overwritten segments that wait to be read for progress, the last one first
 SMALL, LARGE = 16_384, 65_536  # bytes to feed at once, at most: of unknown lines, and of a flood
+LARGEST = 524_288  # of a flood that is behind, and quickly read
+QUICK_SECONDS, SLOW_SECONDS = (
+    0.004,
+    0.008,
+)  # of the processor for one feed: more may be fed, or less
 MOST_READ = 32  # lines that are read before others get their turn
 
 
-def mouthful(data: bytes) -> int:
-    """How many of the bytes to feed before others get their turn: some milliseconds' work."""
+class Appetite:
+    """How much of one log to feed at once, by what the last feeds took.
+
+    A feed has its price, whatever it brings: where more waits than one feed takes, and it was quick, the
+    next one takes twice as much. So the more a log is behind, the fewer of its reports are read.
+    """
+
+    def __init__(self) -> None:
+        self._most = LARGE
+
+    def mouthful(self, data: bytes) -> int:
+        """How many of the bytes to feed before others get their turn."""
+        return mouthful(data, self._most)
+
+    def took(self, seconds: float, size: int) -> None:
+        """What it took of the processor to look at `size` bytes and to feed them."""
+        if seconds > SLOW_SECONDS:
+            self._most = max(LARGE, self._most // 2)
+        elif seconds < QUICK_SECONDS and 2 * size > self._most:
+            self._most = min(LARGEST, self._most * 2)
+
+
+def mouthful(data: bytes, most: int = LARGE) -> int:
+    """How many of the bytes to feed before others get their turn: some milliseconds' work.
+
+    At most `most`, and that only of a flood of which few lines have to be read.
+    """
     some = data[:SMALL]
     lines = some.split(b"\n")
     read = sorted(_worth_reading(lines)) if len(lines) > FLOOD else range(len(lines))
@@ -56,7 +86,7 @@ def mouthful(data: bytes) -> int:
         return sum(map(len, lines[: read[MOST_READ]])) + read[MOST_READ]
     if len(data) <= SMALL or len(lines) <= FLOOD:
         return len(some)
-    whole = data[: data.rfind(b"\n", 0, LARGE) + 1]  # none is read before it has ended
+    whole = data[: data.rfind(b"\n", 0, most) + 1]  # none is read before it has ended
     lines = whole[:-1].split(b"\n")
     kinds = kinds_of(lines)
     if b"\r" not in whole:
@@ -196,7 +226,12 @@ def _worth_reading(lines: list[bytes]) -> set[int]:
     # Of many lines few kinds are different ones: what can be asked of a kind is not asked of each line.
     ids = list(map(id, kinds))
     sorts = dict(zip(ids, kinds, strict=True))
-    loud = _places(kinds, any(kind.loud for kind in sorts.values()), lambda kind: kind.loud)
+
+    def places(which: Callable[[Kind], bool]) -> list[int]:
+        meant = {number for number, kind in sorts.items() if which(kind)}
+        return [place for place, number in enumerate(ids) if number in meant] if meant else []
+
+    loud = places(lambda kind: kind.loud)
     marks = causes([lines[place] for place in loud], [kinds[place] for place in loud])
     counts: Counter[bytes] = Counter()
     for sort, number in Counter(ids).items():
@@ -205,26 +240,19 @@ def _worth_reading(lines: list[bytes]) -> set[int]:
     for sort, place in dict(zip(ids, range(len(ids)), strict=True)).items():
         group = sorts[sort].group
         latest[group] = max(place, latest.get(group, 0))
-    few = {group for group, number in counts.items() if number <= FEW}
-    rare = _places(kinds, bool(few), lambda kind: kind.group in few)
-    often = [place for group, place in latest.items() if group not in few]
-    summaries = any(kind.summary for kind in sorts.values())
+    rare = places(lambda kind: counts[kind.group] <= FEW)
+    often = [place for group, place in latest.items() if counts[group] > FEW]
     return {
         *(
             place
             for place, mark in zip(loud, marks, strict=True)
             if kinds[place].queue or (mark is not None and mark.severity is not Severity.NONE)
         ),
-        *_places(kinds, summaries, lambda kind: kind.summary),
+        *places(lambda kind: kind.summary),
         *rare[-MOST_SORTS:],
         *often[-4 * MOST_SORTS :],
         *range(SAMPLED - 1, len(kinds), SAMPLED),
     }
-
-
-def _places(kinds: list[Kind], some: bool, which: Callable[[Kind], bool]) -> list[int]:
-    """Where the kinds are that are meant, if there are `some`."""
-    return [place for place, kind in enumerate(kinds) if which(kind)] if some else []
 
 
 class _Line:

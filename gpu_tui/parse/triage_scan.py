@@ -50,6 +50,7 @@ _VOLUME = re.compile(rb"%\s+/")  # a row of `df`
 _SUMMARY = re.compile(
     rb"\b(?:val|valid|validation|eval|evaluation|test|dev)(?:\b|_)|\bepoch\w*\b.{0,20}\b(?:end|done|finish|took|complete|summary)"
 )
+_SUMS = (b"val", b"test", b"dev", b"epoch")  # one of them stands in each of these
 _IN_GROUP = bytes(range(0x21)) + b"-+#=>.|[]" + bytes(range(0x7F, 0x100))
 _GROUP = 48  # bytes
 _GAP = re.compile(rb"(?<![A-Za-z_]) ")
@@ -154,8 +155,11 @@ _Gram = tuple[int, ...]  # three bytes
 
 
 @cache
-def _rows() -> dict[_Gram, list[_Row]]:
-    """Every alternative under the rarest three bytes of its words, under none where they have none."""
+def _rows() -> dict[_Gram, list[tuple[bytes, list[_Row]]]]:
+    """Every alternative under the rarest three bytes of its words, under none where they have none.
+
+    Those of one word are together behind it: in a line that lacks the word they need not be looked at.
+    """
     tables = [
         *((order, rule.pattern) for order, rule in enumerate(RULES)),
         (SHAPE, WARNED),
@@ -169,11 +173,17 @@ def _rows() -> dict[_Gram, list[_Row]]:
     common = Counter(gram for row in rows for gram in _grams_of(row))
     for name in (*words.LOSS, *words.VAL_LOSS, *words.RATE_NAMES, *words.METRICS, *COMMON):
         common.update(dict.fromkeys(_grams(name.encode()), 1_000))  # every log is full of these
-    found: dict[_Gram, list[_Row]] = {}
+    found: dict[_Gram, dict[bytes, list[_Row]]] = {}
     for row in rows:
         gram = min(_grams_of(row), key=lambda gram: (common[gram], gram), default=())
-        found.setdefault(gram, []).append(row)
-    return found
+        found.setdefault(gram, {}).setdefault(_word_of(row, bytes(gram)), []).append(row)
+    return {gram: list(words.items()) for gram, words in found.items()}
+
+
+def _word_of(row: _Row, gram: bytes) -> bytes:
+    """The longest word of these bytes, in small letters. A torn one is not looked for as a whole."""
+    lows = [part.text.lower() for part in row.parts]
+    return max((low for low in lows if gram in low and b"url" not in low), key=len, default=gram)
 
 
 def _grams(low: bytes) -> set[_Gram]:
@@ -185,8 +195,11 @@ def _grams_of(row: _Row) -> set[_Gram]:
 
 
 @cache
-def _needs(order: int) -> tuple[Needed, ...]:
-    return tuple(needed_by_literal(need) for need in RULES[order].needs)
+def _needs(order: int, torn: bool) -> tuple[tuple[bytes, ...], list[tuple[bytes, ...]]]:
+    """The needs of a rule: those of one word, and those of several that must all be there."""
+    needs = map(needed_by_literal, RULES[order].needs)
+    found = [tuple(word.text for word in (_parts(need) if torn else need)) for need in needs]
+    return tuple(one[0] for one in found if len(one) == 1), [one for one in found if len(one) != 1]
 
 
 def _parts(words: Needed) -> tuple[Word, ...]:
@@ -208,11 +221,13 @@ def _judge(bones: bytes) -> Kind:
     torn = b"://" in low or any(word in quiet for word in _TORN)
     found: set[int] = set()
     for gram in [(), *(_grams(low) & rows.keys())]:
-        for row in rows.get(gram, ()):
-            if row.order not in found and _may_fit(row, bones, low, torn):
-                found.add(row.order)
+        for word, some in rows.get(gram, ()):
+            if word in low:
+                for row in some:
+                    if row.order not in found and _may_fit(row, bones, low, torn):
+                        found.add(row.order)
     rules = tuple(sorted(order for order in found if order >= 0 and _needed(order, quiet, torn)))
-    volume = _VOLUME.search(low) is not None
+    volume = b"%" in low and _VOLUME.search(low) is not None
     loud = (
         any(RULES[order].severity is not Severity.NONE for order in rules)
         or SHAPE in found
@@ -227,7 +242,7 @@ def _judge(bones: bytes) -> Kind:
         rules=rules,
         loud=loud,
         group=group,
-        summary=bool(_SUMMARY.search(low)),
+        summary=any(map(low.__contains__, _SUMS)) and _SUMMARY.search(low) is not None,
         queue=QUEUE in found,
         sees=sees,
         castable=not volume and b"://" not in low and _others_are_blind(),
@@ -272,7 +287,7 @@ def _others_are_blind() -> bool:
 
 def _needed(order: int, quiet: bytes, torn: bool) -> bool:
     """One of the rule's needs may be there."""
-    for needed in _needs(order):
-        if all(word.text in quiet for word in (_parts(needed) if torn else needed)):
-            return True
-    return False
+    words, phrases = _needs(order, torn)
+    if any(map(quiet.__contains__, words)):
+        return True
+    return any(all(map(quiet.__contains__, phrase)) for phrase in phrases)

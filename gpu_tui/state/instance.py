@@ -20,7 +20,7 @@ from gpu_tui.core.events import (
 )
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.levels import share
-from gpu_tui.core.log_block import telling
+from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
@@ -50,6 +50,7 @@ class _Followed:
     last_at: float | None = None
     error: str | None = None
     skipped: int = 0
+    unread: int = 0
 
 
 class InstanceState:
@@ -196,6 +197,8 @@ class InstanceState:
         source = event.source
         buffer = self._log(source)
         came, self._came = self._came, None
+        if isinstance(event.lines, LogBlock):
+            self._follow(source).unread += len(event.lines) - len(event.lines.told)
         if came is None or came[0] != source:
             number = buffer.end - buffer.open
             for place, line in telling(event.lines):
@@ -229,6 +232,7 @@ class InstanceState:
                 one.last_at,
                 one.error,
                 one.skipped,
+                one.unread,
             )
             for source, one in self._followed.items()
         )

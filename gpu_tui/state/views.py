@@ -59,6 +59,7 @@ class LogView:
     last_at: float | None = None
     error: str | None = None
     skipped_bytes: int = 0
+    unread: int = 0  # lines of floods that are kept, but were passed over for progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from gpu_tui.core.events import LogArrived
 from gpu_tui.core.fleet import Fleet, Instance, SshAccess
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogSource
-from gpu_tui.parse.log_reader import LARGE, LogReader, mouthful
+from gpu_tui.parse.log_reader import Appetite, LogReader
 from gpu_tui.parse.triage import triage
 from gpu_tui.parse.triage_scan import RULES
 from gpu_tui.state.store import Store
@@ -52,16 +52,19 @@ def by_line(data: bytes, judge: Callable[[str], object]) -> float:
 def feed(data: bytes, take: Callable[[LogArrived], object] | None = None) -> tuple[float, float]:
     """Seconds to read all of it as a follower does, and the longest that others had to wait."""
     reader, source, longest = LogReader(), LogSource("/train.log", "cell"), 0.0
+    appetite = Appetite()
     began = last = time.perf_counter()
     for start in range(0, len(data), ARRIVAL):
         ready, at = data[start : start + ARRIVAL], 0
         while at < len(ready):
-            size = mouthful(ready[at : at + LARGE])
+            busy = time.thread_time()
+            size = appetite.mouthful(ready[at:])
             lines = reader.feed(ready[at : at + size])
             at += size
             if take is not None:
                 take(LogArrived("box", 0.0, source, lines))
             now = time.perf_counter()
+            appetite.took(time.thread_time() - busy, size)
             last, longest = now, max(longest, now - last)
     return last - began, longest
 

@@ -17,7 +17,15 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.logs import LogLine, Mark
 from gpu_tui.parse.lines import unescape
-from gpu_tui.parse.log_reader import FLOOD, LARGE, LogReader, mouthful, read_line
+from gpu_tui.parse.log_reader import (
+    FLOOD,
+    LARGE,
+    LARGEST,
+    Appetite,
+    LogReader,
+    mouthful,
+    read_line,
+)
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import cause, causes, triage
@@ -205,6 +213,44 @@ def test_mouthfuls_are_large_only_where_little_is_read() -> None:
     assert alarms[mouthful(alarms) - 1 : mouthful(alarms)] == b"\n"
     assert mouthful(b"x" * 1_000_000) <= 16_384
     assert mouthful(b"short") == 5
+
+
+def test_a_flood_that_is_behind_is_fed_in_ever_larger_parts_and_no_alarm_is_lost() -> None:
+    """Spikes to nan, alarms and lines of the queue are told of every part, however large it is."""
+    dice = random.Random(3)
+    text = list(islice(log_mix.lines(11), 6_000))
+    spikes = {dice.randrange(len(text)) for _ in range(40)}
+    for place in spikes:
+        text[place] = f"step {place}: loss nan grad_norm inf lr 1.0e-4"
+    waits = "".join(f"{line}\n" for line in text).encode()
+    alarms = [place for place, line in enumerate(text) if triage(line).alarm]
+    assert spikes <= set(alarms)
+    appetite, reader = Appetite(), LogReader()
+    told: list[int] = []
+    sizes = []
+    at = number = 0
+    while at < len(waits):
+        size = appetite.mouthful(waits[at:])
+        block = reader.feed(waits[at : at + size])
+        told += [number + place for place, line in telling(block) if line.mark.alarm]
+        appetite.took(0.001, size)
+        at, number = at + size, number + len(block)
+        sizes.append(size)
+    assert told == alarms
+    assert max(sizes) > 2 * LARGE
+    while appetite.mouthful(waits) > LARGE:
+        appetite.took(0.1, LARGE)
+
+
+def test_an_appetite_grows_only_with_what_waits() -> None:
+    dull = b"iter 12: loss 0.5, time 12.00ms, mfu 41.00%\n" * 30_000
+    appetite = Appetite()
+    for _ in range(9):
+        appetite.took(0.0001, 4_000)
+    assert appetite.mouthful(dull) <= LARGE
+    for _ in range(9):
+        appetite.took(0.0001, appetite.mouthful(dull))
+    assert LARGEST - 60 < appetite.mouthful(dull) <= LARGEST
 
 
 def test_what_the_scan_rests_on() -> None:

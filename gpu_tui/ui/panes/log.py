@@ -115,6 +115,9 @@ class LogPane(Pane):
             words.append(
                 say("{first} dropped, alarms kept", first=units.counted(first, "older line"))
             )
+        if log.unread:
+            reports = units.counted(log.unread, "line")
+            words.append(say("{reports} of a flood not read for progress", reports=reports))
         if (sieve := self.view.sieve) is not None:
             words.append(
                 say("{count} match", count=units.counted(sieve.count, "line"))
