@@ -26,11 +26,14 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The queue as its file and log say now. `doubtful`: lines that are no cell, names twice."""
+    """The queue as its file and log say now. `doubtful`: lines that are no cell, names twice. `closed`: the
+    log's last line of the queue's own says that it is done.
+    """
 
     finished: tuple[str, ...] = ()
     unfinished: tuple[tuple[str, str], ...] = ()  # (name, state)
     doubtful: tuple[str, ...] = ()
+    closed: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,7 +80,9 @@ class Plan:
 
     `console`: no control API will be called, a person gets the steps. `unresolved`: an earlier call
     whose end nobody saw. `basis` is the `basis_of` what the fleet file and the profile say.
-    `ends_at` is the epoch second at which the provider takes the instance away by itself.
+    `ends_at` is the epoch second at which the provider takes the instance away by itself. `before`:
+    every cell and directory that an earlier climb saw on this box, as the journal knows. `logins`:
+    who else is logged in there, None where the box does not say.
     """
 
     instance: str
@@ -96,6 +101,8 @@ class Plan:
     seconds: tuple[SecondResource, ...] = ()
     basis: str = ""
     ends_at: float | None = None
+    before: tuple[str, ...] = ()
+    logins: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +125,16 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """Every result file on the box, hashed there. `refused`: (path, why) of what cannot be pulled."""
+    """Every result file on the box, hashed there. `refused`: (path, why) of what cannot be pulled;
+    `directories`: what stands at the top there, empty or not.
+    """
 
     manifest: Manifest
     identity: Identity
     cells: Cells | None
     refused: tuple[tuple[str, str], ...] = ()
     coverage: Coverage | None = None
+    directories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +152,14 @@ class Pulled:
 @dataclass(frozen=True, slots=True)
 class Matched:
     """Both sides read again after the pull. `stamps`: a digest over every path, size, time and inode
-    of both sides, so that a file that was merely touched is noticed.
+    of both sides, so that a file that was merely touched is noticed. `directories`: what stands at the
+    top here.
     """
 
     remote: Manifest
     local: Manifest
     stamps: str = ""
+    directories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +199,7 @@ class Overridden:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """A person saw what becomes of one second resource. `resource_id` is its key."""
+    """A person saw what becomes of one second resource, or takes one exception. `resource_id` is its key."""
 
     resource_id: str
     typed: str
@@ -243,6 +255,7 @@ class Recheck:
     basis: str = ""
     stamps: str = ""
     verifier: str = ""
+    logins: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

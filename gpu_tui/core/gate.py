@@ -42,13 +42,14 @@ from gpu_tui.core.ladder import GateView as GateView
 from gpu_tui.core.ladder import Rung as Rung
 from gpu_tui.core.ladder import RungState as RungState
 from gpu_tui.core.ladder import RungView as RungView
-from gpu_tui.core.manifest import compare
 from gpu_tui.core.profile import Verb
 from gpu_tui.core.proof import (
     by_reason,
     cells_refusal,
+    cover,
     difference,
     holds_weights,
+    home,
     misnamed,
     shrunk,
     some,
@@ -269,11 +270,19 @@ def _matched_rule(gate: Gate, matched: Matched, now: float) -> str | None:
         return "files on the box changed while they were pulled"
     if not matched.stamps:
         return "it was not noted when the files were last changed"
-    report = compare(matched.remote, matched.local)
+    report = home(matched.remote, matched.local)
     if not report.ok:
         return difference(report)
     inventory = gate.of(Inventory)
-    return cells_refusal(inventory.cells if inventory else None, gate.manifest)
+    cells = inventory.cells if inventory else None
+    if refusal := cells_refusal(cells, gate.manifest):
+        return refusal
+    # Before a destruction a person is asked (`waiver`); a pull has nobody to ask.
+    if gate.kind == "pull" and cells is not None and inventory is not None:
+        tops = (*inventory.directories, *matched.directories)
+        if unnamed := cover(cells.names, gate.manifest, tops).unnamed:
+            return f"no cell is called {some([name for name, _ in unnamed])}"
+    return None
 
 
 def _loaded_rule(gate: Gate, loaded: Loaded, now: float) -> str | None:
@@ -322,9 +331,9 @@ def _override_rule(gate: Gate, override: Overridden, now: float) -> str | None:
 
 
 def _acknowledge_rule(gate: Gate, seen: Acknowledged, now: float) -> str | None:
-    resource = next((one for one in gate.seconds if one.key == seen.resource_id), None)
+    resource = next((one for one in gate.asked if one.key == seen.resource_id), None)
     if resource is None:
-        return "there is no such second resource"
+        return "there is no such second resource or exception"
     if reason := _read_first(gate, seen.evidence, now):
         return reason
     phrase = second_phrase(resource)
@@ -500,7 +509,7 @@ def _same_local(gate: Gate, seen: Recheck, now: float) -> str | None:
         return None if set(gate.loss.proven.files) <= here else "files here changed"
     if seen.local is None:
         return "the files here could not be read again"
-    report = compare(gate.manifest, seen.local)
+    report = home(gate.manifest, seen.local)
     return None if report.ok else f"files here changed: {difference(report)}"
 
 

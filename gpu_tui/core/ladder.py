@@ -49,8 +49,8 @@ class RungView:
 
 @dataclass(frozen=True, slots=True)
 class SecondView:
-    """One second resource for the screen. `id` is what an acknowledgement names, `phrase` what must be
-    typed for it, `done` true once it was.
+    """One second resource or exception for the screen. `id` is what an acknowledgement names, `phrase` what
+    must be typed for it, `done` true once it was.
     """
 
     id: str
@@ -58,6 +58,7 @@ class SecondView:
     lines: tuple[str, ...]
     phrase: str
     done: bool = False
+    exception: bool = False
 
 
 @dataclass(frozen=True, slots=True)

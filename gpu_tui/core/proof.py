@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
-from gpu_tui.core.manifest import Manifest, MatchReport, is_checkpoint, must_load
+from gpu_tui.core.manifest import Manifest, MatchReport, compare, is_checkpoint, must_load
 from gpu_tui.core.plain import plain
 
 ARTIFACTS = ("best.pth", "best_metrics.json")  # what every cell must leave
+# What may stand beside the results and is none: a manifest, the mark that it was verified, files under way.
+NOTES = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})
+UNDER_WAY = ".tmp"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -44,16 +48,59 @@ def misnamed(manifest: Manifest) -> tuple[str, ...]:
     )
 
 
+def beside(path: str) -> bool:
+    """True for what may stand among results and is none."""
+    return path in NOTES or path.endswith(UNDER_WAY)
+
+
+def home(there: Manifest, here: Manifest) -> MatchReport:
+    """The comparison that the gate and `gpu-tui verify` share: exact both ways, but for notes and files
+    under way that stand only here.
+    """
+    wanted = {file.path for file in there.files}
+    mine = (file for file in here.files if file.path in wanted or not beside(file.path))
+    return compare(there, Manifest(tuple(mine)))
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Cells held against directories, both ways, each with the artifacts that it lacks: `incomplete`
+    cells, and directories at the top that no cell is called.
+    """
+
+    incomplete: tuple[tuple[str, tuple[str, ...]], ...]
+    unnamed: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def cover(names: Iterable[str], files: Manifest, directories: Iterable[str] = ()) -> Cover:
+    """The roster of directories, for the gate and for `gpu-tui verify`: every cell has one with its
+    artifacts, and there is no other. `directories`: those that may hold no file at all.
+    """
+    paths = {file.path for file in files.files}
+    cells = tuple(dict.fromkeys(names))
+
+    def lacks(name: str) -> tuple[str, ...]:
+        return tuple(part for part in ARTIFACTS if f"{name}/{part}" not in paths)
+
+    others = {*directories, *tops(files)} - set(cells)
+    return Cover(
+        incomplete=tuple((name, absent) for name in cells if (absent := lacks(name))),
+        unnamed=tuple((name, lacks(name)) for name in sorted(others)),
+    )
+
+
+def tops(files: Manifest) -> frozenset[str]:
+    """The directories at the top that hold a file somewhere below."""
+    return frozenset(file.path.split("/", 1)[0] for file in files.files if "/" in file.path)
+
+
 def missing_artifacts(cells: Cells, files: Manifest) -> tuple[str, ...]:
     """What each cell should have left and did not, in a person's words."""
-    paths = {file.path for file in files.files}
     states = dict(cells.unfinished)
-    lines = []
-    for name in cells.names:
-        absent = [part for part in ARTIFACTS if f"{name}/{part}" not in paths]
-        if absent:
-            lines.append(f"{name} ({states.get(name, 'finished')}): no {' and no '.join(absent)}")
-    return tuple(lines)
+    return tuple(
+        f"{name} ({states.get(name, 'finished')}): no {' and no '.join(absent)}"
+        for name, absent in cover(cells.names, files).incomplete
+    )
 
 
 def unproven(cells: Cells, proven: Manifest) -> tuple[str, ...]:

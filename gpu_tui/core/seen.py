@@ -27,8 +27,10 @@ from gpu_tui.core.evidence import (
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.profile import Verb
 from gpu_tui.core.proof import proves, unproven
+from gpu_tui.core.waiver import Waiver, waivers
 
 E = TypeVar("E")
+_EMPTY = Manifest()
 
 
 class Seen:
@@ -42,9 +44,10 @@ class Seen:
         self.offer: Offer | None = None
         self.allowed: frozenset[str] = frozenset()  # dotted names allowed to be loaded
         self.on_box = False  # the box's own torch is taken for a proof, though a weaker one
-        self.acknowledged: frozenset[str] = frozenset()  # keys of second resources
+        self.acknowledged: frozenset[str] = frozenset()  # keys of second resources and exceptions
         self.digest = ""
         self._seen: dict[type, Event] = {}
+        self._waivers: tuple[Waiver, ...] = ()
 
     @property
     def park(self) -> bool:
@@ -70,9 +73,19 @@ class Seen:
         return plan.seconds if plan else ()
 
     @property
-    def unseen(self) -> tuple[SecondResource, ...]:
-        """The second resources that nobody acknowledged yet."""
-        return tuple(one for one in self.seconds if one.key not in self.acknowledged)
+    def waivers(self) -> tuple[Waiver, ...]:
+        """The exceptions without which nothing is destroyed. An abandonment lists all of it by itself."""
+        return self._waivers if self.kind == "stop" and self.loss is None else ()
+
+    @property
+    def asked(self) -> tuple[SecondResource | Waiver, ...]:
+        """Everything that must be acknowledged by its own words."""
+        return (*self.seconds, *self.waivers)
+
+    @property
+    def unseen(self) -> tuple[SecondResource | Waiver, ...]:
+        """The second resources and the exceptions that nobody acknowledged yet."""
+        return tuple(one for one in self.asked if one.key not in self.acknowledged)
 
     @property
     def allowed_work(self) -> tuple[str, ...]:
@@ -90,6 +103,9 @@ class Seen:
     def keep(self, event: Event) -> None:
         """This is now the latest of its kind."""
         self._seen[type(event)] = event
+        inventory, plan = self.of(Inventory), self.of(Plan)
+        if inventory is not None and isinstance(event, Inventory | Matched):
+            self._waivers = waivers(inventory, self.of(Matched), plan.before if plan else ())
 
     def forget(self, kind: type[Event]) -> None:
         """As if it had never been seen."""
@@ -132,7 +148,15 @@ class Seen:
             if inventory
             else "",
             repr(self.of(Pulled)),
-            repr((matched.remote.digest, matched.local.digest, matched.stamps)) if matched else "",
+            repr(
+                (
+                    matched.remote.digest,
+                    matched.local.digest,
+                    replace(matched, remote=_EMPTY, local=_EMPTY),
+                )
+            )
+            if matched
+            else "",
             repr(self.of(Loaded)),
             repr((self.offer, sorted(self.allowed), self.on_box)),
             repr(sorted(self.acknowledged)),
@@ -150,8 +174,10 @@ def phrase_of(instance: str, identity: Identity) -> str:
     return ""
 
 
-def second_phrase(resource: SecondResource) -> str:
-    """`<kind>-<last 4 of its id>`: what is typed for this one thing."""
+def second_phrase(resource: SecondResource | Waiver) -> str:
+    """`<kind>-<last 4 of its id>`: what is typed for this one thing; an exception says its own."""
+    if isinstance(resource, Waiver):
+        return resource.phrase
     kind = "".join(char for char in resource.kind if char.isascii() and char.isalnum())
     return "-".join(part for part in (kind or "resource", _tail(resource.id)) if part)
 

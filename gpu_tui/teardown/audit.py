@@ -8,7 +8,6 @@ checkpoint loads. Nothing to compare with is never a success.
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
@@ -16,13 +15,12 @@ from pathlib import Path
 
 from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import FileVerdict
-from gpu_tui.core.manifest import FileEntry, Manifest, compare
-from gpu_tui.core.proof import ARTIFACTS, proves
+from gpu_tui.core.manifest import FileEntry, Manifest
+from gpu_tui.core.proof import beside, cover, home, proves, tops
 from gpu_tui.core.sweep import Roster
-from gpu_tui.teardown.local import OWN, local_tree
+from gpu_tui.teardown.local import directories, local_tree
 from gpu_tui.teardown.verify import Limits, Reader, load_with, reader
 
-IGNORED = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})  # notes beside the results
 EXITS = {"verified": 0, "failed": 1, "incomplete": 2}
 
 
@@ -77,36 +75,34 @@ async def audit(
     `root` that are no results, as the manifest itself. `expect`: the number of cells. `child` reads the files, else one of its own.
     """
     tree = await asyncio.to_thread(local_tree, root)
-    ignored = IGNORED | besides
-    here = Manifest.of(file for file in tree.manifest.files if not _ignored(file.path, ignored))
+    here = Manifest.of(file for file in tree.manifest.files if not _ignored(file.path, besides))
     async with reader(sys.executable, Limits()) if child is None else nullcontext(child) as readers:
         verdicts = await load_with(readers, root, here)
         how = readers.how
     cells = tuple(dict.fromkeys(cell.name for cell in roster.cells)) if roster else None
     if cells is None and manifest is not None:
-        cells = tuple(sorted({f.path.split("/")[0] for f in manifest.files if "/" in f.path}))
+        cells = tuple(sorted(tops(manifest)))
     files = _rows(here, manifest, verdicts)
-    paths = {file.path for file in here.files}
-    complete = [n for n in cells or () if all(f"{n}/{part}" in paths for part in ARTIFACTS)]
-    directories = await asyncio.to_thread(_directories, root)
-    missing = tuple(name for name in cells or () if name not in complete)
-    unexpected = tuple(sorted(directories - set(cells))) if cells is not None else ()
-    odd = [path for path in tree.odd if not _ignored(path, ignored)]
+    found = await asyncio.to_thread(directories, root)
+    covered = cover(cells or (), here, found)
+    missing = tuple(name for name, _ in covered.incomplete)
+    unexpected = tuple(name for name, _ in covered.unnamed) if cells is not None else ()
+    odd = [path for path in tree.odd if not _ignored(path, besides)]
     failures = _failures(odd, here, manifest, files, verdicts)
     failures += [f"cell {name} is not complete" for name in missing]
     failures += [f"no cell is called {name}" for name in unexpected]
     failures += doubts_of(roster) if roster else []
     if cells is not None and not cells:
         failures.append("the roster names no cell")
-    if expect is not None and len(directories) != expect:
-        failures.append(f"there are {len(directories)} cells, not {expect}")
+    if expect is not None and len(found) != expect:
+        failures.append(f"there are {len(found)} cells, not {expect}")
     gaps = sorted({verdict.detail for verdict in verdicts if _only_skipped(verdict)})
     if cells is None:
         gaps.append("no roster: name the queue file with --roster, or a manifest")
     return Audit(
         verdict="failed" if failures else "incomplete" if gaps else "verified",
         expected=cells,
-        present=len(complete),
+        present=len(cells or ()) - len(missing),
         missing=missing,
         unexpected=unexpected,
         files=files,
@@ -140,7 +136,7 @@ def _failures(
     found = [f"{path} is no regular file" for path in odd]
     if not here.files:
         found.append("there is no file to verify")
-    if manifest is not None and not compare(manifest, here).ok:
+    if manifest is not None and not home(manifest, here).ok:
         found += [f"{file.path}: {file.detail}" for file in files if file.match is False]
     bad = [v for v in verdicts if not proves(v) and not _only_skipped(v)]
     return found + [f"{verdict.path}: {verdict.detail}" for verdict in bad]
@@ -188,10 +184,4 @@ def _only_skipped(verdict: FileVerdict) -> bool:
 
 
 def _ignored(path: str, names: frozenset[str]) -> bool:
-    return path in names or path.endswith(".tmp")
-
-
-def _directories(root: Path) -> set[str]:
-    """What stands at the top, empty or not, but for our own."""
-    with os.scandir(root) as entries:
-        return {e.name for e in entries if e.is_dir(follow_symlinks=False) and e.name != OWN}
+    return path in names or beside(path)

@@ -7,8 +7,9 @@ that left goes on to its end.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import suppress
+from dataclasses import replace
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.evidence import (
@@ -16,6 +17,7 @@ from gpu_tui.core.evidence import (
     Accepted,
     Acknowledged,
     Event,
+    Identity,
     Inventory,
     Listed,
     Loaded,
@@ -35,11 +37,13 @@ from gpu_tui.core.ladder import GateView
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.transfer import Transfer
+from gpu_tui.core.waiver import Waiver, required
 from gpu_tui.teardown.act import Act, Pace
 from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.diary import Diary, names, sentence
 from gpu_tui.teardown.gather import Gather
-from gpu_tui.teardown.journal import Held, Hold, Journal, JournalDamaged
+from gpu_tui.teardown.journal import Held, Hold, Journal, JournalDamaged, Reading
+from gpu_tui.teardown.past import box_of, seen_before
 from gpu_tui.teardown.settle import settle
 from gpu_tui.teardown.words import paint
 from gpu_tui.transport.base import LinkError, RemoteFileError
@@ -81,6 +85,7 @@ class Climb:
         self._task: asyncio.Task[None] | None = None
         self._act_task: asyncio.Task[None] | None = None
         self._hold: Hold | None = None
+        self._known: frozenset[str] | None = None  # names that the journal has of this box
         self._closed = False
         if refusal:
             self._apply(Relocked(refusal))
@@ -198,7 +203,8 @@ class Climb:
                 unresolved = await settle(
                     self._journal, gather.instance, gather.provider, gate.digest
                 )
-                return await gather.plan(gate.verb, unresolved)
+                plan = await gather.plan(gate.verb, unresolved)
+                return replace(plan, before=tuple(sorted(await self._before(plan.identity))))
             case State.QUIESCING:
                 return await gather.quiet()
             case State.LISTING:
@@ -233,9 +239,12 @@ class Climb:
                 plan = gate.of(Plan)
                 verb = plan.verb if plan else None
                 deletes = list(verb.deletes) if verb else []
+                if plan and plan.cells:
+                    detail |= await self._news(plan.identity, plan.cells.names)
                 await write("plan", running=names(event.running), deletes=deletes, **detail)
             case Inventory():
                 files, size = len(event.manifest.files), event.manifest.total_bytes
+                detail |= await self._news(event.identity, required(event))
                 await write("manifest", files=files, bytes=size, **detail)
             case Pulled():
                 await write("pulled", files=event.files, bytes=event.bytes, **detail)
@@ -259,11 +268,34 @@ class Climb:
                 )
 
     async def _acknowledged(self, event: Acknowledged) -> None:
-        """What a person said of one second resource, with what stood there."""
-        seen = next(one for one in self._gate.seconds if one.key == event.resource_id)
+        """What a person said of one second resource or exception, with what stood there."""
+        seen = next(one for one in self._gate.asked if one.key == event.resource_id)
+        if isinstance(seen, Waiver):
+            about = [plain(f"{name}: {why}" if why else name) for name, why in seen.about]
+            await self._diary.write("exception", typed=event.typed, kind=seen.kind, names=about)
+            return
         await self._diary.write(
             "acknowledged", typed=event.typed, resource=plain(seen.key), fate=seen.fate
         )
+
+    async def _before(self, identity: Identity) -> frozenset[str]:
+        """What the journal names of this box, read once."""
+        if self._known is None:
+            try:
+                found = await asyncio.to_thread(self._journal.read)
+            except OSError:
+                if self._gate.kind != "pull":
+                    raise
+                found = Reading()
+            self._known = seen_before(found.records, self._gate.instance, identity)
+        return self._known
+
+    async def _news(self, identity: Identity, found: Collection[str]) -> dict[str, object]:
+        """For a record: which box, and what no record names of it yet."""
+        known = await self._before(identity)
+        new = sorted({name for name in found if name.isprintable()} - known)
+        self._known = known | set(new)
+        return {"box": box_of(identity), "seen": new} if new else {}
 
     async def _wait(self, gather: Gather) -> Event:
         """Something typed, or the next beat; what the fleet says meanwhile may shut the gate."""

@@ -43,7 +43,7 @@ from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.hashing import file_of, stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
-from gpu_tui.teardown.local import local_stamps, local_tree
+from gpu_tui.teardown.local import directories, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import keep
 from gpu_tui.teardown.mounts import abroad, names_of
 from gpu_tui.teardown.outside import coverage
@@ -134,6 +134,7 @@ class Gather:
             cells=await self._cells(await self._roster()),
             refused=listing.refused + failed + claim,
             coverage=await coverage(self.link(), listing.root, self.instance.mounts, looked),
+            directories=listing.directories,
         )
 
     async def pulled(self, manifest: Manifest) -> Pulled:
@@ -166,7 +167,8 @@ class Gather:
             odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
             raise BoxError(f"cannot be compared: {odd[0]}")
         await asyncio.to_thread(keep, self.local, tree.manifest, self.name, self.clock.now())
-        return Matched(remote, tree.manifest, stamps_of(there, here))
+        tops = await asyncio.to_thread(directories, self.local)
+        return Matched(remote, tree.manifest, stamps_of(there, here), tuple(sorted(tops)))
 
     async def loaded(
         self, manifest: Manifest, allowed: frozenset[str] = frozenset(), *, on_box: bool = False

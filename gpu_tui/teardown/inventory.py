@@ -8,6 +8,7 @@ from dataclasses import field
 
 from gpu_tui.core.data import dataclass
 from gpu_tui.core.manifest import FileEntry, Manifest, compare
+from gpu_tui.core.proof import beside
 from gpu_tui.core.transfer import Count
 from gpu_tui.teardown.box import read_text
 from gpu_tui.teardown.hashing import Stamps, hash_files, stamps
@@ -15,10 +16,6 @@ from gpu_tui.teardown.listing import Listing
 from gpu_tui.teardown.manifest_file import OWN_NAME, ManifestUnreadable, parse_manifest
 from gpu_tui.transport.base import Connection
 
-# What stands beside a manifest and is not in it (principles of the schema: the manifest itself, the mark
-# that it was verified, files under way).
-BESIDE = (OWN_NAME, "PULL_VERIFIED.json")
-UNDER_WAY = ".tmp"
 Refused = tuple[tuple[str, str], ...]
 
 
@@ -110,7 +107,7 @@ async def own_claim(connection: Connection, listing: Listing, manifest: Manifest
         claim = parse_manifest(text, OWN_NAME).manifest
     except ManifestUnreadable as error:
         return ((OWN_NAME, str(error)),)
-    there = Manifest(tuple(f for f in manifest.files if not _beside(f.path)))
+    there = Manifest(tuple(f for f in manifest.files if not beside(f.path)))
     report = compare(claim, there)
     listed = set(listing.paths)  # what is there and has no hash was refused already
     sizes = {file.path: file.bytes for file in claim.files}
@@ -129,10 +126,6 @@ async def own_claim(connection: Connection, listing: Listing, manifest: Manifest
             for path in report.differing
         ),
     )
-
-
-def _beside(path: str) -> bool:
-    return path in BESIDE or path.endswith(UNDER_WAY)
 
 
 def _size(stamp: str) -> int:

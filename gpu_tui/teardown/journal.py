@@ -28,6 +28,7 @@ FIRST = "0" * 64  # what the first line is chained to
 EVENTS = frozenset(
     {
         *("open", "plan", "manifest", "pulled", "matched", "loaded", "override", "acknowledged"),
+        "exception",
         *("confirmed", "permit", "intent", "call", "answer", "read-back", "confirmed-gone"),
         *("still-there", "unknown", "stated", "relock", "abandon", "cancelled"),
     }

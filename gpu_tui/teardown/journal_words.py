@@ -15,7 +15,7 @@ from gpu_tui.teardown.journal import Record
 
 GOOD = frozenset({"confirmed-gone", "stated"})
 BAD = frozenset({"still-there", "unknown"})
-LOUD = frozenset({"permit", "intent", "call", "abandon", "override"})
+LOUD = frozenset({"permit", "intent", "call", "abandon", "override", "exception"})
 _COLOUR = {"good": "32", "bad": "31;1", "loud": "33"}
 
 
@@ -58,6 +58,8 @@ def about(record: Record) -> str:
             said = f"typed “{word('typed')}”"
         case "acknowledged":
             said = f"{word('resource')} ({word('fate')})"
+        case "exception":
+            said = f"typed “{word('typed')}”: {_list(word('names'))}"
         case "confirmed" | "stated":
             said = f"typed “{word('typed')}”"
         case "abandon":

@@ -24,11 +24,14 @@ LINKS_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The tree on the box. `files`: (path, size). `refused`: (path, why), nothing is left out."""
+    """The tree on the box. `files`: (path, size). `refused`: (path, why), nothing is left out.
+    `directories`: what stands at the top, empty or not.
+    """
 
     root: str
     files: tuple[tuple[str, int], ...]
     refused: tuple[tuple[str, str], ...] = ()
+    directories: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -69,7 +72,9 @@ async def list_remote(connection: Connection, root: str) -> Listing:
             regular.append((path, entry.size))
     if links:
         refused += await _bad_links(connection, root, links, {path for path, _ in regular})
-    return Listing(root, tuple(regular), tuple(refused))
+    top = (e.path.decode("utf-8", "surrogateescape") for e in entries if e.kind == "dir")
+    directories = tuple(sorted(path for path in top if "/" not in path))
+    return Listing(root, tuple(regular), tuple(refused), directories)
 
 
 def path_problem(path: str) -> str | None:

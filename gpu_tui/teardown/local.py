@@ -41,6 +41,13 @@ def local_tree(root: Path, progress: Progress | None = None) -> LocalTree:
     return LocalTree(Manifest.of(files), tuple(sorted(odd)))
 
 
+def directories(root: Path) -> frozenset[str]:
+    """What stands at the top, empty or not, but for our own."""
+    with os.scandir(root) as entries:
+        found = (e.name for e in entries if e.is_dir(follow_symlinks=False))
+        return frozenset(name for name in found if name != OWN)
+
+
 def local_stamps(root: Path) -> dict[str, tuple[int, ...]]:
     """Inode, size, mtime and ctime (ns) of everything that `local_tree` reads: alike, nobody touched it."""
     found: dict[str, tuple[int, ...]] = {}

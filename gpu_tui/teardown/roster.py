@@ -52,6 +52,7 @@ def cells_of(roster: Roster, history: QueueHistory) -> Cells:
             *((f"{roster.dropped} more lines were not read",) if roster.dropped else ()),
             *(doubts(claim, history) if claim else ()),
         ),
+        closed=history.done is not None,
     )
 
 

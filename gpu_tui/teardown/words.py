@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import humanize
 
 from gpu_tui.core.evidence import (
@@ -16,10 +18,9 @@ from gpu_tui.core.evidence import (
     Quiet,
 )
 from gpu_tui.core.gate import PERMIT_LIFE, RECHECK_AGE, Gate, State
-from gpu_tui.core.ladder import GateView, Rung, RungState, RungView, SecondView
-from gpu_tui.core.manifest import compare
+from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
-from gpu_tui.core.proof import ARTIFACTS, holds_weights, proves
+from gpu_tui.core.proof import ARTIFACTS, cells_refusal, holds_weights, home, proves
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.local import OWN
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
@@ -92,7 +93,7 @@ def paint(
         override_phrase=gate.override_phrase,
         override_lines=_harmless(gate.offer.lines()) if gate.override_phrase and gate.offer else (),
         seconds=tuple(
-            SecondView(one.id, plain(one.label), _harmless(one.lines), one.phrase, one.done)
+            replace(one, label=plain(one.label), lines=_harmless(one.lines))
             for one in second_views(gate)
         ),
     )
@@ -139,8 +140,11 @@ def _next(gate: Gate, rung: Rung) -> str:
         return (
             f"correct results.remote in the fleet file or wait for the first result, then {again}"
         )
-    if rung is Rung.MATCH and matched and compare(matched.remote, matched.local).ok:
+    if rung is Rung.MATCH and matched and home(matched.remote, matched.local).ok:
         give_up = "" if pull else "; or abandon them"
+        cells = inventory.cells if inventory else None
+        if cells and not cells_refusal(cells, gate.manifest):
+            return f"name it in the queue file or move it out of results.remote, then {again}"
         return f"let those cells end well or take their lines out of the queue file, then {again}{give_up}"
     return f"correct it and {again}" if pull else NEXT[rung]
 

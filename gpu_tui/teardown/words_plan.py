@@ -7,6 +7,7 @@ from gpu_tui.core.fleet import Money
 from gpu_tui.core.gate import Gate, second_phrase
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.profile import Tier, Verb
+from gpu_tui.core.waiver import Waiver
 
 BY = {
     "http": "by the provider's API",
@@ -81,16 +82,17 @@ def tier_line(tier: Tier, verb: Verb) -> str:
 
 
 def second_views(gate: Gate) -> tuple[SecondView, ...]:
-    """What hangs on the instance beside it, each with the word that must be typed for it."""
+    """What hangs on the instance beside it, and the exceptions, each with the words to type for it."""
     return tuple(
         SecondView(
             one.key,
             one.label,
-            _second_lines(one),
+            one.lines if isinstance(one, Waiver) else _second_lines(one),
             second_phrase(one),
             one.key in gate.acknowledged,
+            isinstance(one, Waiver),
         )
-        for one in gate.seconds
+        for one in gate.asked
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from gate_oracle import wrongs
 from gate_world import ADDRESS, CELLS, PARK, VOLUME, World
 
-from gpu_tui.core.evidence import Relocked
+from gpu_tui.core.evidence import Cells, Relocked
 from gpu_tui.core.gate import State
 
 Fault = Callable[[World], None]
@@ -121,6 +122,25 @@ def way_by_the_box(world: World) -> None:
     assert world.arm() is State.READY
 
 
+EXCEPTIONS: dict[str, dict[str, object]] = {
+    "unfinished": {"cells": Cells(("base", "wide"), (("late", "exit 1"),))},
+    "unclosed": {"cells": replace(CELLS, closed=False)},
+    "unnamed": {"cells": Cells(("base", "wide")), "hollow": ("void",)},
+    "fewer": {"before": ("base", "wide", "late", "lost")},
+}
+
+
+def excepted_way(world: World, kind: str) -> None:
+    """Not all of it is as it was promised, and the exception is accepted by its own words."""
+    for name, value in EXCEPTIONS[kind].items():
+        setattr(world, name, value)
+    assert world.climb() is State.READY
+    world.beat(3.0)
+    assert not world.gate.ready(world.boot)
+    world.acknowledge_all()
+    assert world.gate.ready(world.boot)
+
+
 def abandoned_way(world: World) -> None:
     """One checkpoint does not load, and is given up."""
     world.box["wide/best.pth"] = "bad"
@@ -140,7 +160,7 @@ def park_way(world: World) -> None:
 WAYS: dict[str, Callable[[World], None]] = {
     way.__name__: way
     for way in (plain_way, way_with_volumes, allowed_way, way_by_the_box, abandoned_way, park_way)
-}
+} | {f"way with {kind}": partial(excepted_way, kind=kind) for kind in EXCEPTIONS}
 MOMENTS = ("before the words", "after the words", "during the last look")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate_world import World
+from gate_world import CELLS, World
 
 
 def wrongs(world: World) -> list[str]:
@@ -58,6 +58,8 @@ def _data(world: World) -> list[str]:
     if world.busy is None or world.busy:
         found.append("a result is being written")
     names = world.cells.names if world.cells else ("?",)
+    if strange := _strange(world) - world.excepted:
+        found.append(f"nobody accepted: {sorted(strange)}")
     if any(f"{name}/best.pth" not in world.box for name in names):
         found.append("a cell is missing")
     if set(world.local) - set(world.box):
@@ -65,6 +67,14 @@ def _data(world: World) -> list[str]:
     if world.loaded_by != world.verifier:
         found.append("loaded by another reader")
     return found
+
+
+def _strange(world: World) -> set[str]:
+    """What is not as the queue and the earlier looks promised, by its name."""
+    cells = world.cells or CELLS
+    there = {path.split("/")[0] for path in world.box if "/" in path} | set(world.hollow)
+    odd = {name for name, _ in cells.unfinished} or ({"queue"} if not cells.closed else set())
+    return odd | (there - set(cells.names)) | (set(world.before) - there - set(cells.names))
 
 
 def _safe(world: World, path: str) -> bool:

@@ -37,6 +37,7 @@ from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.core.profile import Tier, Verb
 from gpu_tui.core.seen import second_phrase
+from gpu_tui.core.waiver import Waiver
 
 TERMINATE = Verb(
     "terminate", "terminate", ("disk",), "stops", reversible=False, via="http", effect="destroy"
@@ -44,7 +45,7 @@ TERMINATE = Verb(
 PARK = Verb("stop", "park", (), "partly", reversible=True, via="http")
 DISK = Tier("disk", "/", survives_stop=True, survives_destroy=False, label="disk")
 MACHINE = Identity("pod-4242", "SHA256:abcdEFGH", "boot-1")
-CELLS = Cells(("base", "wide"), (("late", "exit 1"),))
+CELLS = Cells(("base", "wide", "late"))
 CONTENT = {
     f"{cell}/{name}": f"ok {cell} {name}"
     for cell in ("base", "wide", "late")
@@ -81,6 +82,8 @@ class World:
     torch: bool = True
     read_only: bool = False
     unresolved: str | None = None
+    before: tuple[str, ...] = ()  # what an earlier climb saw
+    hollow: tuple[str, ...] = ()  # empty directories on the box
     coverage: Coverage | None = None
     detail: str = ""
     boot: float = 1_000.0
@@ -95,6 +98,7 @@ class World:
     armed_at: float | None = field(default=None, init=False)
     typed_at: float | None = field(default=None, init=False)
     acknowledged: set[SecondResource] = field(default_factory=set, init=False)
+    excepted: set[str] = field(default_factory=set, init=False)
     allowed: set[str] = field(default_factory=set, init=False)
     trusts_box: bool = field(default=False, init=False)
     given_up: set[str] | None = field(default=None, init=False)
@@ -109,6 +113,7 @@ class World:
         self.gate = Gate("box", self.verb)
         self.typed_at = self.armed_at = self.given_up = None
         self.acknowledged, self.allowed, self.trusts_box = set(), set(), False
+        self.excepted = set()
         self.planned, self.loaded_by = (), ""
 
     # --- what happens in it ---
@@ -158,10 +163,18 @@ class World:
             basis=self.basis,
             unresolved=self.unresolved,
             elsewhere=self.elsewhere,
+            before=self.before,
         )
 
     def inventory(self) -> Inventory:
-        return Inventory(manifest_of(self.box), self.identity, self.cells, coverage=self.coverage)
+        tops = {path.split("/")[0] for path in self.box if "/" in path}
+        return Inventory(
+            manifest_of(self.box),
+            self.identity,
+            self.cells,
+            coverage=self.coverage,
+            directories=tuple(sorted(tops | set(self.hollow))),
+        )
 
     def matched(self) -> Matched:
         return Matched(manifest_of(self.box), manifest_of(self.local), self.stamps())
@@ -282,11 +295,13 @@ class World:
         for one in self.gate.unseen:
             self.acknowledge(one)
 
-    def acknowledge(self, one: SecondResource, text: str | None = None) -> State:
+    def acknowledge(self, one: SecondResource | Waiver, text: str | None = None) -> State:
         state = self.apply(
             Acknowledged(one.key, second_phrase(one) if text is None else text, self.gate.digest)
         )
-        if one.key in self.gate.acknowledged:
+        if one.key in self.gate.acknowledged and isinstance(one, Waiver):
+            self.excepted |= set(one.names)
+        elif one.key in self.gate.acknowledged and isinstance(one, SecondResource):
             self.acknowledged.add(one)
         return state
 

@@ -15,9 +15,10 @@ import test_gate_faults
 import test_gate_rechecks
 import test_gate_rules
 import test_gate_typed
+import test_gate_waivers
 from mutation import Mutant, cases, mutants
 
-from gpu_tui.core import allowance, evidence, manifest, proof, seen
+from gpu_tui.core import allowance, evidence, manifest, proof, seen, waiver
 from gpu_tui.core import gate as rules
 from gpu_tui.core.gate import State, StopPermit
 from gpu_tui.core.manifest import Manifest, MatchReport, compare
@@ -27,8 +28,9 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 TESTS = (
     *(test_gate_rechecks, test_gate_evidence, test_gate_typed, test_gate_rules),
     test_gate_faults,
+    test_gate_waivers,
 )
-ROOM: tuple[ModuleType, ...] = (rules, seen, proof, allowance, manifest, *TESTS)
+ROOM: tuple[ModuleType, ...] = (rules, seen, proof, allowance, manifest, waiver, *TESTS)
 CASES = [case for module in TESTS for case in cases(module).values()]
 
 # --- found in the code ---
@@ -47,12 +49,25 @@ FOUND: dict[str, Mutant] = {
         mutants(rules, ("Gate.override_phrase", "Gate.abandon_phrase"), none_refuses=True),
         mutants(
             seen,
-            ("Seen.unseen", "Seen.losses", "Seen.allowed_work", "Seen.digest_now", "phrase_of"),
+            (
+                *(
+                    "Seen.unseen",
+                    "Seen.losses",
+                    "Seen.allowed_work",
+                    "Seen.digest_now",
+                    "Seen.keep",
+                ),
+                "phrase_of",
+            ),
         ),
         mutants(
             proof,
-            ("proves", "misnamed", "shrunk", "cells_refusal", "missing_artifacts", "unproven"),
+            (
+                *("proves", "misnamed", "shrunk", "cells_refusal", "missing_artifacts", "unproven"),
+                *("home", "cover", "tops"),
+            ),
         ),
+        mutants(waiver, ("waivers", "Waiver.phrase")),
         mutants(allowance, ("offer", "may_allow"), none_refuses=True),
     )
     for mutant in found
@@ -91,6 +106,13 @@ def without_rule(kind: type) -> Patch:
 def leading(kind: str, row: tuple[State, type], leads: tuple[State, State]) -> Patch:
     return lambda patch: patch.setitem(
         rules.TRANSITIONS, kind, rules.TRANSITIONS[kind] | {row: leads}
+    )
+
+
+def without_waiver(kind: str) -> Patch:
+    real = waiver.waivers
+    return lambda patch: patch.setattr(
+        seen, "waivers", lambda *found: tuple(one for one in real(*found) if one.kind != kind)
     )
 
 
@@ -142,7 +164,12 @@ MUTANTS: dict[str, Patch] = {
     "permits never lapse": setting("PERMIT_LIFE", float("inf")),
     "sleep goes unnoticed": setting("SLEEP_GAP", float("inf")),
     "clocks may jump": setting("WALL_JUMP", float("inf")),
-    "sizes only": setting("compare", sizes_only),
+    "sizes only": lambda patch: patch.setattr(proof, "compare", sizes_only),
+    "no exception is needed": lambda patch: patch.setattr(seen, "waivers", lambda *seen: ()),
+    **{
+        f"{kind} is no exception": without_waiver(kind)
+        for kind in ("unfinished", "unclosed", "unnamed", "fewer")
+    },
     "any checkpoint is enough": lambda patch: patch.setitem(rules.RULES, evidence.Loaded, any_load),
     "every verb is a park": lambda patch: patch.setattr(Verb, "park", True),
     "permits can be copied": copyable,

@@ -85,6 +85,7 @@ class RentedBox:
             "[2026-11-20 11:00:00] [1/2] FINISHED base (exit=0)\n"
             "[2026-11-20 11:00:01] [2/2] STARTING wide (reconstruction, 20ep)\n"
             "[2026-11-20 12:00:00] [2/2] FINISHED wide (exit=0)\n"
+            "[2026-11-20 12:00:01] === QUEUE DONE on box -- all 2 cell(s) exited 0 ===\n"
         )
         for seed, cell in enumerate(("base", "wide")):
             self.write(f"{cell}/best.pth", checkpoint_bytes(seeded_weights(Random(seed), 8), 3))

@@ -225,7 +225,11 @@ class TeardownScreen(Card):
         """Time passes: the button comes alive, the evidence grows old."""
         self._go.disabled = not self._may_confirm
         self._go.appear(bool(self._wanted))
-        self._go.label_once(say("Confirm") if self._second is None else say("Seen"))
+        second = self._second
+        if second is None:
+            self._go.label_once(say("Confirm"))
+        else:
+            self._go.label_once(say("Accept it") if second.exception else say("Seen"))
         self._asking.put(question(self.gate, self._second, self._clock.boot(), self._width))
         done = self.gate is not None and (self.gate.outcome or self.gate.state == "closed")
         label = say("Close") if done else say("Leave") if self._acting else say("Cancel")

@@ -238,9 +238,18 @@ def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> T
 
 
 def second_rows(seconds: Sequence[SecondView], width: int) -> list[Text]:
-    """What hangs on the instance and has an end or a price of its own; each is typed on its own."""
-    rows = [line((say("and what hangs on it, each by its own word:"), "strong"))]
-    for second in seconds:
+    """What hangs on the instance and has an end or a price of its own, and the exceptions; each is typed on
+    its own.
+    """
+    rows = []
+    for number, second in enumerate(seconds):
+        if number == 0 or second.exception != seconds[number - 1].exception:
+            head = (
+                say("and what is not as it was promised, each to be accepted by its own words:")
+                if second.exception
+                else say("and what hangs on it, each by its own word:")
+            )
+            rows.append(line((head, "strong")))
         mark = ("✓ ", "rung-passed") if second.done else ("☐ ", "level-watch")
         rows.append(line(mark, (told(second.label), "strong")))
         for text in second.lines:
@@ -259,12 +268,21 @@ def question(
         return [line((say("The call is out. Leaving does not take it back."), "level-watch"))]
     if second is not None:
         number = [one.id for one in gate.seconds].index(second.id) + 1
-        ask = say(
-            "{number} of {seconds} beside it: {label}. Seen? Type ",
-            number=number,
-            seconds=len(gate.seconds),
-            label=told(second.label),
-        )
+        count, label = len(gate.seconds), told(second.label)
+        if second.exception:
+            ask = say(
+                "{number} of {seconds}: {label}. To accept it, type ",
+                number=number,
+                seconds=count,
+                label=label,
+            )
+        else:
+            ask = say(
+                "{number} of {seconds} beside it: {label}. Seen? Type ",
+                number=number,
+                seconds=count,
+                label=label,
+            )
         pieces = [(ask, "text"), (second.phrase, "danger")]
     elif asks(gate):
         pieces = [(say("To go on, type "), "text"), (gate.phrase, "danger")]

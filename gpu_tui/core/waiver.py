@@ -1,0 +1,112 @@
+"""The exceptions that a person may take before a destruction, each by its own words. Pure.
+
+What they have in common: everything that is on the box is at home and loads, and yet it is not what the
+queue promised. None of them is a flag, and each is asked anew in every climb.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gpu_tui.core.data import dataclass
+from gpu_tui.core.evidence import Inventory, Matched
+from gpu_tui.core.proof import cover, tops
+
+TYPED_MOST = 3  # names in the words to type; of more it is their number
+_TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """One exception: `kind` is unfinished, unclosed, unnamed or fewer; `about` are (name, why), none left out."""
+
+    kind: str
+    about: tuple[tuple[str, str], ...]
+
+    @property
+    def key(self) -> str:
+        """What an acknowledgement names."""
+        return f"exception:{self.kind}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is about."""
+        return tuple(name for name, _ in self.about)
+
+    @property
+    def label(self) -> str:
+        """It in a few words."""
+        count = len(self.about)
+        match self.kind:
+            case "unfinished":
+                return (
+                    "1 cell did not end well" if count == 1 else f"{count} cells did not end well"
+                )
+            case "unclosed":
+                return "the queue does not say that it is done"
+            case "unnamed":
+                return (
+                    "no cell is called like 1 directory"
+                    if count == 1
+                    else f"no cell is called like {count} directories"
+                )
+        return (
+            "1 is gone that was seen before"
+            if count == 1
+            else f"{count} are gone that were seen before"
+        )
+
+    @property
+    def phrase(self) -> str:
+        """What is typed for it: the names themselves where they are few and a hand can type them."""
+        few = len(self.about) <= TYPED_MOST and all(
+            _TYPEABLE.fullmatch(name) for name in self.names
+        )
+        return f"accept {self.kind} {' '.join(self.names) if few else len(self.about)}"
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Every name, why, and what else could be done."""
+        return (*(f"{name}: {why}" if why else name for name, why in self.about), ADVICE[self.kind])
+
+
+ADVICE = {
+    "unfinished": "what they left is at home and nothing more will come: let them end well and open this "
+    "again, or accept it",
+    "unclosed": "every cell ended well all the same: wait for the closing line and open this again, or "
+    "accept that there is none",
+    "unnamed": "it is at home all the same: name it in the queue file, or move it out of results.remote, "
+    "and open this again; or accept it",
+    "fewer": "an earlier look at this box saw them: put them back (is a disk not mounted?) and open this "
+    "again, or accept that they are lost",
+}
+
+
+def waivers(
+    inventory: Inventory, matched: Matched | None, before: Iterable[str]
+) -> tuple[Waiver, ...]:
+    """Every exception that this evidence needs."""
+    cells, here = inventory.cells, matched.directories if matched else ()
+    names = cells.names if cells else ()
+    unfinished = cells.unfinished if cells else ()
+    unclosed = cells is not None and not cells.closed and not unfinished
+    unnamed = cover(names, inventory.manifest, (*inventory.directories, *here)).unnamed
+    gone = sorted(set(before) - required(inventory))
+    found = (
+        Waiver("unfinished", unfinished),
+        Waiver("unclosed", (("queue", "its log does not end with QUEUE DONE"),) * unclosed),
+        Waiver("unnamed", tuple((name, _lacks(parts)) for name, parts in unnamed)),
+        Waiver("fewer", tuple((name, "") for name in gone)),
+    )
+    return tuple(one for one in found if one.about)
+
+
+def required(inventory: Inventory) -> frozenset[str]:
+    """What must come home from this box: its cells, and every directory at the top of its results."""
+    names = inventory.cells.names if inventory.cells else ()
+    return frozenset(names) | tops(inventory.manifest) | frozenset(inventory.directories)
+
+
+def _lacks(parts: tuple[str, ...]) -> str:
+    return f"without {' and '.join(parts)}" if parts else "it has all that a cell leaves"

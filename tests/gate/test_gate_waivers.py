@@ -1,0 +1,144 @@
+"""Exceptions: what is at home and loads, and yet is not what was promised, is accepted by its own words or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from gate_faults import EXCEPTIONS, confirm, excepted_way
+from gate_oracle import wrongs
+from gate_world import CELLS, PARK, World
+
+from gpu_tui.core.evidence import Acknowledged, Cells
+from gpu_tui.core.gate import Gate, State
+from gpu_tui.core.ladder import Rung
+from gpu_tui.core.waiver import Waiver
+from gpu_tui.teardown.words import paint
+
+PHRASES = {
+    "unfinished": ("accept unfinished late", "late: exit 1"),
+    "unclosed": ("accept unclosed queue", "queue: its log does not end with QUEUE DONE"),
+    "unnamed": ("accept unnamed late void", "void: without best.pth and best_metrics.json"),
+    "fewer": ("accept fewer lost", "lost"),
+}
+
+
+@pytest.mark.parametrize("kind", EXCEPTIONS)
+def test_each_exception_is_taken_by_its_own_words_and_named_whole(kind: str) -> None:
+    world = World()
+    for name, value in EXCEPTIONS[kind].items():
+        setattr(world, name, value)
+    assert world.climb() is State.READY
+    (waiver,) = world.gate.waivers
+    phrase, line = PHRASES[kind]
+    (shown,) = paint(world.gate, world.boot).seconds
+    assert (shown.phrase, shown.exception, shown.done) == (phrase, True, False)
+    assert line in shown.lines
+    assert "accept" in shown.lines[-1]
+    world.acknowledge(waiver)
+    assert "too early" in (world.gate.note or "")
+    world.beat(3.0)
+    assert world.type() is State.READY
+    assert f"not yet acknowledged: {waiver.label}" in (world.gate.note or "")
+    for wrong in ("", "accept", phrase.rsplit(" ", 1)[0], world.gate.phrase):
+        world.acknowledge(waiver, wrong)
+        assert world.gate.unseen == (waiver,)
+        assert phrase in (world.gate.note or "")
+    world.apply(Acknowledged(waiver.key, phrase, "older"))
+    assert world.gate.unseen == (waiver,)
+    world.acknowledge(waiver)
+    assert world.gate.unseen == ()
+    assert confirm(world) is State.RECHECKING
+    assert world.press() is not None
+    assert wrongs(world) == []
+
+
+@pytest.mark.parametrize("kind", EXCEPTIONS)
+def test_an_exception_is_void_when_what_it_names_changes(kind: str) -> None:
+    world = World()
+    excepted_way(world, kind)
+    confirm(world)
+    if kind == "unnamed":
+        world.put("box", "more/best.pth", "ok")
+    else:
+        world.cells = replace(world.cells or CELLS, unfinished=(("late", "exit 2"),))
+    assert world.press() is None
+    assert world.gate.state is State.CLOSED
+
+
+def test_without_an_exception_there_is_none_to_take() -> None:
+    world = World()
+    assert world.arm() is State.READY
+    assert world.gate.waivers == ()
+    world.apply(Acknowledged("exception:unfinished", "accept unfinished late", world.gate.digest))
+    assert "no such" in (world.gate.note or "")
+
+
+def test_many_names_or_odd_ones_are_counted_and_still_all_shown() -> None:
+    about = tuple((f"c{number}", "exit 1") for number in range(400))
+    many = Waiver("unfinished", about)
+    assert many.phrase == "accept unfinished 400"
+    assert len(many.lines) == 401
+    assert Waiver("fewer", (("two words", ""),)).phrase == "accept fewer 1"
+    assert Waiver("fewer", (("名", ""),)).phrase == "accept fewer 1"
+    assert Waiver("fewer", (("a", ""), ("b.c", ""), ("d_e", ""))).phrase == "accept fewer a b.c d_e"
+
+
+def test_a_park_and_an_abandonment_ask_for_none() -> None:
+    """A park deletes nothing; an abandonment lists every cell by itself."""
+    cells = Cells(("base",), (("late", "exit 1"),))
+    world = World(PARK, cells=cells, before=("lost",))
+    assert world.arm() is State.READY
+    assert world.gate.waivers == ()
+    world = World(cells=cells, before=("lost",))
+    world.box["base/best.pth"] = "bad"
+    assert world.climb(State.BLOCKED) is State.BLOCKED
+    world.step()
+    world.beat(3.0)
+    assert world.gate.waivers == ()
+    assert world.abandon() is State.RECHECKING
+
+
+def test_a_pull_has_nobody_to_ask() -> None:
+    world = World(cells=Cells(("base", "wide")))
+    world.gate = Gate("box")
+    assert world.climb(State.BLOCKED) is State.BLOCKED
+    assert world.gate.because == "no cell is called late"
+    rung = next(row for row in paint(world.gate, world.boot).rungs if row.rung is Rung.MATCH)
+    assert rung.next == (
+        "name it in the queue file or move it out of results.remote, then pull again: what is here is kept"
+    )
+    for hollow, here in ((("void",), ()), ((), ("void",))):
+        world = World(hollow=hollow)
+        world.gate = Gate("box")
+        world.climb(State.MATCHING)
+        state = world.apply(replace(world.matched(), directories=here))
+        assert state is State.BLOCKED
+        assert world.gate.because == "no cell is called void"
+
+
+def test_what_stands_only_here_is_named_too() -> None:
+    world = World()
+    world.climb(State.MATCHING)
+    world.apply(replace(world.matched(), directories=("base", "late", "mine", "wide")))
+    world.step()
+    assert [one.names for one in world.gate.waivers] == [("mine",)]
+
+
+def test_notes_and_files_under_way_that_stand_only_here_are_no_results() -> None:
+    world = World()
+    for path in ("PULL_VERIFIED.json", "PULL_MANIFEST.json", "base/y.tmp"):
+        world.local[path] = "ok"
+    assert world.arm() is State.READY
+    confirm(world)
+    assert world.press() is not None
+    world = World(local={"base/PULL_VERIFIED.json": "ok"})
+    assert world.climb(State.BLOCKED) is State.BLOCKED
+    assert "not on the box: base/PULL_VERIFIED.json" in (world.gate.because or "")
+
+
+def test_a_file_at_the_top_is_no_directory() -> None:
+    world = World()
+    world.box["notes.log"] = "ok"
+    assert world.arm() is State.READY
+    assert world.gate.waivers == ()
