@@ -43,14 +43,11 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
         cell,
         times,
         fit(line((units.age(now - finding.last_seen), "muted")), 4, right=True),
-        "  ",
     )
-    room = width - fixed.cell_len
-    return (
-        line(fixed, fit(line((told(finding.evidence), "muted")), room))
-        if room > 8
-        else fit(fixed, width)
-    )
+    room = width - fixed.cell_len - 2
+    if room <= 8:
+        return fit(fixed, width)
+    return line(fixed, "  ", fit(line((told(finding.evidence), "muted")), room))
 
 
 def strangers(fleet: FleetView, width: int) -> list[Text]:
