@@ -27,6 +27,7 @@ class Evidence:
     `oom_counted` = kills since the cgroup was made; `rebooted` = after its last sign of life;
     `session` = what it hung on; `session_gone` = that has ended; `gpu_fault` = a card that is failing;
     `full` = the mount of its log that has no room; `whole` = every cell has its artifact.
+    `log_unread` = the queue's log may say more than has come of it.
     `scheduler` = who runs the jobs, where it is not this box; `jobs` = what it lists now, None where it
     did not answer, and then `jobs_why` says why.
     """
@@ -57,6 +58,7 @@ class Evidence:
     gpu_fault: str | None = None
     full: str | None = None
     whole: bool | None = None
+    log_unread: bool = False
     scheduler: str | None = None
     jobs: tuple[Job, ...] | None = None
     jobs_why: str | None = None

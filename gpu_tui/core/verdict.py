@@ -160,6 +160,12 @@ def _table_unread(seen: Evidence) -> str | None:
     )
 
 
+def _log_unread(seen: Evidence) -> str | None:
+    if not (seen.started and seen.log_unread):
+        return None
+    return "no process of the run is left, and the queue's log was not read to its end yet"
+
+
 def _preempted(seen: Evidence) -> str | None:
     failure = seen.failure
     if failure is None or failure.label != "preempted":
@@ -246,6 +252,7 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.CANNOT_TELL, _queue_unread),
     (Verdict.CANNOT_TELL, _table_unread),
     # From here on the process table was read, and no process of the run is in it.
+    (Verdict.CANNOT_TELL, _log_unread),
     (Verdict.PREEMPTED, _preempted),
     (Verdict.IDLE, jobs.listed_wait),
     (Verdict.CRASHED, _vanished_without_queue),

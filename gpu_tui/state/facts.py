@@ -57,13 +57,15 @@ def alive_of(kept: InstanceState, run: Run | None, now: float) -> bool | None:
 
 
 def cells_alive_of(kept: InstanceState, run: Run | None, now: float) -> bool | None:
-    """The same of its cells; None too where a frozen log or a run that is not recognised hides an end."""
+    """The same of its cells; None too where a log that froze or has not come yet, or a run that is not
+    recognised, hides an end.
+    """
     alive = alive_of(kept, run, now)
     if alive is not False or _failure(kept, _last_run(kept)) is not None:
         return alive
     busy = utilization(kept.fresh(metrics.GPUS, now))
     unrecognised = busy is not None and busy > BUSY_SHARE and kept.witness.alive_at is None
-    return None if unrecognised or _full_mount(kept, now) else False
+    return None if unrecognised or _log_unread(kept) or _full_mount(kept, now) else False
 
 
 def log_is_newer(kept: InstanceState, now: float) -> bool:
@@ -139,10 +141,27 @@ def evidence_of(
         else None,
         full=_full_mount(kept, now),
         whole=_whole(queue),
+        log_unread=_log_unread(kept),
         scheduler=scheduler,
         jobs=jobs,
         jobs_why=jobs_why,
     )
+
+
+def _log_unread(kept: InstanceState) -> bool:
+    """The queue has a log, and how it ended may stand in what has not come of it: so at every start."""
+    if kept.instance.queue.log is None:
+        return False
+    views = [view for view in kept.log_views() if view.source.cell is None]
+    files = kept.value(metrics.FILES)
+    for view in views:
+        came = kept.logs[view.source]
+        there = files.found.get(view.source.path) if files is not None else None
+        if view.error or there is None or there.inode != came.file or came.upto is None:
+            continue
+        if came.upto < there.size and not came.open:
+            return True
+    return not views
 
 
 def _last_run(kept: InstanceState) -> CellRun | None:

@@ -386,3 +386,20 @@ def test_a_log_that_names_no_end_of_cells_is_bounded() -> None:
     assert len(kept.queue_history.runs) == CELLS_KEPT + 51
     assert len(kept.cells) <= CELLS_KEPT
     assert bench.view().queue.cells[-1].name == f"cell-{CELLS_KEPT + 49}"
+
+
+def test_a_run_is_not_called_dead_while_the_end_of_its_log_is_on_the_way() -> None:
+    bench = Bench()
+    bench.link()
+    bench.alive()
+    bench.sample("roster", ROSTER)
+    bench.sample("files", FileTable({QUEUE.path: FileStat(QUEUE.path, 1, 300, T0 - 60)}))
+    bench.store.apply(LogOpened("box", bench.at, QUEUE, 1, 0, 0, resumed=False))
+    begun = [QueueOpened("q.txt", 2, 1, "box"), CellStarted(T0 - 90, 1, 2, "a", "t", 4)]
+    ended = [CellFinished(T0 - 80, 1, 2, "a", 0), CellStarted(T0 - 80, 2, 2, "b", "t", 4)]
+    for events, upto, verdict in ((begun, 200, "cannot-tell"), (ended, 300, "crashed")):
+        lines = [LogLine("q", OK, queue=event) for event in events]
+        bench.store.apply(LogArrived("box", bench.at, QUEUE, lines, backfill=True, upto=upto))
+        assert bench.view().verdict == verdict
+        failed = verdict == "crashed"
+        assert any(cell.state == "failed" for cell in bench.view().queue.cells) is failed
