@@ -92,6 +92,14 @@ CAUSES: tuple[Rule, ...] = (
         BESIDE,
         also=RAISED,
     ),
+    # A check of a status, and a library of the GPU that could not do its work.
+    rule(
+        "cuda_error",
+        FATAL,
+        "cudasuccess|fft|blas|dnn|solver|sparse|gpu",
+        r"== ?cudaSuccess \(\d{1,4} vs\. 0\)|\bfailed to (?:create|init\w{0,9}|execute|set) (?:an? |the )?(?:cu|hip|roc)(?:fft|blas|dnn|sparse|solver)\b|\b(?:cu|hip|roc)(?:fft|blas|sparse|solver) (?:plan |handle )?(?:creation|execution|init\w{0,12}) failed\b|\bGPU[- ](?:function|kernel|operation) (?:has )?failed\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     # --- 9 ckpt_corrupt ---
     rule(
         "ckpt_corrupt",
@@ -170,7 +178,7 @@ CAUSES: tuple[Rule, ...] = (
         "killed",
         FATAL,
         "signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
-        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|due to) (?:the )?(?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG|\bsending process \d+ closing sig"
+        r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|\bNegsignal\.SIG|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|due to) (?:the )?(?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG|\bsending process \d+ closing sig"
         r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|exit[ _]?(?:code|status)\s*[:=\[]?\s*-\d{1,4}\b|exit[ _]?(?:code|status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|\bexit (?:code|status) of .{1,120}\b(?:was|is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|(?<!xargs )(?<!\+ )kill -9",
         r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\btyp\w{1,6}cally\b|death_signal\(|^\W{0,4}(?:DEBUG|VERBOSE|TRACE)\b|press ctrl|ctrl\+c to|use ctrl",
     ),

@@ -162,6 +162,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "NET/IB : skipping mlx5_2: port down",
     ),
     ("cuda_error", True): (
+        "F1121 10:00:00.000000 1234 solver.cpp:42] Check failed: error == cudaSuccess (77 vs. 0)",
         "torch.cuda.is_available() returned False: aborting",
         "RuntimeError: CUDA error: device-side assert triggered",
         "RuntimeError: CUDA error: an illegal memory access was encountered",
@@ -452,7 +453,6 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "Job failed with exit code 2",
         "Command exited with non-zero status 1",
         "[arm 3/8] FAILED after 12s (exit code 1)",
-        "F1121 10:00:00.000000 1234 solver.cpp:42] Check failed: error == cudaSuccess (77 vs. 0)",
         "hydra.errors.MissingConfigException: Cannot find primary config 'train'",
         "[2026-01-01 10:00:00] !! DURABLE SYNC FAILED for x — cp returned 1",
         "PROFILE SETUP FAILED: PROXY_HOOK returned non-zero",

@@ -52,6 +52,10 @@ TOLD = [
     "2031-01-02 03:04:05 ERROR keeper.Loop: Lost helper 4 on n1: remote side is gone",
     "(pid=7) failed to poke widget 'a': none in any drawer",
     "[12.5] [ERROR]Aborting because fallback start is disabled.",
+    "2031/01/02 03:04:05 NOTICE: Failed to copy with 12 errors:",
+    "##### Widget execution on worker 3 failed with exit status 1. Continuing.",
+    "INFO - Widget exited with return code Negsignal.SIGKILL",
+    "03:04:05.175 ERROR Keeper - Lost helper 0 on 10.0.0.11: gone. Check the logs for WARN messages.",
     "The widget process encountered an unexpected error.",
     "Box: widgets-3 lost communication with the server. Starving it can cause this error.",
     "widgetCompile(): NVRTC_ERROR_INVALID_OPTION",
@@ -68,6 +72,10 @@ SURVIVED = [
     "DEBUG   set_parent_death_signal()     Set parent death signal to 9",
     "ERROR Tracker: 2031-01-02 03:04:05 INFO [0] train-loss:0.43 eval-loss:0.49",
     "Enabling floating point exception trapping",
+    "(Core pid=7) ERROR 01-02 03:04:05 [core.py:708] widget_core = WidgetCore(*args, **kwargs)",
+    "NaN found in widgets, replacing with zeros",
+    "[ 12.539141] nfs: server attic not responding, still trying",
+    "[12.171380] systemd-widget-generator[45]: stat() failed on /etc/widget: No such file or directory",
     "3m  Warning  FailedScheduling  pod/widget  no node fits: 1 Insufficient gpu",
 ]
 
