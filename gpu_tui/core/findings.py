@@ -7,7 +7,6 @@ from dataclasses import replace
 from enum import StrEnum
 
 from gpu_tui.core.data import dataclass
-from gpu_tui.core.speech import told
 
 
 class Severity(StrEnum):
@@ -60,8 +59,3 @@ class Finding:
             last_seen=max(self.last_seen, other.last_seen),
             count=self.count + more,
         )
-
-
-def told_evidence(finding: Finding) -> str:
-    """Its evidence in the language of the person; a line of a log stays as it stands there."""
-    return told(finding.evidence, own=not finding.source.startswith("log:"))

@@ -18,8 +18,8 @@ from gpu_tui.core.data import dataclass
 
 CACHE = 4096
 LONGEST = 2_000  # characters of a sentence; what is longer is data
-# Letters by which a template is known in a whole sentence: all it has, or those that it begins with.
-SPECIFIC, BEGINS = 12, 4
+# By what a template is known in a whole sentence: all its letters, those that it begins with, or its pieces.
+SPECIFIC, BEGINS, PIECES = 12, 4, 4
 
 LANGUAGES = ("en", "zh")
 
@@ -131,7 +131,7 @@ def _form(template: str, other: str) -> _Form:
     pieces = tuple(piece for piece, *_ in string.Formatter().parse(template) if piece)
     letters = sum(char.isalpha() for piece in pieces for char in piece)
     start = template.partition("{")[0]
-    specific = letters >= SPECIFIC or len(start) > BEGINS
+    specific = letters >= SPECIFIC or len(start) > BEGINS or len(pieces) >= PIECES
     return _Form(start, template, pieces, other, letters, specific, "; " in template)
 
 

@@ -14,7 +14,7 @@ from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS
 from gpu_tui.core.data import dataclass
 from gpu_tui.core.facts import span
-from gpu_tui.core.findings import Finding, Severity, told_evidence
+from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.levels import share
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say, told
@@ -171,7 +171,7 @@ def _findings_line(view: InstanceView) -> str | None:
         warned = Counter(_kind(found) for found in view.findings)
         return f"{say('warn')}: {', '.join(warned)}" if warned else None
     text = "; ".join(
-        f"{say(f.severity)} {_kind(f)}{f' {f.cell}' if f.cell else ''}: {plain(told_evidence(f), EVIDENCE)}"
+        f"{say(f.severity)} {_kind(f)}{f' {f.cell}' if f.cell else ''}: {plain(told(f.evidence), EVIDENCE)}"
         for f in shown
     )
     more = len(view.findings) - len(shown)
@@ -218,7 +218,7 @@ def _account_line(account: Account) -> str:
 def _beside_line(found: Finding) -> str:
     """A box that bills and that nobody named, an account that runs empty."""
     return plain(
-        f"! {say(found.severity)} {_kind(found)} {found.instance}: {told_evidence(found)}", LINE
+        f"! {say(found.severity)} {_kind(found)} {found.instance}: {told(found.evidence)}", LINE
     )
 
 

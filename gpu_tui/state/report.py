@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.data import dataclass
 from gpu_tui.core.facts import span
-from gpu_tui.core.findings import told_evidence
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.resume import ENDED_WELL
 from gpu_tui.core.speech import say, told
@@ -100,7 +99,7 @@ class _Report:
     def _beside(self) -> Iterator[str]:
         """First of all what no instance's own part can say: who bills and stands in no fleet file."""
         for found in self._view.beside:
-            yield f"- **{say(found.severity)}: {md(told_evidence(found))}** → {md(told(found.remedy))}"
+            yield f"- **{say(found.severity)}: {md(told(found.evidence))}** → {md(told(found.remedy))}"
         if self._view.beside:
             yield ""
 
@@ -180,7 +179,7 @@ class _Report:
         for found in one.findings[:FINDINGS]:
             cell = f" {found.cell}" if found.cell else ""
             times = f" (×{found.count})" if found.count > 1 else ""
-            words = f"{say(found.kind.replace('_', ' '))}{cell}{times}: {told_evidence(found)}"
+            words = f"{say(found.kind.replace('_', ' '))}{cell}{times}: {told(found.evidence)}"
             yield f"{say(found.severity)}: {md(words)} → {md(told(found.remedy))}"
         if (more := len(one.findings) - FINDINGS) > 0:
             yield say("and {more} more findings: `gpu-tui check --json`", more=more)

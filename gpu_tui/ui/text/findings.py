@@ -6,7 +6,7 @@ from datetime import UTC, datetime, tzinfo
 
 from rich.text import Text
 
-from gpu_tui.core.findings import Finding, Severity, told_evidence
+from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.remedies import CARDS
 from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import FleetView
@@ -47,7 +47,7 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
     room = width - fixed.cell_len - 2
     if room <= 8:
         return fit(fixed, width)
-    return line(fixed, "  ", fit(line((told_evidence(finding), "muted")), room))
+    return line(fixed, "  ", fit(line((told(finding.evidence), "muted")), room))
 
 
 def strangers(fleet: FleetView, width: int) -> list[Text]:
@@ -61,7 +61,7 @@ def strangers(fleet: FleetView, width: int) -> list[Text]:
     for one in alarms[:STRANGERS_SHOWN]:
         style = f"severity-{one.severity}"
         rows.append(
-            fit(line((f"{SEVERITY_GLYPH[one.severity]} {told_evidence(one)}", style)), width)
+            fit(line((f"{SEVERITY_GLYPH[one.severity]} {told(one.evidence)}", style)), width)
         )
     if len(alarms) > STRANGERS_SHOWN:
         more = say("  and {alarms} more (f)", alarms=len(alarms) - STRANGERS_SHOWN)
@@ -96,7 +96,7 @@ def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Te
         else ()
     )
     for label, text, style in (
-        (say("evidence"), told_evidence(finding), "strong"),
+        (say("evidence"), told(finding.evidence), "strong"),
         (say("source"), finding.source, "muted"),
         (say("seen"), _seen(finding, zone), "muted"),
         (say("do"), told(finding.remedy), "accent"),

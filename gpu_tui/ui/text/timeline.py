@@ -8,8 +8,8 @@ from datetime import UTC, datetime, tzinfo
 from rich.cells import cell_len
 from rich.text import Text
 
-from gpu_tui.core.findings import Finding, Severity, told_evidence
-from gpu_tui.core.speech import say
+from gpu_tui.core.findings import Finding, Severity
+from gpu_tui.core.speech import say, told
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line
@@ -112,7 +112,7 @@ def event_row(finding: Finding, now: float, width: int, zone: tzinfo | None) -> 
     )
     room = width - fixed.cell_len
     return (
-        line(fixed, fit(line((told_evidence(finding), "muted")), room))
+        line(fixed, fit(line((told(finding.evidence), "muted")), room))
         if room > 8
         else fit(fixed, width)
     )
