@@ -93,6 +93,8 @@ FRAGMENTS = (
     ", and what stays",
     ", and x7/h for what",
     "best_metrics.json",
+    "PULL_MANIFEST.json",
+    "PULL_VERIFIED.json",
     "a file without a name",
 )
 
