@@ -28,6 +28,7 @@ __all__ = [
     "fleet_of_hosts",
     "load_config",
     "load_fleet",
+    "must_not_act",
     "state_dir",
     "user_home",
 ]
@@ -90,6 +91,14 @@ def config_path(env: Mapping[str, str]) -> Path:
     """The user's settings file: $GPU_TUI_CONFIG (set by --config), else config.yaml; it need not be there."""
     named = env.get("GPU_TUI_CONFIG")
     return expand_home(named, user_home(env)) if named else config_dir(env) / "config.yaml"
+
+
+def must_not_act(env: Mapping[str, str]) -> bool:
+    """$GPU_TUI_READONLY is set: nothing may be stopped from here, whatever a flag or the fleet file says.
+
+    Only `0` and an empty value do not count: whoever wrote something else meant it.
+    """
+    return env.get("GPU_TUI_READONLY", "") not in ("", "0")
 
 
 def load_config(env: Mapping[str, str]) -> UserConfig:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 import json
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
+from gpu_tui.settings import must_not_act
 from gpu_tui.state.views import FleetView, InstanceView
 
 NAME = "doctor"
@@ -85,6 +87,9 @@ def machine_items(fleet: Fleet) -> Iterator[Item]:
         f"torch {version}" if version else "torch is not installed: checkpoints cannot be loaded",
         None if version else f"{Path(sys.executable).name} -m pip install 'gpu-tui[verify]'",
     )
+    if must_not_act(os.environ):
+        said = "GPU_TUI_READONLY is set: nothing can be stopped from here, and no flag lifts it"
+        yield Item(None, "read-only", "ok", said)
     disks: dict[int, list[Path]] = {}
     for place in sorted({box.results.local for box in fleet.instances if box.results.local}):
         disks.setdefault(_standing(Path(place)).stat().st_dev, []).append(Path(place))

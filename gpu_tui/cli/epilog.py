@@ -38,18 +38,20 @@ FLEET = ("GPU_TUI_FLEET", "the fleet file, where --fleet names none")
 AGENT = ("SSH_AUTH_SOCK", "your ssh agent, used as ssh does")
 LOOK = ("NO_COLOR", "any value: no colours; meanings stay, in bold and inverted")
 STATE = ("XDG_STATE_HOME", "where journal, histories and choices are kept, else ~/.local/state")
+READ_ONLY = ("GPU_TUI_READONLY", "any value but 0: as --read-only, and no flag lifts it")
 READS = (FLEET, AGENT)
-SCREEN = (LOOK, ("LANG, LC_ALL", "not UTF-8: every line, bar and sign is ASCII"), STATE)
+SCREEN = (READ_ONLY, LOOK, ("LANG, LC_ALL", "not UTF-8: every line, bar and sign is ASCII"), STATE)
 VARIABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "cockpit": (*READS, *SCREEN),
     "watch": (AGENT, *SCREEN),
     "demo": SCREEN,
     "replay": SCREEN,
     "record": (*READS, *SCREEN),
-    "journal": (STATE, LOOK),
+    "journal": (READ_ONLY, STATE, LOOK),
     "profiles": (("XDG_CONFIG_HOME", "your own profiles in gpu-tui/profiles, else ~/.config"),),
     **dict.fromkeys(("doctor", "check", "sweep", "clocks", "report", "pull"), (*READS, STATE)),
-    **dict.fromkeys(("serve", "exporter"), READS),
+    "serve": (*READS, READ_ONLY),
+    "exporter": READS,
 }
 NONE = frozenset({"help", "completion", "screenshots", "triage", "verify", "init"})  # no settings
 

@@ -108,10 +108,16 @@ def _tell(end: OpenEnd, out: TextIO) -> None:
 def _settle(directory: Path, name: str | None) -> int:
     """Ask for one typed sentence and keep it. Only at a terminal: a script saw no console."""
     from gpu_tui.core.plain import plain
+    from gpu_tui.settings import must_not_act
     from gpu_tui.teardown.journal import Journal, open_ends
     from gpu_tui.teardown.journal_words import statements
     from gpu_tui.wiring.clock import SystemClock
 
+    if must_not_act(os.environ):
+        raise NotSettled(
+            "GPU_TUI_READONLY is set: nothing is settled from here",
+            "whoever may act settles it, in a shell without that variable",
+        )
     if name is None:
         raise NotSettled("--settle needs a NAME", "gpu-tui journal shows what has no end yet")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

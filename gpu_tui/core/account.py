@@ -34,6 +34,7 @@ class Listed:
     remark: str | None = None
     deadlines: Mapping[str, float] = field(default_factory=dict)  # clock id -> when it fires
     inner: tuple[str, ...] = ()  # its addresses in a private network
+    parked: Money | None = None  # per hour once it is stopped, where the API tells enough
 
     @property
     def label(self) -> str:
@@ -57,6 +58,7 @@ class Listed:
             inner=self.inner,
             remark=self.remark,
             deadlines=dict(self.deadlines),
+            parked=self.parked,
         )
 
 

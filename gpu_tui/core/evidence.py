@@ -82,7 +82,8 @@ class Plan:
     whose end nobody saw. `basis` is the `basis_of` what the fleet file and the profile say.
     `ends_at` is the epoch second at which the provider takes the instance away by itself. `before`:
     every cell and directory that an earlier climb saw on this box, as the journal knows. `logins`:
-    who else is logged in there, None where the box does not say.
+    who else is logged in there, None where the box does not say. `price_after`: what is billed per hour
+    once the verb is done, where the provider tells it.
     """
 
     instance: str
@@ -103,6 +104,7 @@ class Plan:
     ends_at: float | None = None
     before: tuple[str, ...] = ()
     logins: tuple[str, ...] | None = None
+    price_after: Money | None = None
 
 
 @dataclass(frozen=True, slots=True)

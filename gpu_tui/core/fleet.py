@@ -195,3 +195,4 @@ class ProviderState:
     deadlines: dict[str, float] = field(default_factory=dict)
     addresses: tuple[tuple[str, int], ...] = ()  # all of them, `address` is the first
     inner: tuple[str, ...] = ()  # its addresses in a private network
+    parked: Money | None = None  # what it costs per hour once it is stopped

@@ -67,6 +67,7 @@ RECHECK_AGE = 10.0  # the last look at the box may be this old when the permit i
 PERMIT_LIFE = 15.0  # boot seconds from minting to the call
 WALL_JUMP = 60.0  # wall and boot clock may drift apart by this much during one climb
 SLEEP_GAP = 10.0  # no beat for this long while armed: the machine slept
+SECONDS_MOST = 200  # things beside an instance, each acknowledged by itself: nobody reads more
 OUTCOMES = frozenset({"gone", "stopped", "still-there", "unknown", "steps"})
 
 
@@ -213,6 +214,11 @@ def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
         return plan.provider_error or "the control API does not say what state it is in"
     if not plan.basis:
         return "what the fleet file and the profile say of it could not be noted"
+    if len(plan.seconds) > SECONDS_MOST:
+        return (
+            f"{len(plan.seconds)} things hang on this account, and nobody reads more than {SECONDS_MOST}: "
+            "delete those that are not needed at the provider's console, or end the instance there"
+        )
     if plan.verb.park:
         lost = [tier.label or tier.id for tier in plan.tiers if tier.survives_stop is not True]
         return f"the profile is not sure that these survive: {some(lost)}" if lost else None
@@ -474,6 +480,15 @@ def _still_quiet(gate: Gate, seen: Recheck, now: float) -> str | None:
     return None
 
 
+def _nobody_new(gate: Gate, seen: Recheck, now: float) -> str | None:
+    plan = gate.of(Plan)
+    before = plan.logins if plan else ()
+    if seen.logins is None:
+        return None if before is None else "the box no longer says who is logged in"
+    new = [one for one in seen.logins if one not in (before or ())]
+    return f"logged in since the plan: {some(new)}" if new else None
+
+
 def _same_queue(gate: Gate, seen: Recheck, now: float) -> str | None:
     inventory = gate.of(Inventory)
     if gate.park or gate.loss is not None:
@@ -523,6 +538,7 @@ RECHECKS: dict[str, Callable[[Gate, Recheck, float], str | None]] = {
     "basis": _same_basis,
     "seconds": _same_seconds,
     "quiet": _still_quiet,
+    "logins": _nobody_new,
     "queue": _same_queue,
     "remote": _same_remote,
     "local": _same_local,

@@ -115,22 +115,24 @@ def _pod(row: Row) -> Listed:
     """The allow-listed fields of one pod."""
     status = status_of(row, STATES, "pod")
     cost = number(row, "cost") if status == "RUNNING" else None
+    stopped = _price_of_volume(row) if status == "EXITED" else None
     return Listed(
         platform=RunPod.id,
         id=id_of(row),
         name=text(row, "name"),
         state=STATES[status],
-        price=Money(cost, "USD") if cost is not None else _price_of_volume(row, status),
+        price=Money(cost, "USD") if cost is not None else stopped,
         started_at=iso_time(row.get("startedAt")) or iso_time(row.get("createdAt")),
         addresses=_addresses(row.get("ssh")),
         facts=texts(row, SHOWN),
+        parked=_price_of_volume(row),
     )
 
 
-def _price_of_volume(row: Row, status: str) -> Money | None:
+def _price_of_volume(row: Row) -> Money | None:
     """What a stopped pod costs: its volume disk, at the double rate; None where its size is not said."""
     mounts = row.get("mounts")
-    if status != "EXITED" or not isinstance(mounts, dict):
+    if not isinstance(mounts, dict):
         return None
     volume = mounts.get("persistent")
     if volume is None:

@@ -166,6 +166,7 @@ def _instance(row: Row) -> Listed:
         addresses=_addresses(row),
         facts=texts(row, SHOWN) | ({"rental": "interruptible"} if bid else {}),
         remark=remark,
+        parked=_price(row, stopped=True),
     )
 
 

@@ -13,7 +13,6 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Tier, Verb
 from gpu_tui.providers.base import HoldsMore, Provider, ProviderError
 
-MOST = 20  # of one account; more are told as one
 # What a control API calls it -> the tier of its platform's profile.
 TIER_OF = {
     "network volume": "network-volume",
@@ -22,7 +21,6 @@ TIER_OF = {
     "snapshot": "snapshot",
     "shared drive": "shared-drive",
 }
-MANY = SecondResource("account", "storage", "more of this account", "unknown")
 
 
 async def second_resources(
@@ -44,7 +42,7 @@ async def second_resources(
     found = sorted((_of_row(row, verb) for row in rows), key=lambda one: one.key)
     listed = set(TIER_OF.values())
     found += [_of_tier(t, verb) for t in separate(verb, tiers) if t.id not in listed]
-    return tuple(found[:MOST]) + ((MANY,) if len(found) > MOST else ())
+    return tuple(found)
 
 
 def separate(verb: Verb, tiers: Sequence[Tier]) -> tuple[Tier, ...]:

@@ -17,6 +17,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import Roster
 from gpu_tui.teardown.idle import DEAD, own_tree, working
+from gpu_tui.teardown.logins import LOGINS_MOST, logins
 from gpu_tui.transport.base import Connection
 
 SURVEY_LIMIT = 30.0  # seconds
@@ -41,7 +42,8 @@ class Survey:
     the box cannot say (no `stat`, too many of them). `writers`: (pid, path) of files there that are
     open for writing; `on_gpu`: pids that hold a GPU device; `asked_by`: the
     pids of the shell that looked and of its parent, where the table is of the same machine.
-    `hidden`: the kernel leaves other people's processes out of the table (proc(5), hidepid).
+    `hidden`: the kernel leaves other people's processes out of the table (proc(5), hidepid). `logins`:
+    who has a terminal there, by `who` and by the table; None where neither can tell.
     """
 
     boot_id: str | None
@@ -52,6 +54,7 @@ class Survey:
     on_gpu: frozenset[int] = frozenset()
     asked_by: tuple[int, int] | None = None
     hidden: bool = False
+    logins: tuple[str, ...] | None = None
 
     def identity(self, instance: Instance, connection: Connection) -> Identity:
         """Which machine this is, as far as it is known."""
@@ -78,24 +81,27 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
         settle=int(SETTLE),
         most=RECENT_MOST,
         sees_all=CAP_SYS_PTRACE,
+        logins=LOGINS_MOST,
     )
     done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
     text = done.stdout.decode("utf-8", "surrogateescape")
     parts = text.split(f"@{mark}\n")
-    if len(parts) != 7 or parts[-1].strip() != "end":
+    if len(parts) != 8 or parts[-1].strip() != "end":
         raise BoxError("the box did not answer a small sh program to its end")
-    boot, asked, table, where, recent, open_files = (part.strip("\n") for part in parts[:6])
+    boot, asked, people, table, where, recent, open_files = (p.strip("\n") for p in parts[:7])
     writers, on_gpu = _holders(open_files, where)
+    processes = _processes(table)
     pids = re.fullmatch(r"(\d{1,9}) (\d{1,9})( hidden)?", asked)
     return Survey(
         boot_id=boot if re.fullmatch(r"[A-Za-z0-9-]{8,64}", boot) else None,
-        processes=_processes(table),
+        processes=processes,
         root=where if where.startswith("/") and "\n" not in where else None,
         busy=_busy(recent),
         writers=writers,
         on_gpu=on_gpu,
         asked_by=(int(pids[1]), int(pids[2])) if pids and instance.roots.proc == "/proc" else None,
         hidden=pids is None or pids[3] is not None,
+        logins=logins(people, processes or ()),
     )
 
 
@@ -197,6 +203,9 @@ if [ -n "$h" ]; then
   fi
 fi
 printf '%s %s%s\\n' "$$" "$PPID" "$h"
+m
+if [ "$proc" != /proc ] || [ -r /var/run/utmp ] || [ -r /run/utmp ]; then echo known; fi
+[ "$proc" != /proc ] || who 2>/dev/null | head -n {logins}
 m
 for p in "$proc"/[0-9]*; do
   [ -r "$p/stat" ] || continue

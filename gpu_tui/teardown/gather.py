@@ -110,6 +110,8 @@ class Gather:
             seconds=await self._seconds(verb),
             basis=self._basis(),
             ends_at=state.ends_at,
+            logins=self._logins(seen),
+            price_after=state.parked if verb.effect == "stop" else None,
         )
 
     async def quiet(self) -> Quiet:
@@ -267,6 +269,7 @@ class Gather:
             basis=self._basis(),
             stamps=touched,
             verifier=await asyncio.to_thread(verifier),
+            logins=self._logins(seen),
         )
 
     # --- parts ---
@@ -336,6 +339,10 @@ class Gather:
         if away is None or seen.processes is None:
             return None
         return away + tuple(f"pid {pid} writes {plain(path, 60)}" for pid, path in seen.writers)
+
+    def _logins(self, seen: Survey) -> tuple[str, ...] | None:
+        """Who else has a terminal there. A cluster's login node is everybody's, and no box of ours."""
+        return () if isinstance(self.provider, WorksElsewhere) else seen.logins
 
     async def _cells(self, roster: Roster | None) -> Cells | None:
         """The cells as the box has them now. What the screen showed of a queue is no evidence."""

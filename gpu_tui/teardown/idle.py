@@ -13,6 +13,7 @@ from gpu_tui.core.readings import Process
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ash", "ksh", "fish"})
 DEAD = frozenset({"Z", "X"})
+ENDLESS = frozenset({"infinity", "inf"})  # how long a sleep is that only keeps a box alive
 # Options of interpreters that take the next word, which is no script then.
 _PYTHON_VALUES = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 _SHELL_VALUES = frozenset({"--rcfile", "--init-file", "-o", "+o", "-O", "+O"})
@@ -77,7 +78,10 @@ def working(
         if process.state not in DEAD
         and process.pid not in own
         and not _is_kernel(process, table)
-        and not (_holds_gpu_idly(process) if process.pid in on_gpu else _is_idle(process))
+        and (
+            not (_holds_gpu_idly(process) if process.pid in on_gpu else _is_idle(process))
+            or _holds_up(process, table)
+        )
     )
 
 
@@ -111,6 +115,21 @@ def _is_idle(process: Process) -> bool:
     if program == "node":
         return any(part in EDITORS for word in process.argv[:2] for part in word.split("/"))
     return program in IDLE or program.startswith("systemd-")
+
+
+def _holds_up(process: Process, table: Mapping[int, Process]) -> bool:
+    """It ends by itself, and a shell that somebody types into waits for it: what was typed behind it
+    (`sleep 7200 && train`) stands in no command line.
+    """
+    program, words = _program(process), process.argv[1:]
+    if program == "tail":
+        return any(word.startswith("--pid") for word in words)
+    if program != "sleep" or (words and all(word in ENDLESS for word in words)):
+        return False
+    shell = table.get(process.ppid)
+    if shell is None or shell.pid == 1 or _program(shell) not in SHELLS:
+        return False
+    return not any(_scripts(shell.argv[1:], "c", _SHELL_VALUES))
 
 
 def _holds_gpu_idly(process: Process) -> bool:

@@ -7,6 +7,7 @@ from gpu_tui.core.fleet import Money
 from gpu_tui.core.gate import Gate, second_phrase
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.profile import Tier, Verb
+from gpu_tui.core.proof import some
 from gpu_tui.core.waiver import Waiver
 
 BY = {
@@ -23,7 +24,7 @@ METER = {
 UNKNOWN_METER = "nobody knows whether the meter stops"
 AFTER = {
     "stops": "nothing after it",
-    "partly": "a part of it after it",
+    "partly": "a part of it after it, how much is not known here",
     "continues": "the same after it",
 }
 FATES = {
@@ -61,6 +62,10 @@ def plan_lines(plan: Plan) -> tuple[str, ...]:
     if plan.cells:
         unfinished = [f"not finished: {name} ({why})" for name, why in plan.cells.unfinished]
         lines += capped(unfinished, CELLS_SHOWN)
+    if plan.logins is None:
+        lines.append("who else is logged in there is not known: the box keeps no record of it")
+    elif plan.logins:
+        lines.append(f"logged in there: {some(plan.logins, 8)}")
     if plan.seconds:
         lines.append(f"{len(plan.seconds)} more to be acknowledged one by one, see there")
     return tuple(lines)
@@ -117,6 +122,8 @@ def _price(plan: Plan) -> str:
     if plan.price is None:
         return "; its price is not known"
     after = AFTER.get(plan.verb.meter, "nobody knows what after it")
+    if plan.price_after is not None:
+        after = f"{_money(plan.price_after)}/h after it, for the disk that is kept"
     on = [one for one in plan.seconds if one.fate == "bills-on"]
     currencies = {one.price.currency for one in on if one.price is not None}
     if on and len(currencies) == 1 and all(one.price for one in on):

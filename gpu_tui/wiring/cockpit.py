@@ -51,6 +51,7 @@ def run_cockpit(
     """
     _need_terminal()
     config = settings.load_config(os.environ)
+    read_only = read_only or settings.must_not_act(os.environ)
     # Imported here: `check` and `triage` must not pay for the screen.
     from gpu_tui.ui.app import CockpitApp
     from gpu_tui.ui.prompter import ScreenPrompter

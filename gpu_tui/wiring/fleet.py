@@ -152,7 +152,7 @@ async def open_fleet(
             profiles=profiles,
             journal_dir=directory / "journal",
             clock=clock,
-            read_only=read_only,
+            read_only=read_only or settings.must_not_act(os.environ),
             sink=tap,
             fleet=lambda: store.fleet.instances,
         )

@@ -65,6 +65,8 @@ FAULTS: dict[str, Fault] = {
     "provider silent": _set(provider="unknown"),
     "job starts": _set(running=("python train.py (pid 9)",)),
     "table lost": _set(running=None),
+    "somebody logs in": _set(logins=("ann on pts/0", "bob on pts/1")),
+    "logins lost": _set(logins=None),
     "writer starts": _set(busy=("base/best.pth",)),
     "writers unknown": _set(busy=None),
     "volume appears": lambda w: setattr(w, "seconds", (*w.seconds, ADDRESS)),

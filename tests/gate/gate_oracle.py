@@ -25,6 +25,10 @@ def _machine(world: World) -> list[str]:
         found.append("another pod")
     if world.unresolved:
         found.append("an earlier call may still have its effect")
+    if set(world.logins or ()) - set(world.met or ()):
+        found.append("somebody logged in since")
+    if world.logins is None and world.met is not None:
+        found.append("nobody knows any more who is logged in")
     accepted = world.given_up or set()
     if world.running is None:
         found.append("nobody knows what runs")

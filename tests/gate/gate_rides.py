@@ -64,6 +64,7 @@ class Eyes:
     async def plan(self, verb: Verb, unresolved: str | None) -> object:
         world = await self._look("plan")
         world.planned, world.unresolved = (world.identity, world.basis, world.provider), unresolved
+        world.met = world.logins
         return world.plan()
 
     async def quiet(self) -> object:

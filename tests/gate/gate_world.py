@@ -82,6 +82,7 @@ class World:
     torch: bool = True
     read_only: bool = False
     unresolved: str | None = None
+    logins: tuple[str, ...] | None = ("ann on pts/0",)
     before: tuple[str, ...] = ()  # what an earlier climb saw
     hollow: tuple[str, ...] = ()  # empty directories on the box
     coverage: Coverage | None = None
@@ -103,6 +104,7 @@ class World:
     trusts_box: bool = field(default=False, init=False)
     given_up: set[str] | None = field(default=None, init=False)
     planned: tuple[object, ...] = field(default=(), init=False)
+    met: tuple[str, ...] | None = field(default=None, init=False)  # who was there at the plan
     loaded_by: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -164,6 +166,7 @@ class World:
             unresolved=self.unresolved,
             elsewhere=self.elsewhere,
             before=self.before,
+            logins=self.logins,
         )
 
     def inventory(self) -> Inventory:
@@ -237,6 +240,7 @@ class World:
             basis=self.basis,
             stamps=self.stamps() if full else "",
             verifier=self.verifier,
+            logins=self.logins,
         )
 
     # --- steps of the climb ---
@@ -253,6 +257,7 @@ class World:
         match self.gate.state:
             case State.PLANNING:
                 self.planned = (self.identity, self.basis, self.provider)
+                self.met = self.logins
                 return self.apply(self.plan())
             case State.QUIESCING:
                 return self.apply(Quiet(self.running, self.busy))

@@ -83,6 +83,11 @@ REFUSED: dict[str, tuple[State, str, Make]] = {
     "already gone": (State.PLANNING, "gone already", _plan(provider="gone", console=True)),
     "another pod": (State.PLANNING, "192.0.2.3", _plan(elsewhere="it is at 192.0.2.3")),
     "no results": (State.PLANNING, "results", _plan(results=None)),
+    "too much beside it": (
+        State.PLANNING,
+        "201 things hang on this account",
+        _plan(seconds=tuple(replace(ADDRESS, id=f"ip-{n}") for n in range(201))),
+    ),
     "earlier call open": (State.PLANNING, "a call", _plan(unresolved="a call of Friday")),
     "not noted what was planned on": (State.PLANNING, "noted", _plan(basis="")),
     "no process table": (State.QUIESCING, "process table", lambda w: Quiet(None)),

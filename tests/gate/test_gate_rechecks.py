@@ -68,6 +68,11 @@ FLAWS: dict[str, dict[str, Flaw]] = {
         "writers unknown": _with(busy=None),
         "writing": _with(busy=(BASE,)),
     },
+    "logins": {
+        "one more": _with(logins=("ann on pts/0", "bob on pts/1")),
+        "another": _with(logins=("bob on pts/1",)),
+        "not known any more": _with(logins=None),
+    },
     "queue": {
         "not told": _with(cells=None),
         "a cell less": lambda w, look: replace(
@@ -160,6 +165,17 @@ def test_a_park_with_more_work_than_was_accepted_is_shut() -> None:
     rule = rules.RECHECKS["quiet"]
     assert rule(world.gate, replace(world.look(), running=("b",)), world.boot)
     assert rule(world.gate, replace(world.look(), busy=("x",)), world.boot) is None
+
+
+def test_whoever_leaves_shuts_nothing_and_what_was_never_known_is_no_change() -> None:
+    world = World()
+    world.arm()
+    rule = rules.RECHECKS["logins"]
+    assert rule(world.gate, replace(world.look(), logins=()), world.boot) is None
+    world = World(logins=None)
+    world.arm()
+    assert rule(world.gate, world.look(), world.boot) is None
+    assert rule(world.gate, replace(world.look(), logins=("bob on pts/1",)), world.boot)
 
 
 def test_an_abandonment_allows_what_was_listed() -> None:

@@ -98,6 +98,33 @@ def test_the_price_after_counts_what_stays() -> None:
     assert lines[1].endswith("and what stays beside it bills on")
 
 
+def test_the_price_after_a_part_of_the_meter_stopped_is_told_or_said_to_be_unknown() -> None:
+    stop = next(verb for verb in PROFILES["runpod"].teardown if verb.verb == "stop")
+    plan = _plan("runpod", stop, price=Money(2.0, "USD"))
+    assert plan_lines(plan)[1].endswith(
+        "2.00 USD/h now, a part of it after it, how much is not known here"
+    )
+    known = replace(plan, price_after=Money(0.0137, "USD"))
+    assert plan_lines(known)[1].endswith(
+        "2.00 USD/h now, 0.0137 USD/h after it, for the disk that is kept"
+    )
+
+
+def test_who_else_is_logged_in_is_told_or_said_to_be_unknown() -> None:
+    stop = next(verb for verb in PROFILES["runpod"].teardown if verb.verb == "stop")
+
+    def said(logins: tuple[str, ...] | None) -> list[str]:
+        return [
+            line for line in plan_lines(_plan("runpod", stop, logins=logins)) if "logged" in line
+        ]
+
+    assert said(None) == ["who else is logged in there is not known: the box keeps no record of it"]
+    assert said(()) == []
+    (line,) = said(tuple(f"ann{n} on pts/{n}" for n in range(10)))
+    assert line.startswith("logged in there: ann0 on pts/0, ann1 on pts/1")
+    assert line.endswith("and 2 more")
+
+
 def test_what_does_not_come_home_is_said() -> None:
     world = World()
     world.coverage = Coverage((("/root/data", 3_000_000_000),), "base/best.pth", 42.0)

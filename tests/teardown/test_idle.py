@@ -88,6 +88,32 @@ def test_the_first_process_may_be_a_start_script_but_no_program() -> None:
     assert working([_process("python train.py", 1, 0)])
 
 
+@pytest.mark.parametrize(
+    ("shell", "line", "works"),
+    [
+        ("-bash", "sleep 7200", True),  # `sleep 7200 && python train.py`, typed
+        ("/bin/bash -il", "sleep 2h", True),
+        ("bash --rcfile /x -i", "/usr/bin/sleep 9", True),
+        ("zsh", "busybox sleep 7200", True),
+        ("bash -s", "sleep 7200", True),  # a program that came over stdin
+        ("-fish", "sleep", True),
+        ("-bash", "sleep infinity", False),
+        ("-bash", "tail -f train.log", False),
+        ("-bash", "tail --pid=77 -f /dev/null", True),
+        ("tmux", "sleep 5", False),
+        ("tini -- sh", "sleep 5", False),
+    ],
+)
+def test_a_shell_that_waits_for_an_end_may_go_on_to_work(
+    shell: str, line: str, works: bool
+) -> None:
+    table = [_process(shell, 40), _process(line, 41, 40)]
+    assert (41 in [process.pid for process in working(table)]) is works
+    assert working(table, own={40, 41}) == ()
+    first = [_process("bash", 1, 0), _process("sleep 60", 41, 1)]
+    assert working(first) == ()
+
+
 def test_kernel_threads_are_children_of_kthreadd_alone() -> None:
     bare = Process(2, 0, "kthreadd", (), "S"), Process(40, 2, "kworker/0:1", (), "I")
     assert working(bare) == ()
