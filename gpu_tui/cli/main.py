@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
@@ -96,6 +96,20 @@ class UsageError(Exception):
         self.next = next
 
 
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Argparse's own, whose first word is in the language of the person too."""
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[argparse._MutuallyExclusiveGroup],
+        prefix: str | None = None,
+    ) -> None:
+        """The line above all."""
+        super().add_usage(usage, actions, groups, say("usage: ") if prefix is None else prefix)
+
+
 class Parser(argparse.ArgumentParser):
     """An argparse parser whose errors are ours: one sentence, a next step, exit 64."""
 
@@ -160,7 +174,7 @@ def parser_of(name: str) -> Parser:
         prog=prog,
         description=_sentence(say(module.HELP)),
         epilog=epilog(name, module.EXAMPLE),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
         allow_abbrev=False,
     )
     module.configure(parser)
