@@ -81,6 +81,8 @@ _DUMPS = (
         r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|Completion|Story) ?: \S"
     ),
     re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*(?:\s{1,8}#.*)?$"),
+    # A stack inside a dump of an error: who dumped it has told of it.
+    re.compile(r"^\s*\"\w{0,20}(?:callstack|stack_?trace|traceback)\"\s?:\s?\"", re.IGNORECASE),
     # The level from which a logger speaks is no report of it.
     re.compile(
         r"^\W{0,12}[\w.-]{0,40}(?:level|verbosity|severity)[\"']?\s{0,20}[:=]\s{0,20}[\"']?[A-Za-z]{2,12}[\"']?,?\s*$",
