@@ -19,15 +19,47 @@ from gpu_tui.transport.base import Connection, peer_of
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 LIMIT = 10.0  # seconds for `mount`
-REMOTE = frozenset(
+# File systems whose bytes are on this machine, by the name that the kernel or `fuse.` gives them. Whatever
+# is not among them may be a network's, a cloud's or a hypervisor's.
+HERE = frozenset(
     {
-        *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afpfs", "webdav", "davfs", "9p", "ceph", "afs"),
-        *("lustre", "beegfs", "gpfs", "glusterfs", "orangefs", "pvfs2", "coda", "ncpfs", "weka"),
-        *("panfs", "wekafs", "autofs", "vboxsf", "prl_fs", "vmhgfs", "macfuse", "osxfuse"),
-        *("sshfs", "rclone", "s3fs", "gcsfuse", "goofys", "juicefs", "curlftpfs", "seaweedfs"),
-        *("mountpoint-s3", "blobfuse", "blobfuse2", "moosefs", "mfs", "cvmfs2", "geesefs"),
+        *(
+            "ext2",
+            "ext3",
+            "ext4",
+            "xfs",
+            "btrfs",
+            "zfs",
+            "bcachefs",
+            "f2fs",
+            "jfs",
+            "nilfs2",
+            "reiserfs",
+        ),
+        *("vfat", "exfat", "msdos", "msdosfs", "ntfs", "ntfs3", "fuseblk", "ntfs-3g", "udf"),
+        *("apfs", "hfs", "hfsplus", "ufs", "ffs", "hammer2"),
+        *("overlay", "fuse-overlayfs", "aufs", "tmpfs", "ramfs", "rootfs"),
+        *("ecryptfs", "gocryptfs", "encfs"),
     }
-)  # fuse types without their `fuse.`
+)
+# What a kernel shows below a root, where no file is ever kept.
+KERNEL = frozenset(
+    {
+        *(
+            "proc",
+            "sysfs",
+            "devtmpfs",
+            "devpts",
+            "devfs",
+            "mqueue",
+            "cgroup",
+            "cgroup2",
+            "securityfs",
+        ),
+        *("debugfs", "tracefs", "bpf", "pstore", "efivarfs", "configfs", "fusectl", "hugetlbfs"),
+        *("binfmt_misc", "nsfs", "rpc_pipefs", "selinuxfs"),
+    }
+)
 _HOST = re.compile(r"(?:[^@/]*@)?(\[[^\]]+\]|[^:/\[\]]+):(?=[/~.\w]|$)|//(?:[^@/]*@)?([^/]+)/")
 
 
@@ -53,14 +85,12 @@ class Mount:
         return frozenset(name.lower() for name in (*found, *(address.groups() if address else ())))
 
     @property
-    def remote(self) -> bool:
-        """It may lie on another machine. Windows' own disks are 9p to its Linux."""
+    def away(self) -> bool:
+        """Nothing says that it lies on this machine. Windows' own disks are 9p to its Linux."""
         kind = self.kind.lower()
         if kind == "9p" and "aname=drvfs" in self.options:
             return False
-        return kind.removeprefix("fuse.") in REMOTE or (
-            kind.startswith("fuse") and bool(self.hosts)
-        )
+        return bool(self.hosts) or kind.removeprefix("fuse.") not in HERE | KERNEL
 
 
 def names_of(instance: Instance, connection: Connection) -> frozenset[str]:
@@ -82,15 +112,15 @@ def abroad(local: Path, own_names: Collection[str], *, any_host: bool) -> str | 
         return f"nothing here tells on which disk it lies ({plain(str(error), 80)})"
     names = {name.lower() for name in own_names}
     for mount in found:
-        if not mount.remote:
+        if not mount.away:
             continue
         where = f"{plain(mount.source, 60)} ({plain(mount.kind, 20)})"
         if mount.hosts & names:
             return f"it lies on {where}, a disk of the box itself: name another results.local"
         if any_host:
             return (
-                f"it lies on {where}, not on a disk of this machine, so nothing shows that it "
-                "outlives the box: name another results.local"
+                f"it lies on {where}, which is no disk of this machine as far as is known here, so "
+                "nothing shows that it outlives the box: name another results.local"
             )
     return None
 
