@@ -8,6 +8,8 @@ import sys
 from collections.abc import Coroutine
 from typing import TypeVar
 
+from gpu_tui.wiring.turns import new_loop
+
 R = TypeVar("R")
 
 THRESHOLDS = (2_000, 5, 20)  # of the collector: new objects, parts of them, parts of those
@@ -30,7 +32,8 @@ def run(work: Coroutine[object, object, R]) -> R:
     calm_collector()
     sys.setswitchinterval(HANDOVER)
     try:
-        return asyncio.run(work)
+        with asyncio.Runner(loop_factory=new_loop) as runner:
+            return runner.run(work)
     except BaseExceptionGroup as group:
         error: BaseException = group
         while isinstance(error, BaseExceptionGroup):

@@ -8,6 +8,7 @@ that its CPU, memory and loop lag are nobody else's: `python -m bench.scale clie
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import resource
@@ -30,7 +31,7 @@ from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.store import Store
 from gpu_tui.transport.ssh import SshTransport
-from gpu_tui.wiring import SystemClock, calm_collector
+from gpu_tui.wiring import SystemClock, calm_collector, run
 
 FARMS = 4  # processes that play boxes
 REAL = 4  # real sshd among them
@@ -163,7 +164,6 @@ def _made(path: Path) -> Path:
 
 async def client(directory: Path) -> dict[str, float]:
     """Watch every box of `boxes.json` and measure this process."""
-    calm_collector()
     rss_before = _rss()
     boxes = json.loads((directory / "boxes.json").read_text())
     config = directory / "ssh_config"
@@ -195,6 +195,8 @@ async def client(directory: Path) -> dict[str, float]:
             await all_live.wait()
         connected = time.monotonic() - began
         await asyncio.sleep(SETTLE_SECONDS)
+        gc.collect()  # as the cockpit does while nobody types
+        calm_collector()
         before, count, began = _cpu(), dict(seen), time.monotonic()
         lags = await _lags(WATCHED_SECONDS)
         wall = time.monotonic() - began
@@ -257,7 +259,7 @@ def _rss() -> float:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["client"]:
-        print(json.dumps(asyncio.run(client(Path(sys.argv[2])))))
+        print(json.dumps(run(client(Path(sys.argv[2])))))
     else:
         for key, value in measure().items():
             print(f"{key:60} {value}")
