@@ -150,3 +150,14 @@ def test_a_ladder_that_is_open_is_not_settled_under_its_feet(
     assert code != 0
     assert "has a ladder open" in out
     assert "pod" in open_ends(journal.read().records)
+
+
+def test_read_only_by_the_environment_settles_nothing(
+    journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = journal.read().records
+    monkeypatch.setenv("GPU_TUI_READONLY", "1")
+    code, said = at_a_terminal(["journal", "pod", "--settle"], "pod-4n6p is gone\n", tmp_path)
+    assert code
+    assert "nothing is settled from here" in said
+    assert journal.read().records == before

@@ -76,8 +76,12 @@ async def test_what_a_stopped_pod_really_costs(
     server: RunPodCloud, desk: Desk, mounts: Any, price: float | None
 ) -> None:
     server.pods[ID] |= {"status": "EXITED", "cost": 0.0, "mounts": mounts}
-    seen = (await desk.rented().read(ID)).price
-    assert seen is None if price is None else seen == Money(pytest.approx(price), "USD")
+    stopped = await desk.rented().read(ID)
+    server.pods[ID] |= {"status": "RUNNING", "cost": 0.5}
+    runs = await desk.rented().read(ID)
+    assert runs.price == Money(0.5, "USD")
+    for seen in (stopped.price, stopped.parked, runs.parked):  # told before it is stopped, too
+        assert seen is None if price is None else seen == Money(pytest.approx(price), "USD")
 
 
 async def test_the_money_of_the_account(server: RunPodCloud, desk: Desk) -> None:

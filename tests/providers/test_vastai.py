@@ -91,8 +91,13 @@ async def test_the_price_holds_the_storage_and_a_stop_leaves_it(
     server: VastServer, desk: Desk, changed: dict[str, Any], price: float | None
 ) -> None:
     server.rows[4242] |= changed
-    seen = (await desk.rented().read("4242")).price
+    state = await desk.rented().read("4242")
+    seen = state.price
     assert seen is None if price is None else seen == Money(pytest.approx(price), "USD")
+    if state.state == "stopped":
+        assert state.parked == seen
+    elif "storage_total_cost" not in changed:
+        assert state.parked == Money(0.0021, "USD")
 
 
 @pytest.mark.parametrize("count", [0, 1, 25, 26, 60])
