@@ -50,7 +50,7 @@ CAUSES: tuple[Rule, ...] = (
         "nccl",
         WARN,
         "nccl warn|net/ib|c10d|socket|ifname",
-        r"NCCL WARN.{0,20}(?:NET/IB : (?:No device|Unable to open|No IB)|Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|find)|.{0,40}\bACS\b|.{0,30}iommu)|errno: 97\b|hostname of the client socket cannot be retrieved"
+        r"NCCL WARN.{0,20}(?:lib wrapper not|NET/IB : (?:No device|Unable to open|No IB)|Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|find)|.{0,40}\bACS\b|.{0,30}iommu)|errno: 97\b|hostname of the client socket cannot be retrieved"
         r"|NET/(?:IB|Socket|OFI).{0,30}\b(?:skipp|not found|No device)",
     ),
     rule(

@@ -87,6 +87,8 @@ GRAMMAR: tuple[Rule, ...] = (
         r"\bexpected (?:an? |the |that )?[^.]{2,60}?\b(?:but |, )(?:it )?(?:got|found|received|was|saw)\b",
         f"{COPED}|{HOUSE}|\\btrace cache\\b",
     ),
+    # A notebook's kernel that ended by itself.
+    rule("exception", FATAL, "kernelrestarter", r"KernelRestarter: restarting kernel"),
     # A status that names an error: `NVRTC_ERROR_INVALID_OPTION`.
     rule(
         "cuda_error",
