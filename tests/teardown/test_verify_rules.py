@@ -5,6 +5,8 @@ path that is absolute, leaves the root or stands twice; a file that is missing o
 the manifest, PULL_VERIFIED.json and *.tmp), of another size or SHA-256; no directory at all, or another
 number than was asked for; a directory without best.pth and best_metrics.json; a best.pth that a safe load
 refuses or that is no dict with model_state_dict, model or state_dict; metrics that are no JSON.
+
+The gate is held against the same trees: the manifest is what the box has, the tree is what came home.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,9 +28,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.cli.main import main
+from gpu_tui.core.evidence import Cells, Identity, Inventory, Loaded, Matched, Plan, Pulled, Quiet
+from gpu_tui.core.gate import Gate, State
+from gpu_tui.core.profile import Verb
+from gpu_tui.core.proof import tops
+from gpu_tui.core.queue_history import QueueHistory
+from gpu_tui.core.sweep import Roster
+from gpu_tui.parse.queue_file import decode_roster
 from gpu_tui.teardown.audit import Audit, audit, unreadable
+from gpu_tui.teardown.local import directories, local_tree
 from gpu_tui.teardown.manifest_file import ManifestUnreadable, read_manifest
-from gpu_tui.teardown.verify import Limits, Reader, reader
+from gpu_tui.teardown.roster import cells_of
+from gpu_tui.teardown.verify import Limits, Reader, load_with, reader
 
 NIGHTLY = bool(os.environ.get("GPU_TUI_NIGHTLY"))
 EXAMPLES = 1_500 if NIGHTLY else 50
@@ -100,21 +111,65 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Stock:
     return Stock({path.name: path.read_bytes() for path in where.iterdir()}, said, where)
 
 
+TERMINATE = Verb(
+    "terminate", "terminate", ("disk",), "stops", reversible=False, via="http", effect="destroy"
+)
+BOX = Identity("pod-1", "SHA256:a", "boot-1")
+
+
+@dataclass(frozen=True)
+class Judge:
+    """`verify` and the gate on one tree. `roster`: the queue file's cells, None where it names none."""
+
+    runner: asyncio.Runner
+    child: Reader
+
+    def __call__(self, root: Path, expect: int | None, roster: Roster | None = None) -> Audit:
+        try:
+            manifest = read_manifest(root / "PULL_MANIFEST.json").manifest
+        except ManifestUnreadable as error:
+            return unreadable(str(error))
+        audited = audit(root, manifest, roster, expect=expect, child=self.child)
+        return self.runner.run(audited)
+
+    def gate(self, root: Path, roster: Roster | None = None) -> tuple[Gate, bool]:
+        """The gate after the proof, and whether it opened without any exception."""
+        gate = Gate("box", TERMINATE)
+        try:
+            there = read_manifest(root / "PULL_MANIFEST.json").manifest
+        except ManifestUnreadable:
+            return gate, False
+        cells = _cells(roster) if roster else Cells(finished=tuple(sorted(tops(there))))
+        here, top = local_tree(root), directories(root)
+        if here.odd:
+            return gate, False  # `Gather.matched` refuses by name what is no regular file
+        plan = Plan("box", TERMINATE, BOX, "running", False, False, "/r", cells, basis="x")
+        for event in (
+            plan,
+            Quiet((), ()),
+            Inventory(there, BOX, cells, directories=tuple(sorted(tops(there)))),
+            Pulled(len(there.files), there.total_bytes),
+            Matched(there, here.manifest, "stamps", tuple(sorted(top))),
+        ):
+            gate.apply(event, 1.0, 1.0)
+        if gate.state is State.LOADING:
+            verdicts = self.runner.run(load_with(self.child, root, there))
+            gate.apply(Loaded(verdicts, "torch"), 1.0, 1.0)
+        return gate, gate.state is State.READY and not gate.unseen
+
+
+def _cells(roster: Roster) -> Cells:
+    """As a queue that ran well: every cell ended with exit 0."""
+    made = cells_of(roster, QueueHistory())
+    return Cells(finished=made.names, doubtful=made.doubtful)
+
+
 @pytest.fixture(scope="module")
-def judge() -> Iterator[Callable[[Path, int | None], Audit]]:
+def judge() -> Iterator[Judge]:
     """What we say, by one child for all trees."""
     with asyncio.Runner() as runner:
         context = reader(sys.executable, Limits())
-        child: Reader = runner.run(context.__aenter__())
-
-        def judged(root: Path, expect: int | None) -> Audit:
-            try:
-                manifest = read_manifest(root / "PULL_MANIFEST.json").manifest
-            except ManifestUnreadable as error:
-                return unreadable(str(error))
-            return runner.run(audit(root, manifest, None, expect=expect, child=child))
-
-        yield judged
+        yield Judge(runner, runner.run(context.__aenter__()))
         runner.run(context.__aexit__(None, None, None))
 
 
@@ -284,9 +339,7 @@ def _lay_out(tree: Tree, root: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600 if NIGHTLY else 120)
-def test_we_say_what_the_rules_say(
-    stock: Stock, judge: Callable[[Path, int | None], Audit], tmp_path: Path
-) -> None:
+def test_we_say_what_the_rules_say(stock: Stock, judge: Judge, tmp_path: Path) -> None:
     seen = {True: 0, False: 0}
 
     @settings(
@@ -305,10 +358,53 @@ def test_we_say_what_the_rules_say(
         assert ours.why or wanted
         assert sorted(str(path) for path in root.rglob("*")) == before  # it writes nothing
         seen[wanted] += 1
+        if tree.expect is None:  # nobody tells a gate how many there are
+            gate, opened = judge.gate(root)
+            assert opened is wanted, (gate.because, gate.waivers)
 
     agree()
     assert min(seen.values()) > EXAMPLES // 20  # both answers came up
     assert not (stock.where / "owned").exists()
+
+
+# A whole tree, what is then done to it, the queue file, and what both say of it.
+ROSTERS: dict[str, tuple[dict[str, bytes], str, bool, str]] = {
+    "as the queue says": ({}, "base wide", True, ""),
+    "a directory without a checkpoint": ({"logs/run.log": b"x"}, "base wide", False, "unnamed"),
+    "a whole cell that the queue does not name": ({}, "base", False, "unnamed"),
+    "an empty directory": ({"void/": b""}, "base wide", False, "unnamed"),
+    "a cell that is not here": ({}, "base wide late", False, "cells without their artifacts"),
+    "a cell twice": ({}, "base wide wide", False, "in doubt"),
+    "a file at the top": ({"notes.md": b"x"}, "base wide", True, ""),
+    "a file under way": ({"base/y.tmp": b"x"}, "base wide", True, ""),
+}
+
+
+@pytest.mark.parametrize("case", ROSTERS)
+def test_the_gate_opens_where_verify_says_verified(
+    stock: Stock, judge: Judge, tmp_path: Path, case: str
+) -> None:
+    more, names, good, why = ROSTERS[case]
+    files = {
+        f"{cell}/{part}": data
+        for cell in ("base", "wide")
+        for part, data in (("best.pth", stock.bytes["sd"]), ("best_metrics.json", b"{}"))
+    }
+    files |= {path: data for path, data in more.items() if not path.endswith("/")}
+    tree = Tree(files, "", emptied={path[:-1] for path in more if path.endswith("/")})
+    tree.manifest = json.dumps(_manifest({p: d for p, d in files.items() if p != "base/y.tmp"}))
+    root = tmp_path / "tree"
+    _lay_out(tree, root)
+    queue = "".join(f"configs/{name}.yaml reconstruction\n" for name in names.split())
+    roster = decode_roster(queue.encode())
+    gate, opened = judge.gate(root, roster)
+    assert (judge(root, None, roster).verdict == "verified") is good
+    assert opened is good
+    said = (gate.because or "", *(one.kind for one in gate.waivers))
+    assert any(why in reason for reason in said) if why else not gate.waivers
+    if why == "unnamed":
+        assert gate.state is State.READY  # an exception may be taken, by its own words
+        assert "name it in the queue file, or move it out" in gate.waivers[0].lines[-1]
 
 
 STRICTER = {
@@ -321,7 +417,7 @@ STRICTER = {
 
 @pytest.mark.parametrize("case", STRICTER)
 def test_where_the_rules_are_silent_we_are_stricter(
-    stock: Stock, judge: Callable[[Path, int | None], Audit], tmp_path: Path, case: str
+    stock: Stock, judge: Judge, tmp_path: Path, case: str
 ) -> None:
     files = {"base/best.pth": stock.bytes["sd"], "base/best_metrics.json": b"{}"}
     files[STRICTER[case][0]] = STRICTER[case][1]
@@ -341,7 +437,7 @@ def test_the_command_reads_the_manifest_by_itself(
 
 
 def test_what_a_load_shows_is_kept_apart_from_a_match(
-    stock: Stock, judge: Callable[[Path, int | None], Audit], tmp_path: Path
+    stock: Stock, judge: Judge, tmp_path: Path
 ) -> None:
     files = {"base/best.pth": stock.bytes["cut"], "base/best_metrics.json": b"{}"}
     _lay_out(Tree(files, json.dumps(_manifest(files))), tmp_path / "tree")
