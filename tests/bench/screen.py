@@ -3,6 +3,8 @@
 The boxes are those of `farm`: SSH servers that play what the real sampler prints, with cards whose readings
 change each second. btop, htop and nvitop (with eight cards that are not there, see screen_nvml.c) run in the
 same pty of the same size. Parts: `python -m bench.screen bytes paint keys cpu frozen`.
+Where other work keeps the processors busy, `chrt -r 1 python -m bench.screen keys` shows what is ours: nobody
+else waits in front of it, though the caches are still shared.
 """
 
 from __future__ import annotations
