@@ -29,7 +29,7 @@ from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.logs import LogSource
 from gpu_tui.state.store import Store
 from gpu_tui.transport.ssh import CIPHERS, SshTransport
-from gpu_tui.wiring import SystemClock
+from gpu_tui.wiring import SystemClock, run
 
 ROUNDS = 5
 LINES = 300
@@ -90,7 +90,7 @@ def measure(rounds: int = ROUNDS, lines: int = LINES) -> dict[str, object]:
     late_judged: list[list[float]] = []
 
     def ours(box: Sshd, number: int) -> list[float]:
-        kept, judged = asyncio.run(_follow(box, lines, number))
+        kept, judged = run(_follow(box, lines, number))  # as the cockpit runs
         late_judged.append(quantiles(judged, n=100))
         return kept
 
