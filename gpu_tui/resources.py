@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.parse.profile_md import ProfileError, parse_profile
 from gpu_tui.parse.yaml_strict import LARGEST_BYTES

@@ -12,11 +12,11 @@ import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gpu_tui.alerts.once import Known, Sifted, sift
-from gpu_tui.core.data import dataclass
 from gpu_tui.state.news import News
 
 R = TypeVar("R")

@@ -6,9 +6,9 @@ An item is one piece of news as JSON: version 1 of what commands and webhooks ge
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from gpu_tui.core.clock import rfc3339
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.plain import plain
 from gpu_tui.core.redact import redact

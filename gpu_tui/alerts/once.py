@@ -11,9 +11,8 @@ The rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.state.news import News
 
 GONE = 1_800.0  # seconds

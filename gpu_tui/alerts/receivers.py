@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from gpu_tui.alerts.message import Message
-from gpu_tui.core.data import dataclass
 
 DISCORD_MOST = 2_000  # characters of one message
 NTFY_MOST = 4_000  # bytes; longer ones become an attachment

@@ -9,11 +9,10 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER

@@ -7,9 +7,9 @@ import os
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.speech import say
 from gpu_tui.parse.fleet_file import FleetError, parse_fleet
 from gpu_tui.parse.host import AddressError, parse_host

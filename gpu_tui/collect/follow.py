@@ -15,14 +15,13 @@ import asyncio
 import re
 import secrets
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from time import thread_time
 
 from gpu_tui.collect import follow_program as box
 from gpu_tui.collect.marks import Mark, MarkReader
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.log_range import ANCHOR, Anchor

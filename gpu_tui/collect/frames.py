@@ -20,10 +20,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from gpu_tui.collect.probe import Section, Sections
-from gpu_tui.core.data import dataclass
 
 MAX_LINE = 65_536
 MAX_SECTION = 1_048_576

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.command import CommandFailed, Completed
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.logs import LogLine, LogSource

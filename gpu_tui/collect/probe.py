@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from gpu_tui.collect.frames import Frame, FrameReader
@@ -16,7 +17,6 @@ from gpu_tui.collect.probes import PROBES, read, silence, target_of
 from gpu_tui.collect.program import stride_of, tick_of, write_program
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import Sink

@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Progress
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.proof import holds_weights, proves, some
 

@@ -16,9 +16,8 @@ unknown       nobody knows
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.profile import ClockFact
 
 EXACT, EARLIEST, LATEST, RATE = "exact", "earliest", "latest", "rate"

@@ -12,9 +12,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance
 
 CELL = "{cell}"

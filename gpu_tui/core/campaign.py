@@ -9,11 +9,10 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpu_tui.core.bounds import NO_IDEA, NOTHING, Span, longest, total
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.typical import FEW, Typical, typical_of
 

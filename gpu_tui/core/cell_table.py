@@ -9,9 +9,9 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from gpu_tui.core.campaign import RANK, Lane, Trust
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import Cell, CellState
 

@@ -7,9 +7,8 @@ so both are assumed here, and whoever shows the result says so.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import sqrt
-
-from gpu_tui.core.data import dataclass
 
 SPOT_MTBF = 3 * 3600.0  # a box that may be taken away at any time
 STEADY_MTBF = 3 * 86400.0  # any other rented box

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
-
-from gpu_tui.core.data import dataclass
 
 
 class Clock(Protocol):

@@ -7,11 +7,10 @@ earliest possible firing is what is shown; where nothing is known the clock says
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gpu_tui.core.anchors import EARLIEST, EXACT, LATEST, RATE, Anchors, Start, bound_of, start_of
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.profile import ClockFact, Profile, fact_is_stale
 from gpu_tui.core.thresholds import THRESHOLDS, UNMEASURED_SPAN, Threshold, crossed
 

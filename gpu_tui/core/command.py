@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
-
-from gpu_tui.core.data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

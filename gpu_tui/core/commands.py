@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import CellState

@@ -6,9 +6,8 @@ same steps once for each rank. Only the first moves the run.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.logs import Progress
 from gpu_tui.core.place import Place
 

@@ -5,8 +5,9 @@ It stays until the provider says that it is over, or a person states what they s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from gpu_tui.core.clock import rfc3339
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import LinkState, ProviderState
 
 

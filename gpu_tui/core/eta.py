@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median, quantiles
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.place import Place
 
 NEEDED = 5  # points before anything is said

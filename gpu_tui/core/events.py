@@ -6,9 +6,9 @@ Each event is frozen and whole, names its instance, and carries this machine's e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gpu_tui.core.account import Account
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.fleet import LinkState, ProviderState
 from gpu_tui.core.log_block import LogBlock

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance, Money
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.profile import Tier, Verb

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass
 
 from gpu_tui.core.alarms import Alarm
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.liveness import Session
 from gpu_tui.core.sweep import Cell, CellState, Queue

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-
-from gpu_tui.core.data import dataclass
 
 
 class Severity(StrEnum):

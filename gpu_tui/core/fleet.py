@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,10 @@ accounts say of the fleet file. Pure; the rules stand in `roster_rules` and `acc
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.account_rules import account_conditions
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.ending import OpenEnd, ending_words
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, ProviderState

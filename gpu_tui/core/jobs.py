@@ -6,9 +6,8 @@ the queue pane the same way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs

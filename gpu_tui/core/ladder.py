@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.transfer import Transfer
 
 

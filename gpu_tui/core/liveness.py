@@ -6,9 +6,9 @@ Our own programs arrive over stdin and carry no pattern in their arguments, so t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from posixpath import basename
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import Roster
 

@@ -7,8 +7,8 @@ and by a few bytes of it (`Anchor`): what is read of another file is never taken
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.logs import LogLine
 
 STRETCH = 131_072  # bytes that are read at once: a second or two of a slow link

@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 from statistics import median
-
-from gpu_tui.core.data import dataclass
 
 WINDOW = 64  # points that the median is taken of
 NEEDED = 16  # points before anything is judged: a run starts high, and one that starts may jump

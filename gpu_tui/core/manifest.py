@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import field
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.redact import redact
 
 HOST = "[host]"

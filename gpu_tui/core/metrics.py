@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from gpu_tui.core.commands import CommandList
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.readings import (
     CpuCounters,

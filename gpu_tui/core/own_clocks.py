@@ -7,13 +7,12 @@ that somebody set.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from gpu_tui.core.anchors import RATE
 from gpu_tui.core.checkpoint import Checkpoint
 from gpu_tui.core.clocks import DangerClock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.profile import ClockFact, Profile, fact_is_stale

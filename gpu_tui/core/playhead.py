@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass
+
 from gpu_tui.core.findings import Severity
 
 

@@ -5,10 +5,8 @@ has a source, a month and a confidence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
-
-from gpu_tui.core.data import dataclass
 
 STALE_FACT_MONTHS = 6
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass
 
 MOST_FIELDS = 8  # a server that asks for more is not asking a person
 MOST_LINES = 12  # of one text

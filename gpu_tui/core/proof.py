@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
 from gpu_tui.core.manifest import Manifest, MatchReport, compare, is_checkpoint, must_load
 from gpu_tui.core.plain import plain

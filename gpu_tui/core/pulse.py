@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from statistics import median
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.readings import FileStat
 
 GAPS_KEPT = 64

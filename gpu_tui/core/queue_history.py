@@ -7,9 +7,7 @@ queue starts, and only what follows the last header describes now.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass, field, replace
 
 RUNS_KEPT = 10_000  # cells of one queue's log: a hostile one may name no end of them
 EARLIER_KEPT = 16  # attempts under one name that stand in several lines of a queue file

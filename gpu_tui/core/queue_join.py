@@ -7,9 +7,8 @@ closing line say of it together, and where the two disagree the row says so.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.queue_done import Claim, claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue, Roster, RosterCell

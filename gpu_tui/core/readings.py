@@ -6,9 +6,7 @@ None means "no number"; where a reason is known it stands in `why` under the fie
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ so does the index that a queue is started again with. A queue file is append-onl
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from itertools import takewhile
 
 from gpu_tui.core.campaign import LaneOutlook, Outlook, Trust
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.sweep import Cell, CellState
 
 WORTH_SECONDS = 60.0  # less than this is not worth a person's time

@@ -7,7 +7,7 @@ with any card; where CUDA, ROCm (HIP), Ascend (NPU) and Apple (MPS) differ they 
 
 from __future__ import annotations
 
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass
 
 REMEDIES: dict[str, str] = {
     "nan": "The loss diverged. Compare with a sibling cell; retry the identical config once, then lower lr or check the data.",

@@ -7,8 +7,8 @@ comments and blank lines not counted.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.sweep import Cell, CellState
 
 ENDED_WELL = (CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)

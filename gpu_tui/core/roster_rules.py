@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.queue_done import listed
 from gpu_tui.core.rules import Condition

@@ -7,10 +7,9 @@ their own way (triage); nothing here reads a log.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from gpu_tui.core.clocks import DangerClock, clock_words
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState

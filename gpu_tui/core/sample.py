@@ -5,11 +5,9 @@ The four things a person may see (fresh, stale, absent, unknown) never look alik
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Generic, TypeVar
-
-from gpu_tui.core.data import dataclass
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import field
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass, field
 
 Point = tuple[float, float | None]
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
-
-from gpu_tui.core.data import dataclass
 
 CACHE = 4096
 LONGEST = 2_000  # characters of a sentence; what is longer is data

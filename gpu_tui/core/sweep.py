@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.eta import Eta
 
 CELLS_KEPT = 500  # of what their logs show: a hostile queue may name no end of cells

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass, field
 
 Point = tuple[float, float | None]
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass
 
 UNMEASURED_SPAN = (
     4 * 86400.0

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.plain import plain
 
 WINDOW = 10.0  # seconds that the rate looks back

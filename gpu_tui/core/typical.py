@@ -10,11 +10,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from statistics import median
 
 from gpu_tui.core.bounds import NO_IDEA, Span
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.sweep import Cell, CellState
 
 TRAINED = (CellState.FINISHED, CellState.SYNC_FAILED)

@@ -7,9 +7,8 @@ comes back under the same name is a new attempt.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.sample import Absent, Reading
 from gpu_tui.core.sweep import CellState

@@ -8,11 +8,11 @@ is answered gives the cause; every remark that applies is added as a further rea
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from gpu_tui.core import verdict_jobs as jobs
 from gpu_tui.core.cause import GONE, Cause, cause_of
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState
 

@@ -11,12 +11,11 @@ import os
 import shlex
 import uuid
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from random import Random
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.demo import shims
 from gpu_tui.demo.kernel import Proc, Vitals, write_atomic, write_cgroup, write_proc
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.demo.box import GIB, MIB, Card, Disk, Hardware
 
 H100 = Card("NVIDIA H100 80GB HBM3", 81_559, 700, 1980, 2619)

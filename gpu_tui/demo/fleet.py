@@ -11,9 +11,8 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-
-from gpu_tui.core.data import dataclass
 
 READY_SECONDS = 60.0
 END_SECONDS = 10.0

@@ -8,10 +8,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
-
-from gpu_tui.core.data import dataclass
 
 TICKS = 100  # USER_HZ on every Linux that rents GPUs
 PERIOD_USEC = 100_000

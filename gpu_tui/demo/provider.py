@@ -10,14 +10,13 @@ import asyncio
 import hmac
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 
 POLLS_UNTIL_GONE = 2
 LARGEST_BODY = 65_536

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Coroutine
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Protocol
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.demo.box import GIB, Box
 from gpu_tui.demo.cast import DATASET_BYTES, Part
 from gpu_tui.demo.clock import Pace, StoryClock

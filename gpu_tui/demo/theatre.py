@@ -11,12 +11,12 @@ import contextlib
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 import asyncssh
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.demo.box import Box
 from gpu_tui.demo.cast import Part, cast
 from gpu_tui.demo.clock import StoryClock, WallClock

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from random import Random
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.demo.box import GIB, Box
 from gpu_tui.demo.cast import Part
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights

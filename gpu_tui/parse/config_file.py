@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.layouts import LAYOUTS
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.speech import LANGUAGES

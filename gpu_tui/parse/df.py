@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Mount
 from gpu_tui.parse.nvidia_smi import TIMED_OUT

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass
 
 _HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}", re.ASCII)
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}", re.ASCII)

@@ -6,7 +6,8 @@ pulled is `Pending`. A phase that is not known here is "cannot tell", never a gu
 
 from __future__ import annotations
 
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass
+
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.kube_object import (
     SENTENCE,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gpu_tui.core.command import Completed
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import SchedulerScope
 from gpu_tui.core.plain import plain
 from gpu_tui.core.redact import redact

@@ -8,9 +8,9 @@ words are chosen here from a closed list.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import Enum
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.logs import Span
 
 TEXT_CAP = 4096  # characters of one line that are kept for the screen

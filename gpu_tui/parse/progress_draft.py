@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.logs import Progress
 from gpu_tui.parse import progress_words as words
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ and what a 22.05.8 really printed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.sweep import CellState
 
 # Where sites put Slurm's programs when a login without a terminal loads no module.

@@ -7,8 +7,8 @@ come first (a frame of a traceback quotes errors, it is none), then the tables o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import Mark
 from gpu_tui.parse.lines import unescape

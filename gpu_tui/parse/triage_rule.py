@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.triage_words import needed_by
 

@@ -12,7 +12,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import yaml
 from yaml.events import (
@@ -25,8 +25,6 @@ from yaml.events import (
     SequenceEndEvent,
     SequenceStartEvent,
 )
-
-from gpu_tui.core.data import dataclass
 
 LARGEST_BYTES = 65_536
 DEEPEST = 12

@@ -9,11 +9,11 @@ import json
 import re
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from urllib.parse import urlsplit
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderError

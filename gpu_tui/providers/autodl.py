@@ -7,11 +7,10 @@ where Valid is true. Money is in thousandths of a CNY. The token goes bare, with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gpu_tui.core.account import Address, Listed
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.api import TOTAL_LIMIT, Reply, checked_id

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 
 from gpu_tui.core.command import CommandFailed, Completed, RunCommand
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance, ProviderState, SchedulerScope
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.profile import Verb

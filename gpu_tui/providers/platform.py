@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from gpu_tui.core.account import Listed, Stored
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance, Money, ProviderAccess
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain

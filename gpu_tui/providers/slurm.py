@@ -8,10 +8,9 @@ Measured with Slurm 22.05.8; slurm.schedmd.com/scancel.html.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gpu_tui.core.command import CommandFailed, Completed
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.core.plain import plain

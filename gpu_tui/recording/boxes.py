@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict, deque
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.recording.tape import TapeReader
 from gpu_tui.transport.replay import Box, Played
 

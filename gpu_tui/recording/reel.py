@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from gpu_tui.core.data import dataclass
 
 PACKED = 16_384  # bytes read at once
 UNPACKED = 131_072  # bytes unpacked at once

@@ -11,10 +11,10 @@ import pickle
 import zlib
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.events import Noted
 from gpu_tui.core.playhead import TapeMark
 from gpu_tui.core.profile import Profile

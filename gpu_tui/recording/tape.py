@@ -22,11 +22,11 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.events import Event, LogArrived, LogCame
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.redact import redact

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.alarms import Alarm, CellAlarms
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.remedies import remedy

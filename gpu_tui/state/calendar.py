@@ -15,11 +15,11 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.thresholds import Threshold
 from gpu_tui.state.views import FleetView
 

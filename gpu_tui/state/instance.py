@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.account_rules import provider_state
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.events import (
     LinkChanged,

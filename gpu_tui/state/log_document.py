@@ -8,10 +8,9 @@ and the tail.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import overload
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.log_range import STRETCH, LogAsk, LogPart
 from gpu_tui.core.logs import LogLine
 from gpu_tui.state.log_window import LogWindow

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.log_block import LogBlock
 from gpu_tui.core.log_range import Anchor, LogPart
 from gpu_tui.core.logs import LogLine

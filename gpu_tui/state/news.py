@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from gpu_tui.core.campaign import Trust
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.sweep import Cell, CellState

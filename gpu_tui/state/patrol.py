@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.levels import share

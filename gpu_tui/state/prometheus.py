@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from gpu_tui.core import metrics
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sample import Freshness

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.facts import span
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.resume import ENDED_WELL

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from gpu_tui.core.course import Course
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.eta import EtaWatch
 from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.losses import LossWatch

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.cause import Cause
 from gpu_tui.core.clocks import DangerClock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState

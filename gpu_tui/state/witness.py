@@ -7,9 +7,9 @@ on, the time seen idle. What a restart of the program must not lose is kept in t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gpu_tui.core import metrics
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.idle import IdleClock
 from gpu_tui.core.liveness import Run, Session, session_of

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.ending import proofs
 from gpu_tui.core.evidence import Event, IntentWritten, ReadBack, Relocked
 from gpu_tui.core.fleet import ProviderState

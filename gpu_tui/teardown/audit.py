@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.core.proof import beside, cover, home, proves, tops

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import Identity
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.liveness import find_run

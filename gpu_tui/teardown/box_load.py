@@ -10,11 +10,10 @@ import json
 import secrets
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest, is_checkpoint
 from gpu_tui.core.plain import plain

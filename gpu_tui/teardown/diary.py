@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.gate import Gate
 from gpu_tui.core.plain import plain
 from gpu_tui.teardown.journal import Journal, JournalDamaged

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import (
     Cells,
     FileVerdict,

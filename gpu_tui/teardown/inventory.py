@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import aclosing
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.manifest import FileEntry, Manifest, compare
 from gpu_tui.core.proof import beside
 from gpu_tui.core.transfer import Count

@@ -12,11 +12,10 @@ import re
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gpu_tui
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.plain import plain
 

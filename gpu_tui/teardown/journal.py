@@ -12,12 +12,11 @@ import json
 import os
 import socket
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock, rfc3339
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.teardown.journal_file import Held as Held
 from gpu_tui.teardown.journal_file import Hold as Hold

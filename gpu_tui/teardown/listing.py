@@ -11,8 +11,8 @@ import secrets
 import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP
 from gpu_tui.teardown.local import OWN
 from gpu_tui.transport.base import Connection, RemoteEntry, RemoteFileError

@@ -6,9 +6,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.manifest import FileEntry, Manifest
 
 OWN = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_tui.core.clock import rfc3339
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.teardown.listing import path_problem
 from gpu_tui.teardown.local import OWN

@@ -10,9 +10,9 @@ import platform
 import re
 import subprocess
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.plain import plain
 from gpu_tui.transport.base import Connection, peer_of

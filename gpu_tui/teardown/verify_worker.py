@@ -15,10 +15,10 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, BinaryIO
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.teardown.reader import (
     dcp,
     formats,

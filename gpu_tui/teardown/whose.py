@@ -14,10 +14,10 @@ import secrets
 import shlex
 import socket
 from collections.abc import Iterable
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.plain import plain
 from gpu_tui.transport.base import Connection, peer_of

@@ -11,13 +11,12 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 
 import asyncssh
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
 from gpu_tui.transport.key_file import public_half

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 from gpu_tui.core.command import Completed as Completed
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Instance
 
 

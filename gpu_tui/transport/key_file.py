@@ -6,11 +6,10 @@ import base64
 import binascii
 import re
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 
 import asyncssh
-
-from gpu_tui.core.data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,11 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 import asyncssh
-
-from gpu_tui.core.data import dataclass
 
 SSH_PORT = 22
 _MARKERS = ("@cert-authority", "@revoked")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import asyncssh
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.transport.base import ChannelRefused, LinkError, LinkLost
 from gpu_tui.transport.pulse import shut
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rich.text import Text
@@ -16,7 +17,6 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.filter import LineFilter
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.speech import say
 from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import bindings, footer_keys

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from textual.binding import Binding
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.speech import say
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from rich.style import Style
 from rich.text import Text
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.ui.text.units import DAY, HOUR, MINUTE, count, number
 
 Point = tuple[float, float | None]

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.profile import Profile
 from gpu_tui.state.views import FleetView, InstanceView

@@ -7,13 +7,13 @@ is on it that the first frame of the cockpit does not say as well.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 import yaml
 from rich.cells import cell_len, chop_cells
 from rich.style import Style
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say
 from gpu_tui.ui.depth import SYSTEMS, Depth, fitted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.color import Color
@@ -12,7 +12,6 @@ from rich.style import Style
 from rich.theme import Theme as RichTheme
 from textual.theme import Theme
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.ui.depth import Depth, drawn, fitted
 
 BASE = (

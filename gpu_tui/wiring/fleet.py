@@ -6,13 +6,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_tui import settings
 from gpu_tui.collect.provider_watch import ProviderWatch
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.events import Event, LogArrived, LogOpened, Noted
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_tui import settings
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse.config_file import UserConfig
 from gpu_tui.resources import Library, library

@@ -108,7 +108,7 @@ def test_every_sentence_of_the_ladder_is_told(room: str, chinese: None) -> None:
 
 # Errors that stay English: a profile is written in English, and the rest is no person's to read.
 AUTHORS = (
-    "parse/profile_md.py", "parse/profile_rows.py", "core/gate.py", "core/data.py", "first_sight.py",
+    "parse/profile_md.py", "parse/profile_rows.py", "core/gate.py", "first_sight.py",
     "ui/scenes.py", "recording/codec.py", "demo/files.py", "collect/supervisor.py",
 )  # fmt: skip
 # Sentences whose subject or end is filled in, so that the whole of them is another one; and bare commands.

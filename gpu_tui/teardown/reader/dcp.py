@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import os
 import re
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.plain import plain
 from gpu_tui.teardown.reader import pickled, torch_file
 from gpu_tui.teardown.reader.hulls import Hull

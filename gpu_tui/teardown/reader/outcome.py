@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass, field
 
 INSTALL = "pip install 'gpu-tui[verify]'"
 NAMES_MOST = 20  # of what a file needs; more are nobody's to allow

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.teardown.reader.hulls import Array, Hull
 from gpu_tui.teardown.reader.outcome import Failed, Seen
 

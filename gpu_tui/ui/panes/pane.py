@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property
 from typing import ClassVar
@@ -15,7 +16,6 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from gpu_tui.core.campaign import Outlook
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.speech import say
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import FleetView, InstanceView

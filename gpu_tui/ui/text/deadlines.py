@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from rich.text import Text
 
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.log_range import Term
 from gpu_tui.core.speech import say
 from gpu_tui.ui.text.pattern import PatternError, extended, search_of

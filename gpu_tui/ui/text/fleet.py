@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from rich.text import Text
 
 from gpu_tui.core import metrics
 from gpu_tui.core.clocks import SEVERITY_RANK, earliest
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.sample import STALE_AFTER_PERIODS

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from gpu_tui.core.data import dataclass
+from dataclasses import dataclass
 
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _BYTES = re.compile(r"@?(\d{1,12}(?:\.\d{1,3})?)([kmgt])(?:i?b)?", re.IGNORECASE)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, meet
 from gpu_tui.core.speech import LANGUAGES, language, say
 from gpu_tui.ui.text import units

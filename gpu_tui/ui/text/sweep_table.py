@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from rich.text import Text
 
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.cell_table import Best, Order, Row, best_of, columns_of, metric_title, value_of
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import units

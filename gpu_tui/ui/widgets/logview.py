@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
@@ -13,7 +14,6 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from gpu_tui.core.data import dataclass
 from gpu_tui.core.logs import LogLine
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
