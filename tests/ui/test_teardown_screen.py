@@ -13,6 +13,7 @@ from textual.widgets import Button
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.gate import GateView, Rung, RungState
 from gpu_tui.core.ladder import SecondView
+from gpu_tui.core.waiver import Waiver
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import AUTODL, fleet
 from gpu_tui.ui.scenes import ladder_blocked, ladder_ready, sweep
@@ -51,7 +52,7 @@ async def climb(pilot: Pilot[None]) -> None:
 async def type_slowly(pilot: Pilot[None], clock: ManualClock, text: str) -> None:
     for char in text:
         clock.advance(0.12)
-        await pilot.press({"-": "minus", " ": "space"}.get(char, char))
+        await pilot.press({"-": "minus", " ": "space", "_": "underscore"}.get(char, char))
 
 
 async def test_the_cursor_starts_on_keeping_everything(app: CockpitApp, text_of: Read) -> None:
@@ -442,6 +443,43 @@ async def test_each_second_resource_is_typed_before_the_phrase(
         ladder.show(replace(ready, seconds=tuple(replace(one, done=True) for one in SECONDS)))
         await pilot.pause()
         assert f"To go on, type {PHRASE}" in text_of(app)
+
+
+UNFINISHED = Waiver("unfinished", (("no_aug", "exit 1"), ("wide_lr3e4", "no end line")))
+EXCEPTION = SecondView(
+    UNFINISHED.key, UNFINISHED.label, UNFINISHED.lines, UNFINISHED.phrase, exception=True
+)
+
+
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+async def test_an_exception_names_its_cells_and_is_accepted_by_its_own_words(
+    cockpit: Make, clock: ManualClock, text_of: Read, size: tuple[int, int]
+) -> None:
+    ready = replace(ladder_ready(expires_at=clock.boot() + 300), seconds=(*SECONDS[:1], EXCEPTION))
+    done = replace(ready, seconds=(replace(SECONDS[0], done=True), EXCEPTION))
+    ladder = ScriptedLadder([done])
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    async with app.run_test(size=size) as pilot:
+        await climb(pilot)
+        shown = text_of(app)
+        assert "2 of 2: 2 cells did not end well. To accept it, type" in shown
+        assert "accept unfinished no_aug wide_lr3e4" in shown
+        assert "Accept it" in shown
+        assert "no_aug: exit 1" in shown
+        assert "wide_lr3e4: no end line" in shown
+        await pilot.press("tab")
+        clock.advance(1)
+        await type_slowly(pilot, clock, EXCEPTION.phrase.replace("_", "-"))
+        await pilot.press("enter")
+        assert ladder.asked == []
+        for _ in EXCEPTION.phrase:
+            clock.advance(0.1)
+            await pilot.press("backspace")
+        await type_slowly(pilot, clock, EXCEPTION.phrase)
+        clock.advance(1)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == [("acknowledge exception:unfinished", EXCEPTION.phrase)]
 
 
 async def test_an_override_names_what_it_allows_and_needs_its_own_sentence(

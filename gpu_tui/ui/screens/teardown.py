@@ -33,6 +33,7 @@ from gpu_tui.ui.screens.losing import small
 from gpu_tui.ui.screens.override import OverrideScreen
 from gpu_tui.ui.text.ladder import (
     INDENT,
+    asked_rows,
     asks,
     detail,
     here,
@@ -190,7 +191,10 @@ class TeardownScreen(Card):
         head = f"{RULE * 2} {rung.rung.value} {say(rung.title)} "
         rule = line((head + RULE * max(0, width - cell_len(head)), "faint"))
         self._strip.put([*strip(gate, looked, width), rule])
-        self._ladder.put(detail(rung, width, self._more(gate, width).get(looked, ())))
+        rows = detail(rung, width, self._more(gate, width).get(looked, ()))
+        if looked is Rung.CONFIRM and (second := self._second) is not None:
+            rows = [*asked_rows(second, width), *rows]
+        self._ladder.put(rows)
 
     def _more(self, gate: GateView, width: int) -> dict[Rung, list[Text]]:
         """What the screen knows by itself: what the verb leaves alive, and what must be typed one by one."""

@@ -250,10 +250,20 @@ def second_rows(seconds: Sequence[SecondView], width: int) -> list[Text]:
                 else say("and what hangs on it, each by its own word:")
             )
             rows.append(line((head, "strong")))
-        mark = ("✓ ", "rung-passed") if second.done else ("☐ ", "level-watch")
-        rows.append(line(mark, (told(second.label), "strong")))
-        for text in second.lines:
-            rows += wrap(told(text), width, "muted", indent=2)
+        rows += _second(second, width, "muted")
+    return rows
+
+
+def asked_rows(second: SecondView, width: int) -> list[Text]:
+    """The one that must be typed next: where there is little room it comes first."""
+    return [*_second(second, width, "text"), line()]
+
+
+def _second(second: SecondView, width: int, tone: str) -> list[Text]:
+    mark = ("✓ ", "rung-passed") if second.done else ("☐ ", "level-watch")
+    rows = [line(mark, (told(second.label), "strong"))]
+    for text in second.lines:
+        rows += wrap(told(text), width, tone, indent=2)
     return rows
 
 
