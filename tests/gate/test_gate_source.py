@@ -147,7 +147,6 @@ def test_nothing_is_unpickled_and_no_host_is_taken_on_trust() -> None:
         for file, node in CALLS
         if ast.unparse(node.func) in ("pickle.load", "pickle.loads", "dcp.load", "eval", "exec")
     ]
-    # The one that is allowed writes initialisers from the names of our own classes' fields.
     assert loads == []
 
 
