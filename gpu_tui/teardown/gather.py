@@ -124,7 +124,7 @@ class Gather:
         seen = await self._survey()
         listing = await self._list(seen)
         identity = seen.identity(self.instance, self.link())
-        known = self.hashed.of((identity, listing.root))
+        known = await asyncio.to_thread(self.hashed.of, (identity, listing.root))
         meter = self._meter(listing.bytes)
         manifest, failed = await remote_manifest(self.link(), listing, meter, known)
         claim = await own_claim(self.link(), listing, manifest)

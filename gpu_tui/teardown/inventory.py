@@ -10,6 +10,7 @@ from gpu_tui.core.manifest import FileEntry, Manifest, compare
 from gpu_tui.core.proof import beside
 from gpu_tui.core.transfer import Count
 from gpu_tui.teardown.box import read_text
+from gpu_tui.teardown.hash_file import HashFile, Known
 from gpu_tui.teardown.hashing import Stamps, hash_files, stamps
 from gpu_tui.teardown.listing import Listing
 from gpu_tui.teardown.manifest_file import OWN_NAME, ManifestUnreadable, parse_manifest
@@ -24,16 +25,18 @@ class Hashed:
 
     It saves work after a cut and between the rungs. It is good for one boot of one machine and one
     root, and for a file whose stamp is still the same; the last look before a call never uses it.
+    `file` keeps it for the next run.
     """
 
+    file: HashFile | None = None
     _of: Hashable = None
-    _seen: dict[str, tuple[str, FileEntry]] = field(default_factory=dict, repr=False)
+    _seen: Known = field(default_factory=dict, repr=False)
 
     def of(self, box: Hashable) -> Hashed:
-        """Itself, emptied where it was of another box."""
+        """Itself, emptied where it was of another box. It may read a file: not on the event loop."""
         if box != self._of:
             self._of = box
-            self._seen.clear()
+            self._seen = self.file.begin(box) if self.file else {}
         return self
 
     def still(self, path: str, stamp: str | None) -> FileEntry | None:
@@ -46,6 +49,8 @@ class Hashed:
         stamp = looked.get(entry.path)
         if stamp is not None and entry.path not in looked.young:
             self._seen[entry.path] = (stamp, entry)
+            if self.file:
+                self.file.add(entry, stamp)
 
 
 def nobody(count: int, file: str | None = None, *, moved: bool = True) -> None:

@@ -18,6 +18,7 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.act import Pace
 from gpu_tui.teardown.climb import Climb
 from gpu_tui.teardown.gather import Gather
+from gpu_tui.teardown.hash_file import hash_file_of
 from gpu_tui.teardown.inventory import Hashed
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.transport.base import Connection
@@ -106,6 +107,9 @@ class Runner:
             ended=self.ended,
         )
 
+    def _kept(self, instance: str) -> Hashed:
+        return Hashed(hash_file_of(self.journal.path.parent / "hashes", instance))
+
     def _told(self, instance: str, state: ProviderState) -> None:
         """What the provider says after the call is news for the whole screen, at once."""
         if self._sink is not None:
@@ -123,6 +127,6 @@ class Runner:
             clock=self.clock,
             read_only=lambda: self.is_read_only(instance),
             share=share,
-            hashed=self._hashed.setdefault(instance, Hashed()),
+            hashed=self._hashed.setdefault(instance, self._kept(instance)),
             fleet=self._fleet,
         )
