@@ -47,14 +47,14 @@ class Waiver:
                 return "the queue does not say that it is done"
             case "unnamed":
                 return (
-                    "no cell is called like 1 directory"
+                    "1 directory has no cell of its name"
                     if count == 1
-                    else f"no cell is called like {count} directories"
+                    else f"{count} directories have no cell of their name"
                 )
         return (
-            "1 is gone that was seen before"
+            "1 is missing that an earlier look saw"
             if count == 1
-            else f"{count} are gone that were seen before"
+            else f"{count} are missing that an earlier look saw"
         )
 
     @property

@@ -1,0 +1,106 @@
+"""Exceptions on a real box: each asked for by name, kept in the journal, void when what they name changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from rented import RentedBox, Scene, rest, until
+
+DONE = "[2026-11-20 12:00:01] === QUEUE DONE on box -- all 2 cell(s) exited 0 ===\n"
+
+
+def _failed(box: RentedBox) -> None:
+    said = box.log.read_text().replace("FINISHED wide (exit=0)", "FINISHED wide (exit=1)")
+    done = "=== QUEUE DONE on box -- 1 cell(s) FAILED: wide ===\n"
+    box.log.write_text(said.replace(DONE, f"[2026-11-20 12:00:01] {done}"))
+
+
+def _cut(box: RentedBox) -> None:
+    box.log.write_text(box.log.read_text().split("[2026-11-20 12:00:00]")[0])
+
+
+def _unclosed(box: RentedBox) -> None:
+    box.log.write_text(box.log.read_text().replace(DONE, ""))
+
+
+def _stray(box: RentedBox) -> None:
+    box.write("logs/run.txt", b"x")
+
+
+def _hollow(box: RentedBox) -> None:
+    (box.results / "void").mkdir()
+
+
+CASES: dict[str, tuple[Callable[[RentedBox], None], str, str]] = {
+    "exit 1": (_failed, "accept unfinished wide", "wide: exit 1"),
+    "no end": (_cut, "accept unfinished wide", "wide: no end line"),
+    "no closing line": (_unclosed, "accept unclosed queue", "queue: its log does not end"),
+    "a directory beside the cells": (_stray, "accept unnamed logs", "logs: without best.pth"),
+    "an empty one": (_hollow, "accept unnamed void", "void: without best.pth"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_it_is_asked_for_by_name_and_kept(scene: Scene, case: str) -> None:
+    happens, phrase, line = CASES[case]
+    happens(scene.box)
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state in ("ready", "blocked", "closed"))
+    assert view.state == "ready", view.closed_because
+    (one,) = view.seconds
+    assert (one.phrase, one.exception) == (phrase, True)
+    assert one.lines[0].startswith(line)
+    scene.clock.advance(3.0)
+    await climb.confirm(view.phrase)  # not before the exception
+    await climb.acknowledge(one.id, f"{one.phrase}.")
+    await climb.acknowledge(one.id, one.phrase)
+    async for view in views:
+        if view.seconds[0].done:
+            break
+    assert scene.server.calls == []
+    await climb.confirm(view.phrase)
+    assert (await rest(views)).outcome == "gone"
+    events = scene.events()
+    assert events.index("exception") < events.index("confirmed") < events.index("intent")
+    (kept,) = [
+        record
+        for text in (scene.state / "teardown.jsonl").read_text().splitlines()
+        if (record := json.loads(text))["event"] == "exception"
+    ]
+    assert kept["detail"]["typed"] == phrase
+    assert kept["evidence"]
+    assert kept["detail"]["names"][0].startswith(line)
+
+
+@pytest.mark.parametrize("later", [_failed, _stray], ids=["the queue", "the results"])
+async def test_it_is_void_when_what_it_names_changes(
+    scene: Scene, later: Callable[[RentedBox], None]
+) -> None:
+    _cut(scene.box)
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "ready")
+    scene.clock.advance(3.0)
+    await climb.acknowledge(view.seconds[0].id, view.seconds[0].phrase)
+    async for view in views:
+        if view.seconds[0].done:
+            break
+    if later is _failed:
+        scene.box.log.write_text(
+            scene.box.log.read_text() + "[2026-11-20 12:30:00] [2/2] FINISHED wide (exit=1)\n"
+        )
+    else:
+        later(scene.box)
+    await climb.confirm(view.phrase)
+    last = await rest(views)
+    assert last.state == "closed"
+    assert scene.server.calls == []
+
+
+async def test_a_pull_alone_says_what_to_do(scene: Scene) -> None:
+    _stray(scene.box)
+    view = await rest(scene.runner().pull_only("pod"))
+    assert (view.outcome, view.closed_because) == (None, "no cell is called logs")
+    (said,) = [row.next for row in view.rungs if row.next]
+    assert said.startswith("name it in the queue file or move it out of results.remote, then pull")
