@@ -203,8 +203,7 @@ class Climb:
                 unresolved = await settle(
                     self._journal, gather.instance, gather.provider, gate.digest
                 )
-                plan = await gather.plan(gate.verb, unresolved)
-                return replace(plan, before=tuple(sorted(await self._before(plan.identity))))
+                return await self._with_past(await gather.plan(gate.verb, unresolved))
             case State.QUIESCING:
                 return await gather.quiet()
             case State.LISTING:
@@ -277,6 +276,12 @@ class Climb:
         await self._diary.write(
             "acknowledged", typed=event.typed, resource=plain(seen.key), fate=seen.fate
         )
+
+    async def _with_past(self, plan: Event) -> Event:
+        """The plan, and what earlier climbs saw of this box. What is no plan is the gate's to refuse."""
+        if not isinstance(plan, Plan):
+            return plan
+        return replace(plan, before=tuple(sorted(await self._before(plan.identity))))
 
     async def _before(self, identity: Identity) -> frozenset[str]:
         """What the journal names of this box, read once."""
