@@ -35,7 +35,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScope
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Colours, sizes, agents and fleets of the developer's own shell must not reach a test."""
-    for name in ("NO_COLOR", "TEXTUAL_THEME", "SSH_AUTH_SOCK", "GPU_TUI_FLEET", "COLUMNS", "LINES"):
+    for name in (
+        "NO_COLOR",
+        "TEXTUAL_THEME",
+        "SSH_AUTH_SOCK",
+        "GPU_TUI_FLEET",
+        "GPU_TUI_READONLY",
+        "COLUMNS",
+        "LINES",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -37,25 +37,7 @@ class Waiver:
     @property
     def label(self) -> str:
         """It in a few words."""
-        count = len(self.about)
-        match self.kind:
-            case "unfinished":
-                return (
-                    "1 cell did not end well" if count == 1 else f"{count} cells did not end well"
-                )
-            case "unclosed":
-                return "the queue does not say that it is done"
-            case "unnamed":
-                return (
-                    "1 directory has no cell of its name"
-                    if count == 1
-                    else f"{count} directories have no cell of their name"
-                )
-        return (
-            "1 is missing that an earlier look saw"
-            if count == 1
-            else f"{count} are missing that an earlier look saw"
-        )
+        return LABELS[self.kind].format(len(self.about))
 
     @property
     def phrase(self) -> str:
@@ -71,6 +53,12 @@ class Waiver:
         return (*(f"{name}: {why}" if why else name for name, why in self.about), ADVICE[self.kind])
 
 
+LABELS = {
+    "unfinished": "cells that did not end well: {}",
+    "unclosed": "the queue does not say that it is done",
+    "unnamed": "directories that no cell is called: {}",
+    "fewer": "missing, though an earlier look saw them: {}",
+}
 ADVICE = {
     "unfinished": "what they left is at home and nothing more will come: let them end well and open this "
     "again, or accept it",

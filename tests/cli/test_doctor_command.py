@@ -146,3 +146,14 @@ def test_a_real_box_with_an_unknown_host_key(
     item = next(item for item in body["items"] if item["instance"] == "lab")
     assert (item["check"], item["status"]) == ("host key", "fail")
     assert item["next"]
+
+
+def test_hands_that_are_held_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said() -> list[str]:
+        return [item.detail for item in machine_items(Fleet(None, ())) if item.check == "read-only"]
+
+    monkeypatch.delenv("GPU_TUI_READONLY", raising=False)
+    assert said() == []
+    monkeypatch.setenv("GPU_TUI_READONLY", "1")
+    (line,) = said()
+    assert "nothing can be stopped from here, and no flag lifts it" in line

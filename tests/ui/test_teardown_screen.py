@@ -462,7 +462,7 @@ async def test_an_exception_names_its_cells_and_is_accepted_by_its_own_words(
     async with app.run_test(size=size) as pilot:
         await climb(pilot)
         shown = text_of(app)
-        assert "2 of 2: 2 cells did not end well. To accept it, type" in shown
+        assert "2 of 2: cells that did not end well: 2. To accept it, type" in shown
         assert "accept unfinished no_aug wide_lr3e4" in shown
         assert "Accept it" in shown
         assert "no_aug: exit 1" in shown
