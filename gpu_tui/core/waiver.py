@@ -97,4 +97,4 @@ def required(inventory: Inventory) -> frozenset[str]:
 
 
 def _lacks(parts: tuple[str, ...]) -> str:
-    return f"without {' and '.join(parts)}" if parts else "it has all that a cell leaves"
+    return f"as a cell it lacks {' and '.join(parts)}" if parts else "it has all that a cell leaves"
