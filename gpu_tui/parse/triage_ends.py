@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
+from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
 
 _NETWORK = (
@@ -150,6 +151,7 @@ ENDS: tuple[Rule, ...] = (
         + _WARNED,
     ),
     *EVIDENCE,
+    *REASONS,
     *GRAMMAR,
     # --- 18 warning ---
     rule(

@@ -147,7 +147,7 @@ MACHINE: tuple[Rule, ...] = (
         "host_oom",
         FATAL,
         "memory|oom|bad_alloc|bus error|ram|allocate|memlimit|killed process|exceeded mem|exceeded v",
-        r"out of memory: kill|\bexceeded (?:v?mem|memory|virtual memory) (?:usage )?(?:hard |soft )?limit|oom[-_ ]kill|OOMKilled|oom_reaper|\bOOM event\b|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceed(?:ed|ing) .{0,24}\bmemory limit|exceeding memory limits?|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory"
+        r"out of memory: kill|\bexceeded (?:v?mem|memory|virtual memory) (?:usage )?(?:hard |soft )?limit|oom[-_ ]kill|OOMKilled|oom_reaper|\bOOM event\b|\bcontainer oom\b|memory cgroup out of memory|exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceed(?:ed|ing) .{0,24}\bmemory limit|exceeding memory limits?|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory"
         r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|(?:^\W{0,24}|Error: |exception: )bad allocation\b|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
         r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
         r"|ray\.exceptions\.OutOfMemoryError|RayOutOfMemoryError|paging file is too small|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|no killable processes|result 'oom-kill'"

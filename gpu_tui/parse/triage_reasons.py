@@ -1,0 +1,147 @@
+"""Ends told as a state, a reason or a value: `"status": "Failed"`, `node 3 is unreachable`, `no data, exiting`.
+
+Like the grammar of a failure these rows name no program. They ask for the word and for what it is said of.
+"""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_evidence import COPED, STAMP
+from gpu_tui.parse.triage_rule import CALM, FATAL, SERIOUS, SURVIVED, Rule, rule
+
+_MACHINE = r"\b(?:node|host|worker|rank|executor|agent|cluster|pod|machine|instance|replica|peer|vm|box|raylet)s?\b"
+_DONE = r"early.stopp|\bpatience|converged|\bmax\w*\b|complete|finished|\bdone\b|success|target|reached|\ball \w+ed\b|nothing to do|up to date"
+# A word that counts or names a measure, before `error:`.
+_MEASURE = r"\b(?:mean|squared|absolute|relative|rms|root|test|train\w*|valid\w*|eval\w*|average|avg|classification|reconstruction|prediction|total|max\w*|min\w*|top.?\d|bit|pixel|rate|std|standard)\b[^:]{0,24}error"
+
+REASONS: tuple[Rule, ...] = (
+    rule(
+        "killed",
+        FATAL,
+        "going down",
+        r"\b(?:system|machine|host|server) is going down\b",
+        CALM,
+    ),
+    rule(
+        "preempted",
+        FATAL,
+        "reclaim|preempt|evict|revoke|outbid|deallocat",
+        _MACHINE
+        + r".{0,40}\b(?:was|were|is|been|being|got) (?:now |just )?(?:reclaimed|preempted|evicted|revoked|outbid|deallocated)\b",
+        f"{SURVIVED}|\\bif\\b|\\b0 ",
+    ),
+    rule(
+        "preempted",
+        FATAL,
+        "credit|balance|funds|budget",
+        r"\b(?:credits?|balance|funds|budget)\b.{0,40}\b(?:(?:run|ran) out|exhausted|too low|insufficient|depleted|used up)\b.{0,60}\b(?:stop|paus|terminat|suspend|shut|delet)\w{0,8}",
+        f"{SURVIVED}|\\bif\\b|\\bwill be\\b|\\bmight\\b",
+    ),
+    rule(
+        "nan",
+        SERIOUS,
+        "explode|blew up|blown up",
+        r"\b(?:loss|gradients?|grad(?:ient)? norm|training|energy)\b.{0,20}\b(?:has |have )?(?:exploded|blew up|blown up)\b",
+        f"{SURVIVED}|\\bif\\b|\\bmay\\b|\\bmight\\b",
+    ),
+    # A machine, or a part of the job on one, that is not there any more.
+    rule(
+        "network",
+        FATAL,
+        "unreachable",
+        _MACHINE + r".{0,40}\bunreachable\b",
+        f"{SURVIVED}|{CALM}|\\bif\\b",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "unhealthy|unresponsive|dead|offline|notready",
+        _MACHINE
+        + r".{0,40}\b(?:is|are|was|were|became|went|marked|detected) (?:now |as |become )?(?:unhealthy|unresponsive|dead|offline|NotReady)\b",
+        f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b",
+    ),
+    # An exception or an error that somebody met, and where.
+    rule(
+        "exception",
+        FATAL,
+        "exception|error",
+        r"(?:^\W{0,4}|(?<=[\]|:>)\-] ))(?:(?:caught|encountered|got|raised|received|hit) )?(?:an? |the )?(?:[a-z-]{2,20} ){0,2}?exceptions? (?:in|while|when|during|from|[a-z]{3,16}ing)\b"
+        r"|(?:^\W{0,4}|(?<=[\]|:>)\-] ))(?:caught|encountered|got|raised|received|hit) (?:an? |the )?(?:[a-z-]{2,20} ){0,2}?errors? (?:in|while|when|during|from|[a-z]{3,16}ing)\b",
+        f"{COPED}|\\bhandl|\\bno exception|exception (?:ignored|handling)",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "error: |exception: ",
+        STAMP + r"(?:[a-z-]{2,16} ){0,2}(?:error|exception): (?!nan|-?inf|tensor|none)[a-z\"'`]",
+        f"{COPED}|{_MEASURE}",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        " error| failure",
+        r"^\W{0,4}(?:compil(?:ation|er|e)|link(?:er)?|launch|runtime|fatal|system|internal|kernel|device|driver|assertion|i/o) (?:error|failure)\W{0,4}$",
+        CALM,
+    ),
+    # A compiler's: `kernel.cu(26): error: `, `a.cpp:3:7: fatal error: `.
+    rule(
+        "exception",
+        FATAL,
+        "error",
+        r"(?:\(\d{1,6}\)|:\d{1,6}(?::\d{1,5})?): (?:(?:fatal|catastrophic|internal) )?error\b(?! ?rate)",
+        f"{SURVIVED}|{CALM}",
+    ),
+    # A key and its value: a state, or an exception by its name.
+    rule(
+        "exception",
+        FATAL,
+        "fail|error|crash|abort",
+        r"\b(?:status|state|phase|result|outcome|conclusion|event|finished)[\"']?\s{0,2}[:=]\s{0,3}[\"']?(?:failed|failure|errored|crashed|aborted|[a-z]{2,20}_(?:failed|crashed|error)|(?-i:Error|ERROR|[A-Z]\w{1,20}Failed))\b(?!\s{0,2}[=:(])",
+        f"{COPED}|\\bin \\(|[|=] ?none",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "error|exception",
+        r"\b(?:error|exception|err|cause|reason|message|msg)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?-i:(?:[a-z_]\w{0,40}\.){0,5}[A-Z]\w{0,40}(?:Error|Exception))[(:]",
+        COPED,
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "with",
+        r"\b(?:finished|completed?|done|ended|terminated|stopped) with (?:\d{1,6} |some |an? )?(?:errors?|failures?|exceptions?)\b",
+        COPED,
+    ),
+    # What was asked for and cannot be: the job never starts.
+    rule(
+        "exception",
+        FATAL,
+        "unknown|invalid|illegal|unsupported|unrecognized",
+        STAMP
+        + r"(?:unknown|invalid|illegal|unsupported|unrecognized) (?:command[- ]line )?(?:option|argument|flag|config\w*|parameter|command|subcommand)s?\b(?:[: ]\S|\W*$)",
+        f"{COPED}|encountered|\\busing\\b|\\bdefault",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "not found|missing|not exist|no such file",
+        r"^\W{0,4}(?:the )?(?:train\w* |input )?(?:data ?sets?|data(?: files?)?|config\w*(?: file)?|scripts?|input(?: file)?)(?: [\w./~-]{1,120})? (?:is |was |does )?(?:not found|missing|not exist)\b(?: (?:at|in|:) ?\S{1,160})?\W*$|^no such file or directory\b",
+        f"{COPED}|download|generat|creat|\\bcache|using|default",
+    ),
+    # A sentence that ends the program.
+    rule(
+        "exception",
+        FATAL,
+        "exiting|aborting|quitting|terminating|bailing|giving up",
+        r"[,;.:!-] {1,3}(?:now )?(?:exiting|aborting|quitting|terminating|bailing(?: out)?|giving up)\b(?: now| (?:the )?(?:program|run|job|training))?\W*$",
+        f"{COPED}|{_DONE}",
+    ),
+    # An exception whose name does not end as others do, with the module that it comes from.
+    rule(
+        "exception",
+        FATAL,
+        "broken|invalid|missing|bad|unsupported|corrupt|mismatch|violation|conflict|incomplete|closed|unknown",
+        r"^(?-i:(?:[a-z_]\w{0,40}\.){1,6}[A-Z]?\w{0,30}(?:Broken|Invalid|Missing|Bad|Unsupported|Corrupt|Mismatch|Violation|Conflict|Incomplete|Closed|Unknown)\w{0,30}): \S",
+        COPED,
+    ),
+)
