@@ -57,7 +57,7 @@ MACHINE: tuple[Rule, ...] = (
         FATAL,
         "hardware error|aer: |edac|memory error|bus error: severity|machine check|thermal|nvlink|ras |amdgpu|[drm|gpu recovery|heartbeats|gpu reset|notready|not ready|node failure|i/o error|err!|ext4-fs error|gsp",
         r"\[hardware error\]|\bAER: (?:device recovery failed|can't recover)|\bEDAC\b.{0,40}(?:\bUE\b|uncorrect|handling mce)|bus error: severity=uncorrect|machine check (?:exception|events logged)|\b(?:firmware|fw) (?:internal|fatal) error|\b(?:thermal|temperature|overheat\w{0,40}).{0,30}shut(?:ting)? ?down"
-        r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|(?<!npm )\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
+        r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|(?<!npm )\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*(?! Process information)|\bVRAM is lost\b|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
         r"\bcorrected\b|\bCE memory",
     ),
     rule(

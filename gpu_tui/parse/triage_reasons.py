@@ -73,7 +73,7 @@ REASONS: tuple[Rule, ...] = (
         FATAL,
         "error: |exception: ",
         STAMP + r"(?:[a-z-]{2,16} ){0,2}(?:error|exception): (?!nan|-?inf|tensor|none)[a-z\"'`]",
-        f"{COPED}|{_MEASURE}",
+        f"{COPED}|{_MEASURE}|\\bimport error",
     ),
     rule(
         "exception",
