@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from rich.text import Text
+from textual import events
 from textual.app import App, ComposeResult
 from textual.geometry import Region
+from textual.widgets import Input
 
 from gpu_tui.core.logs import LogLine
 from gpu_tui.parse.log_reader import LogReader
@@ -20,6 +22,7 @@ from gpu_tui.ui.quiet import DUE, QUIET, SETTLED, Quiet
 from gpu_tui.ui.text.logs import log_row
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets import logview
+from gpu_tui.ui.widgets.field import Field
 from gpu_tui.ui.widgets.logview import LogView
 
 
@@ -146,3 +149,26 @@ async def test_a_row_of_the_log_that_only_moves_is_not_made_again(
         app.log_view.shift(1)
         await pilot.pause()
         assert made == [two, three, four]
+
+
+class OneField(App[None]):
+    """A field, and what was sent from it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        yield Field()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.sent.append(event.value)
+
+
+async def test_keys_that_come_together_count_in_the_order_they_were_typed() -> None:
+    app = OneField()
+    async with app.run_test() as pilot:
+        for key in ("a", "b", "ctrl+u", "c", "d", "left", "backspace", "e", "enter", "f"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        assert app.sent == ["ed"]

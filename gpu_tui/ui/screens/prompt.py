@@ -21,13 +21,14 @@ from gpu_tui.ui.keys import Key
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.widgets.field import Field
 from gpu_tui.ui.widgets.paint import Block
 
 SETTLE = 0.5  # seconds
 LONGEST = 1024  # characters of one answer
 
 
-class Answer(Input):
+class Answer(Field):
     """One answer. It takes no key at first, and never offers its text to be copied."""
 
     DEFAULT_CSS = """

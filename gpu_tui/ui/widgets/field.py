@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual import events
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.widgets import Input
@@ -14,3 +15,11 @@ class Field(Input):
     """
 
     virtual_size = Reactive(Size(0, 0))
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Take a key of editing in its turn: textual takes letters here, and those only once they went all the way up."""
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if await self.app.run_action(binding.action, self):
+                event.stop()
+                event.prevent_default()
+                return
