@@ -37,7 +37,11 @@ CASES: dict[str, tuple[Callable[[RentedBox], None], str, str]] = {
     "exit 1": (_failed, "accept unfinished wide", "wide: exit 1"),
     "no end": (_cut, "accept unfinished wide", "wide: no end line"),
     "no closing line": (_unclosed, "accept unclosed queue", "queue: its log does not end"),
-    "a directory beside the cells": (_stray, "accept unnamed logs", "logs: as a cell it lacks best.pth"),
+    "a directory beside the cells": (
+        _stray,
+        "accept unnamed logs",
+        "logs: as a cell it lacks best.pth",
+    ),
     "an empty one": (_hollow, "accept unnamed void", "void: as a cell it lacks best.pth"),
 }
 
