@@ -18,7 +18,10 @@ from gpu_tui.teardown.words import paint
 PHRASES = {
     "unfinished": ("accept unfinished late", "late: exit 1"),
     "unclosed": ("accept unclosed queue", "queue: its log does not end with QUEUE DONE"),
-    "unnamed": ("accept unnamed late void", "void: as a cell it lacks best.pth and best_metrics.json"),
+    "unnamed": (
+        "accept unnamed late void",
+        "void: as a cell it lacks best.pth and best_metrics.json",
+    ),
     "fewer": ("accept fewer lost", "lost"),
 }
 
