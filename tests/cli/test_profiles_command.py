@@ -83,7 +83,7 @@ def test_show_draws_the_matrix_of_one_verb(
     assert main(["profiles", "show", "autodl", "--verb", "释放", *FRESH]) == 0
     out = capsys.readouterr().out
     rows = {line.split("  ")[0]: line for line in out.splitlines()}
-    assert "after 释放" in rows["tier"]
+    assert "after release" in rows["tier"]
     assert "✗ deleted" in rows["data disk"]
     assert "✓ kept" in rows["shared file system"]
     assert "cannot be undone" in out
