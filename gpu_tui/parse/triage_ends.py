@@ -60,7 +60,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         _NETWORK_NEEDS,
         _NETWORK,
-        r"\bmax_retries\b|rate_limit|--\w{1,40}|connection closed by localrank|\[preauth\]|audit: rate|"
+        r"\bmax_retries\b|rate_limit|(?<!\S)--\w{1,40}|connection closed by localrank|\[preauth\]|audit: rate|"
         + ADVICE.replace(r"|\bnote:", ""),
     ),
     # --- 18 before 17: an end that something survived is only a warning ---
@@ -124,7 +124,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "exit|returned non-zero|exitcode|return code|error |program failed|code",
-        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
+        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
         r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE,
     ),
     rule(

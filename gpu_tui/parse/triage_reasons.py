@@ -90,6 +90,14 @@ REASONS: tuple[Rule, ...] = (
         r"(?:\(\d{1,6}\)|:\d{1,6}(?::\d{1,5})?): (?:(?:fatal|catastrophic|internal) )?error\b(?! ?rate)",
         f"{SURVIVED}|{CALM}",
     ),
+    # A state it went to, told calmly: `changed from Running to phase Failed`.
+    rule(
+        "exception",
+        FATAL,
+        "failed",
+        r"\b(?:phase|status|state) (?-i:F(?:ailed|AILED)\b)",
+        SURVIVED,
+    ),
     # A key and its value: a state, or an exception by its name.
     rule(
         "exception",

@@ -26,6 +26,7 @@ _FRAMES = (
     re.compile(r"^\s{4,40}[rfb]{1,2}[\"'].{0,400}[\"']\s*[,)]{0,3}\s*$"),
     re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),
     re.compile(r"^\s*#\d{1,3}:? <?(?:unknown function|\w{1,40}::)"),
+    re.compile(r"^\s{0,8}\d{1,3}# \S.{0,200}(?:\(| at | in )"),  # as Boost writes one
     re.compile(r"^Exception raised from \S+ at .{1,200}\(most recent call first\)"),
     re.compile(
         r"^(?:During handling of the above exception|The above exception was the direct cause)"
