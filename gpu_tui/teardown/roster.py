@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import QueueFiles
@@ -14,6 +15,7 @@ from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path
 from gpu_tui.transport.base import Connection
 
+NO_LOG = "the fleet file names no log of the queue (queue.log): nothing says how it ended"
 TRAINED = frozenset({0, 2})  # exit 2: trained, but the durable copy is missing
 
 
@@ -28,11 +30,13 @@ async def read_roster(connection: Connection, queue: QueueFiles) -> Roster | Non
 async def read_cells(connection: Connection, queue: QueueFiles, roster: Roster) -> Cells:
     """The roster joined with what the queue's log says of each cell."""
     history = QueueHistory()
-    if queue.log is not None:
-        for line in await _milestones(connection, queue.log):
-            event = parse_queue_line(line)
-            if event is not None:
-                history = history.fold(event)
+    if queue.log is None:
+        cells = cells_of(roster, history)
+        return replace(cells, unfinished=tuple((name, NO_LOG) for name in cells.names))
+    for line in await _milestones(connection, queue.log):
+        event = parse_queue_line(line)
+        if event is not None:
+            history = history.fold(event)
     return cells_of(roster, history)
 
 
