@@ -95,8 +95,28 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "failed",
-        r"\b(?:phase|status|state) (?-i:F(?:ailed|AILED)\b)",
+        r"\b(?:phase|status|state) (?-i:F(?:ailed|AILED)\b)|\b(?:status|state) (?:update|change)\w{0,2}\b.{0,60}(?-i:\b(?:FAILED|Failed)\W{0,3}$)",
         SURVIVED,
+    ),
+    # What systemd and a pod's log say of a service that is down.
+    rule(
+        "killed",
+        FATAL,
+        "sent signal",
+        r"\bsent signal SIGKILL to \w{0,8} ?process \d",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "active: failed|code=exited|repeated too quickly|stderr f ",
+        r"^\s{0,12}Active: failed \(|\(code=exited, status=[1-9]|\bstart request repeated too quickly|^\d\S{18,40} stderr F (?:panic|fatal error): ",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "crashed|problem executing|not enough space",
+        r"(?-i:\bERROR\b).{0,120}\bhas crashed\b\W*$|\bthere was a problem executing\b|\bnot enough space in the buffer\b",
+        f"{SURVIVED}|\\bif\\b",
     ),
     # A key and its value: a state, or an exception by its name.
     rule(
@@ -141,7 +161,7 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "exiting|aborting|quitting|terminating|bailing|giving up",
-        r"[,;.:!-] {1,3}(?:now )?(?:exiting|aborting|quitting|terminating|bailing(?: out)?|giving up)\b(?: now| (?:the )?(?:program|run|job|training))?\W*$",
+        r"[,;.:!-] {1,3}(?:now )?(?:exiting|aborting|quitting|terminating|bailing(?: out)?|giving up)\b(?: now| (?:the )?(?:program|run|job|training)| to avoid [\w -]{1,40})?\W*$",
         f"{COPED}|{_DONE}",
     ),
     # An exception whose name does not end as others do, with the module that it comes from.

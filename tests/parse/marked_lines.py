@@ -26,6 +26,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
     ),
     ("hardware", False): ("NVRM: GPU at PCI:0000:3b:00: GPU-1234-5678",),
     ("gpu_oom", True): (
+        "Exception in main training loop: out of memory to allocate 205520896 bytes (total 16068929536 bytes)",
         "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity; 70.0 GiB already allocated; 1.0 GiB free; 71 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.  See documentation for Memory Management and PYTORCH_CUDA_ALLOC_CONF",
         "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.76 GiB total capacity; 9.6 GiB already allocated)",
         "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 3 has a total capacity of 79.11 GiB of which 1.1 GiB is free.",
@@ -59,6 +60,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "| WARNING | OOM: Ran out of memory with exception: attempting to recover from OOM in forward/backward pass",
     ),
     ("host_oom", True): (
+        "alloc_tensor_range: failed to allocate CPU buffer of size 18446744073709549568",
         "[123456.7] Out of memory: Killed process 12345 (python) total-vm:123456kB, anon-rss:12345kB, file-rss:0kB",
         "Memory cgroup out of memory: Killed process 4242 (python)",
         "python invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0",
@@ -187,6 +189,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "Error 804: forward compatibility was attempted on non supported HW",
     ),
     ("ckpt_corrupt", True): (
+        "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([0])",
         "RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory",
         "_pickle.UnpicklingError: invalid load key, 'v'.",
         "RuntimeError: Error(s) in loading state_dict for ResNet:",
@@ -207,6 +210,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "_pickle.UnpicklingError: Weights only load failed. This file can still be loaded",
     ),
     ("preempted", True): (
+        "the instance was reclaimed by the provider",
         "slurmstepd: error: *** JOB 123456 ON node01 CANCELLED AT 2023-01-01T10:00:00 DUE TO TIME LIMIT ***",
         "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.",
         "slurmstepd: error: *** STEP 123.0 ON gpu1 CANCELLED AT 2023-01-01T10:00:00 ***",
@@ -221,6 +225,8 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "Warning  DeadlineExceeded  job/train  Job was active longer than specified deadline",
     ),
     ("killed", True): (
+        "systemd[1153]: train.service: Sent signal SIGKILL to main process 1975522 (python) on client request.",
+        "training.sh: the machine is going down for maintenance NOW, the system is going down",
         "{process_utils.py:75} INFO - Sending the signal Signals.SIGTERM to group 553430",
         "W0424 01:17:26.433000 521279 torch/distributed/elastic/multiprocessing/api.py:897] Sending process 541320 closing signal SI",
         "Killed",
@@ -257,6 +263,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "[2026-01-01 10:00:00] [2/4] FINISHED no_aug (exit=137)",
     ),
     ("nan", True): (
+        "step 1200: the loss has exploded",
         "ValueError:Network outputs is NAN! Stop Training",
         "WARNING: loss (=nan) is not correct",
         "step 7 loss=nan",
@@ -364,6 +371,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         '  File "<frozen importlib._bootstrap>", line 991, in _find_and_load',
     ),
     ("network", True): (
+        "gpu-7: the worker node is unreachable",
         "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries exceeded with url: /bert (Caused by NewConnectionError('<urllib3.connection.HTTPSConnection object at 0x7f>: Failed to establish a new connection: [Errno 101] Network is unreachable'))",
         "client_loop: send disconnect: Broken pipe",
         "Connection to 1.2.3.4 closed by remote host.",
@@ -388,6 +396,10 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         'wandb: 429 encountered ({"error":"rate limit exceeded"}), retrying request',
     ),
     ("exception", True): (
+        "     Active: failed (Result: exit-code) since Wed 2022-07-20 16:09:11 CST; 4s ago",
+        "2024-03-07T10:55:48.374277561Z stderr F panic: runtime error: invalid memory address or nil pointer dereference",
+        "I0711 09:00:00.000000       1 job.go:88] Job train-7 went to phase Failed",
+        "2024-04-16 12:27:14 - ERROR    - runner       - MD has crashed",
         "KilledWorker: ('a', 'tcp://127.0.0.1:43281')",
         "wandb: ERROR Abnormal program exit",
         "Inference server exited or unhealthy.",
