@@ -53,6 +53,13 @@ CAUSES: tuple[Rule, ...] = (
         r"NCCL WARN.{0,20}(?:lib wrapper not|NET/IB : (?:No device|Unable to open|No IB)|Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|find)|.{0,40}\bACS\b|.{0,30}iommu)|errno: 97\b|hostname of the client socket cannot be retrieved"
         r"|NET/(?:IB|Socket|OFI).{0,30}\b(?:skipp|not found|No device)",
     ),
+    # By name, then what the library always advises.
+    rule(
+        "nccl",
+        FATAL,
+        "nccl",
+        r"^\W{0,4}(?:\[?rank ?\d{1,5}\]?: )?(?-i:nccl(?:System|Internal|Remote|UnhandledCuda|InvalidUsage)Error): ",
+    ),
     rule(
         "nccl",
         FATAL,

@@ -102,21 +102,21 @@ REASONS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "sent signal",
-        r"\bsent signal SIGKILL to \w{0,8} ?process \d",
+        "sent signal|unable to shutdown process|by the",
+        r"\bsent signal SIGKILL to \w{0,8} ?process \d|\bunable to shutdown process \d{1,9} via \d|\b(?:job|run|process|task|container) .{0,40}\b(?:terminated|killed|stopped) by the (?:system )?(?:administrator|operator)\b",
     ),
     rule(
         "exception",
         FATAL,
-        "active: failed|code=exited|repeated too quickly|stderr f ",
-        r"^\s{0,12}Active: failed \(|\(code=exited, status=[1-9]|\bstart request repeated too quickly|^\d\S{18,40} stderr F (?:panic|fatal error): ",
+        "active: failed|code=exited|repeated too quickly|stderr f |finished (failed)|failed with|foam exiting|initialization failed",
+        r"(?-i:\bfinished \(FAILED\)|\b(?:local_)?rank:? \S{1,6} FAILED\b(?! \d))|^\W{0,4}FOAM exiting\b|\b(?:engine|worker|executor|model)\b.{0,30}\binitialization failed\.|^\s{0,12}Active: failed \(|\(code=exited, status=[1-9]|\bstart request repeated too quickly|^\d\S{18,40} stderr F (?:panic|fatal error): ",
     ),
     rule(
         "exception",
         FATAL,
-        "crashed|problem executing|not enough space",
-        r"(?-i:\bERROR\b).{0,120}\bhas crashed\b\W*$|\bthere was a problem executing\b|\bnot enough space in the buffer\b",
-        f"{SURVIVED}|\\bif\\b",
+        "crashed|problem executing|not enough space|diverged|converge|stopped with",
+        r"\b(?:simulation|training|solver|optimi[sz]ation|run) (?:has )?diverged\b(?! ?[:=]| from\b)|\bdid not converge\b.{0,60}\b(?:stopping|aborting|exiting)\b|\bstopped with the following (?:message|error)\b|(?-i:\bERROR\b).{0,120}\bhas crashed\b\W*$|\bthere was a problem executing\b|\bnot enough space in the buffer\b",
+        f"{SURVIVED}|\\bif\\b|warning|\\bearly\\b",
     ),
     # A key and its value: a state, or an exception by its name.
     rule(

@@ -142,6 +142,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "RuntimeError: Timed out initializing process group in store based barrier on rank: 0",
     ),
     ("nccl", True): (
+        "ncclSystemError: System call (e.g. socket, malloc) failed. You can check NCCL warnings for failure reason and see if there is connection closure by a peer.",
         "RuntimeError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1269, unhandled system error, NCCL version 2.14.3",
         "worker-0:11:12 [4] ib_plugin.c:1615 NCCL WARN NET/IB : Got completion from peer 10.0.0.1<54862> with status=12 opcode=0 len=0 vendor err 12 (Recv)",
         "node1:123:456 [0] misc/socket.cc:456 NCCL WARN socketStartConnect: Connect to 10.0.0.1<40001> failed : Connection refused",
@@ -225,6 +226,7 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         "Warning  DeadlineExceeded  job/train  Job was active longer than specified deadline",
     ),
     ("killed", True): (
+        "WARNING:torch.distributed.elastic.multiprocessing.api:Unable to shutdown process 5527 via 15, forcefully exitting via 9",
         "systemd[1153]: train.service: Sent signal SIGKILL to main process 1975522 (python) on client request.",
         "training.sh: the machine is going down for maintenance NOW, the system is going down",
         "{process_utils.py:75} INFO - Sending the signal Signals.SIGTERM to group 553430",
@@ -396,6 +398,8 @@ MARKED: dict[tuple[str, bool], tuple[str, ...]] = {
         'wandb: 429 encountered ({"error":"rate limit exceeded"}), retrying request',
     ),
     ("exception", True): (
+        "INFO:torch.distributed.elastic.agent.server.api:Local worker group finished (FAILED). Waiting 300 seconds for other agents to finish",
+        "ERROR: solver did not converge after 1000 iterations, stopping",
         "     Active: failed (Result: exit-code) since Wed 2022-07-20 16:09:11 CST; 4s ago",
         "2024-03-07T10:55:48.374277561Z stderr F panic: runtime error: invalid memory address or nil pointer dereference",
         "I0711 09:00:00.000000       1 job.go:88] Job train-7 went to phase Failed",
