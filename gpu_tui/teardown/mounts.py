@@ -23,43 +23,20 @@ LIMIT = 10.0  # seconds for `mount`
 # is not among them may be a network's, a cloud's or a hypervisor's.
 HERE = frozenset(
     {
-        *(
-            "ext2",
-            "ext3",
-            "ext4",
-            "xfs",
-            "btrfs",
-            "zfs",
-            "bcachefs",
-            "f2fs",
-            "jfs",
-            "nilfs2",
-            "reiserfs",
-        ),
-        *("vfat", "exfat", "msdos", "msdosfs", "ntfs", "ntfs3", "fuseblk", "ntfs-3g", "udf"),
-        *("apfs", "hfs", "hfsplus", "ufs", "ffs", "hammer2"),
-        *("overlay", "fuse-overlayfs", "aufs", "tmpfs", "ramfs", "rootfs"),
-        *("ecryptfs", "gocryptfs", "encfs"),
+        "ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "bcachefs", "f2fs", "jfs", "nilfs2",
+        "reiserfs", "vfat", "exfat", "msdos", "msdosfs", "ntfs", "ntfs3", "fuseblk", "ntfs-3g",
+        "udf", "apfs", "hfs", "hfsplus", "ufs", "ffs", "hammer2", "overlay", "fuse-overlayfs",
+        "aufs", "tmpfs", "ramfs", "rootfs", "ecryptfs", "gocryptfs", "encfs",
     }
-)
+)  # fmt: skip
 # What a kernel shows below a root, where no file is ever kept.
 KERNEL = frozenset(
     {
-        *(
-            "proc",
-            "sysfs",
-            "devtmpfs",
-            "devpts",
-            "devfs",
-            "mqueue",
-            "cgroup",
-            "cgroup2",
-            "securityfs",
-        ),
-        *("debugfs", "tracefs", "bpf", "pstore", "efivarfs", "configfs", "fusectl", "hugetlbfs"),
-        *("binfmt_misc", "nsfs", "rpc_pipefs", "selinuxfs"),
+        "proc", "sysfs", "devtmpfs", "devpts", "devfs", "mqueue", "cgroup", "cgroup2", "securityfs",
+        "debugfs", "tracefs", "bpf", "pstore", "efivarfs", "configfs", "fusectl", "hugetlbfs",
+        "binfmt_misc", "nsfs", "rpc_pipefs", "selinuxfs",
     }
-)
+)  # fmt: skip
 _HOST = re.compile(r"(?:[^@/]*@)?(\[[^\]]+\]|[^:/\[\]]+):(?=[/~.\w]|$)|//(?:[^@/]*@)?([^/]+)/")
 
 

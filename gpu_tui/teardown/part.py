@@ -18,7 +18,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gpu_tui.core.manifest import FileEntry
-from gpu_tui.core.plain import plain
 from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.local import OWN, hash_file
 
@@ -95,14 +94,7 @@ class Shelf:
                     os.unlink(entry.path)
 
     def problem(self, missing: Sequence[FileEntry]) -> str | None:
-        """Why they cannot be kept here: the disk is another machine's, or has no room (bytes, or inodes where
-        it counts them).
-        """
-        if far := _far(self.local):
-            return (
-                f"{self.local} is {far} over SSH, which may be the box itself: "
-                "name a results.local on a disk of this machine"
-            )
+        """Why they cannot be kept here: no room for their bytes, or for their inodes where it counts them."""
         have = {entry.name: entry.stat().st_size for entry in os.scandir(self.parts)}
         need = sum(
             file.bytes - min(have.get(self.part_of(file).name, 0), file.bytes) for file in missing
@@ -257,22 +249,6 @@ def _write_out(fd: int, start: int, end: int) -> None:
     if sys.platform == "linux":
         with suppress(OSError):
             os.posix_fadvise(fd, start, end - start, os.POSIX_FADV_DONTNEED)
-
-
-def _far(place: Path, mounts: Path = Path("/proc/self/mountinfo")) -> str | None:
-    """What `place` really is where it lies on sshfs, which shows nothing by which a box's own files are known."""
-    device = place.stat().st_dev
-    number = f"{os.major(device)}:{os.minor(device)}"
-    try:
-        rows = mounts.read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:
-        return None  # not Linux
-    for row in rows:
-        here, _, there = row.partition(" - ")
-        kind, _, rest = there.partition(" ")
-        if here.split(" ")[2:3] == [number] and kind == "fuse.sshfs":
-            return plain(rest.partition(" ")[0], 80)
-    return None
 
 
 def _sync(place: Path) -> None:

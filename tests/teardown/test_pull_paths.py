@@ -14,7 +14,6 @@ from rented import Scene, until
 from gpu_tui.core.fleet import Results
 from gpu_tui.core.ladder import Rung
 from gpu_tui.core.manifest import FileEntry, Manifest
-from gpu_tui.teardown import part as part_module
 from gpu_tui.teardown.box import read_text, shell_path
 from gpu_tui.teardown.hashing import file_of
 from gpu_tui.teardown.inventory import remote_manifest
@@ -263,26 +262,3 @@ async def test_what_is_here_already_is_made_durable_as_well(
     assert again.files == len(manifest.files)
     here = [scene.local / file.path for file in manifest.files]
     assert {path.stat().st_ino for path in (*here, *(path.parent for path in here))} <= synced
-
-
-async def test_a_directory_of_another_machine_is_no_place_for_copies(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The box's own disk by sshfs: a copy there goes with it, and no inode tells."""
-    device = os.stat(tmp_path).st_dev
-    number = f"{os.major(device)}:{os.minor(device)}"
-    table = tmp_path / "mountinfo"
-    rows = "22 27 0:21 / /proc rw - proc proc rw\n36 27 {} / /mnt/box rw,nosuid - {} root@pod:/root rw\n"
-    table.write_text(rows.format(number, "fuse.sshfs"))
-    assert part_module._far(tmp_path, table) == "root@pod:/root"
-    table.write_text(rows.format(number, "ext4"))
-    assert part_module._far(tmp_path, table) is None
-    table.write_text(rows.format("0:99", "fuse.sshfs"))
-    assert part_module._far(tmp_path, table) is None
-    monkeypatch.setattr(part_module, "_far", lambda place: "root@pod:/root")
-    climb = scene.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state in ("closed", "blocked", "ready"))
-    await views.aclose()
-    assert view.state == "blocked"
-    assert "over SSH, which may be the box itself" in (view.closed_because or "")
-    assert not list(scene.local.glob("base/*"))
