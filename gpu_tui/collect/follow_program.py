@@ -28,6 +28,8 @@ from __future__ import annotations
 
 import shlex
 
+from gpu_tui.collect.shell import terse
+
 MOST = 67_108_864  # bytes that are read at most of what came while we were away
 OVERLAP = 64  # bytes read again at a resume, to see that it is still the same text
 CHECK = 15  # seconds between looks, while a file grows, whether it is still the same text
@@ -305,11 +307,11 @@ def sign(nonce: str) -> bytes:
 
 def program(quoted_path: str, words: dict[str, str]) -> str:
     """The program for one start. `words` are the values of the names that stand between two @."""
-    text = PROGRAM
+    text = terse(PROGRAM)
     fixed = {"MOST": str(MOST), "OVERLAP": str(OVERLAP), "SILENT": str(SILENT), "CHECK": str(CHECK)}
     for word, value in {**fixed, **words}.items():
         text = text.replace(f"@{word}@", value)
     text = text.replace(
         "@PATH@", quoted_path
     )  # last: nothing in it is taken for one of these names
-    return START.replace("@PROGRAM@", shlex.quote(text))
+    return terse(START).replace("@PROGRAM@", shlex.quote(text))

@@ -30,6 +30,7 @@ from gpu_tui.collect.probe import MISSING_FILE, TOO_LONG, UNREADABLE_FILE, Probe
 from gpu_tui.collect.program_bash import FOR_BASH
 from gpu_tui.collect.program_prelude import PRELUDE
 from gpu_tui.collect.program_table import TABLE, TABLE_FOR_BASH
+from gpu_tui.collect.shell import terse
 
 MOST_TICK = 2.0  # seconds between two looks at the lanes
 PIECE = 3900  # bytes of a line that go out at once, with room for its mark below PIPE_BUF (4096)
@@ -250,7 +251,7 @@ def write_program(
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:
-    return re.sub(r"@([A-Z_]+)@", lambda match: values[match.group(1)], template)
+    return re.sub(r"@([A-Z_]+)@", lambda match: values[match.group(1)], terse(template))
 
 
 def _number(seconds: float) -> str:

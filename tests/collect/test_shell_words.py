@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpu_tui.collect.shell import quote_path, quote_pattern
+from gpu_tui.collect.shell import quote_path, quote_pattern, terse
 
 
 def echoed(word: str) -> bytes:
@@ -52,3 +52,30 @@ def test_only_the_cell_is_a_pattern(tmp_path):
         f"<{tmp_path}/a b.log><{tmp_path}/c.log>".encode()
     )
     assert echoed(quote_pattern(f"{tmp_path}/*.log")) == f"<{tmp_path}/*.log>".encode()
+
+
+PROGRAM = r"""
+# What is said.
+say() {
+    newline='
+'
+    # Twice.
+    printf '%s#%s' "$1" \
+        "$newline" # and its end
+}
+    say a
+
+say ' b'
+"""
+
+
+def test_a_program_without_its_layout_does_the_same() -> None:
+    short = terse(PROGRAM)
+    said = [
+        subprocess.run(["dash", "-s"], input=text.encode(), capture_output=True, check=True).stdout
+        for text in (PROGRAM, short)
+    ]
+    assert said == [b"a#\n b#\n"] * 2
+    assert "Twice" not in short
+    assert "    " not in short
+    assert "\n\n" not in short
