@@ -382,14 +382,14 @@ class _Tail:
     def _take(self, data: bytes, *, backfill: bool) -> None:
         """Whole lines are handed on before anybody has read them: that takes longer than their way here."""
         memory = self._memory
-        memory.count(data)
         whole = memory.reader.whole(data)
         if whole is None:
-            if lines := memory.reader.feed(data):
+            if lines := memory.take(data):
                 self._arrived(lines, backfill=backfill)
             return
-        now = self._clock.now()
-        self._sink(LogCame(self._instance, now, self._source, whole, memory.line_at))
+        upto = memory.offset + len(data)
+        self._sink(LogCame(self._instance, self._clock.now(), self._source, whole, upto))
+        memory.count(data)
         self._arrived(memory.reader.judge(whole), backfill=backfill)
 
     def _tell_opened(self, *, resumed: bool) -> None:

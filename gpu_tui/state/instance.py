@@ -187,31 +187,31 @@ class InstanceState:
 
     def log_came(self, event: LogCame) -> None:
         """Lines came: keep them."""
-        buffer = self._log(event.source)
-        self._came = event.source, buffer.end
-        self._keep(buffer, event)
+        followed = self._follow(event.source)
+        self._came = event.source, followed.buffer.end
+        self._keep(followed, event)
 
     def log_arrived(self, event: LogArrived) -> None:
         """Keep lines that did not come before, fold what they say of queue and cell, and note alarms."""
         source = event.source
-        buffer = self._log(source)
+        followed = self._follow(source)
+        buffer = followed.buffer
         came, self._came = self._came, None
         if isinstance(event.lines, LogBlock):
-            self._follow(source).unread += len(event.lines) - len(event.lines.told)
+            followed.unread += len(event.lines) - len(event.lines.told)
         if came is None or came[0] != source:
             number = buffer.end - buffer.open
             for place, line in telling(event.lines):
                 self._take_line(line, number + place, source, event)
-            self._keep(buffer, event)
+            self._keep(followed, event)
             return
         number = came[1]
         for place, line in telling(event.lines):
             self._take_line(line, number + place, source, event)
             buffer.judge(number + place, line)
 
-    def _keep(self, buffer: LogBuffer, event: LogCame | LogArrived) -> None:
-        buffer.extend(event.lines, event.upto)
-        followed = self._follow(event.source)
+    def _keep(self, followed: _Followed, event: LogCame | LogArrived) -> None:
+        followed.buffer.extend(event.lines, event.upto)
         followed.last_at, followed.error = event.at, None
 
     def _follow(self, source: LogSource) -> _Followed:
