@@ -103,8 +103,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "cuda_error",
         FATAL,
-        "cudasuccess|fft|blas|dnn|solver|sparse|gpu",
-        r"== ?cudaSuccess \(\d{1,4} vs\. 0\)|\bfailed to (?:create|init\w{0,9}|execute|set) (?:an? |the )?(?:cu|hip|roc)(?:fft|blas|dnn|sparse|solver)\b|\b(?:cu|hip|roc)(?:fft|blas|sparse|solver) (?:plan |handle )?(?:creation|execution|init\w{0,12}) failed\b|\bGPU[- ](?:function|kernel|operation) (?:has )?failed\b",
+        "cudasuccess|fft|blas|dnn|solver|sparse|gpu|critical error by|api failed|during kernel execution|error code",
+        r"\bmemory (?:critical error|access fault) by (?:GPU|agent)\b|\bGPU memory access fault\b|\bPTX was compiled with an unsupported\b|\bGPU crash (?:has |was |is )?(?:occurred|detected)|\bacl api failed\b|\bthrown during kernel execution\b|\binvalid error code \(\d{1,4}\)|== ?cudaSuccess \(\d{1,4} vs\. 0\)|\bfailed to (?:create|init\w{0,9}|execute|set) (?:an? |the )?(?:cu|hip|roc)(?:fft|blas|dnn|sparse|solver)\b|\b(?:cu|hip|roc)(?:fft|blas|sparse|solver) (?:plan |handle )?(?:creation|execution|init\w{0,12}) failed\b|\bGPU[- ](?:function|kernel|operation) (?:has )?failed\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- 9 ckpt_corrupt ---
@@ -172,6 +172,8 @@ CAUSES: tuple[Rule, ...] = (
         r"^[*_>#\s]{0,6}(?-i:"
         + KILLS
         + r")[*_.!:\s]*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
+        + KILLS
+        + r")\s*$|\bstderr: (?-i:"
         + KILLS
         + r")\s*$|line \d+:\s{1,8}\d+ (?-i:"
         + KILLS
@@ -276,5 +278,5 @@ CAUSES: tuple[Rule, ...] = (
         + r"(?:_\w{1,40})?[\"']?\s*[:=]\s*[\"']?[-+]?inf|(?:best|min|max|lowest|highest|init\w{0,4}) [\w ]{1,20}[:=]\s{0,3}[-+]?inf|\b0/\d{1,12} \[|np\.inf|float\(|math\.inf|namespace\(|config\(|space|improved from",
     ),
     # --- 15 traceback ---
-    rule("traceback", FATAL, "traceback", r"traceback \(most recent call last\)"),
+    rule("traceback", FATAL, "traceback", r"traceback \(most recent call last\)|^traceback:\s*$"),
 )

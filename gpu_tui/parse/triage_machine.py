@@ -64,8 +64,23 @@ MACHINE: tuple[Rule, ...] = (
         "hardware",
         FATAL,
         "nvrm:",
-        r"\bNVRM: .{0,120}\b(?:cannot|failed|fails|failure|timed out|timeout|fatal)\b",
+        r"\bNVRM: .{0,120}\b(?:cannot|failed|fails|failure|timed out|timeout|fatal|invalid context)\b",
         r"API mismatch|^\s*\d+ +NVRM|persistence",
+    ),
+    # A driver of another maker that resets a card: a ring or an engine that hangs, a firmware that is silent.
+    rule(
+        "hardware",
+        FATAL,
+        "reset|respond|timedout job|gpu hang|device_hung|device_removed|critical error by",
+        r"\bamdgpu\b.{0,60}\b(?:reset (?:failed|via MES failed)|failed to (?:respond|reset|halt|unmap|suspend|resume)\b)|\b(?:xe|i915) [\da-f:.]{6,20}: .{0,60}\b(?:engine reset|timed ?out job|reset failed|GT reset|failed to reset)|\b(?:after|due to|because of) (?:an? )?GPU hang\b|(?-i:\bDEVICE_(?:HUNG|REMOVED)\b)",
+        ADVICE,
+    ),
+    # A disk that is there no more has no blocks.
+    rule(
+        "hardware",
+        FATAL,
+        "capacity change",
+        r"\bdetected capacity change from [1-9]\d{0,18} to 0\s*$",
     ),
     # A disk, a filesystem or a network card that the kernel gives up.
     rule(

@@ -84,12 +84,12 @@ def _completed(needs: tuple[str, ...], pattern: re.Pattern[str]) -> tuple[str, .
 SURVIVED = (
     r"caller indicates that this is not a failure|(?<!non-)(?<!not )\bretry(?! also failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|\bwill (?:be )?restart|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|\brecover|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
     r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
-    r"|\bstill trying\b|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|\breconnect|using cached|thrown while requesting"
+    r"|\bstill trying\b|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|the default)\b|\breconnect|using cached|thrown while requesting"
 )
 ADVICE = (
     r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|\bcan (?:potentially |also )?"
     r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|a)\b|\bin case\b"
-    r"|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:|\bnote that\b|\u5982\u679c|\u5efa\u8bae|\u53ef\u80fd|\u907f\u514d"
+    r"|\breasons (?:for|why)\b|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:|\bnote that\b|\u5982\u679c|\u5efa\u8bae|\u53ef\u80fd|\u907f\u514d"
 )
 LOSS = (
     r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm)"

@@ -11,7 +11,7 @@ import re
 PREFIX = re.compile(
     r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
     r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| )|(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
-    r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
+    r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{0,40}Error: )[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
 _STATEMENT = (

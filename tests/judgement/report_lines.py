@@ -1,8 +1,9 @@
 """How well triage judges real labelled lines: `cd tests && python -m judgement.report_lines [--misses N]`.
 
 Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl`, `lines_second.jsonl`, `lines_third.jsonl`,
-`lines_fresh.jsonl` and `lines_sight.jsonl`, which the rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums are ever
-shown, the last of them over programs of which not one line was tuned on.
+`lines_fresh.jsonl`, `lines_sight.jsonl` and `lines_reading2.jsonl`, which the rules were tuned on, and
+`lines_holdout.jsonl`, which they were not: of that one only sums are ever shown, the last of them over programs of
+which not one line was tuned on.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from gpu_tui.parse.triage import triage_segments
 
 HERE = Path(__file__).parent
 TUNED = tuple(
-    HERE / f"lines_{name}.jsonl" for name in ("dev", "more", "second", "third", "fresh", "sight")
+    HERE / f"lines_{name}.jsonl"
+    for name in ("dev", "more", "second", "third", "fresh", "sight", "reading2")
 )
 HOLDOUT = HERE / "lines_holdout.jsonl"
 SHOWN = 150  # characters of a missed line
@@ -39,6 +41,7 @@ class Row:
     source: str
     progress: dict[str, Any] | None = None
     edited: bool | str | None = None  # where a name or an address was replaced
+    batch: str | None = None  # labelled before any rule saw it, and scored once; or `tuned`
 
 
 @dataclass(slots=True)

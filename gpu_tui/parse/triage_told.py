@@ -1,0 +1,84 @@
+"""Ends that are told in a handful of words: who is gone, a count of errors, a state that schedulers give."""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_evidence import COPED
+from gpu_tui.parse.triage_rule import CALM, FATAL, SURVIVED, Rule, rule
+
+_GONE = r"(?:died|crashed|aborted|disconnected|(?:is |was |has been )?(?:lost|gone|dead)|exited unexpectedly)"
+
+TOLD: tuple[Rule, ...] = (
+    # Somebody and that he is gone: the whole line says no more.
+    rule(
+        "exception",
+        FATAL,
+        "died|crashed|aborted|disconnected|lost|gone|dead|exited unexpectedly|no server running",
+        r"^\W{0,4}(?:the |your )?(?:\w{1,16} )?(?:runtime|session|server|kernel|instance|machine|program|process|job|training|worker|client|backend)s? (?:has |have |was )?"
+        + _GONE
+        + r"(?:\W{0,3}$|[.:,;!] ?(?:automatically|restarting|exiting|aborting)| (?:for an unknown|with|due|because|during|while)\b)|^\[?(?:lost server|server exited(?: unexpectedly)?)\]?\s*$|^no server running on \S",
+        f"{SURVIVED}|\\bif\\b",
+    ),
+    # A crash that somebody reports, at whatever level.
+    rule(
+        "exception",
+        FATAL,
+        "crash has|crash detected|crash was|restarted",
+        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bkernel [\da-f-]{8,40} restarted\b",
+    ),
+    # What was carried over is not what was sent.
+    rule(
+        "exception",
+        FATAL,
+        "differ|mismatch|match|corrupted on",
+        r"\b(?:md5|sha\d{0,3}|crc\d{0,2}|hash|checksum)(?:es|s|sums?)?\b.{0,24}\b(?:differs?|mismatch|do(?:es)? ?n.t match|do(?:es)? not match)\b|\bcorrupted on transfer\b",
+        COPED,
+    ),
+    # R says whom it caught, a shell or a torn line what it left with.
+    rule(
+        "exception",
+        FATAL,
+        "*** caught|exit code|failed with error|error(s)",
+        r"^\s{0,4}\*\*\* caught \w|(?-i:[a-z]Exit code: [1-9])|\b(?:request|query|call|command|operation|ioctl)\b.{0,80}\bfailed with error\b|^\W{0,4}error\(?s\)? (?:running|executing|launching|starting)\b",
+        SURVIVED,
+    ),
+    # The same in Chinese: somebody's start, run or load failed, a process that left with a code.
+    rule(
+        "exception",
+        FATAL,
+        "执行失败|启动失败|运行失败|训练失败|任务失败|加载失败|连接失败|下载失败|安装失败|创建失败|初始化失败|编译失败|调用失败|异常退出|异常终止|意外退出|退出码",
+        "(?:执行|启动|运行|训练|任务|加载|连接|下载|安装|创建|初始化|编译|调用)失败|异常退出|异常终止|意外退出|退出码[:：=]? ?(?:Some\\()?[1-9]",
+        f"{SURVIVED}|{CALM}|如果|重试|可能|跳过",
+    ),
+    # How many errors there were.
+    rule(
+        "exception",
+        FATAL,
+        "errors detected|error detected|errors generated|error generated|errors occurred|errors found",
+        r"\b[1-9]\d{0,5} errors? (?:detected in the compilation|generated\b|occurr?ed\b)",
+        f"{SURVIVED}|\\bcorrect",
+    ),
+    # A state of a scheduler in angle brackets, or behind the dots of a list of tests.
+    rule(
+        "exception",
+        FATAL,
+        "status <exit>|... ",
+        r"\bStatus <EXIT>|\.{4,} ?(?:\[[^\]]{1,40}\] )?(?-i:FAILED|FAIL|ERROR|CRASHED|TIMEOUT)\b",
+        CALM,
+    ),
+    # What an MPI library says when one of its processes leaves or breaks the rules.
+    rule(
+        "exception",
+        FATAL,
+        "local abort|function was called|will now",
+        r"\blocal abort (?:before|after) MPI|\bfunction was called (?:before|after) MPI_\w{1,20} was invoked|\b(?:job|program|run|process|application|simulation|training) will (?:now )?(?:abort|terminate|exit|stop|be (?:aborted|terminated|killed))\b",
+        COPED,
+    ),
+    # A library's own error: `[omni.physx.plugin] PhysX error: `.
+    rule(
+        "exception",
+        FATAL,
+        "error: ",
+        r"(?:^|(?<=[\]|] ))(?-i:[A-Z][A-Za-z]{1,16}) (?:internal |fatal )?error: (?!nan|-?inf|none)[a-z\"'`]",
+        f"{COPED}|\\b(?:mean|squared|absolute|relative|rms|train|training|test|val|validation|eval|total|max|average|avg|prediction|absolute|import) error|squarederror",
+    ),
+)
