@@ -304,7 +304,7 @@ def _clocks(seen: Now) -> Iterator[Condition]:
         yield Condition(
             clock.kind,
             last if 0 < left <= LAST_HOUR else usual,
-            f"{clock.key}: {clock_words(clock, left)}",
+            clock_words(clock, left),
             f"clock:{clock.key}",
             part=f"{clock.key}@{clock.stage}",
             remedy=clock.avoid if clock.kind == "clock" else None,

@@ -93,6 +93,7 @@ class CockpitApp(App[None]):
         super().__init__()
         terminal.forget_what_was_closed()
         terminal.paint_soon()
+        terminal.take_keys_apart()
         self._output = CellOutput(self)
         self._quiet = Quiet()
         self.painted = asyncio.Event()  # the fleet is on screen
@@ -378,6 +379,10 @@ class CockpitApp(App[None]):
         )
 
     # --- palette ------------------------------------------------------------------------------
+
+    def action_command_palette(self) -> None:
+        """By ctrl+p from any screen; the stock one speaks English only."""
+        self._cockpit.action_palette()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """Every action by name and key; see `palette`."""

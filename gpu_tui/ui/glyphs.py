@@ -32,7 +32,7 @@ _ASCII = {
     **dict(zip("▁▂▃▄▅▆▇█", "_.-:=+*#", strict=True)),
     **dict(zip("░▒▓▀▔", ".:#^^", strict=True)),
     **dict(zip("▘▝▖▗▚▞▙▛▜▟", "''..\\/####", strict=True)),
-    **dict(zip("●✗✓■◆○◌⊘↯▲△◐▼", "*xv#&o.%z!^dV", strict=True)),
+    **dict(zip("●✗✓■◆○◌◔⊘↯▲△◐▼", "*xv#&o.c%z!^dV", strict=True)),
     **dict(zip("–—·…≥≤×→←↑↓↵⇧±≈−", "--.~><x><^v<^~~-", strict=True)),
     **dict(zip("‘’“”«»", "''\"\"<>", strict=True)),
     **dict(zip("▸▶‖", ">>|", strict=True)),

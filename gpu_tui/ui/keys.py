@@ -148,6 +148,7 @@ KEYS: tuple[Key, ...] = (
     Key("y", "copy", "copy", "Copy the lines on screen to the clipboard", context="log"),
     Key("s", "save", "save", "Save the kept lines to a file here", context="log"),
     Key("enter", "choose", "go there", "Show the finding's instance and log", context="findings", footer=1),
+    Key("slash", "filter", "filter", "Filter the findings", context="findings", show="/", footer=4),
     Key("e", "evidence", "its log line", "Show the log where the finding stands", context="findings", footer=3),
     Key(
         "a", "acknowledge", "acknowledge", "Hide this finding until it is another one",

@@ -6,13 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 
+from gpu_tui.core.speech import say
 from gpu_tui.ui.text.units import DAY, HOUR, MINUTE, count, number
 
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
+NOW = "now"
 TICKS = 5  # beside the one that says now
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 FIRST_COLOUR = 100  # of plotext's numbered colours: which one is replaced by a meaning afterwards
@@ -36,7 +39,7 @@ def render_plot(
     """
     runs = _runs(series)
     if not runs or width < SMALLEST[0] or height < SMALLEST[1]:
-        return Text("no numbers to draw yet" if not runs else "too small for a chart", "muted")
+        return Text(_no_chart(empty=not runs), "muted")
     import plotext  # type: ignore[import-untyped]  # heavy: loaded with the first chart
 
     start, end = runs[0][0][0], series[-1][0]
@@ -53,10 +56,13 @@ def render_plot(
     levels = [low + (high - low) * part / 4 for part in range(5)]
     plotext.yticks(levels, [unit(level) for level in levels])
     ticks = time_ticks(end - start)
-    plotext.xticks([*ticks, 0], [*(f"-{_ago(-tick)}" for tick in ticks), "now"])
+    plotext.xticks([*ticks, 0], [*(f"-{_ago(-tick)}" for tick in ticks), NOW])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
-    return Text(plotext.uncolorize(plotext.build()).rstrip("\n"), "accent")
+    drawn = plotext.uncolorize(plotext.build()).rstrip("\n")
+    axis, _, _ = drawn.rpartition(NOW)
+    now = say(NOW)  # plotext takes every character for one cell
+    return Text(axis[: len(axis) - cell_len(now) + len(NOW)] + now, "accent")
 
 
 def time_ticks(span: float) -> list[float]:
@@ -93,7 +99,7 @@ def render_curves(
     """
     drawn = [(curve.style, runs) for curve in curves if (runs := _runs(curve.points))]
     if not drawn or width < SMALLEST[0] or height < SMALLEST[1]:
-        return Text("no numbers to draw yet" if not drawn else "too small for a chart", "muted")
+        return Text(_no_chart(empty=not drawn), "muted")
     import plotext  # heavy: loaded with the first chart
 
     points = [point for _, runs in drawn for run in runs for point in run]
@@ -143,6 +149,10 @@ def _coloured(built: str, styles: Sequence[str]) -> Text:
         if 0 <= which < len(styles):
             out.stylize(styles[which], span.start, span.end)
     return out
+
+
+def _no_chart(*, empty: bool) -> str:
+    return say("no numbers to draw yet") if empty else say("too small for a chart")
 
 
 def _limits(values: Sequence[float], top: float | None) -> tuple[float, float]:

@@ -59,7 +59,7 @@ def sketch(
     title = plain(sweep or say("no sweep"), width)
     board.write(10, 0, title, "strong on panel")
     if names:
-        state = f"◌ {len(names)} {say('connecting')}"
+        state = f"◔ {len(names)} {say('connecting')}"
         board.write(12 + cell_len(title), 0, state, "muted on panel")
     for pane, place in places(layout, len(names), width, height, preset).items():
         number = PANES.index(pane)

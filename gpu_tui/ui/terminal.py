@@ -6,23 +6,26 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from queue import Queue
 from typing import Any
 
 from textual import screen
 from textual._styles_cache import StylesCache
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.color import Color
 from textual.driver import Driver
+from textual.message import Message
 from textual.style import Style
 
 from gpu_tui.core.plain import plain
 
 FRAMES_A_SECOND = 250
 PLAIN_DRIVER = "LinuxDriver"
+ESCAPE, SEQUENCES = "\x1b", "\x1b[O"
 CHOKED = 6  # frames waiting to be written: the terminal does not read
 ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 
@@ -67,6 +70,33 @@ def forget_what_was_closed() -> None:
         return _grounds(base_background, background)
 
     StylesCache.get_inner_outer = get_inner_outer  # type: ignore[method-assign, assignment]
+
+
+class PromptParser(XTermParser):
+    """Textual's parser of what comes from a terminal, for which an escape that came alone is a key of its own.
+
+    textual 8.2.8 waits 100 ms for what may follow an escape and takes the next key for a part of it: `esc q`
+    becomes alt+q, and `esc tab` becomes shift+tab. A terminal sends a sequence in one piece; one that came in
+    two goes on with `[` or `O`.
+    """
+
+    _alone = False
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """Parse one piece of what was read; empty data ends it."""
+        if self._alone and data and data[0] not in SEQUENCES:
+            self._timeout_time = 0.0
+            yield from self.tick()
+        yield from super().feed(data)
+        self._alone = data == ESCAPE
+
+
+def take_keys_apart() -> None:
+    """Read the terminal with this parser."""
+    with suppress(ImportError):  # where there is no such terminal
+        from textual.drivers import linux_driver
+
+        vars(linux_driver)["XTermParser"] = PromptParser
 
 
 def paint_soon() -> None:

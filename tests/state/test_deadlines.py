@@ -336,7 +336,7 @@ def test_the_words_of_a_finding_stand_still_between_two_thresholds() -> None:
     assert first == {
         found.evidence for found in bench.findings() if "release" in (found.part or "")
     }
-    assert first == {"p-release: less than 25% of its 15 days left: loses data disk"}
+    assert first == {"less than 25% of its 15 days left: loses data disk"}
     assert {found.remedy for found in bench.findings() if "release" in (found.part or "")} == {
         "Pull."
     }
@@ -381,7 +381,7 @@ def test_a_disk_that_fills_is_told_with_its_hours() -> None:
     assert clock.fires_at == pytest.approx(bench.now + 2 * HOUR)
     (found,) = bench.findings("disk_soon")
     assert found.part == "disk-full:/data@10%"
-    assert found.evidence.startswith("disk-full:/data: less than 10 h left at the present rate")
+    assert found.evidence.startswith("less than 10 h left at the present rate: /data is full")
     assert found.severity is Severity.WARN
     bench.now += 1.5 * HOUR  # nothing more was read: the deadline stands where it stood
     assert not bench.has("disk-full:/data")  # until the rate is too old to say anything

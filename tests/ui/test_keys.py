@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from textual import events
 
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.first_run import FirstRun
@@ -19,6 +20,7 @@ from gpu_tui.ui.keys import (
     shown,
     unsafe_keys,
 )
+from gpu_tui.ui.layout import PANES
 from gpu_tui.ui.panes.clocks import ClocksPane
 from gpu_tui.ui.panes.instances import InstancesPane
 from gpu_tui.ui.panes.log import LogPane
@@ -34,6 +36,7 @@ from gpu_tui.ui.screens.sweep import SweepScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.themes import ThemeScreen
 from gpu_tui.ui.screens.timeline import TimelineScreen
+from gpu_tui.ui.terminal import PromptParser
 from gpu_tui.ui.text.help import footer, help_lines
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
@@ -138,7 +141,7 @@ async def test_every_action_is_in_the_palette_and_runs(cockpit: Callable[..., Co
         await pilot.pause()
         assert isinstance(app.screen, ActingFindings)
         on_card = {c.title for c in app.get_system_commands(app.screen)}
-        assert on_card == {"go there", "acknowledge", "its log line"}
+        assert on_card == {"go there", "acknowledge", "its log line", "filter"}
 
 
 async def test_keys_can_be_remapped(cockpit: Callable[..., CockpitApp]) -> None:
@@ -147,4 +150,65 @@ async def test_keys_can_be_remapped(cockpit: Callable[..., CockpitApp]) -> None:
         await pilot.pause()
         await pilot.press("F")
         await pilot.pause()
+        assert isinstance(app.screen, FindingsScreen)
+
+
+@pytest.mark.parametrize("width", [24, 40, 60, 80, 120, 200])
+def test_the_way_to_help_or_out_is_in_every_footer(width: int) -> None:
+    for context in CONTEXTS:
+        cards = ("cockpit",) if context in (*PANES, "replay", "list", "cockpit") else ("overlay",)
+        keys = footer_keys((context, *cards) if context != cards[0] else cards, read_only=False)
+        shown = footer(keys, width)
+        assert shown.cell_len <= width
+        if context != "first":
+            assert any(word in shown.plain for word in ("? help", "esc close")), (context, shown)
+
+
+def feed(*pieces: str) -> list[str]:
+    """The keys that these pieces of input are."""
+    parser = PromptParser()
+    return [
+        one.key for piece in pieces for one in parser.feed(piece) if isinstance(one, events.Key)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "keys"),
+    [
+        (("\x1b", "q"), ["escape", "q"]),
+        (("\x1b", "\t"), ["escape", "tab"]),
+        (("\x1b", ":", "1"), ["escape", "colon", "1"]),
+        (("\x1b", "\x1b", "f"), ["escape", "escape", "f"]),
+        (("\x1b", "[A"), ["up"]),
+        (("\x1b", "OA"), ["up"]),
+        (("\x1b[A", "j"), ["up", "j"]),
+    ],
+)
+def test_a_key_right_after_escape_is_a_key_of_its_own(
+    pieces: tuple[str, ...], keys: list[str]
+) -> None:
+    assert feed(*pieces) == keys
+
+
+async def test_findings_can_be_filtered(
+    cockpit: Callable[..., CockpitApp], text_of: Callable[[CockpitApp], str]
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("f")
+        await pilot.pause()
+        assert "inode full" in text_of(app)
+        await pilot.press("slash", *"nan", "enter")
+        await pilot.pause()
+        rows = app.screen.query_one("#finding-rows", Rows)
+        assert app.focused is rows
+        assert len(rows.lines) == 1
+        assert "nan" in rows.lines[0].plain
+        await pilot.press("slash", *"nothing", "enter")
+        await pilot.pause()
+        assert "no finding fits" in text_of(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "inode full" in text_of(app)
         assert isinstance(app.screen, FindingsScreen)

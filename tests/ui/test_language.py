@@ -280,6 +280,23 @@ async def test_a_chinese_screen_is_the_golden_one(
         golden(name, text_of(app))
 
 
+async def test_what_textual_and_the_chart_say_is_chinese_too(
+    cockpit: Make, chinese: None, text_of: Callable[[CockpitApp], str]
+) -> None:
+    app = cockpit(VIEWS["chart"][0]())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("c")
+        await pilot.pause()
+        assert "现在" in text_of(app)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        assert "按名字找动作" in text_of(app)
+        await pilot.press("escape", "escape", "E")
+        await pilot.pause()
+        assert any(row.rstrip().endswith("现在") for row in text_of(app).splitlines())
+
+
 # --- the choice -------------------------------------------------------------------------------
 
 

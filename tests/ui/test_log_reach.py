@@ -15,9 +15,11 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.scene_parts import SceneStore, fleet
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.screens.hits import HitsScreen
+from gpu_tui.ui.text.places import Place
 from gpu_tui.ui.widgets.logview import LogView
 
 Make = Callable[..., CockpitApp]
@@ -291,3 +293,18 @@ async def test_the_past_of_a_log_is_the_golden_one(
         golden("log-gap", body(text_of(log.app)))
         await log.press("slash", *"memory", "enter", "B")
         golden("log-hits", body(text_of(log.app)))
+
+
+async def test_a_finding_is_shown_although_a_filter_hides_its_line(
+    cockpit: Make, text_of: Callable[[CockpitApp], str]
+) -> None:
+    async with reach(cockpit) as log:
+        await log.press("slash", *"no such words", "enter")
+        await log.settle()
+        assert log.view.texts == []
+        assert "no line kept here matches no such words: esc empties the filter" in text_of(log.app)
+        pane = log.app.screen.query_one(LogPane)
+        pane.open_at("autodl-1", SOURCE, Place(seen=100))
+        await log.settle()
+        assert log.view.current == 100
+        assert LINES[SEEN + 100] in log.view.texts

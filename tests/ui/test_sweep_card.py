@@ -306,3 +306,47 @@ def test_an_end_is_written_for_the_person_who_reads_it(
 def test_money_says_how_sure_it_is(span: Span, words: str) -> None:
     assert bounds.amount(span, "CNY") == words
     assert not math.isnan(span.low)
+
+
+async def test_a_narrow_table_shows_how_a_cell_stands_before_where_it_runs(
+    cockpit: Make, text_of: Read
+) -> None:
+    app = cockpit(ablation())
+    async with app.run_test(size=(40, 20)) as pilot:
+        await pilot.press("S")
+        await pilot.pause()
+        shown = text_of(app)
+        assert "loss" in shown
+        assert "✓" in shown
+        await pilot.press("right", "right")  # sorted by its task, that is in sight
+        await pilot.pause()
+        assert "task▲" in text_of(app)
+
+
+async def test_no_course_in_time_is_drawn_of_what_was_logged_before_anybody_looked(
+    cockpit: Make, text_of: Read
+) -> None:
+    store = ablation()
+    view = store.fleet.instances[0]
+    name = next(one.name for one in view.queue.cells if view.series.get(f"loss:{one.name}"))
+    series, key = dict(view.series), f"loss:{name}"
+    series[key] = [(NOW - 60 + n / 100, 1 / (n + 1)) for n in range(20)]
+    store.become(
+        replace(store.fleet, instances=(replace(view, series=series), *store.fleet.instances[1:]))
+    )
+    app = cockpit(store)
+    async with app.run_test(size=(100, 24)) as pilot:
+        await pilot.press("S", "slash", *name, "enter", "space", "x")
+        await pilot.pause()
+        assert f"━ {name} logged before it was watched" in text_of(app)
+        assert "▼" not in text_of(app).splitlines()[0]  # no table is in sight
+        assert text_of(app).splitlines()[-1].startswith(" c chart   x axis")
+        series[key] = [*series[key], (NOW - 30, 0.04), (NOW - 1, 0.03)]
+        store.become(
+            replace(
+                store.fleet, instances=(replace(view, series=series), *store.fleet.instances[1:])
+            )
+        )
+        app._tick()
+        await pilot.pause()
+        assert f"━ {name} 0.03" in text_of(app)

@@ -100,6 +100,17 @@ class LogPane(Pane):
             name += f" · {PurePosixPath(log.source.path).name}"
         place = f"{[one.source for one in view.logs].index(log.source) + 1}/{len(view.logs)}"
         words = [self._where()]
+        if (sieve := self.view.sieve) is not None:
+            words.append(
+                say("{count} match", count=units.counted(sieve.count, "line"))
+                + (
+                    say(", stopped: this expression is too slow here")
+                    if sieve.gave_up
+                    else say(", {share} searched", share=units.percent(sieve.share))
+                    if sieve.share < 1
+                    else ""
+                )
+            )
         if behind := self._behind(view, log):
             words.append(behind)
         if log.last_at is not None:
@@ -118,17 +129,6 @@ class LogPane(Pane):
         if log.unread:
             reports = units.counted(log.unread, "line")
             words.append(say("{reports} of a flood not read for progress", reports=reports))
-        if (sieve := self.view.sieve) is not None:
-            words.append(
-                say("{count} match", count=units.counted(sieve.count, "line"))
-                + (
-                    say(", stopped: this expression is too slow here")
-                    if sieve.gave_up
-                    else say(", {share} searched", share=units.percent(sieve.share))
-                    if sieve.share < 1
-                    else ""
-                )
-            )
         self.entitle(f"{view.name} · {name} · {place}", " · ".join(words))
         self._explain(log)
 
@@ -156,6 +156,9 @@ class LogPane(Pane):
                 say("cannot follow {path}: {error}", path=log.source.path, error=log.error),
                 style="level-watch",
             )
+        elif self.view.nothing_fits:
+            words = say("no line kept here matches {wanted}", wanted=self._fits.wanted)
+            self._remedy(words + say(": esc empties the filter, B searches the whole file"))
         elif entry is None or text is None:
             self._remedy("")
         else:
@@ -185,7 +188,11 @@ class LogPane(Pane):
         self.again()
 
     def open_at(self, instance: str, source: LogSource, place: Place) -> None:
-        """Show one log of one instance at a place, reading what is not loaded; once it is selected."""
+        """Show one log of one instance at a place, reading what is not loaded; once it is selected.
+
+        Nothing is filtered away there: what was asked for may be what the filter hides.
+        """
+        super().close_filter()
         self._chosen[instance] = source
         self.reach.want(instance, source, place)
         self.again()

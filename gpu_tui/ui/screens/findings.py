@@ -12,13 +12,14 @@ from textual.widget import Widget
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, more_below
-from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text.findings import finding_detail, finding_row
 from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.text.timeline import words_of
 from gpu_tui.ui.widgets.rows import Rows
 
 
-class FindingsScreen(Card):
+class FindingsScreen(FilteredCard):
     """Dismissed with the id of the finding to go to. Reads only."""
 
     TITLE_WORDS = "Findings"
@@ -34,13 +35,25 @@ class FindingsScreen(Card):
         """The list above, one finding whole below."""
         yield self._list
         yield self._whole
+        yield from self.filter_widgets()
+
+    def listed(self) -> Widget:
+        """The findings."""
+        return self._list
+
+    def on_mount(self) -> None:
+        """The keys are for the list."""
+        super().on_mount()
+        self.set_focus(self._list)
 
     def paint(self, moment: Moment) -> None:
         """Worst first."""
         rows = self._list
-        found = moment.fleet.findings
-        if not found:
+        found = [one for one in moment.fleet.findings if self.fits.keeps(words_of(one))]
+        if not moment.fleet.findings:
             rows.put([line((say("✓ nothing to see: no findings"), "level-ok"))])
+        elif not found:
+            rows.put([line((say("no finding fits"), "muted"))])
         else:
             now, width = moment.fleet.taken_at, rows.size.width
             rows.put([finding_row(f, now, width) for f in found], [f.id for f in found])

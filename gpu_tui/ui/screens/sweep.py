@@ -19,7 +19,7 @@ from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
 from gpu_tui.core.rebalance import suggest
 from gpu_tui.core.speech import say
 from gpu_tui.new_file import write_new
-from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.keys import Key, bindings
 from gpu_tui.ui.panes.pane import Moment, more_below
 from gpu_tui.ui.plot import Curve, logarithmic, render_curves
 from gpu_tui.ui.screens.filtered import FilteredCard
@@ -37,6 +37,7 @@ BOTH = 26  # lines of a card in which the table and a chart stand together
 ROOMY = 32  # lines in which the queues are shown unasked
 ROOMY_CHART = 44  # and a chart beside them
 CHART_SHARE = 0.45
+AT_ONCE = 1.0  # seconds in which the past of a log is read
 ROWS_LEFT = 5  # of the table under everything else
 
 
@@ -147,7 +148,7 @@ class SweepScreen(FilteredCard):
         if not rows:
             words = say("no cell is like that") if self.fits else say("no cell is known yet")
             self._table.put([line((words, "muted"))])
-        more = more_below(self._table.hidden)
+        more = more_below(self._table.hidden) if self._table.display else ""
         self.edge(f"{units.counted(len(rows), 'cell')}  {more}".rstrip())
 
     # --- chart --------------------------------------------------------------------------------
@@ -168,6 +169,8 @@ class SweepScreen(FilteredCard):
         for row, curve in zip(shown, curves, strict=True):
             last = next((v for _, v in reversed(curve.points) if v is not None), None)
             value = units.number(last) if last is not None else say("no losses seen")
+            if self._by_time and last is None and self._losses(row):
+                value = say("logged before it was watched")
             legend.append(
                 line(("━ ", curve.style), (row.cell.name, "text"), (f" {value}", "muted"))
             )
@@ -188,8 +191,15 @@ class SweepScreen(FilteredCard):
         view = self.moment.fleet[row.box]
         if not self._by_time:
             return view.courses.get(row.cell.name, ())
-        timed = view.series.get(f"loss:{row.cell.name}", ())
+        timed = _when_seen(view.series.get(f"loss:{row.cell.name}", ()))
         return [(at - timed[0][0], value) for at, value in timed]
+
+    def footer_keys(self) -> list[Key]:
+        """Where the chart covers the table, its own keys come first."""
+        keys = super().footer_keys()
+        if self._charting and not self._table.display:
+            keys.sort(key=lambda key: key.action not in ("curves", "axis"))
+        return keys
 
     # --- keys ---------------------------------------------------------------------------------
 
@@ -280,6 +290,15 @@ class SweepScreen(FilteredCard):
     def _chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         self.dismiss(event.key)
+
+
+def _when_seen(points: Points) -> Points:
+    """The losses whose time is known: those of the first look were logged some time before, all but the last.
+
+    Where none but that one is left there is no course in time.
+    """
+    first = sum(at - points[0][0] < AT_ONCE for at, _ in points)
+    return points[first - 1 :] if first < len(points) else ()
 
 
 def _words(row: Row) -> str:

@@ -76,7 +76,7 @@ def box_style(name: str) -> str:
 def verdict(view: InstanceView) -> Text:
     """Glyph and word."""
     if view.link.state == "connecting" and view.last_contact is None and view.link.error is None:
-        return line((say("◌ connecting"), "muted"))
+        return line((say("◔ connecting"), "muted"))
     glyph, word, style, _ = VERDICTS[view.verdict]
     return line((f"{glyph} {say(word)}", style))
 

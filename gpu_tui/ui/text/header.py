@@ -120,7 +120,7 @@ def _header_parts(
         (live, "●", "live", "level-ok"),
         (stale, "◐", "stale", "stale"),
         (lost - new, "⊘", "unreachable", "level-act"),
-        (new, "◌", "connecting", "muted"),
+        (new, "◔", "connecting", "muted"),
         (off, "◌", "off", "muted"),
     ):
         if number:

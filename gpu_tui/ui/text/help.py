@@ -11,19 +11,31 @@ from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, shown
 from gpu_tui.ui.text.marks import fit, line, wrap
 
 KEY_CELLS = 10
+GAP = "   "
+WAYS = ("help", "close", "leave")  # to all keys, or out
 TWO = 130  # from this width on there are two columns
 
 
 def footer(keys: Sequence[Key], width: int, keymap: Mapping[str, str] | None = None) -> Text:
-    """As many keys as fit, most useful first."""
+    """As many keys as fit, most useful first; the way to help or out is never the one that does not."""
+    pieces = [
+        line(
+            (shown(key, keymap), "danger" if key.dangerous else "key"),
+            " ",
+            (say(key.label), "muted"),
+        )
+        for key in keys
+    ]
+    way = next((n for n, key in enumerate(keys) if key.action in WAYS), -1)
     text, gap = line(" "), ""
-    for key in keys:
-        style = "danger" if key.dangerous else "key"
-        piece = line(gap, (shown(key, keymap), style), " ", (say(key.label), "muted"))
-        if text.cell_len + piece.cell_len > width:
+    for n, piece in enumerate(pieces):
+        kept = len(GAP) + pieces[way].cell_len if n < way else 0
+        if text.cell_len + len(gap) + piece.cell_len + kept > width:
+            if n < way and text.cell_len + len(gap) + pieces[way].cell_len <= width:
+                text.append_text(line(gap, pieces[way]))
             break
-        text.append_text(piece)
-        gap = "   "
+        text.append_text(line(gap, piece))
+        gap = GAP
     return text
 
 

@@ -331,7 +331,7 @@ def lane_why(outlook: Outlook, width: int) -> list[Text]:
     rows: list[Text] = []
     for one in outlook.lanes:
         if one.why:
-            rows += wrap(f"{one.lane.name}: {one.why}", width, "unknown", indent=2)
+            rows += wrap(f"{one.lane.name}: {told(one.why)}", width, "unknown", indent=2)
     return rows
 
 
@@ -347,6 +347,6 @@ def short(outlook: Outlook, now: float, zone: tzinfo | None) -> tuple[str, str]:
         what="" if outlook.whole else "+",
     )
     if outlook.over:
-        return cells, "ended"
+        return cells, say("ended")
     words = bounds.ends(outlook.left, now, zone)
     return cells, say("ends {words}", words=words)

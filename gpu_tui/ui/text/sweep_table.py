@@ -27,6 +27,7 @@ HISTORY = 12
 MARK, NAME = 2, 18
 WORDS = 100  # from this width on the state is written beside its sign
 STATE = 13
+LESS = ("task", "box")
 LEFT = ("cell", "task", "box", "state")  # words, the others are numbers
 
 
@@ -50,6 +51,10 @@ def sheet_of(rows: Sequence[Row], order: Order, width: int, charted: Mapping[str
     others = [column for column in every if column != "cell" and _told(rows, column)]
     room = width - MARK - name
     shown = _fitting(others, room, width)
+    for words in LESS:  # where it is narrow, how a cell stands matters more than these
+        if "loss" not in shown and words in others and words != order.column:
+            others.remove(words)
+            shown = _fitting(others, room, width)
     while order.column in others and order.column not in shown and others:
         others = others[1:]
         shown = _fitting(others, room, width)

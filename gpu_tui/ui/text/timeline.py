@@ -85,7 +85,8 @@ def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
             out = out.ljust(at) + _time(
                 start + span * at / room, zone, days=days, seconds=span < SHORT
             )
-    return out[: room - 4].ljust(room - 3) + say("now")
+    now = say("now")
+    return out[: room - cell_len(now) - 1].ljust(room - cell_len(now)) + now
 
 
 def event_row(finding: Finding, now: float, width: int, zone: tzinfo | None) -> Text:

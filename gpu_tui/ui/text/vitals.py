@@ -75,7 +75,7 @@ def _no_link(view: InstanceView, width: int) -> list[Text]:
         )
         return [*rows, line()]
     if link.state == "connecting" and link.error is None:
-        rows = wrap(say("◌ connecting: the first numbers come in a few seconds"), width, "muted")
+        rows = wrap(say("◔ connecting: the first numbers come in a few seconds"), width, "muted")
         return [*rows, line()]
     rows = wrap(f"⊘ {say(link.state)}: {told(link.error or 'no connection')}", width, "level-act")
     if link.next:

@@ -229,6 +229,11 @@ class LogView(Painted, can_focus=True):
         return None if self._sieve is None else self._sieve.count
 
     @property
+    def nothing_fits(self) -> bool:
+        """The filter is done with all that is loaded, and kept no line of it."""
+        return self._sieve is not None and self._sieve.count == 0 and self._sieve.share == 1
+
+    @property
     def texts(self) -> list[str]:
         """The texts of the lines in sight."""
         whole: dict[int, str] = {}
