@@ -24,9 +24,11 @@ from gpu_tui.parse.triage_rule import (
     Rule,
     rule,
 )
+from gpu_tui.parse.triage_runs import RUN_CAUSES, RUN_STOPS
 
 CAUSES: tuple[Rule, ...] = (
     *MACHINE,
+    *RUN_CAUSES,
     # --- 6 hang ---
     rule(
         "hang",
@@ -148,6 +150,7 @@ CAUSES: tuple[Rule, ...] = (
         f"{SURVIVED}|{ADVICE}|{CALM}|\\bwarn|\\b0 corrupt|exactly|\\bargument|\\bpath\\b|gradient.checkpoint|activation.checkpoint|checkpointing",
     ),
     # --- 10 preempted ---
+    *RUN_STOPS,
     rule(
         "preempted",
         FATAL,

@@ -6,13 +6,14 @@ from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
+from gpu_tui.parse.triage_runs import RUN_ENDS
 from gpu_tui.parse.triage_told import TOLD
 
 _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|\berror trying to connect\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
     r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to|unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
     r"|HTTPSConnectionPool|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
-    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|(?-i:\bSlowDown\b)|ConnectionClosedError|EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit|connection closed|connection error|request failed after \d+ retries|^\W{0,4}runtime disconnected"
+    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|(?-i:\bSlowDown\b)|ConnectionClosedError|EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit(?!er)|connection closed|connection error|request failed after \d+ retries|^\W{0,4}runtime disconnected"
 )
 _NETWORK_NEEDS = "slowdown|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|request failed after"
 _SERVICE = (
@@ -161,6 +162,7 @@ ENDS: tuple[Rule, ...] = (
     *EVIDENCE,
     *TOLD,
     *REASONS,
+    *RUN_ENDS,
     *GRAMMAR,
     # --- 18 warning ---
     rule(
