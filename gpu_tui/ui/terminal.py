@@ -84,7 +84,8 @@ class PromptParser(XTermParser):
 
     def feed(self, data: str) -> Iterable[Message]:
         """Parse one piece of what was read; empty data ends it."""
-        if self._alone and data and data[0] not in SEQUENCES:
+        waits = self._alone and self._timeout_time is not None  # it was not told as a key yet
+        if waits and data and data[0] not in SEQUENCES:
             self._timeout_time = 0.0
             yield from self.tick()
         yield from super().feed(data)

@@ -251,8 +251,18 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     binary.write_bytes(b"sweep: x\nname: \xff\xfe\n")
     assert refused(binary).line == 2
     large = tmp_path / "l.yaml"
-    large.write_bytes(b"#" * 70_000)
+    large.write_bytes(b"#" * 600_000)
     assert "too large" in refused(large).text
+
+
+def test_a_fleet_of_300_that_says_everything_of_each(write: Write) -> None:
+    head, one = WHOLE.split("  - name: autodl-1\n")
+    one = one.replace("local: ./results/paper-ablation-v1", "local: null").replace(
+        "id: null", "id: box-{n}"
+    )
+    boxes = [f"  - name: box-{n}\n{one.replace('{n}', str(n))}" for n in range(300)]
+    path = write(head + "".join(boxes).replace("host: autodl-1", "host: a-jump-host.example.org"))
+    assert len(fleet(path).instances) == 300
 
 
 def test_a_fleet_of_hosts() -> None:

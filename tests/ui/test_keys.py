@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from textual import events
+from textual.message import Message
 
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.first_run import FirstRun
@@ -164,18 +165,29 @@ def test_the_way_to_help_or_out_is_in_every_footer(width: int) -> None:
             assert any(word in shown.plain for word in ("? help", "esc close")), (context, shown)
 
 
+LATER = "later"  # as long afterwards as textual waits
+
+
 def feed(*pieces: str) -> list[str]:
     """The keys that these pieces of input are."""
     parser = PromptParser()
-    return [
-        one.key for piece in pieces for one in parser.feed(piece) if isinstance(one, events.Key)
-    ]
+    found: list[Message] = []
+    for piece in pieces:
+        if piece == LATER:
+            assert parser._timeout_time is not None
+            parser._timeout_time = 0.0
+            found += parser.tick()
+        else:
+            found += parser.feed(piece)
+    return [one.key for one in found if isinstance(one, events.Key)]
 
 
 @pytest.mark.parametrize(
     ("pieces", "keys"),
     [
         (("\x1b", "q"), ["escape", "q"]),
+        (("\x1b", LATER, "q"), ["escape", "q"]),
+        (("\x1b", LATER, "\x1b", "q"), ["escape", "escape", "q"]),
         (("\x1b", "\t"), ["escape", "tab"]),
         (("\x1b", ":", "1"), ["escape", "colon", "1"]),
         (("\x1b", "\x1b", "f"), ["escape", "escape", "f"]),
