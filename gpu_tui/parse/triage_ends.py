@@ -7,7 +7,7 @@ from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
 from gpu_tui.parse.triage_runs import RUN_ENDS
-from gpu_tui.parse.triage_told import TOLD
+from gpu_tui.parse.triage_told import LAST, TOLD
 
 _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|\berror trying to connect\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
@@ -132,8 +132,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "exit|returned non-zero|exitcode|return code|error |program failed|code",
-        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
+        "exit|finish|returned non-zero|exitcode|return code|error |program failed|code",
+        r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexit_(?:status|code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bfinish(?:ed)? status ?= ?[1-9]|\breturn code:? -[1-9]\d{0,9}\b|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
         r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE,
     ),
     rule(
@@ -163,7 +163,9 @@ ENDS: tuple[Rule, ...] = (
     *TOLD,
     *REASONS,
     *RUN_ENDS,
-    *GRAMMAR,
+    *GRAMMAR[:-1],
+    *LAST,
+    GRAMMAR[-1],
     # --- 18 warning ---
     rule(
         "warning",

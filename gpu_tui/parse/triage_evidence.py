@@ -83,7 +83,7 @@ EVIDENCE: tuple[Rule, ...] = (
         "error|severe|level=|[e]|(ee)",
         rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
         COPED
-        + r"|\] +(?:[a-z_][\w.]{0,40} = [\w.]{1,60}\(|(?:return|raise|with|await|yield) \w|(?:self|super\(\))\.\w|File \S)|:\s*$|(?-i:ERROR)\]?[^A-Za-z]{0,40}(?:\[[\w./-]{1,60}:\d{1,6}\])?\W*$|[:\]-] +[{}\[\]]\s*$|[:\]-] +\"\w{1,40}\" ?: |error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) ",
+        + r"|\] +(?:[a-z_][\w.]{0,40} = [\w.]{1,60}\(|(?:return|raise|with|await|yield) \w|(?:self|super\(\))\.\w|File \S)|:\s*$|(?-i:ERROR)\]?[^A-Za-z]{0,40}(?:\[[\w./-]{1,60}:\d{1,6}\])?\W*$|[:\]-] +[{}\[\]]\s*$|[:\]-] +\"\w{1,40}\" ?: |error rate|^\s*\"|(?:ERROR|Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) |info_?dump\b|\bis successfully\b|\bbacktrace \(|-\[ ?cut here",
     ),
     rule(
         "exception",

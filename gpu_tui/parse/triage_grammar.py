@@ -38,9 +38,9 @@ GRAMMAR: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "fail|cannot|can't|could not|couldn't|unable",
+        "fail|cannot|can not|can't|could not|couldn't|unable",
         HEAD
-        + r"(?:(?:an? |the )?(?:failed|failure|unable) to [a-z]{3,20}:? \S|(?:cannot|can.t|could not|couldn.t) [a-z]{3,20} \S)",
+        + r"(?:(?:an? |the )?(?:failed|failure|unable) to [a-z]{3,20}:? \S|(?:cannot|can ?not|can.t|could not|couldn.t) [a-z]{3,20} \S)",
         f"{COPED}|{HOUSE}|\\bskip|\\bfactory\\b",
     ),
     rule(

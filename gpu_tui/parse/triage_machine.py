@@ -173,8 +173,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
-        r"\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
+        "excessive memory|gone over memory|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
+        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
     ),
     rule(
         "host_oom",

@@ -17,13 +17,16 @@ _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
 _STATEMENT = (
     r"(?:return\b|raise\b|yield\b|await\b|assert\b|del\b|self\.\w|super\(\)|with .{1,120}:$|for .{1,80} in .{1,80}:$"
     r"|(?:el)?if .{1,160}:$|while .{1,80}:$|\w{1,40} = [frb]?[\"']|from [\w.]{1,80} import |import \w|def \w{1,40}\(|class \w{1,40}.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
-    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]{1,80}[\[(]|await |not |self)|(?!what\(\)|\w{1,80}\(\d{1,6}\): )[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
+    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]{1,80}[\[(]|await |not |self)|(?!what\(\)|\w{1,40}\.\.|\w{1,80}\(\d{1,6}\): )[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
 )
 _FRAMES = (
     re.compile(r'^\s*(?:│\s*)?File "[^"]{1,400}", line \d+'),
     re.compile(r"^\s{2,}(?:\^+|~+\^+~*|~+)\s*$"),
     re.compile(rf"^(?: {{4,40}}|\t{{1,8}})(?!.{{0,120}}\)[A-Z]\w{{0,40}}Error: ){_STATEMENT}"),
     re.compile(r"^\s{4,40}[rfb]{1,2}[\"'].{0,400}[\"']\s*[,)]{0,3}\s*$"),
+    re.compile(r"^\s{4,40}[\"'].{0,400}[\"'] % [\w(][\w.,() ]{0,80}$"),
+    # A frame of glibc at the end of any line: `libfoo.so(bar+0x5c) [0x7f00]`.
+    re.compile(r"^.{0,200}?\.so[\w.]{0,8}\(.{0,300}\+0x[0-9a-f]{1,8}\) ?\[0x[0-9a-f]{6,16}\]\s*$"),
     re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),
     re.compile(r"^\s*#\d{1,3}:? <?(?:unknown function|\w{1,40}::)"),
     re.compile(r"^\s{0,8}\d{1,3}# \S.{0,200}(?:\(| at | in )"),  # as Boost writes one

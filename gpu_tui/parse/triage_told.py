@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from gpu_tui.parse.triage_evidence import COPED
+from gpu_tui.parse.triage_grammar import HEAD, HOUSE
 from gpu_tui.parse.triage_rule import CALM, FATAL, SURVIVED, Rule, rule
+
+# Somebody is spoken to or tells of himself: an answer, a story, a question.
+_PROSE = r"\b(?-i:I|you|You|your|Your|he|He|she|She|they|They|my|My|his|her)\b|\?\s*$"
 
 _GONE = r"(?:died|crashed|aborted|disconnected|(?:is |was |has been )?(?:lost|gone|dead)|exited unexpectedly)"
 
@@ -49,12 +53,36 @@ TOLD: tuple[Rule, ...] = (
         "(?:执行|启动|运行|训练|任务|加载|连接|下载|安装|创建|初始化|编译|调用)失败|异常退出|异常终止|意外退出|退出码[:：=]? ?(?:Some\\()?[1-9]",
         f"{SURVIVED}|{CALM}|如果|重试|可能|跳过",
     ),
+    # What must be there to go on and is not: an output, a package, a module that was to be built.
+    rule(
+        "exception",
+        FATAL,
+        "missing output|nothing provides|dependency problems|failed to|problems while|problems during|errors while|errors during",
+        r"\bmissing output files?\b|\bmissing output file\(s\)|\bnothing provides \S|\bdependency problems prevent\b|\b(?:module|package|wheel|driver|image|library|kernel) \S{1,60} failed to [a-z]{3,12}\b|^\W{0,4}encountered (?:\w{2,16} )?(?:errors|problems|exceptions) (?:while|during|when|in)\b",
+        f"{SURVIVED}|{CALM}|\\boptional|\\breason:",
+    ),
+    # A severity in words, a signal as a number, an error with an exclamation mark.
+    rule(
+        "exception",
+        FATAL,
+        "critical error|error! |exception!|signal=|signal =|fatalerror",
+        r"\bcritical error\b|^\W{0,4}error! \w|\bexception!\s*$|\bsignal ?= ?(?:4|6|7|8|11)\b|(?-i:[A-Za-z]FatalError)\b",
+        f"{COPED}|memory critical error",
+    ),
+    # The name of a failure as the value of a key.
+    rule(
+        "exception",
+        FATAL,
+        "failure|failed|error",
+        r"\b(?:error)?_?code[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?-i:[A-Z][a-z]\w{2,40}(?:Failure|Failed|Error))\b",
+        COPED,
+    ),
     # How many errors there were.
     rule(
         "exception",
         FATAL,
-        "errors detected|error detected|errors generated|error generated|errors occurred|errors found",
-        r"\b[1-9]\d{0,5} errors? (?:detected in the compilation|generated\b|occurr?ed\b)",
+        "errors detected|error detected|errors generated|error generated|errors occurred|errors found|error(s)",
+        r"\b[1-9]\d{0,5} (?:\w{2,10} )?error(?:s|\(s\))? (?:detected in the compilation|generated\b|occurr?ed\b|found\.)",
         f"{SURVIVED}|\\bcorrect",
     ),
     # A state of a scheduler in angle brackets, or behind the dots of a list of tests.
@@ -80,5 +108,30 @@ TOLD: tuple[Rule, ...] = (
         "error: ",
         r"(?:^|(?<=[\]|] ))(?-i:[A-Z][A-Za-z]{1,16}) (?:internal |fatal )?error: (?!nan|-?inf|none)[a-z\"'`]",
         f"{COPED}|\\b(?:mean|squared|absolute|relative|rms|train|training|test|val|validation|eval|total|max|average|avg|prediction|absolute|import) error|squarederror",
+    ),
+)
+
+# Behind every other rule: one strong word that nothing on the line takes back.
+LAST: tuple[Rule, ...] = (
+    rule(
+        "hang",
+        FATAL,
+        "timed out|too long",
+        r"\btimed out\b|\btook too long to\b",
+        f"{COPED}|{HOUSE}|{_PROSE}|flight recorder|flush",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "error ",
+        HEAD + r"error (?!handling|report|logg|check|rat|train|dur)[a-z]{3,16}ing \S",
+        f"{COPED}|{HOUSE}",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "exception raised|exception was|died|are dead|is dead|crashed|does not exist|unable to|cannot|can not|can't|couldn't|could not|refused|denied",
+        r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdied\b|\b(?:is|are) dead\b|(?<![\[\w])crashed\b|\bdoes not exist\b|\bunable to [a-z]{3}|\b(?:cannot|can not|can.t|could not|couldn.t) (?:be )?[a-z]{3}|\b(?:permission|access|connection|request) (?:was )?(?:refused|denied)\b",
+        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU",
     ),
 )

@@ -66,6 +66,18 @@ TOLD = [
     "2031/01/02 03:04:05 WriteWidget: input/output error, no room: open /tmp/w",
     "| widget_a | - | Not loaded: no version was found |",
     "widgetd: Waiting for process to finish... (failed 1)",
+    "[lost server]",
+    "The widget runtime died. Automatically restarting",
+    "2031-01-02 [Warning] [widget.plugin] [crash] A crash has occurred.",
+    '7 errors detected in the compilation of "/tmp/w.cu".',
+    "widgets/ring.w ................ [min_cpus=2] FAILED (NO GOLD FILE)",
+    "*** Your widget job will now abort.",
+    'corrupted on transfer: md5 hash differ "1a" vs "2b"',
+    "amdgpu 0000:2b:00.0: Ring widget_0.0.0 reset failed",
+    "外部进程执行失败",
+    "widget 3: the helper took too long to answer",
+    "widgets: the drawer does not exist",
+    "widgetd[7]: the keeper died",
 ]
 SURVIVED = [
     "2031-01-02 03:04:05 INFO widget failed, will retry",
@@ -80,6 +92,12 @@ SURVIVED = [
     "[ 12.539141] nfs: server attic not responding, still trying",
     "[12.171380] systemd-widget-generator[45]: stat() failed on /etc/widget: No such file or directory",
     "3m  Warning  FailedScheduling  pod/widget  no node fits: 1 Insufficient gpu",
+    "Failed to get the widget's vendor. Setting to GenuineWidget",
+    "Jan  2 03:04:05 box sshd[77]: error: Received disconnect from 10.0.0.9: 3: Auth fail [preauth]",
+    "    reason: Missing output files: widgets.txt",
+    "I told you that she died and that you cannot go home.",
+    "Reasons for the failure: a widget lost, out of memory, or a bug.",
+    "2031 ERROR widget_infodump   Instance ID: w-1",
 ]
 
 
