@@ -22,7 +22,7 @@ WRONG = (
 # Tools that keep the house, and parts that are looked for and not needed.
 HOUSE = (
     r"^(?:\S{0,40}/)?(?:rm|mv|ls|mkdir|grep|find|chmod|chown|du|cat|cp|touch|ln|ldconfig\S{0,8}|debconf|dpkg\S{0,20}|tput|stty|locale|bash|perl): "
-    r"|\boptional|\blib\w{1,20}\.so|plugin|extension|font|pinned|mlock|ECC config|amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|microcode|retrieve .{0,30}\blogs\b|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
+    r"|\boptional|\blib\w{1,60}\.so|QStandardPaths|qt\.qpa|plugin|extension|font|pinned|mlock|ECC config|amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|microcode|retrieve .{0,30}\blogs\b|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
 )
 
 GRAMMAR: tuple[Rule, ...] = (

@@ -75,6 +75,13 @@ MACHINE: tuple[Rule, ...] = (
         r"\bamdgpu\b.{0,60}\b(?:reset (?:failed|via MES failed)|failed to (?:respond|reset|halt|unmap|suspend|resume)\b)|\b(?:xe|i915) [\da-f:.]{6,20}: .{0,60}\b(?:engine reset|timed ?out job|reset failed|GT reset|failed to reset)|\b(?:after|due to|because of) (?:an? )?GPU hang\b|(?-i:\bDEVICE_(?:HUNG|REMOVED)\b)",
         ADVICE,
     ),
+    # A pool of disks that misses one.
+    rule(
+        "hardware",
+        SERIOUS,
+        "degraded|faulted|unavail|devices ha|zio pool",
+        r"^\s*state: ?(?-i:DEGRADED|FAULTED|UNAVAIL|SUSPENDED)\b|^\s+\S{1,80}\s+(?-i:DEGRADED|FAULTED|UNAVAIL)(?:\s+\d|\s*$)|\bone or more devices (?:has|have|are|is|could)\b|\bzio pool=.{1,120}\berror=[1-9]",
+    ),
     # A disk that is there no more has no blocks.
     rule(
         "hardware",

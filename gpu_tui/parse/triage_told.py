@@ -65,8 +65,8 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "critical error|error! |exception!|signal=|signal =|fatalerror",
-        r"\bcritical error\b|^\W{0,4}error! \w|\bexception!\s*$|\bsignal ?= ?(?:4|6|7|8|11)\b|(?-i:[A-Za-z]FatalError)\b",
+        "critical error|error! |exception!|signal=|signal =|fatalerror|runtime error:|failed after|failed during|failed while",
+        r"\bcritical error\b|\bruntime error:\s*$|^\W{0,4}failed (?:after|during|while)\b|^\W{0,4}error! \w|\bexception!\s*$|\bsignal ?= ?(?:4|6|7|8|11)\b|(?-i:[A-Za-z]FatalError)\b",
         f"{COPED}|memory critical error",
     ),
     # The name of a failure as the value of a key.
