@@ -17,7 +17,7 @@ same lines, each read when it is looked at. These are read at once, and are what
 - every line that may be a warning, an alarm or an event of the queue;
 - every line that sums up an epoch or a validation;
 - of reports that differ in their numbers only: the last one, one in `SAMPLED`, and all where there
-  are no more than `FEW` of a sort (of lines of many sorts, the newest `MOST_SORTS` of them).
+  are no more than `FEW` of a sort (of lines of many sorts, the newest `MOST_SORTS` that may hold a number).
 So no alarm and no event is lost, and the state of a run is as new as its last line; what is thinner
 under a flood is the history of numbers that came many times in one feed. Feed less at a time, and
 nothing is: `mouthful` says how much is wise, and an `Appetite` how much where a flood is behind.
@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from gpu_tui.core.findings import Severity
@@ -34,7 +35,7 @@ from gpu_tui.core.log_block import Item, LogBlock
 from gpu_tui.core.logs import LogLine, Mark, Progress, Span
 from gpu_tui.core.queue_history import QueueEvent
 from gpu_tui.parse.lines import PIECE_CAP, End, LineSplitter, Piece, cap, sanitize, unescape
-from gpu_tui.parse.progress import parse_progress
+from gpu_tui.parse.progress import may_report, parse_progress
 from gpu_tui.parse.progress_shapes import shape_key
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, causes, first
@@ -240,7 +241,7 @@ def _worth_reading(lines: list[bytes]) -> set[int]:
     for sort, place in dict(zip(ids, range(len(ids)), strict=True)).items():
         group = sorts[sort].group
         latest[group] = max(place, latest.get(group, 0))
-    rare = places(lambda kind: counts[kind.group] <= FEW)
+    rare = _newest_reports(lines, places(lambda kind: counts[kind.group] <= FEW))
     often = [place for group, place in latest.items() if counts[group] > FEW]
     return {
         *(
@@ -249,10 +250,16 @@ def _worth_reading(lines: list[bytes]) -> set[int]:
             if kinds[place].queue or (mark is not None and mark.severity is not Severity.NONE)
         ),
         *places(lambda kind: kind.summary),
-        *rare[-MOST_SORTS:],
+        *rare,
         *often[-4 * MOST_SORTS :],
         *range(SAMPLED - 1, len(kinds), SAMPLED),
     }
+
+
+def _newest_reports(lines: list[bytes], places: list[int]) -> list[int]:
+    """The last `MOST_SORTS` of these lines that may report anything."""
+    found = filter(lambda place: may_report(lines[place]), reversed(places))
+    return list(islice(found, MOST_SORTS))
 
 
 class _Line:

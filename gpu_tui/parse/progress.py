@@ -13,12 +13,14 @@ import re
 from gpu_tui.core.logs import Progress
 from gpu_tui.parse import progress_forms as forms
 from gpu_tui.parse import progress_words as words
+from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.progress_bars import read_bars
 from gpu_tui.parse.progress_draft import Draft, Signs, cut, cuts
 from gpu_tui.parse.progress_names import read_names
 from gpu_tui.parse.progress_shapes import Shapes, shape_key
 
 LONGEST = 8192  # characters; the end of a longer line is read
+_NUMBER = re.compile("[0-9]|nan|inf")
 
 
 def parse_progress(line: str) -> Progress | None:
@@ -39,6 +41,12 @@ def parse_progress(line: str) -> Progress | None:
 
 
 _shapes = Shapes()
+
+
+def may_report(raw: bytes) -> bool:
+    """False where a line as it came surely reports no number."""
+    text = unescape(raw)[0].lower()
+    return _NUMBER.search(text) is not None and Signs(text).any(forms.SIGNS)
 
 
 def read_line(line: str) -> Draft | None:

@@ -6,62 +6,33 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from gpu_tui.core.logs import Progress
 from gpu_tui.parse import progress_words as words
 
-_NO_DIGITS = str.maketrans("123456789", "000000000")
-SHAPES_KEPT = 512
-
-
 Form = tuple[re.Pattern[str], str]
 
 
-@dataclass(slots=True)
-class _Shape:
-    """What is known of the lines that differ in digits only."""
-
-    signs: dict[str, bool] = field(default_factory=dict)
-    forms: dict[int, tuple[re.Pattern[str], ...]] = field(default_factory=dict)
-
-
-@lru_cache(SHAPES_KEPT)
-def _shape_of(text: str) -> _Shape:
-    return _Shape()
-
-
 class Signs:
-    """Which words a line holds. A log says the same thing with other numbers, over and over: what was
-    found in one line is known of the next.
-    """
+    """Which words a line holds, in small letters."""
 
-    __slots__ = ("_low", "_shape")
+    __slots__ = ("_low",)
 
     def __init__(self, low: str) -> None:
         self._low = low
-        self._shape = _shape_of(low.translate(_NO_DIGITS))
-
-    def __contains__(self, sign: str) -> bool:
-        known = self._shape.signs
-        found = known.get(sign)
-        if found is None:
-            found = sign in self._low
-            if sign.translate(_NO_DIGITS) == sign and "0" not in sign:
-                known[sign] = found
-        return found
 
     def any(self, signs: tuple[str, ...]) -> bool:
         """Whether one of them stands in the line."""
-        return any(map(self.__contains__, signs))
+        low = self._low
+        for sign in signs:  # noqa: SIM110 - quicker than any() of a generator
+            if sign in low:
+                return True
+        return False
 
-    def worth(self, table: tuple[Form, ...]) -> tuple[re.Pattern[str], ...]:
-        """The patterns of a table, of which no sign holds a digit, whose sign stands in the line."""
-        found = self._shape.forms.get(id(table))
-        if found is None:
-            found = tuple(pattern for pattern, sign in table if sign in self)
-            self._shape.forms[id(table)] = found
-        return found
+    def worth(self, table: tuple[Form, ...]) -> list[re.Pattern[str]]:
+        """The patterns of a table whose sign stands in the line."""
+        low = self._low
+        return [pattern for pattern, sign in table if sign in low]
 
 
 class Cut(str):

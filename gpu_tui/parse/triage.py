@@ -15,7 +15,7 @@ from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.triage_dead_words import cut, dead_words, lower, without_dead_words
 from gpu_tui.parse.triage_digits import casts
-from gpu_tui.parse.triage_scan import LONGEST_REMEMBERED, REMEMBERED, RULES, Kind, kind_of
+from gpu_tui.parse.triage_scan import LONGEST_REMEMBERED, REMEMBERED, RULES, Kind, kind_of, may_see
 from gpu_tui.parse.triage_shapes import PREFIX, shape_of
 from gpu_tui.parse.triage_volume import judge_volume
 
@@ -116,9 +116,9 @@ def _plan(line: str, kind: Kind) -> _Plan:
         return _Plan(volume)
     if not kind.rules:
         return _Plan(None)
-    sees = kind.sees if kind.castable else ()
-    cuts = dead_words(text) if sees else ()
     rest, low = without_dead_words(text)
+    sees = tuple(o for o in kind.sees if may_see(o, rest)) if kind.castable else ()
+    cuts = dead_words(text) if sees else ()
     blind = (order for order in kind.rules if order not in sees and _fits(order, rest, low))
     order = next(blind, len(RULES))
     mark = _mark(RULES[order].label, RULES[order].severity) if order < len(RULES) else None

@@ -11,19 +11,27 @@ Like `triage_words` this reads what the standard library's own reader of pattern
 from __future__ import annotations
 
 import re
+import string
 from enum import IntEnum
+from re import _compiler as compiler  # type: ignore[attr-defined]
 from re import _constants as op  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 from gpu_tui.parse.triage_words import ways_of
 
 _DIGITS = frozenset(range(ord("0"), ord("9") + 1))
 _ZERO = frozenset({ord("0")})
+_ANY_DIGIT = (op.RANGE, (ord("0"), ord("9")))
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 _WITH_DIGITS = (op.CATEGORY_DIGIT, op.CATEGORY_WORD, op.CATEGORY_NOT_SPACE)
 _ONES = bytes.maketrans(b"0123456789", b"0111111111")
 _LONGEST = 24  # digits of a number that is cast
 _NAMED = re.compile(rb"[A-Za-z][0-9]+").findall
+_SORTS = bytes(
+    ord("1") if chr(c) in string.digits else ord("a") if chr(c) in string.ascii_letters else c
+    for c in range(256)
+)
 
 
 class _Sees(Exception):
@@ -56,6 +64,19 @@ def _sees(way: list[Any]) -> bool:
     return False
 
 
+def widened(pattern: re.Pattern[str]) -> re.Pattern[str] | None:
+    """A blind pattern that fits wherever this one does, and maybe elsewhere; None where there is none so plain."""
+    tree = parser.parse(pattern.pattern, pattern.flags)
+    ways = tree[0][1][1] if len(tree) == 1 and tree[0][0] is op.BRANCH else [tree]
+    try:
+        for way in ways:
+            if _sees(list(way)):
+                way.data = _widened(way)
+    except _Sees:
+        return None
+    return compiler.compile(tree, pattern.flags)  # type: ignore[no-any-return]
+
+
 def casts(lines: list[bytes]) -> list[bytes] | None:
     """Equal for lines that differ only in digits that a blind pattern does not tell apart.
 
@@ -63,7 +84,8 @@ def casts(lines: list[bytes]) -> list[bytes] | None:
     """
     if not lines:
         return []
-    found = b"\n".join(lines).translate(_ONES)
+    joined = b"\n".join(lines)
+    found = joined.translate(_ONES)
     for mixed in (b"10", b"01"):
         for _ in range(_LONGEST):
             if mixed not in found:
@@ -74,7 +96,46 @@ def casts(lines: list[bytes]) -> list[bytes] | None:
     parts = found.split(b"\n")
     if len(parts) != len(lines):
         return None
-    return [cast + b"\n" + b"".join(_NAMED(line)) for cast, line in zip(parts, lines, strict=True)]
+    sorts = joined.translate(_SORTS).split(b"\n")
+    return [
+        cast + b"\n" + b"".join(_NAMED(line)) if b"a1" in sort else cast
+        for cast, sort, line in zip(parts, sorts, lines, strict=True)
+    ]
+
+
+def _widened(tree: Any) -> list[Any]:
+    """Any digit where one is asked for. What must not stand beside is not asked for."""
+    found: list[Any] = []
+    for code, value in tree:
+        if code is op.LITERAL and value in _DIGITS:
+            found.append((op.IN, [_ANY_DIGIT]))
+        elif code is op.IN and _digits_in(value) not in (_DIGITS, frozenset()):
+            if value[0][0] is op.NEGATE:
+                raise _Sees
+            found.append((op.IN, [*value, _ANY_DIGIT]))
+        elif code is op.ASSERT_NOT:
+            pass
+        elif code is op.ASSERT:
+            found.append((code, (value[0], _like(value[1]))))
+        elif code is op.SUBPATTERN:
+            found.append((code, (*value[:3], _like(value[3]))))
+        elif code is op.ATOMIC_GROUP:
+            found.append((code, _like(value)))
+        elif code is op.BRANCH:
+            found.append((code, (value[0], [_like(way) for way in value[1]])))
+        elif code in _REPEATS:
+            found.append((code, (*value[:2], _like(value[2]))))
+        elif code in (op.LITERAL, op.IN, op.AT, op.ANY) or (
+            code is op.NOT_LITERAL and value not in _DIGITS
+        ):
+            found.append((code, value))
+        else:
+            raise _Sees
+    return found
+
+
+def _like(tree: Any) -> Any:
+    return parser.SubPattern(tree.state, _widened(tree))
 
 
 def _walk(tree: list[Any], at: _At, ends: bool) -> _At:

@@ -9,7 +9,6 @@ out once and remembered. That a line of a certain skeleton cannot match a rule i
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
@@ -18,25 +17,19 @@ from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.queue_log import FORMS as QUEUE_FORMS
 from gpu_tui.parse.triage_causes import CAUSES
-from gpu_tui.parse.triage_dead_words import DEAD, TROUBLE
-from gpu_tui.parse.triage_digits import blind_to_digits, ways_that_see
+from gpu_tui.parse.triage_dead_words import DEAD
+from gpu_tui.parse.triage_digits import blind_to_digits, ways_that_see, widened
 from gpu_tui.parse.triage_ends import ENDS
+from gpu_tui.parse.triage_index import Index, Row, parts_of, row_of
 from gpu_tui.parse.triage_rule import Rule
 from gpu_tui.parse.triage_shapes import PREFIX, SHAPES, WARNED
-from gpu_tui.parse.triage_words import (
-    DIGITS,
-    Needed,
-    Word,
-    needed_by,
-    needed_by_literal,
-)
+from gpu_tui.parse.triage_words import DIGITS, needed_by, needed_by_literal
 
 RULES: tuple[Rule, ...] = (*CAUSES, *ENDS)
 REMEMBERED = 8_192  # skeletons
 LONGEST_REMEMBERED = 1_024  # bytes of one
 
 _ESCAPE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
-_TORN = tuple(word.encode() for word in TROUBLE)
 _TABS = bytes.maketrans(b"\t", b" ")
 _DROPPED = DIGITS + b"\x07\x08"  # a bell or a backspace leaves no sign: the words around it join
 # What the reader of lines drops, or what only a reader of characters can tell from a letter:
@@ -53,7 +46,6 @@ _SUMMARY = re.compile(
 _SUMS = (b"val", b"test", b"dev", b"epoch")  # one of them stands in each of these
 _IN_GROUP = bytes(range(0x21)) + b"-+#=>.|[]" + bytes(range(0x7F, 0x100))
 _GROUP = 48  # bytes
-_GAP = re.compile(rb"(?<![A-Za-z_]) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,109 +115,49 @@ class _Memory(dict[bytes, Kind]):
 _kind = _Memory().__getitem__
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One alternative of one pattern: it can match only where all of `words` are."""
-
-    order: int
-    words: tuple[Word, ...]
-    parts: tuple[Word, ...]  # the same, for a line that words are cut out of
-
-
+# Words that many lines have and few rules: those of reports, and those of any English text.
 COMMON = (
-    "step",
-    "epoch",
-    "iter",
-    "train",
-    "batch",
-    "time",
-    "eta",
-    "memory",
-    "loading",
-    "file",
-    "info",
-    "model",
-    "saving",
-    "checkpoint",
-    "data",
-    "/s",
+    "step epoch iter train batch time eta memory loading loaded file info model saving checkpoint data output wrote"
+    " a about after all an and any are as at back be been but by call came can come could did do down each every find"
+    " first for form from get give go good had has have he her him his how i if in into is it its just know like line"
+    " long look made make many may me more most my name new no not now number of on one only or other our out over"
+    " part people place read run said see she show so some take than that the their them then there these they this"
+    " through to two up us use very was way we were what when where which who will with word work would write year you"
+    " your"
 )
-SHAPE, QUEUE = -1, -2  # orders of what is no rule: a shape that is a warning, a line of the queue
-_Gram = tuple[int, ...]  # three bytes
+SHAPE, QUEUE = -2, -3  # orders of what is no rule: a shape that is a warning, a line of the queue
 
 
 @cache
-def _rows() -> dict[_Gram, list[tuple[bytes, list[_Row]]]]:
-    """Every alternative under the rarest three bytes of its words, under none where they have none.
-
-    Those of one word are together behind it: in a line that lacks the word they need not be looked at.
-    """
+def _index() -> Index:
+    """Every alternative of every pattern, by its words."""
     tables = [
         *((order, rule.pattern) for order, rule in enumerate(RULES)),
         (SHAPE, WARNED),
         *((QUEUE, pattern) for pattern in QUEUE_FORMS),
     ]
-    rows = [
-        _Row(order, tuple(needed), _parts(needed))
-        for order, pattern in tables
-        for needed in needed_by(pattern)
-    ]
-    common = Counter(gram for row in rows for gram in _grams_of(row))
-    for name in (*words.LOSS, *words.VAL_LOSS, *words.RATE_NAMES, *words.METRICS, *COMMON):
-        common.update(dict.fromkeys(_grams(name.encode()), 1_000))  # every log is full of these
-    found: dict[_Gram, dict[bytes, list[_Row]]] = {}
-    for row in rows:
-        gram = min(_grams_of(row), key=lambda gram: (common[gram], gram), default=())
-        found.setdefault(gram, {}).setdefault(_word_of(row, bytes(gram)), []).append(row)
-    return {gram: list(words.items()) for gram, words in found.items()}
-
-
-def _word_of(row: _Row, gram: bytes) -> bytes:
-    """The longest word of these bytes, in small letters. A torn one is not looked for as a whole."""
-    lows = [part.text.lower() for part in row.parts]
-    return max((low for low in lows if gram in low and b"url" not in low), key=len, default=gram)
-
-
-def _grams(low: bytes) -> set[_Gram]:
-    return set(zip(low, low[1:], low[2:], strict=False))
-
-
-def _grams_of(row: _Row) -> set[_Gram]:
-    return {gram for part in row.parts for gram in _grams(part.text.lower())}
+    rows = [row_of(order, needed) for order, pattern in tables for needed in needed_by(pattern)]
+    needs = {order: map(needed_by_literal, rule.needs) for order, rule in enumerate(RULES)}
+    names = (*words.LOSS, *words.VAL_LOSS, *words.RATE_NAMES, *words.METRICS, COMMON)
+    return Index(rows, needs, " ".join(names).encode())
 
 
 @cache
 def _needs(order: int, torn: bool) -> tuple[tuple[bytes, ...], list[tuple[bytes, ...]]]:
     """The needs of a rule: those of one word, and those of several that must all be there."""
     needs = map(needed_by_literal, RULES[order].needs)
-    found = [tuple(word.text for word in (_parts(need) if torn else need)) for need in needs]
+    found = [tuple(word.text for word in (parts_of(need) if torn else need)) for need in needs]
     return tuple(one[0] for one in found if len(one) == 1), [one for one in found if len(one) != 1]
-
-
-def _parts(words: Needed) -> tuple[Word, ...]:
-    """The words without the spaces that may stand for something cut out: before it stood no letter."""
-    found: list[Word] = []
-    for word in words:
-        parts = [part for part in _GAP.split(word.text) if part]
-        for place, part in enumerate(parts):
-            begins, ends = word.begins and place == 0, word.ends and place == len(parts) - 1
-            found.append(Word(part, word.exact, begins, ends))
-    return tuple(found)
 
 
 def _judge(bones: bytes) -> Kind:
     low = bones.lower()
-    rows = _rows()
     quiet = low.replace(b"info", b" ")  # as for the rules: `info` is no `inf`
-    # The rules cut words out of some lines: then what stands together need not have stood so before.
-    torn = b"://" in low or any(word in quiet for word in _TORN)
+    rows, torn = _index().look(low, quiet)
     found: set[int] = set()
-    for gram in [(), *(_grams(low) & rows.keys())]:
-        for word, some in rows.get(gram, ()):
-            if word in low:
-                for row in some:
-                    if row.order not in found and _may_fit(row, bones, low, torn):
-                        found.add(row.order)
+    for row in rows:
+        if row.order not in found and row.may_fit(bones, low, torn):
+            found.add(row.order)
     rules = tuple(sorted(order for order in found if order >= 0 and _needed(order, quiet, torn)))
     volume = b"%" in low and _VOLUME.search(low) is not None
     loud = (
@@ -236,7 +168,7 @@ def _judge(bones: bytes) -> Kind:
     )
     group = low.translate(None, _IN_GROUP)[:_GROUP]
     sees = tuple(
-        order for order in rules if any(_may_fit(row, bones, low, torn) for row in _seeing(order))
+        order for order in rules if any(row.may_fit(bones, low, torn) for row in _seeing(order))
     )
     return Kind(
         rules=rules,
@@ -249,35 +181,27 @@ def _judge(bones: bytes) -> Kind:
     )
 
 
-def _may_fit(row: _Row, bones: bytes, low: bytes, torn: bool) -> bool:
-    for word in row.parts if torn else row.words:
-        where = bones if word.exact else low
-        if word.text in where:
-            if not (word.begins or word.ends) or _edged(word).search(where):
-                continue
-            return False
-        if not (torn and b"url" in word.text):
-            return False
-    return True
-
-
 @cache
-def _edged(word: Word) -> re.Pattern[bytes]:
-    """The word where it begins or ends. What digits stood beside it is not known: they are no letters."""
-    before = rb"(?<![A-Za-z_])" if word.begins else b""
-    return re.compile(before + re.escape(word.text) + (rb"(?![A-Za-z_])" if word.ends else b""))
-
-
-@cache
-def _seeing(order: int) -> tuple[_Row, ...]:
+def _seeing(order: int) -> tuple[Row, ...]:
     """What of a rule tells digits apart."""
     rule = RULES[order]
     return tuple(
-        _Row(order, tuple(needed), _parts(needed))
+        row_of(order, needed)
         for pattern in (rule.pattern, rule.unless, rule.also)
         if pattern is not None and (ways := ways_that_see(pattern))
         for needed in needed_by(pattern, ways)
     )
+
+
+def may_see(order: int, text: str) -> bool:
+    """A rule that tells digits apart may fit this text, or one with other digits of the same cast."""
+    wide = _wide(order)
+    return wide is None or wide.search(text) is not None
+
+
+@cache
+def _wide(order: int) -> re.Pattern[str] | None:
+    return widened(RULES[order].pattern)
 
 
 @cache
