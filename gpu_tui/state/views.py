@@ -158,11 +158,14 @@ def utilization(table: GpuTable | None) -> float | None:
     return max(known, default=None)
 
 
+SHORTEST = 0.2  # seconds between two readings that make a rate: probes come no faster than that
+
+
 def cpu_rates(old: CpuCounters, old_at: float, new: CpuCounters, new_at: float) -> CpuUse:
-    """Rates between two counter readings."""
+    """Rates between two counter readings; two that came at once, after a link stood still, tell none."""
     used = throttled = None
     span = new_at - old_at
-    if span > 0 and old.usage_seconds is not None and new.usage_seconds is not None:
+    if span >= SHORTEST and old.usage_seconds is not None and new.usage_seconds is not None:
         used = max(0.0, (new.usage_seconds - old.usage_seconds) / span)
     if None not in (old.periods, new.periods, old.throttled_periods, new.throttled_periods):
         periods = (new.periods or 0) - (old.periods or 0)

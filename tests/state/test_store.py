@@ -7,6 +7,8 @@ import sqlite3
 from contextlib import closing
 from dataclasses import replace
 
+import pytest
+
 from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, ProviderRead, Sampled
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import (
@@ -21,13 +23,23 @@ from gpu_tui.core.fleet import (
 )
 from gpu_tui.core.logs import LogLine, LogSource, Mark, Progress
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueEvent, QueueOpened
-from gpu_tui.core.readings import FileStat, FileTable, Gpu, GpuTable, Host, Memory, Mount, Process
+from gpu_tui.core.readings import (
+    CpuCounters,
+    FileStat,
+    FileTable,
+    Gpu,
+    GpuTable,
+    Host,
+    Memory,
+    Mount,
+    Process,
+)
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import CELLS_KEPT, Roster, RosterCell
 from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.history import NoHistory, SqliteHistory
 from gpu_tui.state.store import Store
-from gpu_tui.state.views import InstanceView
+from gpu_tui.state.views import InstanceView, cpu_rates
 
 T0 = 1_795_000_000.0
 QUEUE = LogSource("~/q.log")
@@ -403,3 +415,9 @@ def test_a_run_is_not_called_dead_while_the_end_of_its_log_is_on_the_way() -> No
         assert bench.view().verdict == verdict
         failed = verdict == "crashed"
         assert any(cell.state == "failed" for cell in bench.view().queue.cells) is failed
+
+
+def test_two_readings_that_come_at_once_tell_no_rate() -> None:
+    old, new = (CpuCounters(16.0, used, None, None, 4.0) for used in (100.0, 104.0))
+    assert cpu_rates(old, 10.0, new, 12.0).used_cores == pytest.approx(2.0)
+    assert cpu_rates(old, 10.0, new, 10.003).used_cores is None  # the link had stood still
