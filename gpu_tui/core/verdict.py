@@ -44,6 +44,8 @@ class Judgement:
     cause: Cause | None = None
 
 
+LAST_WORDS = 10.0  # seconds in which a log tells of an end
+
 Question = Callable[[Evidence], str | None]
 
 
@@ -218,6 +220,14 @@ def _unrecognised(seen: Evidence) -> str | None:
     return "a card computes, but no process of the queue is recognised"
 
 
+def _just_gone(seen: Evidence) -> str | None:
+    """What follows the run (a copy, the end line) is a moment behind its process."""
+    quiet = seen.log_quiet
+    if quiet is None or quiet > LAST_WORDS or _ends_told(seen):
+        return None
+    return "no process of the run is left, and its log may still say how it ended"
+
+
 def _gone(_: Evidence) -> str:
     return GONE
 
@@ -263,6 +273,7 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.FINISHED, _frozen_but_whole),
     (Verdict.CANNOT_TELL, _frozen),
     (Verdict.CANNOT_TELL, _unrecognised),
+    (Verdict.CANNOT_TELL, _just_gone),
     (Verdict.CRASHED, _gone),
 )
 

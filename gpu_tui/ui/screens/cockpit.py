@@ -111,7 +111,9 @@ class Cockpit(Board):
 
     def action_reconnect(self) -> None:
         """Try this box again now."""
-        if self.selected is not None and self._control is not None:
+        if self._control is None:
+            self.app.notify(say("a recording has only what was recorded: nothing to ask the box"))
+        elif self.selected is not None:
             self._control.reconnect(self.selected)
             self.app.notify(say("{selected}: trying again", selected=self.selected), markup=False)
 
