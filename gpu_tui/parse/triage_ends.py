@@ -37,6 +37,13 @@ ENDS: tuple[Rule, ...] = (
         "http/1|http/2",
         r"\"(?:GET|POST|PUT|HEAD|PATCH|DELETE|OPTIONS) [^\"]{1,300} HTTP/[\d.]{1,3}\"\s{0,3}[-:]?\s{0,3}[1-5]\d\d\b",
     ),
+    # A desktop, its sound and its pictures, and what a kernel says of parts that no job needs.
+    rule(
+        "warning",
+        WARN,
+        "gtk-|gdk-|qxcb|qt.|qstandard|libgl|libegl|mesa|alsa lib|xlib|glib|init server|acpi|verification failed|failed to assign|no space|snd_|bluetooth|iwlwifi|firmware bug|descriptor",
+        r"^\W{0,3}(?:\S{1,40}: )?(?:Gtk-|Gdk-|QXcb|qt\.|QStandardPaths|libGL |libEGL |MESA|ALSA lib|Xlib|GLib-|Unable to init server)|\bACPI (?:BIOS )?(?:Error|Warning|Exception)|\bACPI: |\bmodule verification failed\b|\bBAR \d{1,2}: (?:failed to assign|no space)|\bsnd_\w{2,20} |\bBluetooth: |\biwlwifi |\[Firmware Bug\]|\busb \d[\d.-]{0,8}: (?:device|unable|cannot)",
+    ),
     # --- 16 network ---
     rule(
         "network",
@@ -105,7 +112,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|exception|exit|failure|interrupt|fault|iteration",
         r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\))?(?:: \S|:?\s*$)",
-        r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|exception ignored|mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )|"
+        r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|\bOn(?:Failure|Error)\b|exception ignored|mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )|"
         + CALM,
     ),
     rule(
@@ -141,7 +148,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "command not found|is a directory|not a directory|read-only file|input/output|stale file|resource busy|transport endpoint|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
         r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |^[\w./-]{1,60}: .{1,160}: (?:no such file or directory|permission denied|is a directory|not a directory|read-only file system|input/output error|stale file handle|device or resource busy|transport endpoint is not connected)\s*$|error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|(?:python[\d.]{0,6}|(?<!import )error): no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
-        r"\bpy-?spy\b|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?\s*$|^debug\d: |\bwarn|ignored|\bprinting\b|\btry using\b|munge|in ASGI application|"
+        r"\bpy-?spy\b|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?(?:[\s,;]|$)|^debug\d: |\bwarn|ignored|\bprinting\b|\btry using\b|munge|in ASGI application|"
         + CALM,
     ),
     rule(
@@ -156,7 +163,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|fatal|critical|unavailable|not found",
         r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|PROJECT_REPO_DIR not found|\bfatal:|^error:",
-        r"wandb|git command|when parsing line|upload_url|illegal to call|^error: ?[-+\d.e]+%?\s*$|unable to register|in ASGI application|"
+        r"wandb|git command|when parsing line|upload_url|illegal to call|^error: ?[-+\d.e]+%?(?:[\s,;]|$)|unable to register|in ASGI application|"
         + _WARNED,
     ),
     *EVIDENCE,

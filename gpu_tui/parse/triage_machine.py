@@ -39,7 +39,7 @@ MACHINE: tuple[Rule, ...] = (
         "hardware",
         FATAL,
         "device_lost|temperature|uncorrected (|sxid|critical temp|not responding|marked down|setting down|off the bus|nvrm: the|uncorrect|is lost|is_lost|device handle|ecc|rminit|rm_init|row remap|remapping|disappeared|gpu hang|probe routine|requires reset|unhealthy|gpu lost|lost gpu",
-        r"\w{0,40}(?-i:DEVICE_LOST)\b|\bAER: uncorrected \(|\bSXid \(.{0,60}\bfatal\b(?! ?[:=] ?0)|\bGPU\b.{0,20}\btemperature\b.{0,30}\bexceed\w{0,3}\b.{0,30}\bshut|\bcritical temperature\b.{0,30}\bshut|\b(?:slowdown|shutdown) temperature (?:exceeded|reached)|\bnodes? \S{1,60} (?:marked|set|setting|is) (?:down|not responding)\b|\bnodes? \S{1,60} not responding, setting down|fallen off (?:of )?the bus|NVRM: The NVIDIA GPU [\da-f:.]{6,20}\s*$|\buncorrectable(?: ECC)?(?: errors?)?\s*[:=]\s*[1-9]|\buncorrectable nvlink|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle|\bgetting device handle for index\b.{0,12}unknown error"
+        r"\w{0,40}(?-i:DEVICE_LOST)\b|\bAER: uncorrected \(|\bSXid \(.{0,60}(?<!non-)\bfatal\b(?! ?[:=] ?0)|\bGPU\b.{0,20}\btemperature\b.{0,30}\bexceed\w{0,3}\b.{0,30}\bshut|\bcritical temperature\b.{0,30}\bshut|\b(?:slowdown|shutdown) temperature (?:exceeded|reached)|\bnodes? \S{1,60} (?:marked|set|setting|is) (?:down|not responding)\b|\bnodes? \S{1,60} not responding, setting down|fallen off (?:of )?the bus|NVRM: The NVIDIA GPU [\da-f:.]{6,20}\s*$|\buncorrectable(?: ECC)?(?: errors?)?\s*[:=]\s*[1-9]|\buncorrectable nvlink|GPU[ _]is[ _]lost|GPU \S+ (?:is )?lost\b|GPU lost\b|lost GPU\b|unable to determine the device handle|\bgetting device handle for index\b.{0,12}unknown error"
         r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC (?:error|fault|memory)|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|\buncorrectable hardware error|double[- ]bit ECC|ECC double[- ]bit"
         r"|\bGPU HANG: ecode|\bGPU ?#?\d{0,3} (?:has )?disappeared\b|\bGPU ?#?\d{0,3} (?:is |was )?not responding\b(?! \w)|rminitadapter failed|rm_init_adapter failed|row remap\w{0,40}.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
         r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy|(?-i:\b(?:Gpu|GPU)\w{2,40}IsNotHealthy)",
@@ -75,12 +75,12 @@ MACHINE: tuple[Rule, ...] = (
         r"\bamdgpu\b.{0,60}\b(?:reset (?:failed|via MES failed)|failed to (?:respond|reset|halt|unmap|suspend|resume)\b)|\b(?:xe|i915) [\da-f:.]{6,20}: .{0,60}\b(?:engine reset|timed ?out job|reset failed|GT reset|failed to reset)|\b(?:after|due to|because of) (?:an? )?GPU hang\b|(?-i:\bDEVICE_(?:HUNG|REMOVED)\b)",
         ADVICE,
     ),
-    # A pool of disks that misses one.
+    # A pool that misses one of its disks or nodes, a device that is gone.
     rule(
         "hardware",
         SERIOUS,
-        "degraded|faulted|unavail|devices ha|zio pool",
-        r"^\s*state: ?(?-i:DEGRADED|FAULTED|UNAVAIL|SUSPENDED)\b|^\s+\S{1,80}\s+(?-i:DEGRADED|FAULTED|UNAVAIL)(?:\s+\d|\s*$)|\bone or more devices (?:has|have|are|is|could)\b|\bzio pool=.{1,120}\berror=[1-9]",
+        "degraded|faulted|unavail|devices ha|zio pool|notready|device is lost|device was lost|device lost",
+        r"^\s*state: ?(?-i:DEGRADED|FAULTED|UNAVAIL|SUSPENDED)\b|^\s+\S{1,80}\s+(?-i:DEGRADED|FAULTED|UNAVAIL)(?:\s+\d|\s*$)|\bone or more devices (?:has|have|are|is|could)\b|\bzio pool=.{1,120}\berror=[1-9]|^\S{1,80}\s{2,}(?-i:NotReady)\b|\bdevice (?:(?:is|was|has been) lost\b|lost\W*$)",
     ),
     # A disk that is there no more has no blocks.
     rule(
@@ -180,8 +180,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "excessive memory|gone over memory|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
-        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
+        "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
+        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
     ),
     rule(
         "host_oom",

@@ -17,23 +17,23 @@ REASONS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "going down",
-        r"\b(?:system|machine|host|server) is going down\b",
+        "going down|power off now|reboot now|halt now|down now",
+        r"\b(?:system|machine|host|server) (?:is going down|will (?:power off|reboot|halt|shut ?down) now)\b",
         CALM,
     ),
     rule(
         "preempted",
         FATAL,
-        "reclaim|preempt|evict|revoke|outbid|deallocat",
+        "reclaim|preempt|evict|revoke|outbid|deallocat|interrupt",
         _MACHINE
-        + r".{0,40}\b(?:was|were|is|been|being|got) (?:now |just )?(?:reclaimed|preempted|evicted|revoked|outbid|deallocated)\b",
+        + r".{0,40}\b(?:was|were|is|been|being|got) (?:now |just )?(?:reclaimed|preempted|evicted|revoked|outbid|deallocated|interrupted)\b",
         f"{SURVIVED}|\\bif\\b|\\b0 ",
     ),
     rule(
         "preempted",
         FATAL,
         "credit|balance|funds|budget",
-        r"\b(?:credits?|balance|funds|budget)\b.{0,40}\b(?:(?:run|ran) out|exhausted|too low|insufficient|depleted|used up)\b.{0,60}\b(?:stop|paus|terminat|suspend|shut|delet)\w{0,8}",
+        r"\b(?:credits?|balance|funds|budget)\b.{0,40}\b(?:(?:run|ran) out|exhausted|too low|insufficient|depleted|used up)\b.{0,60}\b(?:stop|paus|terminat|suspend|shut|delet)\w{0,8}|\b(?:stopped|paused|terminated|suspended)\b.{0,20}\b(?:credits?|balance|funds|budget)\b.{0,24}\b(?:out|exhausted|too low|insufficient|depleted|used up)\b",
         f"{SURVIVED}|\\bif\\b|\\bwill be\\b|\\bmight\\b",
     ),
     rule(
@@ -54,9 +54,9 @@ REASONS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "unhealthy|unresponsive|dead|offline|notready",
+        "unhealthy|unresponsive|dead|offline|notready|is down|are down|was down|went down",
         _MACHINE
-        + r".{0,40}\b(?:is|are|was|were|became|went|marked|detected) (?:now |as |become )?(?:unhealthy|unresponsive|dead|offline|NotReady)\b",
+        + r".{0,40}\b(?:is|are|was|were|became|went|marked|detected) (?:now |as |become )?(?:unhealthy|unresponsive|dead|offline|NotReady|down)\b(?! (?:for|to|by|scal))",
         f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b",
     ),
     # An exception or an error that somebody met, and where.

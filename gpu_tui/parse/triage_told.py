@@ -41,8 +41,8 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "*** caught|exit code|failed with error|error(s)",
-        r"^\s{0,4}\*\*\* caught \w|(?-i:[a-z]Exit code: [1-9])|\b(?:request|query|call|command|operation|ioctl)\b.{0,80}\bfailed with error\b|^\W{0,4}error\(?s\)? (?:running|executing|launching|starting)\b",
+        "did not match|unexpected eof|unexpected end of|signature not found|convergence not|not converged|internal error in|*** caught|exit code|failed with error|error(s)",
+        r"\bcomputed checksums? did not match\b|\bunexpected (?:EOF|end of (?:file|archive|data|stream))\b|\bdirectory signature not found\b|\bconvergence (?:was |has )?not (?:been )?(?:achieved|reached)\b|\b(?:SCF|run|calculation) (?:run )?(?:has |did )?not converged?\b|\binternal error in (?:subroutine|routine|function|module)\b|^\s{0,4}\*\*\* caught \w|(?-i:[a-z]Exit code: [1-9])|\b(?:request|query|call|command|operation|ioctl)\b.{0,80}\bfailed with error\b|^\W{0,4}error\(?s\)? (?:running|executing|launching|starting)\b",
         SURVIVED,
     ),
     # The same in Chinese: somebody's start, run or load failed, a process that left with a code.
@@ -89,8 +89,8 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "status <exit>|... ",
-        r"\bStatus <EXIT>|\.{4,} ?(?:\[[^\]]{1,40}\] )?(?-i:FAILED|FAIL|ERROR|CRASHED|TIMEOUT)\b",
+        "status <exit>|... |error|failed|unknown",
+        r"^\S{1,80}\s+(?:\S{1,80}\s+)?\d{1,3}/\d{1,3}\s+(?-i:(?:Init:)?(?:\w{0,24}Error|\w{0,24}Failed|\w{0,24}Unknown))\s+\d|\bStatus <EXIT>|\.{4,} ?(?:\[[^\]]{1,40}\] )?(?-i:FAILED|FAIL|ERROR|CRASHED|TIMEOUT)\b",
         CALM,
     ),
     # What an MPI library says when one of its processes leaves or breaks the rules.
@@ -116,8 +116,8 @@ LAST: tuple[Rule, ...] = (
     rule(
         "hang",
         FATAL,
-        "timed out|too long",
-        r"\btimed out\b|\btook too long to\b",
+        "timed out|too long|hung",
+        r"\bhung\W*$|\btimed out\b|\btook too long to\b",
         f"{COPED}|{HOUSE}|{_PROSE}|flight recorder|flush",
     ),
     rule(
@@ -130,8 +130,17 @@ LAST: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "exception raised|exception was|died|are dead|is dead|crashed|does not exist|unable to|cannot|can not|can't|couldn't|could not|refused|denied",
-        r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdied\b|\b(?:is|are) dead\b|(?<![\[\w])crashed\b|\bdoes not exist\b|\bunable to [a-z]{3}|\b(?:cannot|can not|can.t|could not|couldn.t) (?:be )?[a-z]{3}|\b(?:permission|access|connection|request) (?:was )?(?:refused|denied)\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU",
+        "exception raised|exception was|does not exist|unable to|cannot|can not|can't|couldn't|could not|refused|denied",
+        r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdoes not exist\b|\bunable to [a-z]{3}|\b(?:cannot|can not|can.t|could not|couldn.t) (?:be )?[a-z]{3}|\b(?:permission|access|connection|request) (?:was )?(?:refused|denied)\b",
+        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU|\b(?:cannot|can not) be (?:used|combined|mixed|undone|changed)\b",
+    ),
+    # A word that stories use as well: only where the line looks like a log's.
+    rule(
+        "exception",
+        FATAL,
+        "died|are dead|is dead|crashed",
+        r"\bdied\b|\b(?:is|are) dead\b|(?<![\[\w])crashed\b",
+        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego)\\b",
+        also=r"[\d:=\[(/_<]",
     ),
 )

@@ -78,6 +78,11 @@ TOLD = [
     "widget 3: the helper took too long to answer",
     "widgets: the drawer does not exist",
     "widgetd[7]: the keeper died",
+    "widget-0   0/1     Init:Error         0          5m",
+    "qsub: Unauthorized Request",
+    "tar: Unexpected EOF in archive",
+    "Your spot instance w-1 has been interrupted",
+    "            d0t1  DEGRADED     0     0   542  too many errors",
 ]
 SURVIVED = [
     "2031-01-02 03:04:05 INFO widget failed, will retry",
@@ -98,6 +103,12 @@ SURVIVED = [
     "I told you that she died and that you cannot go home.",
     "Reasons for the failure: a widget lost, out of memory, or a bug.",
     "2031 ERROR widget_infodump   Instance ID: w-1",
+    "libGL error: failed to load driver: swwidget",
+    "[ 0.0] widget: module verification failed: signature and/or required key missing - tainting kernel",
+    "Could not find a version of widgets, using eager attention",
+    "The knight died in battle, and the king was lost.",
+    "Error handling: enabled",
+    "  restartPolicy: OnFailure",
 ]
 
 
