@@ -21,6 +21,7 @@ from textual.theme import Theme
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.plain import plain
 from gpu_tui.core.ports import FleetControl, Playback, TeardownPort
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say, told
@@ -46,6 +47,7 @@ from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 
 FRAME = 0.25  # seconds between two looks at the log in sight
+TOAST_WIDTH = 100  # characters of news in a toast
 TOAST_STANDS = 0.2  # seconds after which a toast is mounted for sure
 FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
 
@@ -313,7 +315,7 @@ class CockpitApp(App[None]):
         bad = {Severity.FATAL: "error", Severity.SERIOUS: "warning", Severity.WARN: "warning"}
         self._toasted = True
         self.notify(
-            f"{safe(news.where)}: {safe(told(news.text))[:100]}",
+            f"{safe(news.where)}: {plain(safe(told(news.text)), TOAST_WIDTH)}",
             title=say(news.title) + more,
             severity=cast("SeverityLevel", bad.get(news.severity, "information")),
             markup=False,

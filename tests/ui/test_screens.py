@@ -14,12 +14,14 @@ from textual import events
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.logs import LogSource
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
 from gpu_tui.ui.panes.pane import FilterBar, Pane
-from gpu_tui.ui.scene_parts import AUTODL, SceneStore, finding, fleet
+from gpu_tui.ui.scene_edges import connecting
+from gpu_tui.ui.scene_parts import AUTODL, NOW, SceneStore, finding, fleet
 from gpu_tui.ui.scenes import empty, healthy, sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
@@ -411,3 +413,27 @@ async def test_a_bug_ends_the_app_and_is_not_swallowed(cockpit: Make) -> None:
 
     with pytest.raises(ZeroDivisionError):
         await run()
+
+
+async def test_a_narrow_tour_says_how_it_ends(cockpit: Make, text_of: Read) -> None:
+    app = cockpit(tour=True)
+    async with app.run_test(size=(40, 16)) as pilot:
+        await pilot.pause()
+        assert "space: next · escape: end" in text_of(app)
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert "backspace: back" in text_of(app)
+
+
+async def test_a_box_that_is_about_to_be_read_is_no_riddle(cockpit: Make, text_of: Read) -> None:
+    store = connecting()
+    one, *others = store.fleet.instances
+    live = replace(one, link=LinkState("live", NOW))
+    store.become(replace(store.fleet, instances=(live, *others)))
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        shown = text_of(app)
+        assert f"◔ {len(others) + 1} connecting" in shown
+        assert shown.count("◔ connecting") >= len(others) + 1
+        assert "cannot tell" not in shown

@@ -67,6 +67,14 @@ def tells(view: InstanceView) -> bool:
     return seen and view.verdict is not Verdict.OFF
 
 
+def is_new(view: InstanceView) -> bool:
+    """It is tried for the first time, or about to be read: nobody can say yet that it cannot be reached."""
+    link = view.link
+    if link.live:
+        return view.last_contact is None
+    return link.state == "connecting" and link.error is None and view.verdict is not Verdict.OFF
+
+
 def box_style(name: str) -> str:
     """The colour of one box, the same in every pane and every session."""
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()
@@ -75,7 +83,7 @@ def box_style(name: str) -> str:
 
 def verdict(view: InstanceView) -> Text:
     """Glyph and word."""
-    if view.link.state == "connecting" and view.last_contact is None and view.link.error is None:
+    if is_new(view) and view.last_contact is None:
         return line((say("◔ connecting"), "muted"))
     glyph, word, style, _ = VERDICTS[view.verdict]
     return line((f"{glyph} {say(word)}", style))

@@ -13,9 +13,9 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
+from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, is_new
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import short
 
@@ -39,14 +39,6 @@ def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
         else:
             live += 1
     return live, stale, lost, off
-
-
-def _is_new(view: InstanceView) -> bool:
-    """It is tried for the first time, or about to be read: nobody can say yet that it cannot be reached."""
-    link = view.link
-    if link.live:
-        return view.last_contact is None
-    return link.state == "connecting" and link.error is None and view.verdict is not Verdict.OFF
 
 
 def burn(fleet: FleetView) -> tuple[str, str]:
@@ -115,7 +107,7 @@ def _header_parts(
     if ends and keep >= 4:
         left.append_text(line((ends, "text"), "  "))
     live, stale, lost, off = pulse(fleet)
-    new = sum(_is_new(view) for view in fleet.instances)
+    new = sum(is_new(view) for view in fleet.instances)
     for number, glyph, word, style in (
         (live, "●", "live", "level-ok"),
         (stale, "◐", "stale", "stale"),

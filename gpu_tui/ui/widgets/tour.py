@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
@@ -47,7 +48,6 @@ class Tour(Vertical, can_focus=False):
     def on_mount(self) -> None:
         """The first sentence."""
         self.border_title = say("Tour")
-        self.border_subtitle = say("space: next · backspace: back · escape: end")
 
     def on_resize(self) -> None:
         """Words are broken for one width."""
@@ -79,4 +79,6 @@ class Tour(Vertical, can_focus=False):
         rows.put(
             [place, *wrap(say(text), width, "text"), *(wrap(now, width, "accent") if now else [])]
         )
+        keys = say("space: next · backspace: back · escape: end")
+        self.border_subtitle = keys if cell_len(keys) <= width else say("space: next · escape: end")
         self.styles.height = len(rows.lines) + 2
