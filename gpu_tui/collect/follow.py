@@ -27,7 +27,8 @@ from gpu_tui.core.fleet import Instance
 from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.ports import Sink
-from gpu_tui.parse.log_reader import Appetite, LogReader
+from gpu_tui.parse.log_flood import Appetite
+from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.transport.base import Connection, take_at_once
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight

@@ -26,7 +26,8 @@ from gpu_tui.parse.kube_log import StampedLog
 from gpu_tui.parse.kube_object import NotKubernetes
 from gpu_tui.parse.kubectl import Refusal
 from gpu_tui.parse.kubernetes import Look, PodLog, parse_jobs
-from gpu_tui.parse.log_reader import LogReader, mouthful
+from gpu_tui.parse.log_flood import mouthful
+from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.transport.argv import Programs
 from gpu_tui.transport.base import ChannelRefused
 from gpu_tui.transport.local import ClusterRefused

@@ -21,13 +21,17 @@ class LogBlock(Sequence[LogLine]):
     __slots__ = ("items", "read", "show", "told")
 
     def __init__(
-        self, items: list[Item], read: Callable[[bytes], LogLine], show: Callable[[bytes], str]
+        self,
+        items: list[Item],
+        read: Callable[[bytes], LogLine],
+        show: Callable[[bytes], str],
+        told: Iterable[tuple[int, LogLine]] | None = None,
     ) -> None:
+        """`told` is found where it is not given."""
         self.items = items
-        # The type, not isinstance: this is asked of every line of a flood.
-        self.told = tuple(
-            [(place, item) for place, item in enumerate(items) if type(item) is LogLine]
-        )
+        if told is None:
+            told = [(place, item) for place, item in enumerate(items) if isinstance(item, LogLine)]
+        self.told = tuple(told)
         self.read, self.show = read, show
 
     def __len__(self) -> int:

@@ -25,83 +25,21 @@ nothing is: `mouthful` says how much is wise, and an `Appetite` how much where a
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
-from itertools import islice
-from typing import Any
+from collections.abc import Sequence
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import Item, LogBlock
 from gpu_tui.core.logs import LogLine, Mark, Progress, Span
 from gpu_tui.core.queue_history import QueueEvent
 from gpu_tui.parse.lines import PIECE_CAP, End, LineSplitter, Piece, cap, sanitize, unescape
-from gpu_tui.parse.progress import may_report, parse_progress
+from gpu_tui.parse.log_flood import FLOOD, Survey, survey_of
+from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.progress_shapes import shape_key
 from gpu_tui.parse.queue_log import parse_queue_line
-from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, causes, first
-from gpu_tui.parse.triage_scan import REMEMBERED, Kind, kind_of, kinds_of
+from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, first
+from gpu_tui.parse.triage_scan import REMEMBERED, kind_of
 
-FLOOD = 32  # whole lines of one feed
-SAMPLED, FEW, MOST_SORTS = 1_024, 4, 8
 SEGMENTS = 32  # overwritten segments that wait to be read for progress, the last one first
-SMALL, LARGE = 16_384, 65_536  # bytes to feed at once, at most: of unknown lines, and of a flood
-LARGEST = 524_288  # of a flood that is behind, and quickly read
-QUICK_SECONDS, SLOW_SECONDS = (
-    0.004,
-    0.008,
-)  # of the processor for one feed: more may be fed, or less
-MOST_READ = 32  # lines that are read before others get their turn
-
-
-class Appetite:
-    """How much of one log to feed at once, by what the last feeds took.
-
-    A feed has its price, whatever it brings: where more waits than one feed takes, and it was quick, the
-    next one takes twice as much. So the more a log is behind, the fewer of its reports are read.
-    """
-
-    def __init__(self) -> None:
-        self._most = LARGE
-
-    def mouthful(self, data: bytes) -> int:
-        """How many of the bytes to feed before others get their turn."""
-        return mouthful(data, self._most)
-
-    def took(self, seconds: float, size: int) -> None:
-        """What it took of the processor to look at `size` bytes and to feed them."""
-        if seconds > SLOW_SECONDS:
-            self._most = max(LARGE, self._most // 2)
-        elif seconds < QUICK_SECONDS and 2 * size > self._most:
-            self._most = min(LARGEST, self._most * 2)
-
-
-def mouthful(data: bytes, most: int = LARGE) -> int:
-    """How many of the bytes to feed before others get their turn: some milliseconds' work.
-
-    At most `most`, and that only of a flood of which few lines have to be read.
-    """
-    some = data[:SMALL]
-    lines = some.split(b"\n")
-    read = sorted(_worth_reading(lines)) if len(lines) > FLOOD else range(len(lines))
-    if len(read) > MOST_READ:
-        return sum(map(len, lines[: read[MOST_READ]])) + read[MOST_READ]
-    if len(data) <= SMALL or len(lines) <= FLOOD:
-        return len(some)
-    whole = data[: data.rfind(b"\n", 0, most) + 1]  # none is read before it has ended
-    lines = whole[:-1].split(b"\n")
-    kinds = kinds_of(lines)
-    if b"\r" not in whole:
-        _looked_at[:] = lines, kinds
-    loud = [line for line, kind in zip(lines, kinds, strict=True) if kind.loud or kind.summary]
-    if len(loud) > 3 * MOST_READ:
-        some_loud = loud[:: 1 + len(loud) // 64]
-        share = len(_worth_reading(some_loud)) / len(some_loud)
-        if share * len(loud) > 3 * MOST_READ:
-            return SMALL
-    return len(whole)
-
-
-_looked_at: list[Any] = [[], []]  # by the last large mouthful: its lines and their kinds
 
 
 class LogReader:
@@ -115,22 +53,30 @@ class LogReader:
         """The lines that `chunk` finishes and, last, the unfinished one, if any."""
         if not chunk:
             return ()
-        items: list[Item] = []
         start = 0
         if self._line.begun or self._splitter.holds:
             start = chunk.find(b"\n") + 1 or len(chunk)
         end = max(start, chunk.rfind(b"\n") + 1)
+        survey = None
         if chunk.count(b"\n", start, end) <= FLOOD:
             start = end
-        pending = self._feed_few(chunk[:start], items)
+        else:
+            start, survey = survey_of(chunk, start, end)
+        few: list[LogLine] = []
+        pending = self._feed_few(chunk[:start], few)
+        items: list[Item] = [*few]
+        told = list(enumerate(few))
         if start < end:
-            items += self._feed_many(chunk[start:end])
+            self._feed_many(survey or Survey(_unixed(chunk[start:end])), items, told)
         if end < len(chunk):
-            pending = self._feed_few(chunk[end:], items)
+            pending = self._feed_few(chunk[end:], few)
         if pending.raw or self._line.begun:
-            items.append(self._line.peek(pending))
-        lines = LogBlock(items, read_line, show_line)
-        return lines if len(lines.told) < len(items) else tuple(lines)
+            last = self._line.peek(pending)
+            told.append((len(items), last))
+            items.append(last)
+        if len(told) == len(items):
+            return tuple([line for _, line in told])
+        return LogBlock(items, read_line, show_line, told)
 
     def whole(self, chunk: bytes) -> LogBlock | None:
         """The lines of a chunk as they came, which `judge` says more of; None where it has to be fed.
@@ -152,21 +98,21 @@ class LogReader:
         if len(lines) <= FLOOD:
             return tuple(whole)
         items = list(lines)
-        for place in _worth_reading(lines):  # type: ignore[arg-type]
+        for place in Survey(b"\n".join([*lines, b""])).worth_reading():  # type: ignore[list-item]
             items[place] = whole[place]
         return LogBlock(items, read_line, show_line)
 
     def close(self) -> tuple[LogLine, ...]:
         """At the end of the stream: the unfinished line as a finished one."""
-        items: list[Item] = []
+        items: list[LogLine] = []
         for piece in self._splitter.flush():
             self._take(piece, items)
         if self._line.begun:
             items.append(self._line.finish())
             self._line = _Line()
-        return tuple(LogBlock(items, read_line, show_line))
+        return tuple(items)
 
-    def _feed_few(self, part: bytes, items: list[Item]) -> Piece:
+    def _feed_few(self, part: bytes, items: list[LogLine]) -> Piece:
         """Read every line; the unfinished rest."""
         pending = Piece(b"", End.OPEN)
         for piece in self._splitter.feed(part):
@@ -176,28 +122,37 @@ class LogReader:
                 self._take(piece, items)
         return pending
 
-    def _feed_many(self, body: bytes) -> list[Item]:
+    def _feed_many(
+        self, survey: Survey, items: list[Item], told: list[tuple[int, LogLine]]
+    ) -> None:
         """Whole lines, of which few are read."""
-        if b"\r" in body:
-            body = body.replace(b"\r\n", b"\n")
-        lines = body[:-1].split(b"\n")
-        items: list[Item] = list(lines)
-        if b"\r" in body or max(map(len, lines)) >= PIECE_CAP:
+        lines, first = survey.lines, len(items)
+        items += lines
+        read: dict[int, LogLine] = {}
+        if b"\r" in survey.body or max(map(len, lines)) >= PIECE_CAP:
             for place, line in enumerate(lines):
                 if b"\r" in line or len(line) >= PIECE_CAP:
-                    whole: list[Item] = []
+                    whole: list[LogLine] = []
                     self._feed_few(line + b"\n", whole)
-                    items[place], lines[place] = whole[0], b""
-        for place in _worth_reading(lines):
-            if lines[place]:
-                items[place] = read_line(lines[place])
-        return items
+                    read[place] = whole[0]
+            others = [b"" if place in read else line for place, line in enumerate(lines)]
+            survey = Survey(b"\n".join([*others, b""]))
+        for place in survey.worth_reading():
+            if place not in read and lines[place]:
+                read[place] = read_line(lines[place])
+        for place in sorted(read):
+            items[first + place] = read[place]
+            told.append((first + place, read[place]))
 
-    def _take(self, piece: Piece, items: list[Item]) -> None:
+    def _take(self, piece: Piece, items: list[LogLine]) -> None:
         self._line.add(piece)
         if piece.end is End.NEWLINE:
             items.append(self._line.finish())
             self._line = _Line()
+
+
+def _unixed(body: bytes) -> bytes:
+    return body.replace(b"\r\n", b"\n") if b"\r" in body else body
 
 
 def warm_up() -> None:
@@ -218,48 +173,6 @@ def show_line(raw: bytes) -> str:
     """The text of such a line, as `read_line` has it."""
     text = sanitize(raw)[0]
     return "" if text.isspace() else text
-
-
-def _worth_reading(lines: list[bytes]) -> set[int]:
-    """Places of the lines of a flood that are read at once."""
-    known, seen = _looked_at
-    kinds: list[Kind] = seen if lines == known else kinds_of(lines)
-    # Of many lines few kinds are different ones: what can be asked of a kind is not asked of each line.
-    ids = list(map(id, kinds))
-    sorts = dict(zip(ids, kinds, strict=True))
-
-    def places(which: Callable[[Kind], bool]) -> list[int]:
-        meant = {number for number, kind in sorts.items() if which(kind)}
-        return [place for place, number in enumerate(ids) if number in meant] if meant else []
-
-    loud = places(lambda kind: kind.loud)
-    marks = causes([lines[place] for place in loud], [kinds[place] for place in loud])
-    counts: Counter[bytes] = Counter()
-    for sort, number in Counter(ids).items():
-        counts[sorts[sort].group] += number
-    latest: dict[bytes, int] = {}
-    for sort, place in dict(zip(ids, range(len(ids)), strict=True)).items():
-        group = sorts[sort].group
-        latest[group] = max(place, latest.get(group, 0))
-    rare = _newest_reports(lines, places(lambda kind: counts[kind.group] <= FEW))
-    often = [place for group, place in latest.items() if counts[group] > FEW]
-    return {
-        *(
-            place
-            for place, mark in zip(loud, marks, strict=True)
-            if kinds[place].queue or (mark is not None and mark.severity is not Severity.NONE)
-        ),
-        *places(lambda kind: kind.summary),
-        *rare,
-        *often[-4 * MOST_SORTS :],
-        *range(SAMPLED - 1, len(kinds), SAMPLED),
-    }
-
-
-def _newest_reports(lines: list[bytes], places: list[int]) -> list[int]:
-    """The last `MOST_SORTS` of these lines that may report anything."""
-    found = filter(lambda place: may_report(lines[place]), reversed(places))
-    return list(islice(found, MOST_SORTS))
 
 
 class _Line:

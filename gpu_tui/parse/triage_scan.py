@@ -68,6 +68,7 @@ class Kind:
     castable: bool
 
 
+ODD = b"\n"  # stands in no line
 ANYTHING = Kind(tuple(range(len(RULES))), True, b"", True, True, (), False)
 
 
@@ -86,25 +87,39 @@ def kind_of(text: str) -> Kind:
 
 def kinds_of(lines: list[bytes]) -> list[Kind]:
     """What each of these lines, as they came, can be. A line holds no carriage return."""
-    joined = b"\n".join(lines)
-    if b"\x1b" in joined:
-        joined = _ESCAPE.sub(b"", joined)
-    if (b"\x1b" in joined or not joined.isascii()) and _HARD.search(joined):
-        return [_kind_of_raw(line) for line in lines]
-    return list(map(_kind, joined.translate(_TABS, _DROPPED).split(b"\n")))
+    return list(map(_kind, skeletons(b"\n".join(lines))))
 
 
-def _kind_of_raw(raw: bytes) -> Kind:
+def skeletons(lines: bytes) -> list[bytes]:
+    """The skeleton of each of these lines, as they came; `ODD` where it must be taken for anything."""
+    body = _ESCAPE.sub(b"", lines) if b"\x1b" in lines else lines
+    if (b"\x1b" in body or not body.isascii()) and _HARD.search(body):
+        return list(map(_skeleton_of_raw, lines.split(b"\n")))
+    return body.translate(_TABS, _DROPPED).split(b"\n")
+
+
+def kind_of_skeleton(bones: bytes) -> Kind:
+    """What a line of this skeleton can be."""
+    return _kind(bones)
+
+
+def remembered(bones: bytes) -> bool:
+    """Such a line was judged lately."""
+    return bones in _memory
+
+
+def _skeleton_of_raw(raw: bytes) -> bytes:
     if b"\x1b" not in raw and (raw.isascii() or not _HARD.search(raw)):
-        return _kind(raw.translate(_TABS, _DROPPED))
-    return kind_of(unescape(raw)[0])
+        return raw.translate(_TABS, _DROPPED)
+    found = skeleton(unescape(raw)[0])
+    return ODD if found is None else found
 
 
 class _Memory(dict[bytes, Kind]):
     """Skeletons seen before; when it is full it begins anew."""
 
     def __missing__(self, bones: bytes) -> Kind:
-        kind = _judge(bones)
+        kind = _judge(bones) if bones != ODD else ANYTHING
         if len(bones) <= LONGEST_REMEMBERED:
             if len(self) >= REMEMBERED:
                 self.clear()
@@ -112,7 +127,8 @@ class _Memory(dict[bytes, Kind]):
         return kind
 
 
-_kind = _Memory().__getitem__
+_memory = _Memory()
+_kind = _memory.__getitem__
 
 
 # Words that many lines have and few rules: those of reports, and those of any English text.

@@ -25,7 +25,8 @@ from gpu_tui.core.events import LogArrived
 from gpu_tui.core.fleet import Fleet, Instance, SshAccess
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogSource
-from gpu_tui.parse.log_reader import Appetite, LogReader
+from gpu_tui.parse.log_flood import Appetite
+from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.parse.triage import triage
 from gpu_tui.parse.triage_scan import RULES
 from gpu_tui.state.store import Store

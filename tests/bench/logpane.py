@@ -50,7 +50,8 @@ def show(kind: str, path: str) -> None:
     from textual.app import App, ComposeResult
     from textual.widgets import RichLog
 
-    from gpu_tui.parse.log_reader import LogReader, mouthful, warm_up
+    from gpu_tui.parse.log_flood import mouthful
+    from gpu_tui.parse.log_reader import LogReader, warm_up
     from gpu_tui.resources import themes_dir
     from gpu_tui.state.log_document import LogDocument
     from gpu_tui.state.logbuffer import LogBuffer

@@ -17,15 +17,8 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.logs import LogLine, Mark
 from gpu_tui.parse.lines import unescape
-from gpu_tui.parse.log_reader import (
-    FLOOD,
-    LARGE,
-    LARGEST,
-    Appetite,
-    LogReader,
-    mouthful,
-    read_line,
-)
+from gpu_tui.parse.log_flood import FLOOD, LARGE, LARGEST, Appetite, mouthful
+from gpu_tui.parse.log_reader import LogReader, read_line
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import cause, causes, triage

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import LogBlock
 from gpu_tui.core.logs import LogLine, Mark, Span
-from gpu_tui.parse.log_reader import FLOOD, LARGE, LogReader, mouthful
+from gpu_tui.parse.log_flood import FLOOD, LARGE, mouthful
+from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.logbuffer import LogBuffer, LogPool
 
 BENIGN = Mark("benign", Severity.NONE, False)

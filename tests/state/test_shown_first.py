@@ -14,7 +14,8 @@ from gpu_tui.core.fleet import Fleet, Instance, SshAccess
 from gpu_tui.core.log_block import LogBlock
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.parse.lines import PIECE_CAP
-from gpu_tui.parse.log_reader import FLOOD, LogReader
+from gpu_tui.parse.log_flood import FLOOD
+from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.store import Store
 
