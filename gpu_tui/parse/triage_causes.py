@@ -161,6 +161,14 @@ CAUSES: tuple[Rule, ...] = (
         r"\bif idle\b|rpc error|context deadline|sequence group|preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|\b0 preempt|asyncio|gRPC|grpc|"
         + r"--time|supports? preemption",
     ),
+    # A limit, a person, or a rented box without funds: Chinese for "balance too low" and "was shut down".
+    rule(
+        "preempted",
+        FATAL,
+        "exceeding|cancelled by|余额不足|已关机|已停止|已释放",
+        r"\bexceeding (?:the )?(?:wall ?(?:time|clock)|time limit)|\bCANCELLED by \d{1,9}|余额不足|(?:实例|机器|主机|容器)已(?:关机|停止|释放)",
+        ADVICE,
+    ),
     # --- 11 killed ---
     rule(
         "exception",

@@ -79,8 +79,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "hardware",
         SERIOUS,
-        "degraded|faulted|unavail|devices ha|zio pool|notready|device is lost|device was lost|device lost",
-        r"^\s*state: ?(?-i:DEGRADED|FAULTED|UNAVAIL|SUSPENDED)\b|^\s+\S{1,80}\s+(?-i:DEGRADED|FAULTED|UNAVAIL)(?:\s+\d|\s*$)|\bone or more devices (?:has|have|are|is|could)\b|\bzio pool=.{1,120}\berror=[1-9]|^\S{1,80}\s{2,}(?-i:NotReady)\b|\bdevice (?:(?:is|was|has been) lost\b|lost\W*$)",
+        "inforom|degraded|faulted|unavail|devices ha|zio pool|notready|device is lost|device was lost|device lost",
+        r"^\s*state: ?(?-i:DEGRADED|FAULTED|UNAVAIL|SUSPENDED)\b|^\s+\S{1,80}\s+(?-i:DEGRADED|FAULTED|UNAVAIL)(?:\s+\d|\s*$)|\bone or more devices (?:has|have|are|is|could)\b|\bzio pool=.{1,120}\berror=[1-9]|^\S{1,80}\s{2,}(?-i:NotReady)\b|\bInfoROM (?:is )?corrupt|\bdevice (?:(?:is|was|has been) lost\b|lost\W*$)",
     ),
     # A disk that is there no more has no blocks.
     rule(
@@ -117,7 +117,7 @@ MACHINE: tuple[Rule, ...] = (
         "gpu_oom",
         FATAL,
         "memory|alloc|cudasuccess|exhausted|oom|reserved in total|rmm failure|gib is|out_of_resources|buffer|vram|cache",
-        r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:GPU|VRAM|device|NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|failed to allocate memory\b|memory object allocation failure|failed to allocate (?:a )?(?:memory|buffer|(?!CPU |host )\w{1,12} buffer|compute)\b|(?:unable|failed) to (?:allocate|create) (?:\w{1,12} )?(?:CUDA|ROCm|GPU|Metal|Vulkan|kv)\w{0,4} ?(?:buffer|cache)|unable to allocate \w{1,12} buffer|would exceed allowed memory|^\W{0,4}allocation on device\b|(?<=: )allocation on device\b|free memory on device .{0,60}less than desired|ran out of (?:GPU|VRAM|CUDA|device)|(?:insufficient|not enough) (?:free )?(?:GPU|CUDA|device|video|VRAM)(?: memory)?\b|cuda\.memory\.OutOfMemoryError"
+        r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:GPU|VRAM|device|NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|fail(?:ed)? to allocate memory\b|memory object allocation failure|failed to allocate (?:a )?(?:memory|buffer|(?!CPU |host )\w{1,12} buffer|compute)\b|(?:unable|failed) to (?:allocate|create) (?:\w{1,12} )?(?:CUDA|ROCm|GPU|Metal|Vulkan|kv)\w{0,4} ?(?:buffer|cache)|unable to allocate \w{1,12} buffer|would exceed allowed memory|^\W{0,4}allocation on device\b|(?<=: )allocation on device\b|free memory on device .{0,60}less than desired|ran out of (?:GPU|VRAM|CUDA|device)|(?:insufficient|not enough) (?:free )?(?:GPU|CUDA|device|video|VRAM)(?: memory)?\b|cuda\.memory\.OutOfMemoryError"
         r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|cudaErrorMemoryAllocation|cuda(?:Malloc|HostAlloc)\w{0,40} failed|== ?cudaSuccess \(2 vs\. 0\)"
         r"|RESOURCE[ _]EXHAUSTED:(?!.{0,20}/).{0,80}(?:memory|allocat|oom|hbm)|ResourceExhaustedError(?!.{0,24}[/\\])|resource exhausted: out\b|OOM when allocating|(?:CUDA|HIP|MPS|XPU|NPU|GPU) (?:error: |backend |runtime error.{0,12}: )?out of memory"
         r"|(?:CUDA|HIP)\b.{0,40}\bfailure '?(?:2|out of memory)|bad_alloc.{0,40}CUDA|GiB total capacity;|GiB is (?:free|allocated by PyTorch)|GiB (?:reserved in total|already allocated)|thrust::system.{0,120}out of memory|parallel_for failed: out of memory|RMM failure|(?-i:[a-z]Error|ERROR|Error): (?:cuda: )?out of memory\b(?! ?:? kill)|out of memory allocating [\d,]{4,20} bytes|memory in use\. Of the allocated"
@@ -181,7 +181,7 @@ MACHINE: tuple[Rule, ...] = (
         "host_oom",
         FATAL,
         "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
-        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory \(|cpu_buffer\w{0,40}: failed to alloc",
+        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory (?:\(|for )|cpu_buffer\w{0,40}: failed to alloc",
     ),
     rule(
         "host_oom",
@@ -208,8 +208,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "disk_full",
         FATAL,
-        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4",
-        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4",
+        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4|\u7a7a\u95f4\u4e0d\u8db3",
+        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4|\u7a7a\u95f4\u4e0d\u8db3",
         ADVICE,
     ),
     rule(

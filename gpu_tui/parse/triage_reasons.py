@@ -137,7 +137,7 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "with",
-        r"\b(?:finished|completed?|done|ended|terminated|stopped) with (?:\d{1,6} |some |an? )?(?:errors?|failures?|exceptions?)\b",
+        r"\b(?:finished|completed?|done|ended|terminated|stopped|exited) with (?:\d{1,6} |some |an? )?(?:errors?|failures?|exceptions?)\b",
         COPED,
     ),
     # What was asked for and cannot be: the job never starts.

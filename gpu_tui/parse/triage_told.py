@@ -9,6 +9,8 @@ from gpu_tui.parse.triage_rule import CALM, FATAL, SURVIVED, Rule, rule
 # Somebody is spoken to or tells of himself: an answer, a story, a question.
 _PROSE = r"\b(?-i:I|you|You|your|Your|he|He|she|She|they|They|my|My|his|her)\b|\?\s*$"
 
+# Advice to reduce something does not say that the program did.
+_REDUCIBLE = COPED.replace(r"|\breducing\b", "", 1)
 _GONE = r"(?:died|crashed|aborted|disconnected|(?:is |was |has been )?(?:lost|gone|dead)|exited unexpectedly)"
 
 TOLD: tuple[Rule, ...] = (
@@ -108,6 +110,22 @@ TOLD: tuple[Rule, ...] = (
         "error: ",
         r"(?:^|(?<=[\]|] ))(?-i:[A-Z][A-Za-z]{1,16}) (?:internal |fatal )?error: (?!nan|-?inf|none)[a-z\"'`]",
         f"{COPED}|\\b(?:mean|squared|absolute|relative|rms|train|training|test|val|validation|eval|total|max|average|avg|prediction|absolute|import) error|squarederror",
+    ),
+    # A solver or a program that gives up at a limit of its own.
+    rule(
+        "exception",
+        FATAL,
+        "diverged|converging|terminated|exceeded|too many|not been completed|not completed|invalid|overflowed|already in use|collective abort|there were|init",
+        r"^\W{0,4}(?:the )?(?:simulation|solution|solver|calculation|integration) (?:has )?diverged\b|\b(?:not|n.t) converging\b.{0,20}\bstop|\b(?:simulation|calculation|analysis|integration) (?:is |was |has been )?terminated\W*$|\bmaximum (?:number|amount) of .{2,40}\bexceeded\b|\btoo many (?:attempts|errors|open files|restarts|failures)\b|\bhas not been completed\b|\b\w{3,20}\(\): invalid (?:pointer|size|next)|\boverflowed its stack\b|\b(?:address|port \d{1,5}(?: is)?) already in use\b|\bcaused collective abort\b|\bthere were (?:failed|failures|errors)\b|\binit(?:i?ali[sz]ation)? error: ",
+        f"{_REDUCIBLE}|too many errors|[=:] ?0\\b",
+    ),
+    # Who is not let in: a key, a licence, an answer of a server.
+    rule(
+        "exception",
+        FATAL,
+        "forbidden|unauthorized|api key|api-key|expired|invalid token|invalid credential|license|licence",
+        r"(?-i:\b40[13]\b ?[-:]? ?(?:Forbidden|Unauthorized|FORBIDDEN|UNAUTHORIZED))|\binvalid (?:api[- ]?key|token|credentials?|licen[cs]e)\b|\b(?:licen[cs]e|token|credentials?|certificate) (?:has |have |is |are )?expired\b",
+        f"{COPED}|{HOUSE}",
     ),
 )
 
