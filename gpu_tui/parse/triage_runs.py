@@ -34,6 +34,13 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "error",
         r"^(?-i:ERROR) [\dTZ:.+ -]{12,80}(?:\{\}|[|+][-+=| ]{0,200}|\|(?: [\w ]{1,30} \|){2,8})\s*$",
     ),
+    # One bad picture of many, a box that was drawn too slowly: data, not the run.
+    rule(
+        "benign",
+        NONE,
+        "libpng|libjpeg|nms time",
+        r"\blib(?:png|jpeg)(?:-turbo)? (?:error|warning):|\bNMS time limit\b",
+    ),
     # --- host_oom: the shared memory of a box is main memory ---
     rule(
         "host_oom",
@@ -75,8 +82,10 @@ RUN_STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "signal",
-        r"\b(?:process|worker|job|shard|server|container|command)\b.{0,24}\b(?:was|were|been|got) (?:signaled|signalled|interrupted|stopped)\b.{0,30}\bsignal:? ?(?:9|15|1|2|3)\b",
+        "signal|interrupt|terminating and sync",
+        r"^\W{0,4}(?:training|run|evaluation|sweep|job|execution|process|experiment) (?:was |has been |is |got )?interrupted\b\W*(?:$|by |at |after |due )"
+        r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b"
+        r"|\b(?:process|worker|job|shard|server|container|command)\b.{0,24}\b(?:was|were|been|got) (?:signaled|signalled|interrupted|stopped)\b.{0,30}\bsignal:? ?(?:9|15|1|2|3)\b",
         CALM,
     ),
 )
@@ -111,12 +120,14 @@ RUN_ENDS: tuple[Rule, ...] = (
         r"\bfail(?:ed|s|ure)? to (?:re-?start|respawn|come back|resume|relaunch)\b|\b(?:cannot|could not|couldn.t|can.t|unable to) (?:be )?(?:re-?start|respawn|relaunch)(?:ed)?\b",
         f"{ADVICE}|{CALM}",
     ),
+    # What the C library finds broken in a heap.
+    rule("exception", FATAL, "(): ", r"\b(?:munmap_chunk|realloc|calloc|memalign)\(\): [a-z]"),
     # A notebook's kernel or session that is gone with all it held.
     rule(
         "exception",
         SERIOUS,
         "kernel|execute_request",
-        r"\bkernel [0-9a-f-]{20,40} restarted\b|\bcancell?ed future for execute_request\b",
+        r"\bkernel [0-9a-f-]{20,40} restarted\b|^\W{0,4}(?:kernel restarting|dead kernel)\W*$|\bcancell?ed future for execute_request\b",
     ),
     # Windows' own status of a crash, wherever the line was wrapped.
     rule(
