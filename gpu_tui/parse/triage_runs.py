@@ -41,6 +41,22 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "libpng|libjpeg|nms time",
         r"\blib(?:png|jpeg)(?:-turbo)? (?:error|warning):|\bNMS time limit\b",
     ),
+    # --- hardware: a card that was there, and is no more ---
+    rule(
+        "hardware",
+        FATAL,
+        "gpu|device",
+        r"\bGPU ?#?\d{1,3}\b.{0,12}\b(?:is |are )?(?:no longer|not) (?:visible|present|accessible|reachable|responding)\b|\bexpected \d{1,5} GPUs?\b.{0,12}\b(?:found|got|only|but|saw|detected)\b.{0,8}\d",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    # --- gpu_oom: by its letters, said of a rank, a card or a step ---
+    rule(
+        "gpu_oom",
+        FATAL,
+        "oom|vram",
+        r"(?-i:\bOOM\b) (?:on|in|at|during) (?:rank|GPU|device|worker|step|iter\w*|epoch|backward|forward)\b|\b(?:rank|GPU|device|worker) ?\d{1,4}:? (?:hit |is |went |got )?(?-i:OOM)\b|\bVRAM (?:is |was |has been )?exhausted\b",
+        f"{SURVIVED}|{ADVICE}",
+    ),
     # --- host_oom: the shared memory of a box is main memory ---
     rule(
         "host_oom",
@@ -49,16 +65,31 @@ RUN_CAUSES: tuple[Rule, ...] = (
         r"\bno space left on device\b.{0,20}/dev/shm|/dev/shm\b.{0,60}\b(?:no space left|is full|exhausted|too small)\b|\bunable to (?:write to file|open shared memory object|allocate shared memory)\b.{0,12}</torch_|\bshared memory (?:is |was )?(?:full|exhausted)\b",
         ADVICE,
     ),
+    rule(
+        "host_oom",
+        FATAL,
+        "out of ram|memory exhausted|killed",
+        r"\bout of RAM\b|\b(?:host|system|main|CPU) memory (?:is |was |has been )?exhausted\b|\bkilled\b.{0,12}\bout of memory\b",
+        f"{SURVIVED}|{ADVICE}",
+    ),
     # --- hang ---
     rule(
         "hang",
         FATAL,
-        "stuck|hung|hanging|deadlock|did not|didn't|not responding|no output",
-        rf"\b{_PARTS}\b.{{0,24}}\b(?:appears?|seems?) to (?:be|have) (?:stuck|hung|hanging|deadlocked)|\b{_PARTS}\b.{{0,24}}\b(?:did not|didn.t|has not|have not|never) (?:reach|reached|join|joined|arrive|arrived|report|reported|check(?:ed)? in|enter|entered)\b.{{0,60}}\b(?:within|in|after|for|before)\b|\bno (?:output|response|activity|message|log) (?:from|of) .{{0,40}}\bfor \d+ ?(?:s|sec|seconds|min|minutes|ms|h)\b",
+        "stuck|hung|hanging|deadlock|did not|didn't|not responding|no output|timed out|stalled|frozen|watchdog",
+        rf"\b{_PARTS}\b.{{0,24}}\b(?:appears?|seems?) to (?:be|have) (?:stuck|hung|hanging|deadlocked)|\b{_PARTS}\b.{{0,24}}\b(?:did not|didn.t|has not|have not|never) (?:reach|reached|join|joined|arrive|arrived|report|reported|check(?:ed)? in|enter|entered)\b.{{0,60}}\b(?:within|in|after|for|before)\b|\bno (?:output|response|activity|message|log) (?:from|of) .{{0,40}}\b(?:for|in|within|after) \d+ ?(?:s|sec|seconds|min|minutes|ms|h)\b"
+        rf"|\btimed out (?:after \S{{1,12}} )?(?:while )?waiting (?:for|on) (?:\S{{1,20}} ){{0,3}}{_PARTS}\b|\b(?:training|job|run|process|loop|pipeline|dataloader) (?:appears?|seems?) (?:to be |to have )?(?:stalled|stuck|hung|frozen|hanging|deadlocked)\b|\bwatchdog\b.{{0,80}}\bkilling (?:the )?(?:job|run|process|training|worker|server)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- nccl ---
     rule("nccl", FATAL, "gloo::|nccl", r"throwing an instance of '(?:gloo|nccl|c10d)::"),
+    rule(
+        "nccl",
+        FATAL,
+        "rank|hccl|rccl|xccl|oneccl",
+        r"\brank ?\d{1,5}\b.{0,24}\b(?:broken pipe|connection (?:reset|refused|closed|lost|aborted))\b.{0,40}\brank\b|\b(?:hccl|rccl|xccl|oneccl|bkcl)\b.{0,40}\b(?:failed|failure|broken|aborted|unreachable)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     # --- cuda_error ---
     rule(
         "cuda_error",
@@ -70,6 +101,15 @@ RUN_CAUSES: tuple[Rule, ...] = (
 )
 
 RUN_STOPS: tuple[Rule, ...] = (
+    # --- ckpt_corrupt: it cannot be read; a resume that was asked for and did not happen ---
+    rule(
+        "ckpt_corrupt",
+        SERIOUS,
+        "checkpoint|ckpt|resum|snapshot",
+        r"\b(?:checkpoint|ckpt|snapshot)\b.{0,80}\b(?:could not|cannot|can.t|couldn.t) be (?:read|loaded|opened|restored|parsed|deserialized)\b|\bresum\w{1,4} (?:was |is )?(?:requested|asked|set|enabled|on)\b.{0,12}\bbut\b.{0,24}\b(?:no|not|missing)\b"
+        r"|\b(?:checkpoint|ckpt|resum\w{1,4})\b.{0,60}\b(?:mismatch|corrupt\w{0,3}|failed|invalid|unreadable|incompatible)\b.{0,40}\b(?:train\w{0,3}|start\w{0,3}) from (?:scratch|step 0|zero)\b",
+        f"{ADVICE}|pretrained",
+    ),
     # --- preempted ---
     rule(
         "preempted",
@@ -78,19 +118,54 @@ RUN_STOPS: tuple[Rule, ...] = (
         r"\b(?:node|host|instance|worker|vm|machine|job|run|pod) \S{1,60} preempted\W*$",
         f"{SURVIVED}|\\bif\\b",
     ),
+    rule(
+        "preempted",
+        FATAL,
+        "will be",
+        r"\b(?:instance|vm|node|machine|host|pod|box)\b.{0,30}\b(?:will|is going to|is about to) be (?:reclaimed|preempted|evicted|revoked|deallocated)\b",
+        f"{SURVIVED}|{ADVICE}|\\bwhen\\b|\\bidle\\b",
+    ),
     # --- killed ---
+    rule("killed", FATAL, "exit code", r"\bexit codes?\b.{0,40}\bSIG(?:KILL|TERM|INT|HUP)\b"),
     rule(
         "killed",
         FATAL,
-        "signal|interrupt|terminating and sync",
+        "signal|interrupt|terminating and sync|terminate batch job",
         r"^\W{0,4}(?:training|run|evaluation|sweep|job|execution|process|experiment) (?:was |has been |is |got )?interrupted\b\W*(?:$|by |at |after |due )"
-        r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b"
+        r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b|^terminate batch job \(y/n\)"
         r"|\b(?:process|worker|job|shard|server|container|command)\b.{0,24}\b(?:was|were|been|got) (?:signaled|signalled|interrupted|stopped)\b.{0,30}\bsignal:? ?(?:9|15|1|2|3)\b",
         CALM,
     ),
 )
 
 RUN_ENDS: tuple[Rule, ...] = (
+    # The first line of a traceback whose own first letters were torn off.
+    rule("traceback", FATAL, "ceback (most", r"\b[a-z]{0,3}ceback \(most recent call last\)"),
+    # What a program says that it cannot be, and why; how it leaves.
+    rule(
+        "exception",
+        FATAL,
+        "invalid because|impossible because|on error|due to error|after error",
+        r"\bis (?:invalid|not valid|impossible|illegal) because\b|^\W{0,4}(?:quitting|exiting|stopping|aborting|stopped|terminated|exited) \(?(?:on|due to|after|because of) (?:an? )?errors?\b",
+        f"{SURVIVED}|{CALM}",
+    ),
+    # A state behind an arrow, and a failure with its code in brackets.
+    rule(
+        "exception",
+        FATAL,
+        "crashed|errored|died|failed (",
+        r"(?:->|=>|→) (?:crashed|errored|died|failed|aborted)\b|\bfailed \((?:exit |return |error )?(?:code|rc|status|signal):? ?-?[1-9]|\b(?:process|subprocess|worker|thread|child)(?:es|s|ren)? (?:has |have )?(?:abruptly|suddenly|unexpectedly|silently) (?:died|exited|ended|terminated|stopped|crashed)\b",
+        f"{SURVIVED}|{CALM}",
+    ),
+    # A terminal's own words for a connection that is gone.
+    rule("network", FATAL, "socket close", r"^\W{0,2}connection clos(?:ing|ed)\W{1,3}socket close"),
+    # A shell without the command; a server without its model, at whatever level it says so.
+    rule(
+        "exception",
+        FATAL,
+        "not found|failed to load '",
+        r"^[\w./-]{1,60}: (?:line )?\d{1,6}: .{0,80}: not found\s*$|\] \"failed to load '[\w.-]{1,60}'",
+    ),
     # Several writers in one line: the name of the exception stands twice, or behind its message.
     rule(
         "exception",
