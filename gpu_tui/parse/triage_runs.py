@@ -39,7 +39,7 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "benign",
         NONE,
         "libpng|libjpeg|nms time",
-        r"\blib(?:png|jpeg)(?:-turbo)? (?:error|warning):|\bNMS time limit\b",
+        r"\blib(?:png|jpeg)(?:-turbo)? error:|\bNMS time limit\b",
     ),
     # --- hardware: a card that was there, and is no more ---
     rule(
