@@ -57,11 +57,9 @@ class LogReader:
         if self._line.begun or self._splitter.holds:
             start = chunk.find(b"\n") + 1 or len(chunk)
         end = max(start, chunk.rfind(b"\n") + 1)
-        survey = None
-        if chunk.count(b"\n", start, end) <= FLOOD:
+        start, survey = survey_of(chunk, start, end)
+        if survey is None and chunk.count(b"\n", start, end) <= FLOOD:
             start = end
-        else:
-            start, survey = survey_of(chunk, start, end)
         few: list[LogLine] = []
         pending = self._feed_few(chunk[:start], few)
         items: list[Item] = [*few]

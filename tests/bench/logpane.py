@@ -4,7 +4,7 @@
 
 - a million lines of one trainer appended at once to a file that a viewer in a pty of 120x40 is showing,
   until the last of them is on its screen: ours (reader, triage, store and view in one app, fed from the
-  file in pieces of 64 KiB) and lnav, in interleaved rounds;
+  file in pieces of 64 KiB, drawn as often as the cockpit draws) and lnav, in interleaved rounds;
 - the same lines written into a RichLog, of which a part stands for the whole: lines/s;
 - what a million lines take in memory, as the growth of the process that holds them;
 - the last line of a file of 444 MB on the screen of the real cockpit's pane, behind a real sshd to which
@@ -55,6 +55,7 @@ def show(kind: str, path: str) -> None:
     from gpu_tui.resources import themes_dir
     from gpu_tui.state.log_document import LogDocument
     from gpu_tui.state.logbuffer import LogBuffer
+    from gpu_tui.ui.app import FRAME
     from gpu_tui.ui.theme_file import load_themes
     from gpu_tui.ui.widgets.logview import LogView
 
@@ -77,7 +78,7 @@ def show(kind: str, path: str) -> None:
             yield self.log_view
 
         async def on_mount(self) -> None:
-            self.set_interval(0.1, self._look)
+            self.set_interval(FRAME, self._look)
             self.run_worker(self._follow(), exit_on_error=True)
 
         def _look(self) -> None:
