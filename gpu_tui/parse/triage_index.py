@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from gpu_tui.parse.triage_dead_words import TROUBLE
-from gpu_tui.parse.triage_words import Needed, Word
+from gpu_tui.parse.triage_words import WILD, Needed, Word
 
 WORDS = 16_384  # of logs that are remembered
 LONGEST_WORD = 48  # bytes of one that is remembered
@@ -26,7 +26,8 @@ _RUN = re.compile(rb"[a-z]+|[\x80-\xff]+")
 _LETTERS = bytes(c if chr(c) in "abcdefghijklmnopqrstuvwxyz" else 32 for c in range(256))
 _HIGH = bytes(c if c > 127 else 32 for c in range(256))
 _TROUBLE = tuple(word.encode() for word in TROUBLE)
-_CUT = re.compile(rb"(?<![A-Za-z_]) |(?<![A-Za-z_])url(?![A-Za-z_])", re.IGNORECASE)
+_WILD = WILD.encode()
+_CUT = re.compile(rb"(?<![A-Za-z_])[ \0]|(?<![A-Za-z_])url(?![A-Za-z_])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,11 @@ class Row:
         """All its words stand in this skeleton; `low` is the same in small letters."""
         for word in self.parts if torn else self.words:
             where = bones if word.exact else low
-            if word.text not in where:
+            if word.text in where:
+                if not (word.begins or word.ends) or _edged(word).search(where):
+                    continue
                 return False
-            if (word.begins or word.ends) and not _edged(word).search(where):
+            if _WILD not in word.text or not _edged(word).search(where):
                 return False
         return True
 
@@ -70,11 +73,16 @@ def parts_of(words: Needed) -> tuple[Word, ...]:
     return tuple(found)
 
 
+# Bytes that are no sign of ASCII may be many: a run of what nobody can see is shown as one sign.
+_CHARACTER = rb"(?:[ -~]|[\x00-\x1f\x7f-\xff]+)?"
+
+
 @cache
 def _edged(word: Word) -> re.Pattern[bytes]:
     """The word where it begins or ends. What digits stood beside it is not known: they are no letters."""
     before = rb"(?<![A-Za-z_])" if word.begins else b""
-    return re.compile(before + re.escape(word.text) + (rb"(?![A-Za-z_])" if word.ends else b""))
+    text = _CHARACTER.join(map(re.escape, word.text.split(_WILD)))
+    return re.compile(before + text + (rb"(?![A-Za-z_])" if word.ends else b""))
 
 
 class Run(NamedTuple):
@@ -94,14 +102,11 @@ def runs_of(words: Iterable[Word]) -> frozenset[Run]:
     for word in words:
         low = word.text.lower()
         for match in _RUN.finditer(low):
+            before, after = low[: match.start()][-1:], low[match.end() :][:1]
             known = match[0].isascii()  # of other letters it is not known where a word ends
-            found.add(
-                Run(
-                    match[0],
-                    known and (match.start() > 0 or word.begins),
-                    known and (match.end() < len(low) or word.ends),
-                )
-            )
+            begins = known and (before != _WILD if before else word.begins)
+            ends = known and (after != _WILD if after else word.ends)
+            found.add(Run(match[0], begins, ends))
     return frozenset(found)
 
 

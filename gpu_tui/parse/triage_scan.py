@@ -152,7 +152,11 @@ def _index() -> Index:
         (SHAPE, WARNED),
         *((QUEUE, pattern) for pattern in QUEUE_FORMS),
     ]
-    rows = [row_of(order, needed) for order, pattern in tables for needed in needed_by(pattern)]
+    rows = [
+        row_of(order, needed)
+        for order, pattern in tables
+        for needed in needed_by(pattern, wild=True)
+    ]
     needs = {order: map(needed_by_literal, rule.needs) for order, rule in enumerate(RULES)}
     names = (*words.LOSS, *words.VAL_LOSS, *words.RATE_NAMES, *words.METRICS, COMMON)
     return Index(rows, needs, " ".join(names).encode())
@@ -205,7 +209,7 @@ def _seeing(order: int) -> tuple[Row, ...]:
         row_of(order, needed)
         for pattern in (rule.pattern, rule.unless, rule.also)
         if pattern is not None and (ways := ways_that_see(pattern))
-        for needed in needed_by(pattern, ways)
+        for needed in needed_by(pattern, ways, wild=True)
     )
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 MOST = 2_000  # alternatives of one pattern; a part that would multiply them asks for nothing
 DIGITS = b"0123456789"
+WILD = "\0"
 _EDGES = (op.AT, op.ASSERT_NOT)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 
@@ -25,7 +26,8 @@ _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 class Word(NamedTuple):
     """Some bytes of UTF-8. Unless it is `exact`, it is lower case, to be found in lower-case text.
 
-    Where it `begins` no letter stands before it, where it `ends` none behind it.
+    Where it `begins` no letter stands before it, where it `ends` none behind it. `WILD` in it is any one
+    character, or none: a digit that was left out.
     """
 
     text: bytes
@@ -43,6 +45,7 @@ class _State(NamedTuple):
     needed: Needed = frozenset()
     literal: str = ""
     begins: bool = False
+    wild: bool = False
 
 
 def ways_of(pattern: re.Pattern[str]) -> list[Any]:
@@ -53,15 +56,17 @@ def ways_of(pattern: re.Pattern[str]) -> list[Any]:
     return [tree]
 
 
-def needed_by(pattern: re.Pattern[str], ways: Iterable[Any] | None = None) -> tuple[Needed, ...]:
+def needed_by(
+    pattern: re.Pattern[str], ways: Iterable[Any] | None = None, *, wild: bool = False
+) -> tuple[Needed, ...]:
     """The alternatives of one pattern; an empty set among them says that it may match anywhere.
 
-    With `ways`, only of those.
+    With `ways`, only of those; `wild` lets words hold `WILD`.
     """
     fold = bool(pattern.flags & re.IGNORECASE)
     states: list[_State] = []
     for way in ways_of(pattern) if ways is None else ways:
-        states += _walk(way, [_State()], fold)
+        states += _walk(way, [_State(wild=wild)], fold)
     return _shortest(_ended(state, fold).needed for state in states)
 
 
@@ -82,12 +87,10 @@ def _shortest(found: Iterable[Needed]) -> tuple[Needed, ...]:
 def _ended(state: _State, fold: bool, ends: bool = False) -> _State:
     """The literal that was being read is over: its words are needed."""
     if not state.literal:
-        return _State(state.needed)
-    parts = re.split(r"\s{2,}|[^\S ]", re.sub("[0-9]", "", state.literal))
-    if re.match("[0-9]", state.literal):
-        begins = False
-    else:
-        begins = state.begins and bool(parts[0][:1].isalpha())
+        return _State(state.needed, wild=state.wild)
+    literal = state.literal.rstrip(WILD)
+    parts = re.split(r"\s{2,}|[^\S ]", re.sub("[0-9]", "", literal))
+    begins = state.begins and not re.match("[0-9]", literal) and parts[0][:1].isalpha()
     ends = ends and state.literal[-1].isalpha()
     last = len(parts) - 1
     words = {
@@ -100,7 +103,7 @@ def _ended(state: _State, fold: bool, ends: bool = False) -> _State:
         for place, part in enumerate(parts)
         if part.strip()
     }
-    return _State(state.needed | words)
+    return _State(state.needed | words, wild=state.wild)
 
 
 def _walk(tree: Any, states: list[_State], fold: bool) -> list[_State]:
@@ -114,6 +117,8 @@ def _walk(tree: Any, states: list[_State], fold: bool) -> list[_State]:
             states = each(
                 lambda state, more=letter: state._replace(literal=state.literal + more)  # type: ignore[misc]
             )
+        elif code is op.ANY:
+            states = each(lambda state: _any(state, fold))
         elif code is op.AT and value in (op.AT_BEGINNING, op.AT_BOUNDARY):
             # Behind a letter it ends a word, before one it begins one.
             states = each(lambda state: _ended(state, fold, ends=True)._replace(begins=True))
@@ -149,6 +154,13 @@ def _walk(tree: Any, states: list[_State], fold: bool) -> list[_State]:
         else:
             states = each(lambda state: _ended(state, fold))
     return states
+
+
+def _any(state: _State, fold: bool) -> _State:
+    """Any one character: the literal goes on behind it."""
+    if state.wild and state.literal:
+        return state._replace(literal=state.literal + WILD)
+    return _ended(state, fold)
 
 
 def _any_letter(tree: Any, fold: bool) -> bool:

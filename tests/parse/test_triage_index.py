@@ -38,7 +38,11 @@ def rows() -> list[Row]:
         (SHAPE, WARNED),
         *((QUEUE_ROW, form) for form in FORMS),
     ]
-    return [row_of(order, needed) for order, pattern in tables for needed in needed_by(pattern)]
+    return [
+        row_of(order, needed)
+        for order, pattern in tables
+        for needed in needed_by(pattern, wild=True)
+    ]
 
 
 def may_fit(bones: bytes) -> set[int]:
@@ -76,6 +80,25 @@ def random_line(dice: random.Random) -> str:
 
 DICE = random.Random(17)
 FRESH = [random_line(DICE) for _ in range(600)]
+BETWEEN = [
+    "'",
+    " ",
+    "\u2019",
+    "7",
+    "",
+    "\t",
+    "\x07",
+    "\x01\x02\x03",
+    "\u200b\u200b",
+    "\x9d",
+    "\x1b[1m",
+    "\u202e\x7f",
+]
+SEAMS = [
+    f"{word}{between}t open the file"
+    for word in ("can", "couldn", "Error: can")
+    for between in BETWEEN
+]
 HOSTILE = [
     "error" * 3_000, "e" * 16_000, "".join(DICE.choices(string.ascii_lowercase, k=16_000)), "can" * 2_000 + "t",
     "infoinf" * 900, "nan info " * 900, "\u6740 killed " * 400, "http://a\u00e9 url error " * 300, "_error_ " * 500,
@@ -90,8 +113,8 @@ def check_index(source: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [REAL + QUEUE, BITS, list(islice(log_mix.lines(23), 400)), FRESH, HOSTILE],
-    ids=["real", "bits", "mix", "fresh", "hostile"],
+    [REAL + QUEUE, BITS, list(islice(log_mix.lines(23), 400)), FRESH, SEAMS, HOSTILE],
+    ids=["real", "bits", "mix", "fresh", "seams", "hostile"],
 )
 def test_the_index_leaves_out_no_row_that_may_fit(source: list[str]) -> None:
     check_index(source)
@@ -128,8 +151,8 @@ def test_every_labelled_line_is_judged_among_others_as_alone(path: Path) -> None
 
 @pytest.mark.parametrize(
     "source",
-    [list(islice(log_mix.lines(29), 1_500)), FRESH, HOSTILE],
-    ids=["mix", "fresh", "hostile"],
+    [list(islice(log_mix.lines(29), 1_500)), FRESH, SEAMS, HOSTILE],
+    ids=["mix", "fresh", "seams", "hostile"],
 )
 def test_other_lines_are_judged_among_others_as_alone(source: list[str]) -> None:
     check_marks(source)
