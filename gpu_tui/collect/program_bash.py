@@ -34,7 +34,7 @@ begin() {
 }
 lines() { # a line is looked for where it stood the last time
     local place= start=${#held}
-    mapfile -t all <"$2"
+    mapfile -t all <"$2" || return 0
     if [[ -n $3 ]]; then
         place=${places[$2 $3]:-0}
         if [[ ${all[place]} != "$3 "* ]]; then
@@ -94,7 +94,7 @@ again() { # fails where a line is not where it was
             mapfile -t all <"${files[at]}"
         else
             mapfile -t -s "${only[at]}" -n 1 all <"${files[at]}"
-        fi
+        fi || return
         [[ $all == "${begins[at]}"?* ]] || return
         printf -v line "${heads[at]}%s$newline" "${all[@]}"
         held+=${texts[at]//$'\1'/$n}$line
