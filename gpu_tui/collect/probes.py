@@ -19,6 +19,8 @@ from gpu_tui.collect.probe import (
     Sections,
     Target,
 )
+from gpu_tui.collect.probe_box import BOX
+from gpu_tui.collect.probe_gpu import GPU
 from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS
 from gpu_tui.collect.probe_slurm import PROBE as SLURM
@@ -29,8 +31,7 @@ from gpu_tui.core.fleet import Instance
 from gpu_tui.core.readings import GpuError, GpuTable
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.parse import nvidia_smi, stat
-from gpu_tui.parse.box_host import parse_host, parse_uptime
-from gpu_tui.parse.cgroup import parse_cpu, parse_memory
+from gpu_tui.parse.box_host import parse_uptime
 from gpu_tui.parse.df import is_missing, parse_mount, parse_mount_table
 from gpu_tui.parse.procs import parse_processes
 from gpu_tui.parse.queue_file import decode_roster
@@ -83,161 +84,12 @@ def silence(probe: Probe, taken_at: float, period: float, *, alone: bool = True)
     return Failure(FailureKind.HUNG, why, taken_at)
 
 
-# --- gpu ---------------------------------------------------------------------------------------
+# --- processes ----------------------------------------------------------------------------------
 
-GPU_LIMIT = 6.0
-APPS_AGAIN = 5  # rounds after which the programs on the cards are asked for in any case
-# Who takes a card or leaves it changes the memory in use there. While that is as it was when the programs
-# were asked for, they are the same: nvidia-smi is by far the dearest program that is started here.
-_GPUS = f"""
-    [ "$n" -gt 0 ] || told=- rounds=0
-    ask query {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}
-    case $code in 0 | 15)
-        in_use=
-        if [ "${{#out}}" -lt 65536 ]; then
-            IFS=$newline
-            set -f
-            set -- $out
-            set +f
-            unset IFS
-            for card; do
-                card=${{card#*, *, *, }} # index, uuid, share
-                in_use="$in_use ${{card%%,*}}"
-            done
-        fi
-        # A card that gives no share may be in MIG mode: then ask, now and again, how it is cut.
-        case $out in
-            *", GPU-"????????-????-????-????-????????????", [N/A], "*)
-                if [ -z "$mig" ] || [ $((n % 30)) = 0 ]; then
-                    grab {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.MIG_QUERY} {nvidia_smi.FORMAT}
-                    mig=$out
-                    grab {GPU_LIMIT:.0f} nvidia-smi -L
-                    mig=$mig$newline$out
-                fi ;;
-            *) mig= ;;
-        esac
-        rounds=$((rounds + 1))
-        if [ "$in_use" = "$told" ] && [ "$rounds" -lt {APPS_AGAIN} ]; then
-            same apps
-        else
-            ask apps {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.APPS_QUERY} {nvidia_smi.FORMAT}
-            told=$in_use rounds=0
-            [ "$code" = 0 ] || told=-
-        fi
-        out=$mig
-        [ -z "$mig" ] || show mig 0 ;;
-    *) told=- ;;
-    esac
-"""
-
-
-def _gpus(_: Target, sections: Sections) -> object:
-    query, apps = sections.get("query", NOTHING), sections.get("apps", NOTHING)
-    listing = sections.get("mig", NOTHING).body
-    return nvidia_smi.parse_gpus(query.body, query.exit, apps.body, apps.exit, listing)
-
-
-# --- box: kernel files, read without a single fork -----------------------------------------------
-
-# What changes seldom, or is costly to ask for (the kernel adds memory.stat up over all processors), is
-# asked for every few seconds, and so is the load, which the kernel itself counts every five. oom_kill is
-# not: when it rose is evidence.
-SELDOM_BEATS, LIMIT_BEATS = 5, 15
-_MEMORY = f"""
-    open memory
-    case $memory in
-        v2)
-            lines v2.current "$mem2/memory.current"
-            lines v2.events "$mem2/memory.events" oom_kill ;;
-        v1)
-            lines v1.usage "$mem1/memory.usage_in_bytes"
-            lines v1.oom "$mem1/memory.oom_control" oom_kill ;;
-        *)
-            lines meminfo "$proc/meminfo" MemTotal:
-            lines meminfo "$proc/meminfo" MemAvailable:
-            lines vmstat "$proc/vmstat" oom_kill ;;
-    esac
-    close 0
-    if turn {SELDOM_BEATS}; then
-        open seldom
-        case $memory in
-            v2)
-                lines v2.peak "$mem2/memory.peak"
-                lines v2.stat "$mem2/memory.stat" inactive_file ;;
-            v1)
-                lines v1.peak "$mem1/memory.max_usage_in_bytes"
-                lines v1.stat "$mem1/memory.stat" total_inactive_file ;;
-        esac
-        close 0
-    else
-        same seldom
-    fi
-    if turn {LIMIT_BEATS}; then
-        open limits
-        case $memory in
-            v2) lines v2.max "$mem2/memory.max" ;;
-            v1) lines v1.limit "$mem1/memory.limit_in_bytes" ;;
-        esac
-        close 0
-    else
-        same limits
-    fi
-"""
-_CPU = f"""
-    open cpu
-    case $cpu in
-        v2) lines v2.stat "$cpu2/cpu.stat" ;;
-        *)
-            lines v1.stat "$cpu1/cpu.stat"
-            lines v1.usage "$acct1/cpuacct.usage" ;;
-    esac
-    close 0
-    if turn {SELDOM_BEATS}; then
-        open seldom; lines loadavg "$proc/loadavg"; close 0
-    else
-        same seldom
-    fi
-    if turn {LIMIT_BEATS}; then
-        open limits
-        lines v2.max "$cpu2/cpu.max"
-        lines v1.quota "$cpu1/cpu.cfs_quota_us"
-        lines v1.period "$cpu1/cpu.cfs_period_us"
-        close 0
-    else
-        same limits
-    fi
-"""
-_HOST = """
-    open host
-    now
-    lines uptime "$proc/uptime"
-    lines boot_id "$proc/sys/kernel/random/boot_id"
-    tell hostname "$hostname"
-    close 0
-"""
 _PROCESSES = """
     open uptime; lines uptime "$proc/uptime"; close 0
     process_table
 """
-
-
-def _joined(sections: Sections) -> bytes:
-    return b"".join(section.body for section in sections.values())
-
-
-def _memory(_: Target, sections: Sections) -> object:
-    value = parse_memory(_joined(sections))
-    return value or NoValue("neither a cgroup nor /proc/meminfo can be read on this box")
-
-
-def _cpu(_: Target, sections: Sections) -> object:
-    value = parse_cpu(_joined(sections))
-    return value or NoValue("neither a cgroup nor /proc/loadavg can be read on this box")
-
-
-def _host(_: Target, sections: Sections) -> object:
-    value = parse_host(sections.get("host", NOTHING).body)
-    return value or NoValue("the box's `date` gave no time", FailureKind.GARBAGE)
 
 
 def _processes(_: Target, sections: Sections) -> object:
@@ -364,10 +216,8 @@ def _mounts(target: Target, sections: Sections) -> object:
 # --- the table -----------------------------------------------------------------------------------
 
 PROBES: tuple[Probe, ...] = (
-    Probe(metrics.MEMORY.name, "box", 0.0, 1.0, lambda _: _MEMORY, _memory),
-    Probe(metrics.CPU.name, "box", 0.0, 1.0, lambda _: _CPU, _cpu),
-    Probe(metrics.HOST.name, "box", 15.0, 1.0, lambda _: _HOST, _host),
-    Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),
+    *BOX,
+    *GPU,
     Probe(
         metrics.PROCESSES.name, "processes", 15.0, 4.0, lambda _: _PROCESSES, _processes, soon=5.0
     ),

@@ -7,6 +7,7 @@ bytes (POSIX: never mixed with others; a socket keeps it whole too).
 
 What it costs, apart from the probed programs themselves, in processes per second:
 
+    python    0 (`on_box`)                stat, df, head as under bash
     bash      clock 0 (`read -t`)         stat, df: 1 each per round; head: where the file is another
     busybox   clock 0 (`read -t`)         as under dash, below
     dash      clock 1 (`sleep`, one for all: lanes are woken by a signal)
@@ -26,9 +27,11 @@ import shlex
 from collections.abc import Mapping
 
 from gpu_tui.collect.frames import MAX_SECTION
+from gpu_tui.collect.on_box.lane import PLAY
 from gpu_tui.collect.probe import MISSING_FILE, TOO_LONG, UNREADABLE_FILE, Probe
 from gpu_tui.collect.program_bash import FOR_BASH
 from gpu_tui.collect.program_prelude import PRELUDE
+from gpu_tui.collect.program_python import NATIVE, write_python
 from gpu_tui.collect.program_table import TABLE, TABLE_FOR_BASH
 from gpu_tui.collect.shell import terse
 
@@ -36,26 +39,58 @@ MOST_TICK = 2.0  # seconds between two looks at the lanes
 PIECE = 3900  # bytes of a line that go out at once, with room for its mark below PIPE_BUF (4096)
 MAIN_LANE = "box"
 SELDOM = 10.0  # seconds between two looks whether a lane lives, where it has a clock of its own
+PATIENCE = 5  # seconds in which a python has to live
 LONGEST = 100_000  # bytes; Linux takes 131,072 in one variable
 
 # bash where it works: it has a clock of its own. The program travels in the environment, because a
 # shell reads its stdin in blocks (and stdin is our lifeline), a here-document may become a file, and
 # a command line is for everybody to see and to grep. A sh that is a bash always hands over, to itself:
 # an old one that evaluates this much while it reads its program from stdin may crash.
+#
+# Before it, python where it works: the first in the PATH that is no script (such shims are slow). It has
+# let go of its fd 9 once it lives. It is a child: where it ends before the client leaves, we go on here.
 LAUNCHER = r"""
 unset BASH_ENV ENV
+find_python() {
+    python=
+    IFS=:
+    set -f
+    for at in $PATH:/usr/bin; do
+        [ -f "$at/python3" ] && [ -x "$at/python3" ] || continue
+        head=
+        IFS= read -r head <"$at/python3" || [ -n "$head" ] || continue
+        case $head in
+            '#!'*) ;;
+            *)
+                python=$at/python3
+                break ;;
+        esac
+    done
+    set +f
+    unset IFS
+    [ -n "$python" ]
+}
+try_python() {
+    [ "${#sampler}" -le @LONGEST@ ] && [ "${#on_box}" -le @LONGEST@ ] &&
+        [ -e "/proc/$$/fd/0" ] && find_python || return
+    exec 3<&0
+    GPU_TUI_ROLE=python GPU_TUI_WITH=$python GPU_TUI_PYTHON=$on_box GPU_TUI_SAMPLER=$sampler \
+        sh -c @PLAY@ <&3 3<&- 9</dev/null &
+    tried=$!
+    ( sleep @PATIENCE@; ! [ "/proc/$tried/fd/9" -ef /dev/null ] || kill -s KILL "$tried" ) >/dev/null 3<&- &
+    ! wait "$tried" || exit
+    exec <&3 3<&-
+}
 begin() {
+    try_python 2>/dev/null
     bash=bash
     [ -z "$BASH_VERSION" ] || bash=${BASH:-bash}
     [ "${#sampler}" -gt @LONGEST@ ] || {
         [ -z "$BASH_VERSION" ] &&
             ! "$bash" --norc --noprofile -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]' </dev/null >/dev/null 2>&1
-    } || GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c '
-        sampler=$GPU_TUI_SAMPLER
-        unset GPU_TUI_SAMPLER
-        exec 3<&0 </dev/null 2>/dev/null
-        eval "$sampler"'
+    } || GPU_TUI_ROLE= GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c @PLAY@
     exec 3<&0 </dev/null 2>/dev/null
+    role=
     eval "$sampler"
 }
 begin; exit # on one line: what followed would be read as if the client had sent it
@@ -148,8 +183,6 @@ rouse() { # PID
 }
 
 main() {
-    proc=@PROC@
-    cgroup=@CGROUP@
     bash=
     if [ -n "$BASH_VERSION" ]; then
         case $BASH_VERSION in [0-3].* | 4.[0-3].*) ;; *) bash=1; eval @FOR_BASH@ ;; esac
@@ -171,6 +204,35 @@ main() {
         fi
     done
 }
+
+# A lane of a sampler that is no shell: a round for each line that it sends, and a line when it is done.
+serve() {
+    surroundings
+    while read -r line <&3; do
+        "round_$role"
+        flush
+        n=$((n + 1))
+        echo >&3
+    done
+}
+
+as_python() {
+    surroundings
+    bearings
+    renice -n 10 -p $$ >/dev/null
+    export proc mem2 cpu2 mem1 cpu1 acct1 memory cpu hostname
+    python=$GPU_TUI_WITH
+    unset GPU_TUI_WITH
+    GPU_TUI_SAMPLER=$sampler exec "$python" -I -S -B \
+        -c 'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))' <&3 3<&-
+}
+
+proc=@PROC@
+cgroup=@CGROUP@
+case $role in
+    python) as_python; exit 1 ;;
+    ?*) serve; exit ;;
+esac
 main
 exit
 """
@@ -210,6 +272,8 @@ def write_program(
     tick = tick_of(poll)
     marks = {probe: mark for mark, probe in enumerate(snippets)}
     rounds, starts, waiting, busy, minding, rousing = [], [], [], [], [], []
+    native: dict[Probe, tuple[int, int, int]] = {}
+    lanes: dict[str, tuple[int, int]] = {}
     for name in dict.fromkeys((MAIN_LANE, *(probe.lane for probe in snippets))):
         mine = [probe for probe in snippets if probe.lane == name]
         own = 1 if name == MAIN_LANE else min(look_of(probe, poll) for probe in mine)
@@ -219,8 +283,12 @@ def write_program(
             for probe in mine
         )
         rounds.append(f"round_{name}() {{\n    :\n{asked}}}\n")
+        looks = {probe: max(1, round(stride_of(probe, poll) / own)) for probe in mine}
+        native |= {p: (marks[p], own, looks[p]) for p in mine if p.metric in NATIVE}
         if name != MAIN_LANE:
             limit = max(1, round(max(probe.limit_seconds for probe in mine) / tick))
+            if not NATIVE.issuperset(probe.metric for probe in mine):
+                lanes[name] = own, limit
             starts.append(f"\n    lane {name} {_number(own * tick)} &")
             starts.append(f"\n    pid_{name}=$! since_{name}=")
             waiting.append(f"$since_{name}")
@@ -242,12 +310,18 @@ def write_program(
         "MINDING": "".join(minding),
         "ROUSING": "".join(rousing),
         "SELDOM": str(max(1, round(SELDOM / tick))),
+        "PLAY": shlex.quote(PLAY),
+        "PATIENCE": str(PATIENCE),
         "PROC": proc,
         "CGROUP": cgroup,
     }
     constants["FOR_BASH"] = shlex.quote(_filled(FOR_BASH + TABLE_FOR_BASH, constants))
     sampler = _filled(PRELUDE + TABLE, constants) + "".join(rounds) + _filled(MAIN, constants)
-    return f"sampler={shlex.quote(sampler)}\n{_filled(LAUNCHER, constants)}"
+    python = write_python(nonce, tick, native, lanes)
+    return (
+        f"sampler={shlex.quote(sampler)}\non_box={shlex.quote(python)}\n"
+        f"{_filled(LAUNCHER, constants)}"
+    )
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

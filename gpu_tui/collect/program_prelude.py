@@ -175,15 +175,24 @@ first() { for at in "$@"; do [ ! -d "$at" ] || break; done; printf '%s' "$at"; }
 
 now() { tell date "$(date '+%s %z')"; }
 
-setup() {
+surroundings() {
     LC_ALL=C
     PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/nvidia/bin:/usr/lib/wsl/lib
     export LC_ALL PATH
     n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@ known= waited=0 whole=0 early= spell=1 counted= moved= named= again=0
-    renice -n 10 -p $$ >/dev/null
-    # A status over 128 is a timeout (bash, ksh); busybox gives 1, also at the end of the input. A bash
-    # below 4 knows no parts of a second, and gives 1 for that too.
     clock=sleep
+    if exec 7<&0 && [ -e "/proc/$$/fd/7" ]; then clock=tick
+    elif timeout -k 1 5 true; then within='timeout -k 1'
+    elif timeout 5 true; then within=timeout
+    elif timeout -t 5 true; then within='timeout -t'
+    fi
+    exec 7<&-
+    ! awk 'BEGIN { fflush() }' </dev/null || awk=awk
+}
+
+# A status over 128 is a timeout (bash, ksh); busybox gives 1, also at the end of the input. A bash
+# below 4 knows no parts of a second, and gives 1 for that too.
+find_clock() {
     case $BASH_VERSION in
         [0-3].*) ;;
         *)
@@ -194,19 +203,14 @@ setup() {
                 *) clock=read ;;
             esac ;;
     esac
-    if exec 7<&0 && [ -e "/proc/$$/fd/7" ]; then
-        [ "$clock" != sleep ] || clock=tick
-    elif timeout -k 1 5 true; then within='timeout -k 1'
-    elif timeout 5 true; then within=timeout
-    elif timeout -t 5 true; then within='timeout -t'
-    fi
-    exec 7<&-
     case $clock in
         sleep | tick)
             sleep 0.01 || pause=${pause%.*}
             [ "$pause" != 0 ] && [ -n "$pause" ] || pause=1 ;;
     esac
-    ! awk 'BEGIN { fflush() }' </dev/null || awk=awk
+}
+
+bearings() {
     hostname=$(hostname || uname -n)
     mem2=$(bound "$cgroup" "$(own 2)" memory.max)
     cpu2=$(bound "$cgroup" "$(own 2)" cpu.max)
@@ -218,5 +222,12 @@ setup() {
     [ ! -r "$mem1/memory.usage_in_bytes" ] || memory=v1
     [ ! -r "$mem2/memory.current" ] || memory=v2
     [ ! -r "$cpu2/cpu.stat" ] || cpu=v2
+}
+
+setup() {
+    surroundings
+    renice -n 10 -p $$ >/dev/null
+    find_clock
+    bearings
 }
 """

@@ -62,10 +62,14 @@ class Group:
         return FrameReader(self.nonce, [probe.metric for probe in self.probes])
 
 
-def plan(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> tuple[Group, ...]:
+def plan(
+    instance: Instance,
+    profile_mounts: tuple[str, ...] = (),
+    probes: tuple[Probe, ...] | None = None,
+) -> tuple[Group, ...]:
     """The programs to run on this box, one channel each, with a fresh nonce each: it is one."""
     target = target_of(instance, profile_mounts)
-    asked = {probe: probe.snippet(target) for probe in PROBES}
+    asked = {probe: probe.snippet(target) for probe in probes or PROBES}
     snippets = {probe: text for probe, text in asked.items() if text}
     nonce = secrets.token_hex(8)
     roots, tick = instance.roots, tick_of(instance.poll)

@@ -50,7 +50,7 @@ SECTIONS = (
     (
         "onbox",
         "What the box pays for being watched at 1 Hz, apart from nvidia-smi itself",
-        "bash: at most 0.1 % of a core and 0.3 spawns/s; plain sh: 0.25 % and 2; nothing written",
+        "python or bash: at most 0.1 % of a core and 0.3 spawns/s; plain sh: 0.25 % and 2; nothing written",
     ),
     (
         "links",

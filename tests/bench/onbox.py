@@ -1,7 +1,7 @@
 """What a box pays for being watched: processor, processes and files, and what stays behind.
 
-A real sshd runs the sampler under each shell, with a tail of a log and without, watched by the real
-supervisor at 1 Hz, all of them at the same time. Three parts:
+A real sshd runs the sampler under python and under each shell (which then finds no better one), with a
+tail of a log and without, watched by the real supervisor at 1 Hz, all of them at the same time. Three parts:
 
 - processor: the sampler's processes are moved into a cgroup of their own and its clock is read; sshd's
   own share is told apart. Without such a cgroup, the ticks of /proc are summed up (coarse).
@@ -34,14 +34,20 @@ from typing import Any
 
 from boxes import Sshd
 
-from gpu_tui.collect.probes import APPS_AGAIN
+from gpu_tui.collect.probe_gpu import APPS_AGAIN
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
 from gpu_tui.transport.ssh import SshTransport
 
-SHELLS = {"bash": "bash -s", "dash": "dash -s", "busybox": "busybox ash -s"}
+SHELLS = {
+    "python": "dash -s",
+    "bash": "bash -s",
+    "dash": "dash -s",
+    "busybox": "busybox ash -s",
+}
+PROGRAMS = {"python": "/usr/bin/python3"}
 SETTLE = 8.0  # seconds from the first reading to the start of a measurement
 AT_ONCE = 5  # clients that live at the same time, before they are killed
 CGROUPS = (  # where cgroups are made, and the file with the clock: version 1, version 2
@@ -81,7 +87,7 @@ def measure(seconds: float = 60.0, kills: int = 50) -> dict[str, object]:
 
 
 def _measure(seconds: float, kills: int) -> dict[str, object]:
-    shells = [shell for shell in SHELLS if shutil.which(shell)]
+    shells = [shell for shell in SHELLS if shutil.which(PROGRAMS.get(shell, shell))]
     rows: dict[str, object] = {
         shell: f"not measured: there is no {shell} here" for shell in SHELLS if shell not in shells
     }
@@ -99,9 +105,9 @@ def _measure(seconds: float, kills: int) -> dict[str, object]:
     rows["one run of `true` once a second, ms: how fast the machine is"] = round(
         _lone_true() * 1e3, 2
     )
-    if "bash" in shells:
-        left = left_after_kills("bash", kills)
-        rows[f"bash, processes left 10 s after {kills} x kill -9"] = left
+    for shell in shells[:1]:
+        left = left_after_kills(shell, kills)
+        rows[f"{shell}, processes left 10 s after {kills} x kill -9"] = left
     return rows
 
 
@@ -155,8 +161,10 @@ def _box(shell: str) -> Iterator[Sshd]:
             extra=f"ForceCommand exec {' '.join(words)}\n",
         )
         (box.bin / "nvidia-smi").symlink_to(str(shutil.which("true")))
-        if shell != "bash":
+        if shell in ("dash", "busybox"):
             box.program("bash", "#!/bin/sh\nexit 1\n")
+        if shell != "python":
+            (box.bin / "python3").symlink_to(str(shutil.which("false")))
         (box.home / "queue.txt").write_text("configs/no_aug.yaml reconstruction 5\n")
         (box.home / "queue.log").write_text("one line\n")
         try:

@@ -19,6 +19,7 @@ SHELLS = {
     "dash": ("dash", "-s"),
     "bash": ("bash", "-s"),
     "busybox": ("busybox", "ash", "-s"),
+    "python": ("dash", "-s"),  # the only one that finds a python to hand over to
 }
 HANDOVER = "dash, with bash on the box"  # the only one of them that finds a bash to hand over to
 COMMANDS = {**SHELLS, HANDOVER: ("dash", "-s")}
@@ -123,9 +124,11 @@ class ShellBox:
         return group
 
     def environment(self, shell: str) -> dict[str, str]:
-        """PATH and HOME of a login; with busybox, its own tools come before the system's."""
+        """PATH and HOME of a login that finds no better shell; busybox has its own tools before the system's."""
         path = [str(self.bin)]
-        if shell in ("dash", "busybox"):
+        if shell != "python" and not os.path.lexists(self.bin / "python3"):
+            (self.bin / "python3").symlink_to("/bin/false")
+        if shell in ("dash", "busybox", "python"):
             self.program("bash", "#!/bin/sh\nexit 1\n")
         if shell == "busybox":
             tools = self.root / "busybox"

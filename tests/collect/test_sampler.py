@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import re
+import shutil
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -26,6 +26,7 @@ from shell_box import (
 )
 
 from gpu_tui.collect.frames import Frame
+from gpu_tui.collect.program import look_of, tick_of
 from gpu_tui.collect.sampler import Group, plan, sample_group, samples
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock
@@ -202,8 +203,7 @@ async def test_the_process_table_is_read_anew_when_something_began_or_ended(
     files: ShellBox, shell: str
 ):
     """Long before its turn; and not at each beat while nothing does."""
-    group = hurried(files.group(poll=0.1), "processes", 1, 40)
-    group = replace(group, program=re.sub(r"worth \d+", "worth 1000", group.program))
+    group = hurried(files.group(poll=0.1), "processes", 1, 40, latest=100.0)
     async with sampling(files, shell, group) as inbox:
         for _ in range(3):  # at the start, in any case
             table = value(await inbox.metric("processes"))
@@ -221,18 +221,36 @@ async def test_the_process_table_is_read_anew_when_something_began_or_ended(
 
 
 async def test_where_processes_always_come_and_go_the_table_is_not_read_at_every_look(
-    files: ShellBox,
+    files: ShellBox, shell: str
 ):
-    group = hurried(files.group(poll=0.05), "processes", 1, 40)
-    group = replace(group, program=group.program.replace("worth 3", "worth 8"))
-    assert "worth 8" in group.program
-    async with sampling(files, "dash", group) as inbox:
+    group = hurried(files.group(poll=0.05), "processes", 1, 40, latest=0.4)
+    async with sampling(files, shell, group) as inbox:
         tables = 0
         for pid in range(5000, 5064):
             files.process(pid, 1, "p", ["p"], 500_000)
             while (await inbox.metric_of("memory", "processes")).metric == "processes":
                 tables += 1
     assert tables < 24
+
+
+async def test_arguments_are_not_read_again_because_of_our_own_clock(files: ShellBox):
+    """Plain sh sleeps in a process, which is another one each time."""
+    group = hurried(files.group(poll=0.2), "processes", 1, 40, latest=0.2)
+    process = await start(files, "dash", group.program)
+    assert process.stdout
+    clocks = range(7000, 7020)
+    children = f"proc/{process.pid}/task/{process.pid}/children"
+    files.file(children, " ".join(map(str, clocks)))
+    reader, text, tables = group.reader(), b"", 0
+    while b" same cmdline\n" not in text:
+        chunk = await asyncio.wait_for(process.stdout.read(65_536), 20)
+        text += chunk
+        if any(frame.metric == "processes" for frame in reader.feed(chunk)):
+            shutil.rmtree(files.proc / str(clocks[tables]), ignore_errors=True)
+            tables += 1
+            files.process(clocks[tables], process.pid, "sleep", ["sleep", "1"], 9)
+    assert tables < 8
+    await finish(process)
 
 
 async def test_what_seldom_changes_is_seen_to_change(files: ShellBox, shell: str):
@@ -342,14 +360,25 @@ Not Active, Not Active, Not Active, Not Active, NVIDIA H100' ;;
     assert table.gpus[0].mig == "3g.40gb"
 
 
-def hurried(group: Group, lane: str, beats: int, limit: int) -> Group:
-    """The same program with one lane asked every so many beats, and its commands' limit in beats."""
-    tick = group.target.instance.poll
-    program = re.sub(rf"lane {lane} \S+ &", f"lane {lane} {beats * tick:.2f} &", group.program)
-    program = re.sub(rf"mind {lane} \d+", f"mind {lane} {limit}", program)
-    program = re.sub(rf'\d+(\)\) != 0 . .. rouse "\$pid_{lane}")', rf"{beats}\1", program)
-    assert program != group.program
-    return replace(group, program=program)
+def hurried(group: Group, lane: str, beats: int, limit: int, latest: float = 0.0) -> Group:
+    """The same group with one lane asked every so many beats, and its commands' limit in beats.
+
+    Of the process table, `latest` is the seconds between two readings if nothing began or ended.
+    """
+    poll = group.target.instance.poll
+    own = min(look_of(probe, poll) for probe in group.probes if probe.lane == lane)
+    probes = tuple(
+        replace(
+            probe,
+            every=latest or probe.every * beats / own,
+            soon=probe.soon * beats / own,
+            limit_seconds=limit * tick_of(poll),
+        )
+        if probe.lane == lane
+        else probe
+        for probe in group.probes
+    )
+    return plan(group.target.instance, probes=probes)[0]
 
 
 HANGS = "#!/bin/sh\necho $$ >>'{root}/started'\ntrap '' TERM\nkill -s STOP $$\n"
@@ -367,11 +396,14 @@ def started(box: ShellBox) -> list[int]:
     return [int(line) for line in (box.root / "started").read_text().split()]
 
 
+@pytest.mark.parametrize(
+    "first", ["", "exec >&- 2>&-\n"]
+)  # as it is; once it has let go of its output
 async def test_a_hung_nvidia_smi_is_ended_stops_nobody_and_piles_nothing_up(
-    files: ShellBox, shell: str
+    files: ShellBox, shell: str, first: str
 ):
     files.cgroup2()
-    files.program("nvidia-smi", HANGS.format(root=files.root))
+    files.program("nvidia-smi", HANGS.format(root=files.root).replace("trap", f"{first}trap"))
     group = hurried(files.group(poll=0.1), "gpu", 1, 5)
     async with sampling(files, shell, group) as inbox:
         for _ in range(3):

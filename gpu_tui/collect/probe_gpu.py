@@ -1,0 +1,65 @@
+"""The row of the cards: what nvidia-smi says of them, and of the programs on them.
+
+Under python the same is done by `on_box.cards`.
+"""
+
+from __future__ import annotations
+
+from gpu_tui.collect.probe import NOTHING, Probe, Sections, Target
+from gpu_tui.core import metrics
+from gpu_tui.parse import nvidia_smi
+
+GPU_LIMIT = 6.0
+APPS_AGAIN = 5  # rounds after which the programs on the cards are asked for in any case
+MIG_ROUNDS = 30  # rounds after which it is asked anew how cards are cut
+# Who takes a card or leaves it changes the memory in use there. While that is as it was when the programs
+# were asked for, they are the same: nvidia-smi is by far the dearest program that is started here.
+_GPUS = f"""
+    [ "$n" -gt 0 ] || told=- rounds=0
+    ask query {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}
+    case $code in 0 | 15)
+        in_use=
+        if [ "${{#out}}" -lt 65536 ]; then
+            IFS=$newline
+            set -f
+            set -- $out
+            set +f
+            unset IFS
+            for card; do
+                card=${{card#*, *, *, }} # index, uuid, share
+                in_use="$in_use ${{card%%,*}}"
+            done
+        fi
+        # A card that gives no share may be in MIG mode: then ask, now and again, how it is cut.
+        case $out in
+            *", GPU-"????????-????-????-????-????????????", [N/A], "*)
+                if [ -z "$mig" ] || [ $((n % {MIG_ROUNDS})) = 0 ]; then
+                    grab {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.MIG_QUERY} {nvidia_smi.FORMAT}
+                    mig=$out
+                    grab {GPU_LIMIT:.0f} nvidia-smi -L
+                    mig=$mig$newline$out
+                fi ;;
+            *) mig= ;;
+        esac
+        rounds=$((rounds + 1))
+        if [ "$in_use" = "$told" ] && [ "$rounds" -lt {APPS_AGAIN} ]; then
+            same apps
+        else
+            ask apps {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.APPS_QUERY} {nvidia_smi.FORMAT}
+            told=$in_use rounds=0
+            [ "$code" = 0 ] || told=-
+        fi
+        out=$mig
+        [ -z "$mig" ] || show mig 0 ;;
+    *) told=- ;;
+    esac
+"""
+
+
+def _gpus(_: Target, sections: Sections) -> object:
+    query, apps = sections.get("query", NOTHING), sections.get("apps", NOTHING)
+    listing = sections.get("mig", NOTHING).body
+    return nvidia_smi.parse_gpus(query.body, query.exit, apps.body, apps.exit, listing)
+
+
+GPU: tuple[Probe, ...] = (Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),)
