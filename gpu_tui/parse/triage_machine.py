@@ -79,7 +79,7 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "hardware",
         SERIOUS,
-        "inforom|degraded|faulted|unavail|devices ha|zio pool|notready|device is lost|device was lost|device lost",
+        "rom is corrupt|degraded|faulted|unavail|devices ha|zio pool|notready|device is lost|device was lost|device lost",
         r"^\s*state: ?(?-i:DEGRADED|FAULTED|UNAVAIL|SUSPENDED)\b|^\s+\S{1,80}\s+(?-i:DEGRADED|FAULTED|UNAVAIL)(?:\s+\d|\s*$)|\bone or more devices (?:has|have|are|is|could)\b|\bzio pool=.{1,120}\berror=[1-9]|^\S{1,80}\s{2,}(?-i:NotReady)\b|\bInfoROM (?:is )?corrupt|\bdevice (?:(?:is|was|has been) lost\b|lost\W*$)",
     ),
     # A disk that is there no more has no blocks.
