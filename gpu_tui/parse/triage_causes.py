@@ -105,8 +105,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "cuda_error",
         FATAL,
-        "cudasuccess|fft|blas|dnn|solver|sparse|gpu|critical error by|api failed|during kernel execution|error code|vkresult|module 'nvidia|capable device|nrt::|nrt_|neuron|devices|device index",
-        r"\bmemory (?:critical error|access fault) by (?:GPU|agent)\b|\bGPU memory access fault\b|\bno (?:\w{2,12} )?capable devices? found\b|\bNrt::\w{2,20} failed\b|\bnrt_\w{2,30} status=[1-9]|\bunable to determine Neuron\b|(?:^|\] |: )(?:failed to|unable to|could not|cannot) (?:initiali[sz]e|open|acquire|find) (?:the |any )?(?:GPU |NPU |TPU |HPU |CUDA )?devices?(?:,| index|\W*$)|\bVkResult ?[=:] ?-[1-9]|\b(?:unable|failed) to load the kernel module 'nvidia|\bPTX was compiled with an unsupported\b|\bGPU crash (?:has |was |is )?(?:occurred|detected)|\bacl api failed\b|\bthrown during kernel execution\b|\binvalid error code \(\d{1,4}\)|== ?cudaSuccess \(\d{1,4} vs\. 0\)|\bfailed to (?:create|init\w{0,9}|execute|set) (?:an? |the )?(?:cu|hip|roc)(?:fft|blas|dnn|sparse|solver)\b|\b(?:cu|hip|roc)(?:fft|blas|sparse|solver) (?:plan |handle )?(?:creation|execution|init\w{0,12}) failed\b|\bGPU[- ](?:function|kernel|operation) (?:has )?failed\b",
+        "cudasuccess|fft|blas|dnn|solver|sparse|gpu|critical error by|api failed|during kernel execution|error code|vkresult|module 'nvidia|capable device|nrt::|nrt_|neuron|open kernel modules|devices|device index",
+        r"\bmemory (?:critical error|access fault) by (?:GPU|agent)\b|\bGPU memory access fault\b|\bno (?:\w{2,12} )?capable devices? found\b|\bNrt::\w{2,20} failed\b|\bnrt_\w{2,30} status=[1-9]|\bunable to determine Neuron\b|(?:^|\] |: )(?:failed to|unable to|could not|cannot) (?:initiali[sz]e|open|acquire|find) (?:the |any )?(?:GPU |NPU |TPU |HPU |CUDA )?devices?(?:,| index|\W*$)|\bVkResult ?[=:] ?-[1-9]|\b(?:unable|failed) to load the kernel module 'nvidia|\brequires use of the NVIDIA open kernel\b|\bPTX was compiled with an unsupported\b|\bGPU crash (?:has |was |is )?(?:occurred|detected)|\bacl api failed\b|\bthrown during kernel execution\b|\binvalid error code \(\d{1,4}\)|== ?cudaSuccess \(\d{1,4} vs\. 0\)|\bfailed to (?:create|init\w{0,9}|execute|set) (?:an? |the )?(?:cu|hip|roc)(?:fft|blas|dnn|sparse|solver)\b|\b(?:cu|hip|roc)(?:fft|blas|sparse|solver) (?:plan |handle )?(?:creation|execution|init\w{0,12}) failed\b|\bGPU[- ](?:function|kernel|operation) (?:has )?failed\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- 9 ckpt_corrupt ---
@@ -173,8 +173,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "killed by signal|on signal|with signal|received signal|caught ",
-        r"\*\*\* process received signal \*\*\*|killed by signal: (?:Seg|Abort|Illegal|Floating)|(?:killed|terminated) by signal:? ?(?:4|6|7|8|11)\b|program terminated with signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|exited on signal (?:4|6|7|8|11)\b|received signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|caught (?:fatal )?signal:? (?:4|6|7|8|11)\b",
+        "killed by signal|on signal|to signal|with signal|received signal|caught ",
+        r"\*\*\* process received signal \*\*\*|killed by signal: (?:Seg|Abort|Illegal|Floating)|(?:killed|terminated) by signal:? ?(?:4|6|7|8|11)\b|program terminated with signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|(?:exited on|due to) signal (?:4|6|7|8|11)\b|received signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|caught (?:fatal )?signal:? (?:4|6|7|8|11)\b",
     ),
     rule(
         "killed",
@@ -197,9 +197,9 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
+        "interruptexception|terminated|signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
         r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|\bNegsignal\.SIG|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|due to) (?:the )?(?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG|\bsending process \d+ closing sig"
-        r"|signal (?:9|15|1|2)\b|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|exit[ _]?(?:code|status)\s*[:=\[]?\s*-\d{1,4}\b|exit[ _]?(?:code|status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|\bexit (?:code|status) of .{1,120}\b(?:was|is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|(?<!xargs )(?<!\+ )kill -9",
+        r"|signal (?:9|15|1|2)\b|signal \((?:9|15|1|2)(?:\.\d)?\)|\bInterruptException\b|^\W{0,4}worker \d{1,5} terminated\.?\s*$|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|exit[ _]?(?:code|status)\s*[:=\[]?\s*-\d{1,4}\b|exit[ _]?(?:code|status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|\bexit (?:code|status) of .{1,120}\b(?:was|is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|(?<!xargs )(?<!\+ )kill -9",
         r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|using the force|signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\btyp\w{1,6}cally\b|death_signal\(|^\W{0,4}(?:DEBUG|VERBOSE|TRACE)\b|press ctrl|ctrl\+c to|use ctrl",
     ),
     # --- 12 nan ---

@@ -41,8 +41,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "gtk-|gdk-|qxcb|qt.|qstandard|libgl|libegl|mesa|alsa lib|xlib|glib|init server|acpi|verification failed|failed to assign|no space|snd_|bluetooth|iwlwifi|firmware bug|descriptor",
-        r"^\W{0,3}(?:\S{1,40}: )?(?:Gtk-|Gdk-|QXcb|qt\.|QStandardPaths|libGL |libEGL |MESA|ALSA lib|Xlib|GLib-|Unable to init server)|\bACPI (?:BIOS )?(?:Error|Warning|Exception)|\bACPI: |\bmodule verification failed\b|\bBAR \d{1,2}: (?:failed to assign|no space)|\bsnd_\w{2,20} |\bBluetooth: |\biwlwifi |\[Firmware Bug\]|\busb \d[\d.-]{0,8}: (?:device|unable|cannot)",
+        "gtk-|gdk-|qxcb|qt.|qstandard|libgl|libegl|mesa|alsa lib|xlib|glib|init server|acpi|verification failed|failed to assign|no space|snd_|bluetooth|iwlwifi|firmware bug|descriptor|unmet condition",
+        r"^\W{0,3}(?:\S{1,40}: )?(?:Gtk-|Gdk-|QXcb|qt\.|QStandardPaths|libGL |libEGL |MESA|ALSA lib|Xlib|GLib-|Unable to init server)|\bACPI (?:BIOS )?(?:Error|Warning|Exception)|\bACPI: |\bmodule verification failed\b|\bBAR \d{1,2}: (?:failed to assign|no space)|\bsnd_\w{2,20} |\bBluetooth: |\biwlwifi |\[Firmware Bug\]|\busb \d[\d.-]{0,8}: (?:device|unable|cannot)|\bskipped because of an unmet condition\b",
     ),
     # --- 16 network ---
     rule(

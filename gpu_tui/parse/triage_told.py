@@ -28,8 +28,8 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "crash has|crash detected|crash was|restarted",
-        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bkernel [\da-f-]{8,40} restarted\b",
+        "crash has|crash detected|crash was|restarted|compute failed|/error",
+        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bkernel [\da-f-]{8,40} restarted\b|\bcompute failed\s*$|\s[1-9]\d{0,3}\*?\s+(?:\|\s+)?/\S{1,300}/error\S{0,40}\.txt\b",
     ),
     # What was carried over is not what was sent.
     rule(
@@ -43,8 +43,8 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "did not match|unexpected eof|unexpected end of|signature not found|convergence not|not converged|internal error in|*** caught|exit code|failed with error|error(s)",
-        r"\bcomputed checksums? did not match\b|\bunexpected (?:EOF|end of (?:file|archive|data|stream))\b|\bdirectory signature not found\b|\bconvergence (?:was |has )?not (?:been )?(?:achieved|reached)\b|\b(?:SCF|run|calculation) (?:run )?(?:has |did )?not converged?\b|\binternal error in (?:subroutine|routine|function|module)\b|^\s{0,4}\*\*\* caught \w|(?-i:[a-z]Exit code: [1-9])|\b(?:request|query|call|command|operation|ioctl)\b.{0,80}\bfailed with error\b|^\W{0,4}error\(?s\)? (?:running|executing|launching|starting)\b",
+        "exec format|did not match|unexpected eof|unexpected end of|signature not found|convergence not|not converged|internal error in|*** caught|exit code|failed with error|error(s)",
+        r"\bexec format error\b|\bcomputed checksums? did not match\b|\bunexpected (?:EOF|end of (?:file|archive|data|stream))\b|\bdirectory signature not found\b|\bconvergence (?:was |has )?not (?:been )?(?:achieved|reached)\b|\b(?:SCF|run|calculation) (?:run )?(?:has |did )?not converged?\b|\binternal error in (?:subroutine|routine|function|module)\b|^\s{0,4}\*\*\* caught \w|(?-i:[a-z]Exit code: [1-9])|\b(?:request|query|call|command|operation|ioctl)\b.{0,80}\bfailed with error\b|^\W{0,4}error\(?s\)? (?:running|executing|launching|starting)\b",
         SURVIVED,
     ),
     # The same in Chinese: somebody's start, run or load failed, a process that left with a code.
