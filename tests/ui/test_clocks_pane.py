@@ -14,6 +14,7 @@ from gpu_tui.core.profile import ClockFact
 from gpu_tui.state.acquaintance import Acquaintance
 from gpu_tui.state.history import NoHistory
 from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.scene_edges import connecting
 from gpu_tui.ui.scene_parts import AUTODL, DAY, NOW, RUNPOD, SceneStore
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.deadlines import clock_lines, clocks, rows_of
@@ -154,6 +155,10 @@ def test_what_was_read_is_remembered_by_the_next_run() -> None:
 def test_a_fleet_without_any_clock_says_so() -> None:
     empty = SceneStore(replace(sweep().fleet, clocks=())).fleet
     assert [row.plain for row in clocks(empty, None, 60)] == ["✓ no clock is ticking"]
+    unread = connecting().fleet
+    assert [row.plain for row in clocks(unread, None, 90)] == [
+        "? no clock is known to tick, but 4 of 4 boxes were never read"
+    ]
 
 
 def test_the_introduction_is_one_sentence_in_a_run() -> None:
