@@ -41,6 +41,14 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "libpng|libjpeg|nms time",
         r"\blib(?:png|jpeg)(?:-turbo)? error:|\bNMS time limit\b",
     ),
+    # A faster way between the nodes that is not there: the library takes another. What could not be looked up for a
+    # report of the environment, a limit of the shell that stays as it is, a clock in brackets.
+    rule(
+        "benign",
+        NONE,
+        "sharp|collnet|hcol|relevant network|_is_a_lwp|btl_openib|gdrcopy|active ports|devices list|could not collect|cannot modify limit|errno: 22|errno: 97|wall clock",
+        r"\bsharp_(?:am|create_job|init|coll)\b|\bSHARP (?:coll )?(?:init|is)\b|\bCannot initialize CollNet\b|\bmca_coll_hcoll_\w{1,30}|\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\(errno: (?:22|97) - |\[Wall Clock [\d.]{1,16}s\]",
+    ),
     # --- hardware: a card that was there, and is no more ---
     rule(
         "hardware",
