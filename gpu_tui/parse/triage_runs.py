@@ -57,6 +57,13 @@ RUN_CAUSES: tuple[Rule, ...] = (
         r"\bGPU ?#?\d{1,3}\b.{0,12}\b(?:is |are )?(?:no longer|not) (?:visible|present|accessible|reachable|responding)\b|\bexpected \d{1,5} GPUs?\b.{0,12}\b(?:found|got|only|but|saw|detected)\b.{0,8}\d",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
+    rule(
+        "hardware",
+        FATAL,
+        "fell off|nvlink error|dbe |double-bit|double bit|reset required|reset is required",
+        r"\bfell off the bus\b|\bNVLink (?:fatal )?error\b(?!s? ?[:=] ?0| count)|\b(?:DBE|double[- ]bit error)s? (?:was |were )?(?:detected|found)\b|\bGPU (?:reset|reboot) (?:is )?required\b(?! ?[:=])",
+        f"{SURVIVED}|{ADVICE}|\\b(?:no|0) ",
+    ),
     # --- gpu_oom: by its letters, said of a rank, a card or a step ---
     rule(
         "gpu_oom",
@@ -86,7 +93,7 @@ RUN_CAUSES: tuple[Rule, ...] = (
         FATAL,
         "stuck|hung|hanging|deadlock|did not|didn't|not responding|no output|timed out|stalled|frozen|watchdog",
         rf"\b{_PARTS}\b.{{0,24}}\b(?:appears?|seems?) to (?:be|have) (?:stuck|hung|hanging|deadlocked)|\b{_PARTS}\b.{{0,24}}\b(?:did not|didn.t|has not|have not|never) (?:reach|reached|join|joined|arrive|arrived|report|reported|check(?:ed)? in|enter|entered)\b.{{0,60}}\b(?:within|in|after|for|before)\b|\bno (?:output|response|activity|message|log) (?:from|of) .{{0,40}}\b(?:for|in|within|after) \d+ ?(?:s|sec|seconds|min|minutes|ms|h)\b"
-        rf"|\btimed out (?:after \S{{1,12}} )?(?:while )?waiting (?:for|on) (?:\S{{1,20}} ){{0,3}}{_PARTS}\b|\b(?:training|job|run|process|loop|pipeline|dataloader) (?:appears?|seems?) (?:to be |to have )?(?:stalled|stuck|hung|frozen|hanging|deadlocked)\b|\bwatchdog\b.{{0,80}}\bkilling (?:the )?(?:job|run|process|training|worker|server)\b",
+        rf"|\btimed out (?:after \S{{1,12}} )?(?:while )?waiting (?:for|on) (?:\S{{1,20}} ){{0,3}}{_PARTS}\b|\b(?:training|job|run|process|loop|pipeline|dataloader) (?:appears?|seems?) (?:to be |to have )?(?:stalled|stuck|hung|frozen|hanging|deadlocked)\b|\bdeadlock (?:was |is )?(?:suspected|found|occurred)\b|\bcollective mismatch\b|\bqueue (?:get|put) timed out\b|\bno (?:batch|data|item|update|step)\b.{{0,24}}\b(?:received|seen|produced|finished)\b.{{0,24}}\b(?:for|in|within) \d+ ?(?:s|sec|seconds|min|minutes|h)\b|\bwatchdog\b.{{0,80}}\bkilling (?:the )?(?:job|run|process|training|worker|server)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- nccl ---
@@ -94,8 +101,8 @@ RUN_CAUSES: tuple[Rule, ...] = (
     rule(
         "nccl",
         FATAL,
-        "rank|hccl|rccl|xccl|oneccl",
-        r"\brank ?\d{1,5}\b.{0,24}\b(?:broken pipe|connection (?:reset|refused|closed|lost|aborted))\b.{0,40}\brank\b|\b(?:hccl|rccl|xccl|oneccl|bkcl)\b.{0,40}\b(?:failed|failure|broken|aborted|unreachable)\b",
+        "rank|hccl|rccl|xccl|oneccl|closed the connection|process group",
+        r"\b(?:peer|rank) ?\S{1,24} (?:has )?closed the connection\b|\b(?:failed|unable|could not|cannot) (?:to )?(?:join|form|create|init\w{0,8}) (?:the |a )?process group\b|\brank ?\d{1,5}\b.{0,24}\b(?:broken pipe|connection (?:reset|refused|closed|lost|aborted))\b.{0,40}\brank\b|\b(?:hccl|rccl|xccl|oneccl|bkcl)\b.{0,40}\b(?:failed|failure|broken|aborted|unreachable)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- cuda_error ---
@@ -113,8 +120,8 @@ RUN_STOPS: tuple[Rule, ...] = (
     rule(
         "ckpt_corrupt",
         SERIOUS,
-        "checkpoint|ckpt|resum|snapshot",
-        r"\b(?:checkpoint|ckpt|snapshot)\b.{0,80}\b(?:could not|cannot|can.t|couldn.t) be (?:read|loaded|opened|restored|parsed|deserialized)\b|\bresum\w{1,4} (?:was |is )?(?:requested|asked|set|enabled|on)\b.{0,12}\bbut\b.{0,24}\b(?:no|not|missing)\b"
+        "checkpoint|ckpt|resum|snapshot|bad magic",
+        r"\bbad magic (?:number|header|bytes?)\b|\b(?:checkpoint|ckpt|snapshot)\b.{0,80}\b(?:could not|cannot|can.t|couldn.t) be (?:read|loaded|opened|restored|parsed|deserialized)\b|\bresum\w{1,4} (?:was |is )?(?:requested|asked|set|enabled|on)\b.{0,12}\bbut\b.{0,24}\b(?:no|not|missing)\b"
         r"|\b(?:checkpoint|ckpt|resum\w{1,4})\b.{0,60}\b(?:mismatch|corrupt\w{0,3}|failed|invalid|unreadable|incompatible)\b.{0,40}\b(?:train\w{0,3}|start\w{0,3}) from (?:scratch|step 0|zero)\b",
         f"{ADVICE}|pretrained",
     ),
@@ -129,8 +136,8 @@ RUN_STOPS: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "will be",
-        r"\b(?:instance|vm|node|machine|host|pod|box)\b.{0,30}\b(?:will|is going to|is about to) be (?:reclaimed|preempted|evicted|revoked|deallocated)\b",
+        "will be|session",
+        r"\bsession (?:has |was )?(?:expired|ended|timed out|closed)\b.{0,24}\b(?:limit|quota|usage)\b|\b(?:instance|vm|node|machine|host|pod|box)\b.{0,30}\b(?:will|is going to|is about to) be (?:reclaimed|preempted|evicted|revoked|deallocated)\b",
         f"{SURVIVED}|{ADVICE}|\\bwhen\\b|\\bidle\\b",
     ),
     # --- killed ---
@@ -138,9 +145,9 @@ RUN_STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "signal|interrupt|terminating and sync|terminate batch job",
+        "signal|interrupt|terminating and sync|terminate batch job|ctrl|forcibly terminated|terminated by",
         r"^\W{0,4}(?:training|run|evaluation|sweep|job|execution|process|experiment) (?:was |has been |is |got )?interrupted\b\W*(?:$|by |at |after |due )"
-        r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b|^terminate batch job \(y/n\)"
+        r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b|\b(?:received|got|caught|on) (?:a )?ctrl ?[-+]? ?c\b(?! to\b)|\bforcibly terminated\b|\bterminated by (?:the |an? )?(?:operator|administrator|admin)\b|^terminate batch job \(y/n\)"
         r"|\b(?:process|worker|job|shard|server|container|command)\b.{0,24}\b(?:was|were|been|got) (?:signaled|signalled|interrupted|stopped)\b.{0,30}\bsignal:? ?(?:9|15|1|2|3)\b",
         CALM,
     ),
@@ -156,6 +163,23 @@ RUN_ENDS: tuple[Rule, ...] = (
         "invalid because|impossible because|on error|due to error|after error",
         r"\bis (?:invalid|not valid|impossible|illegal) because\b|^\W{0,4}(?:quitting|exiting|stopping|aborting|stopped|terminated|exited) \(?(?:on|due to|after|because of) (?:an? )?errors?\b",
         f"{SURVIVED}|{CALM}",
+    ),
+    # What was asked for and cannot be had: cards, a division without a rest, data, an option.
+    rule(
+        "exception",
+        FATAL,
+        "gpu|device|divisible|data|specify|provide",
+        r"\brequested \d{1,5} (?:GPUs?|devices?|nodes?|workers?)\b.{0,12}\bbut only \d|\bnot enough (?:GPUs?|devices|nodes)\b\W{0,3}(?:need|require|available|$)|\bexceeds (?:the )?(?:number of )?(?:available|visible) (?:GPUs|devices)\b|\bis not divisible by\b|^\W{0,4}(?:no|0) (?:train\w{0,3}|valid\w{0,5}|input) (?:data|samples|images|files|examples) (?:were |was )?(?:found|available)\b|^\W{0,4}(?:\w{1,20}: )?you must (?:specify|provide|set|pass) \S"
+        r"|\b(?:data ?set|train_dataset|dataloader) is empty\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\bwarn",
+    ),
+    # Who raised it, and a stop that gives its reason.
+    rule(
+        "exception",
+        FATAL,
+        "raised an|stopped:|halted:|aborted:|did not complete",
+        r"\b(?:callback|hook|plugin|worker|task|thread|handler|function|stage|step)\b.{0,40}\braised an? (?:\w{1,20} )?(?:exception|error)\b|^\W{0,4}(?:training|run|job|experiment) (?:stopped|halted|aborted): |\b(?:stage|job|task|step|run|phase|pipeline|transfer) (?:\S{1,16} )?did not complete\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|early|patience|converg|\\bmax|criteri|target|reached|complete[ds]|best|user",
     ),
     # A state behind an arrow, and a failure with its code in brackets.
     rule(
