@@ -6,7 +6,7 @@ from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
-from gpu_tui.parse.triage_runs import RUN_ENDS
+from gpu_tui.parse.triage_runs import RUN_ENDS, RUN_LOST
 from gpu_tui.parse.triage_told import LAST, TOLD
 
 _NETWORK = (
@@ -23,6 +23,7 @@ _SERVICE = (
 _WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + SURVIVED
 
 ENDS: tuple[Rule, ...] = (
+    *RUN_LOST,
     # Daemons of the house speak of their own guests, not of the job.
     rule(
         "benign",

@@ -1,11 +1,12 @@
 """How launchers, trainers and notebooks tell of a run's end in words of their own, and what only sounds like one.
 
-`RUN_CAUSES` and `RUN_STOPS` stand among the rules that name a cause, `RUN_ENDS` before the grammar of failures in general.
+`RUN_CAUSES` and `RUN_STOPS` stand among the rules that name a cause, `RUN_LOST` before
+the network's words, `RUN_ENDS` before the grammar of failures in general.
 """
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SERIOUS, SURVIVED, Rule, rule
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SERIOUS, SURVIVED, WARN, Rule, rule
 
 _PARTS = r"(?:ranks?|workers?|process(?:es)?|nodes?|hosts?|replicas?|participants?|members?|peers?)"
 _LEVEL = r"(?-i:\b(?:ERROR|FATAL|CRITICAL)\b|[a-z](?:Error|Exception)\b)|\b(?:error|fatal):"
@@ -97,7 +98,12 @@ RUN_CAUSES: tuple[Rule, ...] = (
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- nccl ---
-    rule("nccl", FATAL, "gloo::|nccl", r"throwing an instance of '(?:gloo|nccl|c10d)::"),
+    rule(
+        "nccl",
+        FATAL,
+        "gloo::|nccl|incarnation",
+        r"throwing an instance of '(?:gloo|nccl|c10d)::|\bexpects a different (?:device )?incarnation\b",
+    ),
     rule(
         "nccl",
         FATAL,
@@ -116,6 +122,13 @@ RUN_CAUSES: tuple[Rule, ...] = (
 )
 
 RUN_STOPS: tuple[Rule, ...] = (
+    rule(
+        "ckpt_corrupt",
+        FATAL,
+        "load",
+        r"\b(?:could not|cannot|can.t|failed to|unable to) load (?:\w{1,12} )?model:? \S{1,200}\.(?:gguf|ggml|bin|safetensors|pth?|ckpt)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     # --- ckpt_corrupt: it cannot be read; a resume that was asked for and did not happen ---
     rule(
         "ckpt_corrupt",
@@ -141,6 +154,12 @@ RUN_STOPS: tuple[Rule, ...] = (
         f"{SURVIVED}|{ADVICE}|\\bwhen\\b|\\bidle\\b",
     ),
     # --- killed ---
+    rule(
+        "killed",
+        FATAL,
+        "\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62",
+        "(?:\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62)\\s*$",
+    ),
     rule("killed", FATAL, "exit code", r"\bexit codes?\b.{0,40}\bSIG(?:KILL|TERM|INT|HUP)\b"),
     rule(
         "killed",
@@ -153,7 +172,26 @@ RUN_STOPS: tuple[Rule, ...] = (
     ),
 )
 
+RUN_LOST: tuple[Rule, ...] = (
+    # A warning of Python's own machinery quotes what it expected.
+    rule("warning", WARN, "<frozen", r"^<frozen [\w.]{1,40}>:\d{1,6}: \w{0,40}Warning: "),
+    # It was tried again, and that was the last time; a call that nobody repeats.
+    rule(
+        "network",
+        FATAL,
+        "attempts failed|retries failed|tries failed|socket closed",
+        r"\ball (?:\d{1,4} |of the )?(?:retry |re-?)?(?:attempts|tries|retries) (?:have |has )?failed\b|^\W{0,4}(?:\(?\d\W{1,3})?Unavailable: Socket closed\b",
+    ),
+)
+
 RUN_ENDS: tuple[Rule, ...] = (
+    rule(
+        "exception",
+        FATAL,
+        "dumped core|must be installed for",
+        r"\bdumped core\b|\bmust be installed for \S{1,40} to work\b",
+        f"{ADVICE}|{CALM}",
+    ),
     # The first line of a traceback whose own first letters were torn off.
     rule("traceback", FATAL, "ceback (most", r"\b[a-z]{0,3}ceback \(most recent call last\)"),
     # What a program says that it cannot be, and why; how it leaves.
