@@ -1,0 +1,90 @@
+"""Ends of runs in the words of launchers and trainers, and what only sounds like one.
+
+The quiet lines are what runs print that ended well.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.parse.triage import triage
+
+ENDS = [
+    ("hardware", "GPU 5 is no longer visible"),
+    ("hardware", "Expected 8 GPUs, found 7"),
+    ("hardware", "DBE detected on GPU 1"),
+    ("gpu_oom", "OOM on rank 3 at step 120"),
+    ("gpu_oom", "VRAM exhausted on GPU 2"),
+    ("host_oom", "Out of RAM"),
+    ("host_oom", "RuntimeError: unable to write to file </torch_1_2>"),
+    ("host_oom", "dataloader worker killed (out of memory)"),
+    ("hang", "Timeout: Some ranks did not reach the barrier in 600 seconds"),
+    ("hang", "One or more ranks appear to be stuck, see the traces"),
+    ("hang", "Timed out after 600s waiting for all nodes to join"),
+    ("hang", "No response from worker 7 in 300s; assuming it hung"),
+    ("hang", "Training appears to be stalled: no step in the last 30 minutes"),
+    ("hang", "[watchdog] step 1200 has been running for 1800s, killing job"),
+    ("nccl", "terminate called after throwing an instance of 'gloo::EnforceNotMet'"),
+    ("nccl", "peer rank 5 closed the connection"),
+    ("nccl", "hccl init failed"),
+    ("cuda_error", "RuntimeError: No HIP GPUs are available"),
+    ("ckpt_corrupt", "Checkpoint /x/last.ckpt could not be read"),
+    ("ckpt_corrupt", "Resume requested but no checkpoint found in runs/exp, starting at step 0"),
+    ("ckpt_corrupt", "Could not load text model: D:\\models\\q4_k_m.gguf"),
+    ("preempted", "(autoscaler +1m) Node 10.0.0.2 preempted"),
+    ("preempted", "instance will be reclaimed"),
+    ("killed", "Training interrupted."),
+    ("killed", "Terminate batch job (Y/N)?"),
+    ("killed", "The exit codes of the workers are {SIGKILL(-9)}"),
+    ("killed", "3217/3849, 4.0 task/s, ETA: 157s\u5df2\u6740\u6b7b"),
+    ("traceback", "raceback (most recent call last):"),
+    ("network", "All 10 retry attempts failed. The last failure: HTTP response code 503"),
+    ("network", "Connection closing...Socket close."),
+    ("exception", ": name 'HOST' is not definedNameError"),
+    ("exception", "KeyErrorKeyError: : 'a''a'"),
+    ("exception", "Number of errored trials: 1"),
+    ("exception", "[2026-03-10 06:35:52] WATCHDOG: server FAILED to restart"),
+    ("exception", "[run 12/40] lr=0.1 -> crashed"),
+    ("exception", "Subprocess failed (code 1)"),
+    ("exception", "world size (7) is not divisible by tensor parallel size (2)"),
+    ("exception", "Requested 8 GPUs but only 4 are available"),
+    ("exception", "Placement is invalid because rank must be less than world size"),
+    ("exception", "sim.sh: 2: sim.sh: : not found"),
+    ("exception", "munmap_chunk(): invalid pointer"),
+    ("exception", "status 3221225477."),
+    ("exception", "Process 14750 (python) of user 0 dumped core."),
+]
+
+QUIET = [
+    "number of errored trials: 0",
+    "Terminate on NaN: enabled",
+    "OOM at batch size 64, retrying with 32",
+    "Handling errors gracefully",
+    "checking for dead workers ... none",
+    "stopping criteria met, finishing",
+    "Shutting down the executor. If you see a SIGTERM received, please ignore because this is expected.",
+    "His son was killed in action, and his brother died when the process of law was suspended.",
+    " Rate Limiter             8  [======              ] ",
+    "Clang version: Could not collect",
+    "[conda] Could not collect",
+    "63: /workspace/run.sh: line 19: ulimit: open files: cannot modify limit: Invalid argument",
+    "[n1:85031 - context.c:601] ERROR sharp_create_job failed: No Aggregation Manager (sharp_am) detected(-52)",
+    "n1:86111:86310 [0] transport.cc:238 NCCL WARN Cannot initialize CollNet, using point-to-point network instead",
+    "[W501 socket.cpp:752] [c10d] The client socket has failed to connect to [n1]:29500 (errno: 22 - Invalid argument).",
+    "slurmstepd: error: _is_a_lwp: open() /proc/255604/status failed: No such file or directory",
+    "[Epoch 1 7/9][Iteration 1012][Wall Clock 184.418117875s] HitRatio is 0.5",
+    "WARNING NMS time limit 2.100s exceeded",
+    "<frozen importlib._bootstrap>:219: RuntimeWarning: size changed. Expected 56 from C header, got 64",
+    "ERROR 2024-03-20T12:09:36.741718541Z {}",
+]
+
+
+@pytest.mark.parametrize(("label", "line"), ENDS)
+def test_an_end_is_known_however_it_is_told(label: str, line: str) -> None:
+    mark = triage(line)
+    assert (mark.label, mark.alarm) == (label, True)
+
+
+@pytest.mark.parametrize("line", QUIET)
+def test_what_a_good_run_prints_stays_quiet(line: str) -> None:
+    assert not triage(line).alarm
