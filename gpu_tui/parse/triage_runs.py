@@ -47,8 +47,8 @@ RUN_CAUSES: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "sharp|collnet|hcol|relevant network|_is_a_lwp|btl_openib|gdrcopy|active ports|devices list|could not collect|cannot modify limit|errno: 22|errno: 97|wall clock",
-        r"\bsharp_(?:am|create_job|init|coll)\b|\bSHARP (?:coll )?(?:init|is)\b|\bCannot initialize CollNet\b|\bmca_coll_hcoll_\w{1,30}|\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\(errno: (?:22|97) - |\[Wall Clock [\d.]{1,16}s\]",
+        "sharp|hcol|relevant network|_is_a_lwp|btl_openib|gdrcopy|active ports|devices list|could not collect|cannot modify limit|wall clock",
+        r"\bsharp_(?:am|create_job|init|coll)\b|\bmca_coll_hcoll_\w{1,30}|\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\[Wall Clock [\d.]{1,16}s\]",
     ),
     # --- hardware: a card that was there, and is no more ---
     rule(
@@ -97,7 +97,13 @@ RUN_CAUSES: tuple[Rule, ...] = (
         rf"|\btimed out (?:after \S{{1,12}} )?(?:while )?waiting (?:for|on) (?:\S{{1,20}} ){{0,3}}{_PARTS}\b|\b(?:training|job|run|process|loop|pipeline|dataloader) (?:appears?|seems?) (?:to be |to have )?(?:stalled|stuck|hung|frozen|hanging|deadlocked)\b|\bdeadlock (?:was |is )?(?:suspected|found|occurred)\b|\bcollective mismatch\b|\bqueue (?:get|put) timed out\b|\bno (?:batch|data|item|update|step)\b.{{0,24}}\b(?:received|seen|produced|finished)\b.{{0,24}}\b(?:for|in|within) \d+ ?(?:s|sec|seconds|min|minutes|h)\b|\bwatchdog\b.{{0,80}}\bkilling (?:the )?(?:job|run|process|training|worker|server)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
-    # --- nccl ---
+    # --- nccl: a way that is not there, another one is taken ---
+    rule(
+        "nccl",
+        WARN,
+        "errno: 22|collnet|sharp coll",
+        r"\(errno: 22 - |\bcannot initialize CollNet\b|\bSHARP coll init\b",
+    ),
     rule(
         "nccl",
         FATAL,
