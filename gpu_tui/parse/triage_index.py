@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from gpu_tui.parse.triage_dead_words import TROUBLE
-from gpu_tui.parse.triage_words import WILD, Needed, Word
+from gpu_tui.parse.triage_words import WILD, Needed, Word, shared
 
 WORDS = 16_384  # of logs that are remembered
 LONGEST_WORD = 48  # bytes of one that is remembered
@@ -56,7 +56,8 @@ class Row:
 
 def row_of(order: int, needed: Needed) -> Row:
     """The row of what one alternative of pattern `order` needs."""
-    return Row(order, tuple(needed), parts_of(needed))
+    words, parts = tuple(needed), parts_of(needed)
+    return Row(order, words, words if parts == words else parts)
 
 
 def parts_of(words: Needed) -> tuple[Word, ...]:
@@ -69,7 +70,7 @@ def parts_of(words: Needed) -> tuple[Word, ...]:
         for place, part in enumerate(parts):
             begins, ends = word.begins and place == 0, word.ends and place == len(parts) - 1
             if part:
-                found.append(Word(part, word.exact, begins, ends))
+                found.append(shared(Word(part, word.exact, begins, ends)))
     return tuple(found)
 
 
@@ -113,7 +114,7 @@ def runs_of(words: Iterable[Word]) -> frozenset[Run]:
 Sign = int  # what a word shows: the number of a run, or of a rule that has a need there, or `TORN`
 TORN = -1  # something may be cut out of the line
 _NOTHING: frozenset[Sign] = frozenset()
-_Rows = list[tuple[frozenset[Sign], Row]]  # each with the signs without which it does not fit
+_Rows = list[tuple[tuple[Sign, ...], Row]]  # each with the signs without which it does not fit
 
 
 class Index:
@@ -147,7 +148,7 @@ class Index:
             for run in sorted(runs_of(row.parts)):
                 if len(run.text) >= HEAD or run.begins or run.ends:
                     signs.add(numbers.setdefault(run, len(needs) + len(numbers)))
-            table.append((frozenset(signs), row))
+            table.append((tuple(signs), row))
         for run, sign in numbers.items():
             shows.setdefault(run, set()).add(sign)
         self._words = _Words(shows)
@@ -180,7 +181,7 @@ class Index:
         for first in shown & self._firsts:
             for second, some in self._rows[first]:
                 if second in shown:
-                    found += [row for signs, row in some if signs <= shown]
+                    found += [row for signs, row in some if shown.issuperset(signs)]
         return found, torn
 
 

@@ -36,6 +36,14 @@ class Word(NamedTuple):
     ends: bool = False
 
 
+_kept: dict[Word, Word] = {}
+
+
+def shared(word: Word) -> Word:
+    """The same word, always the same object: the patterns name some thousand words, each many times."""
+    return _kept.setdefault(word, word)
+
+
 Needed = frozenset[Word]  # words that must all be there
 
 
@@ -94,11 +102,13 @@ def _ended(state: _State, fold: bool, ends: bool = False) -> _State:
     ends = ends and state.literal[-1].isalpha()
     last = len(parts) - 1
     words = {
-        Word(
-            (part.lower() if fold else part).encode(),
-            not fold,
-            begins and place == 0,
-            ends and place == last,
+        shared(
+            Word(
+                (part.lower() if fold else part).encode(),
+                not fold,
+                begins and place == 0,
+                ends and place == last,
+            )
         )
         for place, part in enumerate(parts)
         if part.strip()
