@@ -19,7 +19,7 @@ from gpu_tui.core.ports import FleetControl, Prompter, TeardownPort
 from gpu_tui.state.news import Bulletin
 from gpu_tui.state.views import FleetView
 from gpu_tui.wiring.kept import Kept
-from gpu_tui.wiring.process import calm_collector
+from gpu_tui.wiring.process import calm_collector, one_heap
 
 if TYPE_CHECKING:  # loaded after the first paint
     from gpu_tui.alerts.desk import Desk
@@ -87,6 +87,7 @@ async def asking(
 
     async def ask() -> None:
         await painted.wait()
+        one_heap()
         for name in ASKING:
             await asyncio.to_thread(import_module, name)
         from gpu_tui.wiring.alerts import open_desk

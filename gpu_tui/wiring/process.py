@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import TypeVar
 
 from gpu_tui.wiring.turns import new_loop
@@ -14,6 +15,8 @@ R = TypeVar("R")
 
 THRESHOLDS = (2_000, 5, 20)  # of the collector: new objects, parts of them, parts of those
 HANDOVER = 0.0005  # seconds until the loop lets the thread go on that writes a frame or reads a key
+
+M_ARENA_MAX = -8  # of glibc's mallopt
 
 
 def calm_collector() -> None:
@@ -25,6 +28,17 @@ def calm_collector() -> None:
     """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+
+
+def one_heap() -> None:
+    """Let all threads share one heap, where the C library is glibc's.
+
+    Else each thread has one of its own, and what a thread loaded keeps it from shrinking for good.
+    """
+    import ctypes  # not before the first paint: asyncssh loads it later anyway
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def run(work: Coroutine[object, object, R]) -> R:
