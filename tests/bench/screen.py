@@ -252,8 +252,9 @@ def _others(place: Path) -> Iterator[tuple[str, list[str] | None, object]]:
 
 SPY = """
 import asyncio, os, sys, threading, time
+from gpu_tui.wiring import process
 path = os.environ["BENCH_LAGS"]
-real = asyncio.run
+real = process.run
 async def watched(work):
     async def look():
         while True:
@@ -266,7 +267,7 @@ async def watched(work):
         return await work
     finally:
         looking.cancel()
-asyncio.run = lambda work: real(watched(work))
+process.run = lambda work: real(watched(work))
 from gpu_tui.cli.main import main
 sys.exit(main())
 """

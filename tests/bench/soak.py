@@ -29,19 +29,25 @@ LOOKS = 40
 
 SPY = """
 import asyncio, os, sys
-real = asyncio.run
+from gpu_tui.state.logbuffer import LogPool
+from gpu_tui.wiring import process
+real, join, pools = process.run, LogPool.join, set()
+def joined(pool, buffer):
+    pools.add(pool)
+    join(pool, buffer)
+LogPool.join = joined
 async def watched(work):
     async def count():
         while True:
             await asyncio.sleep(2)
             with open(os.environ["BENCH_TASKS"], "w") as file:
-                file.write(str(len(asyncio.all_tasks())))
+                file.write(f"{len(asyncio.all_tasks())} {sum(pool.held for pool in pools)}")
     counting = asyncio.create_task(count())
     try:
         return await work
     finally:
         counting.cancel()
-asyncio.run = lambda work: real(watched(work))
+process.run = lambda work: real(watched(work))
 from gpu_tui.cli.main import main
 sys.exit(main())
 """
@@ -49,13 +55,14 @@ sys.exit(main())
 
 @dataclass(frozen=True)
 class Look:
-    """One look at the process: seconds since the start, MB, descriptors, tasks, threads."""
+    """One look at the process: seconds since the start, MB, descriptors, tasks, threads, MB of kept log lines."""
 
     at: float
     memory: float
     files: int
     tasks: int
     threads: int
+    kept: float
 
 
 def measure(minutes: float = MINUTES) -> dict[str, object]:
@@ -67,7 +74,10 @@ def measure(minutes: float = MINUTES) -> dict[str, object]:
     row["RSS MB at the start, half way, at the end"] = " ".join(
         f"{look.memory:.1f}" for look in (looks[0], half[0], looks[-1])
     )
-    row["second half: memory MB an hour more"] = round(_slope(half) * 3600, 1)
+    row["second half: memory MB an hour more"] = round(_slope(half, "memory") * 3600, 1)
+    row["second half: of it log lines, which are kept up to 256 MB"] = round(
+        _slope(half, "kept") * 3600, 1
+    )
     for name in ("files", "tasks", "threads"):
         seen = [getattr(look, name) for look in looks]
         row[f"{name}: at the start, most, at the end"] = f"{seen[0]} {max(seen)} {seen[-1]}"
@@ -79,7 +89,7 @@ def _soak(seconds: float) -> list[Look]:
     with tempfile.TemporaryDirectory() as kept:
         place = Path(kept)
         counted = place / "tasks"
-        counted.write_text("0")
+        counted.write_text("0 0")
         with (
             fleet_of(place, tape_of(place), BOXES, LINES) as env,
             opened(place, env | {"BENCH_TASKS": str(counted)}, spy=SPY) as program,
@@ -101,16 +111,20 @@ def _soak(seconds: float) -> list[Look]:
 
 
 def _look(program: Program, counted: Path, at: float) -> Look:
-    tasks = int(counted.read_text() or 0)
+    tasks, kept = (int(word) for word in (counted.read_text() or "0 0").split())
     threads = len(os.listdir(f"/proc/{program.process.pid}/task"))
-    return Look(at, program.rss(), program.descriptors(), tasks, threads)
+    return Look(at, program.rss(), program.descriptors(), tasks, threads, kept / 1e6)
 
 
-def _slope(looks: Sequence[Look]) -> float:
+def _slope(looks: Sequence[Look], name: str) -> float:
     """MB a second, by least squares."""
-    mid, mean = fmean(look.at for look in looks), fmean(look.memory for look in looks)
+    values = [getattr(look, name) for look in looks]
+    mid, mean = fmean(look.at for look in looks), fmean(values)
     spread = sum((look.at - mid) ** 2 for look in looks)
-    return sum((look.at - mid) * (look.memory - mean) for look in looks) / spread
+    return (
+        sum((look.at - mid) * (value - mean) for look, value in zip(looks, values, strict=True))
+        / spread
+    )
 
 
 if __name__ == "__main__":
