@@ -221,9 +221,11 @@ def _unrecognised(seen: Evidence) -> str | None:
 
 
 def _just_gone(seen: Evidence) -> str | None:
-    """What follows the run (a copy, the end line) is a moment behind its process."""
-    quiet = seen.log_quiet
+    """What follows a run that reached its last step (a copy, the end line) is a moment behind its process."""
+    quiet, cell = seen.log_quiet, seen.open_cell
     if quiet is None or quiet > LAST_WORDS or _ends_told(seen):
+        return None
+    if cell is None or cell.share is None or cell.share < 1.0:
         return None
     return "no process of the run is left, and its log may still say how it ended"
 
