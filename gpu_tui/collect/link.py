@@ -62,6 +62,7 @@ class Link:
         longest_wait: float = LONGEST_WAIT,
     ) -> None:
         self.connection: Connection | None = None
+        self.login_seconds = 0.0  # that the last login took
         self._instance = instance
         self._transport = transport
         self._sink = sink
@@ -131,6 +132,7 @@ class Link:
     async def _once(self) -> LinkError:
         """One connection from handshake to loss."""
         self._stamps = await asyncio.to_thread(_stamps, self._instance.ssh)
+        began = asyncio.get_running_loop().time()
         try:
             async with patience.limit(CONNECT_LIMIT):
                 connection = await self._transport.connect(self._instance)
@@ -139,6 +141,7 @@ class Link:
                 f"no login within {CONNECT_LIMIT:.0f} s",
                 next="check the provider's console, then press r to try again",
             ) from None
+        self.login_seconds = asyncio.get_running_loop().time() - began
         try:
             self._passed()
             self._doubted.clear()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpu_tui.collect.probe import NOTHING, NoValue, Probe, Sections, Target
+from gpu_tui.collect.shell import terse
 from gpu_tui.core import metrics
 from gpu_tui.core.sample import FailureKind
 from gpu_tui.parse.box_host import parse_host
@@ -137,7 +138,7 @@ READ_FROM = {metrics.MEMORY.name: MEMORY, metrics.CPU.name: CPU, metrics.HOST.na
 
 def snippet(parts: tuple[Part, ...]) -> str:
     """The sh text that reads them."""
-    return "".join(map(_section, parts))
+    return terse("".join(map(_section, parts)))
 
 
 def _section(part: Part) -> str:

@@ -6,6 +6,7 @@ Under python the same is done by `on_box.cards`.
 from __future__ import annotations
 
 from gpu_tui.collect.probe import NOTHING, Probe, Sections, Target
+from gpu_tui.collect.shell import terse
 from gpu_tui.core import metrics
 from gpu_tui.parse import nvidia_smi
 
@@ -62,4 +63,6 @@ def _gpus(_: Target, sections: Sections) -> object:
     return nvidia_smi.parse_gpus(query.body, query.exit, apps.body, apps.exit, listing)
 
 
-GPU: tuple[Probe, ...] = (Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: _GPUS, _gpus),)
+GPU: tuple[Probe, ...] = (
+    Probe(metrics.GPUS.name, "gpu", 2.0, GPU_LIMIT, lambda _: terse(_GPUS), _gpus),
+)

@@ -22,7 +22,7 @@ from gpu_tui.collect.probe import (
     Sections,
     Target,
 )
-from gpu_tui.collect.shell import quote_path
+from gpu_tui.collect.shell import quote_path, terse
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
@@ -117,12 +117,12 @@ DETACHED = f"""
 
 def _free(snippet: str) -> Callable[[Target], str]:
     """Only where nothing else tells what runs."""
-    return lambda target: snippet if runs_free(target.instance) else ""
+    return lambda target: terse(snippet) if runs_free(target.instance) else ""
 
 
 def _unscheduled(snippet: str) -> Callable[[Target], str]:
     """Not on the login node of a cluster: what runs there is nobody's sweep."""
-    return lambda target: snippet if target.instance.scheduler is None else ""
+    return lambda target: terse(snippet) if target.instance.scheduler is None else ""
 
 
 # What prints without end is cut before it lies in the memory of the box, and ends of that. The lane ends

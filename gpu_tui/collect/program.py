@@ -46,11 +46,26 @@ LONGEST = 100_000  # bytes; Linux takes 131,072 in one variable
 # shell reads its stdin in blocks (and stdin is our lifeline), a here-document may become a file, and
 # a command line is for everybody to see and to grep. A sh that is a bash always hands over, to itself:
 # an old one that evaluates this much while it reads its program from stdin may crash.
-#
-# Before it, python where it works: the first in the PATH that is no script (such shims are slow). It has
-# let go of its fd 9 once it lives. It is a child: where it ends before the client leaves, we go on here.
 LAUNCHER = r"""
 unset BASH_ENV ENV
+begin() {
+    [ -z "$on_box" ] || try_python 2>/dev/null
+    bash=bash
+    [ -z "$BASH_VERSION" ] || bash=${BASH:-bash}
+    [ "${#sampler}" -gt @LONGEST@ ] || {
+        [ -z "$BASH_VERSION" ] &&
+            ! "$bash" --norc --noprofile -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]' </dev/null >/dev/null 2>&1
+    } || GPU_TUI_ROLE= GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c @PLAY@
+    exec 3<&0 </dev/null 2>/dev/null
+    role=
+    eval "$sampler"
+}
+begin; exit # on one line: what followed would be read as if the client had sent it
+"""
+
+# Before all, python where it works: the first in the PATH that is no script (such shims are slow). It has
+# let go of its fd 9 once it lives. It is a child: where it ends before the client leaves, we go on here.
+FOR_PYTHON = r"""
 find_python() {
     python=
     IFS=:
@@ -81,19 +96,6 @@ try_python() {
     ! wait "$tried" || exit
     exec <&3 3<&-
 }
-begin() {
-    try_python 2>/dev/null
-    bash=bash
-    [ -z "$BASH_VERSION" ] || bash=${BASH:-bash}
-    [ "${#sampler}" -gt @LONGEST@ ] || {
-        [ -z "$BASH_VERSION" ] &&
-            ! "$bash" --norc --noprofile -c '[ "${BASH_VERSINFO[0]}" -ge 4 ]' </dev/null >/dev/null 2>&1
-    } || GPU_TUI_ROLE= GPU_TUI_SAMPLER=$sampler exec "$bash" --norc --noprofile -c @PLAY@
-    exec 3<&0 </dev/null 2>/dev/null
-    role=
-    eval "$sampler"
-}
-begin; exit # on one line: what followed would be read as if the client had sent it
 """
 
 # The client's stdin is our lifeline: at its end (the client left, however) the whole program goes.
@@ -205,6 +207,11 @@ main() {
     done
 }
 
+proc=@PROC@
+cgroup=@CGROUP@
+"""
+
+ROLES = r"""
 # A lane of a sampler that is no shell: a round for each line that it sends, and a line when it is done.
 serve() {
     surroundings
@@ -227,12 +234,13 @@ as_python() {
         -c 'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))' <&3 3<&-
 }
 
-proc=@PROC@
-cgroup=@CGROUP@
 case $role in
     python) as_python; exit 1 ;;
     ?*) serve; exit ;;
 esac
+"""
+
+END = """
 main
 exit
 """
@@ -263,7 +271,13 @@ def _turn(probe: Probe, poll: float, own: int) -> str:
 
 
 def write_program(
-    snippets: Mapping[Probe, str], poll: float, nonce: str, proc: str, cgroup: str
+    snippets: Mapping[Probe, str],
+    poll: float,
+    nonce: str,
+    proc: str,
+    cgroup: str,
+    *,
+    python: bool = True,
 ) -> str:
     """The whole text for one start. A probe's mark is its place in `snippets`.
 
@@ -278,8 +292,8 @@ def write_program(
         mine = [probe for probe in snippets if probe.lane == name]
         own = 1 if name == MAIN_LANE else min(look_of(probe, poll) for probe in mine)
         asked = "".join(
-            f"    if {_turn(probe, poll, own)}; then\n"
-            f'    begin {marks[probe]}{snippets[probe]}    say end "$n"\n    fi\n'
+            f"if {_turn(probe, poll, own)}; then\n"
+            f'begin {marks[probe]}\n{snippets[probe]}say end "$n"\nfi\n'
             for probe in mine
         )
         rounds.append(f"round_{name}() {{\n    :\n{asked}}}\n")
@@ -316,11 +330,14 @@ def write_program(
         "CGROUP": cgroup,
     }
     constants["FOR_BASH"] = shlex.quote(_filled(FOR_BASH + TABLE_FOR_BASH, constants))
-    sampler = _filled(PRELUDE + TABLE, constants) + "".join(rounds) + _filled(MAIN, constants)
-    python = write_python(nonce, tick, native, lanes)
+    main, launcher, on_box = MAIN + END, LAUNCHER, ""
+    if python:
+        main, launcher = MAIN + ROLES + END, FOR_PYTHON + LAUNCHER
+        on_box = write_python(nonce, tick, native, lanes)
+    sampler = _filled(PRELUDE + TABLE, constants) + "".join(rounds) + _filled(main, constants)
     return (
-        f"sampler={shlex.quote(sampler)}\non_box={shlex.quote(python)}\n"
-        f"{_filled(LAUNCHER, constants)}"
+        f"sampler={shlex.quote(sampler)}\non_box={shlex.quote(on_box)}\n"
+        f"{_filled(launcher, constants)}"
     )
 
 

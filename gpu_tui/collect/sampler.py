@@ -66,15 +66,25 @@ def plan(
     instance: Instance,
     profile_mounts: tuple[str, ...] = (),
     probes: tuple[Probe, ...] | None = None,
+    *,
+    python: bool = True,
 ) -> tuple[Group, ...]:
-    """The programs to run on this box, one channel each, with a fresh nonce each: it is one."""
+    """The programs to run on this box, one channel each, with a fresh nonce each: it is one.
+
+    With `python`, one that the box has may run it.
+    """
     target = target_of(instance, profile_mounts)
     asked = {probe: probe.snippet(target) for probe in probes or PROBES}
     snippets = {probe: text for probe, text in asked.items() if text}
     nonce = secrets.token_hex(8)
     roots, tick = instance.roots, tick_of(instance.poll)
     program = write_program(
-        snippets, instance.poll, nonce, quote_path(roots.proc), quote_path(roots.cgroup)
+        snippets,
+        instance.poll,
+        nonce,
+        quote_path(roots.proc),
+        quote_path(roots.cgroup),
+        python=python,
     )
     # A command over its limit is ended at the next beat but one at the latest.
     patience = {

@@ -36,6 +36,7 @@ R = TypeVar("R")
 CELL_TAILS = 6  # with the sampler and the queue's log: the places that streams may take
 MEMORIES = 300  # logs that are not followed now and could be taken up where they were left
 RETRY_SECONDS = 2.0
+SLOW_LOGIN = 2.5  # seconds: on such a line a kilobyte of a program may be an eighth of a second
 REFUSED_SECONDS = 15.0
 LOOK_SECONDS = 1.0  # between looks at the clocks
 TOO_FEW = (
@@ -253,7 +254,7 @@ class Watched:
 
     def _watch_box(self, connection: Connection, tasks: asyncio.TaskGroup) -> None:
         """What matters most comes first: where a box allows few sessions, the rest must yield."""
-        for group in plan(self._instance):
+        for group in self._plan():
             tasks.create_task(self._sample(connection, group))
         if log := self._instance.queue.log:
             tasks.create_task(self._follow(connection, LogSource(log), QUEUE_HISTORY))
@@ -274,7 +275,11 @@ class Watched:
                 self._unread(group, f"{error}. {error.next}")
                 pause = self._yield_place()
             await asyncio.sleep(pause)
-            group = next(g for g in plan(self._instance) if g.name == first.name)
+            group = next(g for g in self._plan() if g.name == first.name)
+
+    def _plan(self) -> tuple[Group, ...]:
+        """On a far and narrow line the first reading comes sooner without the text for python."""
+        return plan(self._instance, python=self.link.login_seconds < SLOW_LOGIN)
 
     def _unread(self, group: Group, why: str) -> None:
         now = self._clock.now()

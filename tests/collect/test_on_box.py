@@ -23,7 +23,7 @@ from gpu_tui.collect.on_box import frames as said
 from gpu_tui.collect.probe import Sections
 from gpu_tui.collect.probes import PROBES
 from gpu_tui.collect.program import MAIN_LANE, PATIENCE
-from gpu_tui.collect.sampler import Group
+from gpu_tui.collect.sampler import Group, plan
 
 
 @pytest.fixture
@@ -326,3 +326,16 @@ def test_a_long_line_comes_in_parts_that_are_each_one_write(monkeypatch: pytest.
     assert frame.sections["s"].body == b"".join(text + b"\n" for text in texts)
     assert frame.sections["s"].exit == 3
     assert frame.sections["flood"].exit == said.TOO_LONG
+
+
+def test_on_a_narrow_line_the_text_for_python_is_not_sent(files: ShellBox):
+    (wide,), (narrow,) = plan(files.instance()), plan(files.instance(), python=False)
+    assert "posix_spawnp" in wide.program
+    assert "posix_spawnp" not in narrow.program
+
+
+async def test_without_that_text_sh_samples(files: ShellBox):
+    files.cgroup2()
+    (group,) = plan(files.instance(), python=False)
+    async with running(files, "python", group) as (process, _):
+        assert not any(b"python3" in command_line(pid)[0] for pid in child_of(process.pid))
