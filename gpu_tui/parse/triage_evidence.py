@@ -21,7 +21,7 @@ SUBJECT = (
 ASIDE = (
     r"\b(?:wandb|neptune|comet\w{0,4}|mlflow|clearml|trains|swanlab|tensorboard|telemetry|metrics?|dashboard|plot\w{0,4}"
     r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|illegal to call|log ?level|py-?spy|send signal|episodes?|load failed\.\.\.|when parsing line|disconnect|upload_url|atexit|unregister"
-    r"|systemd-[a-z-]{3,30}|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|microcode|trapping|git command|FailedScheduling|state file|QStandardPaths|cni config|load cni|find image|dubious ownership|NoneType: None|process information)\b"
+    r"|systemd-[a-z-]{3,30}|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|microcode|trapping|git command|git commit|performing test|FailedScheduling|state file|QStandardPaths|cni config|load cni|find image|dubious ownership|NoneType: None|process information)\b"
 )
 COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b(?! messages)"
 

@@ -57,7 +57,7 @@ REASONS: tuple[Rule, ...] = (
         "unhealthy|unresponsive|dead|offline|notready|is down|are down|was down|went down",
         _MACHINE
         + r".{0,40}\b(?:is|are|was|were|became|went|marked|detected) (?:now |as |become )?(?:unhealthy|unresponsive|dead|offline|NotReady|down)\b(?! (?:for|to|by|scal))",
-        f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b",
+        f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b|\\b(?:0|no) \\w{1, 20} (?:is|are) down",
     ),
     # An exception or an error that somebody met, and where.
     rule(

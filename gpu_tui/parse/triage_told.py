@@ -124,7 +124,7 @@ TOLD: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "forbidden|unauthorized|api key|api-key|expired|invalid token|invalid credential|license|licence",
-        r"(?-i:\b40[13]\b ?[-:]? ?(?:Forbidden|Unauthorized|FORBIDDEN|UNAUTHORIZED))|\binvalid (?:api[- ]?key|token|credentials?|licen[cs]e)\b|\b(?:licen[cs]e|token|credentials?|certificate) (?:has |have |is |are )?expired\b",
+        r"(?-i:\b40[13]\b ?[-:]? ?(?:Forbidden|Unauthorized|FORBIDDEN|UNAUTHORIZED))|\binvalid (?:api[- ]?key|token|credentials?|licen[cs]e)\b(?! [\"'<])|\b(?:licen[cs]e|token|credentials?|certificate) (?:has |have |is |are )?expired\b",
         f"{COPED}|{HOUSE}",
     ),
 )
@@ -135,7 +135,7 @@ LAST: tuple[Rule, ...] = (
         "hang",
         FATAL,
         "timed out|too long|hung",
-        r"\bhung\W*$|\btimed out\b|\btook too long to\b",
+        r"\b(?:[a-z]{2,8}\d{1,5}|process|task|job|thread|driver|kernel) (?:has |is )?hung\W*$|\btimed out\b|\btook too long to\b",
         f"{COPED}|{HOUSE}|{_PROSE}|flight recorder|flush",
     ),
     rule(
@@ -150,14 +150,14 @@ LAST: tuple[Rule, ...] = (
         FATAL,
         "exception raised|exception was|does not exist|unable to|cannot|can not|can't|couldn't|could not|refused|denied",
         r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdoes not exist\b|\bunable to [a-z]{3}|\b(?:cannot|can not|can.t|could not|couldn.t) (?:be )?[a-z]{3}|\b(?:permission|access|connection|request) (?:was )?(?:refused|denied)\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU|\b(?:cannot|can not) be (?:used|combined|mixed|undone|changed)\b",
+        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU|\b(?:cannot|can not) be (?:used|combined|mixed|undone|changed|reproduced|guaranteed)\b",
     ),
     # A word that stories use as well: only where the line looks like a log's.
     rule(
         "exception",
         FATAL,
         "died|are dead|is dead|crashed",
-        r"\bdied\b|\b(?:is|are) dead\b|(?<![\[\w])crashed\b",
+        r"\bdied\b|\b(?:is|are) dead\b(?! (?:simple|end|code))|(?<![\[\w])crashed\b",
         f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego)\\b",
         also=r"[\d:=\[(/_<]",
     ),
