@@ -9,6 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
+from textual.color import Color
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -34,6 +35,11 @@ class Painted(Widget):
         """The style under all lines."""
         return self.rich_style
 
+    @cached_property
+    def ground(self) -> Color:
+        """The colour behind them; finding it walks up the whole tree."""
+        return self.background_colors[1]
+
     def render_lines(self, crop: Region) -> list[Strip]:
         """What stands in `crop`."""
         if self.outer_size != self.size:
@@ -48,7 +54,7 @@ class Painted(Widget):
             if strip is None:
                 strip = self.render_line(y).adjust_cell_length(width, self.base)
                 for one in filters:
-                    strip = strip.apply_filter(one, self.background_colors[1])
+                    strip = strip.apply_filter(one, self.ground)
                 self._made[y] = strip
             strips.append(strip)
         if crop.column_span != (0, width):
@@ -58,6 +64,7 @@ class Painted(Widget):
     def restyled(self) -> None:
         """Everything is made anew."""
         self.__dict__.pop("base", None)
+        self.__dict__.pop("ground", None)
         self._of = ()
 
     def notify_style_update(self) -> None:
