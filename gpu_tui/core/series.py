@@ -2,66 +2,143 @@
 
 from __future__ import annotations
 
-from collections import deque
+import math
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from itertools import islice
+from typing import overload
 
 Point = tuple[float, float | None]
 
 
-@dataclass(slots=True)
+class Points(Sequence[Point]):
+    """What a series held at one moment: epoch seconds and values, oldest first; None is a gap."""
+
+    __slots__ = ("_begin", "_end", "_times", "_values")
+
+    def __init__(self, times: array[float], values: array[float], begin: int, end: int) -> None:
+        self._times, self._values = times, values
+        self._begin, self._end = begin, end
+
+    def __len__(self) -> int:
+        return self._end - self._begin
+
+    @overload
+    def __getitem__(self, place: int) -> Point: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Point]: ...
+    def __getitem__(self, place: int | slice) -> Point | Sequence[Point]:
+        places = range(self._begin, self._end)[place]
+        if isinstance(places, int):
+            return _point(self._times[places], self._values[places])
+        if places.step != 1:
+            return [_point(self._times[one], self._values[one]) for one in places]
+        return Points(self._times, self._values, places.start, max(places.start, places.stop))
+
+    def __iter__(self) -> Iterator[Point]:
+        times = islice(self._times, self._begin, self._end)
+        return map(_point, times, islice(self._values, self._begin, self._end))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def since(self, at: float) -> Points:
+        """Those from `at` on."""
+        begin = bisect_left(self._times, at, self._begin, self._end)
+        return Points(self._times, self._values, begin, self._end)
+
+    def known(self) -> tuple[Point, Point] | None:
+        """The first and the last that is no gap."""
+        held = range(self._begin, self._end)
+        first = next((place for place in held if not math.isnan(self._values[place])), None)
+        if first is None:
+            return None
+        last = next(place for place in reversed(held) if not math.isnan(self._values[place]))
+        return (
+            (self._times[first], self._values[first]),
+            (self._times[last], self._values[last]),
+        )
+
+
+def _point(at: float, value: float) -> Point:
+    return at, None if math.isnan(value) else value
+
+
 class Series:
-    """The last `size` points (epoch seconds, value); a value of None is a gap."""
+    """The last `size` points (epoch seconds, value); a value of None, or one that is no number, is a gap.
 
-    size: int = 3600
-    _points: deque[Point] = field(init=False)
+    Sixteen bytes a point. What is handed out as `points` shares them: here they are only added to, and
+    begun anew elsewhere once enough of them are too old.
+    """
 
-    def __post_init__(self) -> None:
-        self._points = deque(maxlen=self.size)
+    __slots__ = ("_begin", "_times", "_values", "size")
+
+    def __init__(self, size: int = 3600) -> None:
+        self.size = size
+        self._times, self._values = array("d"), array("d")
+        self._begin = 0
 
     def add(self, at: float, value: float | None) -> None:
         """Append a point; one that is older than the newest is dropped."""
-        if not self._points or at >= self._points[-1][0]:
-            self._points.append((at, value))
+        if len(self) and at < self._times[-1]:
+            return
+        self._times.append(at)
+        self._values.append(math.nan if value is None else value)
+        self._begin = max(self._begin, len(self._times) - self.size)
+        if self._begin > self.size // 4:
+            self._times, self._values = self._times[self._begin :], self._values[self._begin :]
+            self._begin = 0
 
     def begin_with(self, older: Sequence[Point], gap: float) -> float | None:
         """Put points that somebody else recorded, oldest first, before our own; a gap of more than `gap`
         seconds between two of them stays one, and so does the step to ours. The last time that was
         taken, or None where all of them are as young as ours.
         """
-        first = self._points[0][0] if self._points else None
+        own = self.points
+        first = own[0][0] if own else None
         known = [point for point in older if first is None or point[0] < first]
-        filled: list[Point] = []
-        for at, value in known:
-            if filled and at - filled[-1][0] > gap:
-                filled.append((filled[-1][0], None))
-            filled.append((at, value))
         if not known:
             return None
-        own = list(self._points)
-        self._points.clear()
-        self._points.extend([*filled, (known[-1][0], None), *own])
-        return known[-1][0]
+        self._times, self._values, self._begin = array("d"), array("d"), 0
+        before = known[0][0]
+        for at, value in known:
+            if at - before > gap:
+                self.add(before, None)
+            self.add(at, value)
+            before = at
+        self.add(before, None)
+        for at, value in own:
+            self.add(at, value)
+        return before
+
+    @property
+    def points(self) -> Points:
+        """All of them, as they are now."""
+        return Points(self._times, self._values, self._begin, len(self._times))
 
     def __iter__(self) -> Iterator[Point]:
-        return iter(tuple(self._points))
+        return iter(self.points)
 
     def __len__(self) -> int:
-        return len(self._points)
-
-    def last(self, count: int) -> tuple[float | None, ...]:
-        """The newest `count` values, oldest first."""
-        return tuple(value for _, value in list(self._points)[-count:])
+        return len(self._times) - self._begin
 
     def rate(self, share: float = 1.0) -> float | None:
         """Value per second from the first to the last known point, or None below two points.
 
         With a `share`, of the newest part of the time alone.
         """
-        known = [(at, value) for at, value in self._points if value is not None]
-        if share < 1.0 and known:
-            begins = known[-1][0] - share * (known[-1][0] - known[0][0])
-            known = [(at, value) for at, value in known if at >= begins]
-        if len(known) < 2 or known[-1][0] <= known[0][0]:
+        ends = self.points.known()
+        if ends is not None and share < 1.0:
+            (began, _), (ended, _) = ends
+            ends = self.points.since(ended - share * (ended - began)).known()
+        if ends is None:
             return None
-        return (known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0])
+        (began, first), (ended, last) = ends
+        if ended <= began or first is None or last is None:
+            return None
+        return (last - first) / (ended - began)

@@ -182,15 +182,14 @@ def _fills(kept: InstanceState, now: float) -> Iterator[Fill]:
     if memory is None or memory.source == "host" or not memory.limit or series is None:
         return
     # What only rose at the start is no leak: the newest third must rise as well.
-    whole, newest = series.rate(), series.rate(share=1 / 3)
-    points = [(at, value) for at, value in series if value is not None]
-    if whole is None or newest is None or len(points) < 3:
+    whole, newest, known = series.rate(), series.rate(share=1 / 3), series.points.known()
+    if whole is None or newest is None or known is None:
         return
     rate = min(whole, newest)
-    if rate > 0:
-        at, used = points[-1]
+    (began, _), (at, used) = known
+    if rate > 0 and used is not None:
         left = max(0.0, (memory.limit - used) / rate)
-        yield Fill("memory", "", at + left, at - points[0][0])
+        yield Fill("memory", "", at + left, at - began)
 
 
 def _mount_rates(kept: InstanceState) -> Iterator[tuple[str, str, float, float]]:
@@ -213,11 +212,13 @@ def _time_to_full(
 ) -> tuple[float, float] | None:
     if series is None or used is None or not total or len(series) < 2:
         return None
-    points = [at for at, value in series if value is not None]
-    rate = series.rate()
-    if rate is None or rate <= 0 or points[-1] - points[0] < FILL_SPAN:
+    rate, known = series.rate(), series.points.known()
+    if rate is None or rate <= 0 or known is None:
         return None
-    return max(0.0, (total - used) / rate), points[-1] - points[0]
+    (began, _), (ended, _) = known
+    if ended - began < FILL_SPAN:
+        return None
+    return max(0.0, (total - used) / rate), ended - began
 
 
 def _seen(

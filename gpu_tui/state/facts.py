@@ -193,7 +193,7 @@ def _data_bound(kept: InstanceState, now: float, log_quiet: float | None) -> boo
     series = kept.series.get("gpu")
     if series is None or log_quiet is None or log_quiet > KILL_SLACK:
         return False
-    points = [(at, value) for at, value in series if at >= now - REST_WATCHED]
+    points = series.points.since(now - REST_WATCHED)
     if len(points) < REST_POINTS or points[-1][0] - points[0][0] < REST_WATCHED / 2:
         return False
     return all(value is not None and value <= BUSY_SHARE for _, value in points)

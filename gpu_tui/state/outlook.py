@@ -14,6 +14,7 @@ from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.rules import Condition, Idle, Now, conditions
 from gpu_tui.core.sample import Failure, FailureKind, Track
+from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
@@ -113,10 +114,10 @@ def _open_end(kept: InstanceState) -> tuple[Condition, ...]:
     return (Condition("teardown", Severity.FATAL, evidence, "journal"),)
 
 
-def _series_view(kept: InstanceState) -> Mapping[str, tuple[tuple[float, float | None], ...]]:
-    named = {name: tuple(series) for name, series in kept.series.items()}
+def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:
+    named = {name: series.points for name, series in kept.series.items()}
     for cell, trace in kept.cells.items():
-        named[f"loss:{cell}"] = tuple(trace.losses)
+        named[f"loss:{cell}"] = trace.losses.points
     return named
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
@@ -17,6 +17,7 @@ from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import Freshness, Track
+from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict
@@ -87,7 +88,7 @@ class InstanceView:
     oom_baseline: int | None = (
         None  # oom_kill when first seen by this gpu-tui; None before a reading
     )
-    series: Mapping[str, tuple[tuple[float, float | None], ...]] = field(default_factory=dict)
+    series: Mapping[str, Sequence[Point]] = field(default_factory=dict)
     series_basis: Mapping[str, str] = field(default_factory=dict)  # where a history's past is from
     # the losses of a cell by how far it had come: epochs, or steps where it counts only those
     courses: Mapping[str, tuple[tuple[float, float | None], ...]] = field(default_factory=dict)

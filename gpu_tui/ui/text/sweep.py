@@ -73,7 +73,7 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
         " ",
     )
     if graph:
-        values = [value for _, value in view.series.get(f"loss:{cell.name}", ())]
+        values = [value for _, value in view.series.get(f"loss:{cell.name}", ())[-graph:]]
         text.append_text(fit(spark(values, graph, "history") if values else line(), graph))
         text.append(" ")
     for part in (_took(cell), _left(cell)):

@@ -108,8 +108,8 @@ def _age_note(view: InstanceView, metric: metrics.Metric[T]) -> Text:
 
 
 def _history(view: InstanceView, name: str, width: int, style: str, top: float | None) -> Text:
-    values = [value for _, value in view.series.get(name, ())]
-    return spark(values, width, style, top) if values and width > 0 else line()
+    values = [value for _, value in view.series.get(name, ())[-width:]] if width > 0 else []
+    return spark(values, width, style, top) if values else line()
 
 
 def _gpus(view: InstanceView, width: int) -> list[Text]:
