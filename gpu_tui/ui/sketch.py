@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 
 import yaml
-from rich.cells import cell_len, chop_cells
+from rich.cells import cell_len
 from rich.style import Style
 
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say
 from gpu_tui.ui.depth import SYSTEMS, Depth, fitted
 from gpu_tui.ui.layout import FRAMED, PANES, Layout, Preset, layout_for, panes_in
+from gpu_tui.ui.text.names import CUT, common, cut_name
 
 TITLES = ("Instances", "Danger clocks", "Vitals", "Queue", "Log")
 ROWS = {
@@ -26,7 +27,8 @@ ROWS = {
 }  # shares of the height, as in cockpit.tcss
 OTHER_ROWS = (4, 12, 5)
 VITALS = {Preset.QUEUE: 8, Preset.VITALS: 13}  # of 20 parts of the width
-NAME = 12  # cells of a name, at least
+NAME, NAME_MOST = 12, 18  # cells of the column of names
+LONGEST = 200  # characters of a name that are looked at
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DEPTHS = {Depth.FULL: None, Depth.MANY: "256"}  # and what a theme changes for it
 
@@ -70,8 +72,9 @@ def sketch(
             x, y = place.left + edge + 2, place.top + 1
             board.write(x, y, say("instance"), "faint")
             room = place.height - (3 if width >= FRAMED else 2)
-            for at, name in enumerate(sorted(names)[:room], 1):
-                board.write(x, y + at, _cut(plain(name, NAME + 1)), "strong")
+            called = [plain(name, LONGEST) for name in names]
+            for at, name in enumerate(sorted(called)[:room], 1):
+                board.write(x, y + at, _cut(name, called), "strong")
     lines = [board.line(y, pens) for y in range(height)]
     if pens:
         lines[0] = f"{pens['ground']}\x1b[2J{lines[0]}"  # the ground of all that is left out
@@ -190,6 +193,10 @@ def _edges(length: int, shares: Sequence[int]) -> tuple[int, ...]:
     return (0, *(length * part // whole for part in accumulate(shares)))
 
 
-def _cut(name: str) -> str:
+def _cut(name: str, names: Sequence[str]) -> str:
     """So much of a name as stands there in any case."""
-    return name if cell_len(name) <= NAME else chop_cells(name, NAME - 1)[0]
+    if cell_len(name) <= NAME:
+        return name
+    cells = range(NAME, NAME_MOST + 1)
+    heads = [cut_name(name, width, names).partition(CUT)[0] for width in cells]
+    return heads[0][: common(heads)]

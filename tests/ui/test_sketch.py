@@ -91,7 +91,15 @@ async def test_every_sign_of_it_stands_in_the_first_frame(
 
 
 @pytest.mark.parametrize(
-    "names", [[], ["a"], ["一台很远很远的机器" * 3, "x" * 60], [f"b{n:03}" for n in range(300)]]
+    "names",
+    [
+        [],
+        ["a"],
+        ["一台很远很远的机器" * 3, "x" * 60],
+        [f"b{n:03}" for n in range(300)],
+        [f"sweep-a100-node-{n:04}" for n in range(300)],
+        [f"prod-sweep-{n}-and-a-long-end" for n in range(9)],
+    ],
 )
 async def test_it_holds_for_any_fleet(cockpit: Callable[..., CockpitApp], names: list[str]) -> None:
     size = (160, 45)

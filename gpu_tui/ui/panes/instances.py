@@ -80,7 +80,9 @@ class InstancesPane(Pane):
             hint = say("nothing matches {wanted}: esc empties the filter", wanted=self._fits.wanted)
             rows.put([line((hint, "muted"))], head=head(fitted))
         else:
-            rows.put([row(view, fitted) for view in kept], [v.name for v in kept], head(fitted))
+            names = [view.name for view in views]
+            shown = [row(view, fitted, names) for view in kept]
+            rows.put(shown, [view.name for view in kept], head(fitted))
             if moment.selected is not None:
                 rows.point(moment.selected.name)
         count = (

@@ -56,7 +56,9 @@ class FindingsScreen(FilteredCard):
             rows.put([line((say("no finding fits"), "muted"))])
         else:
             now, width = moment.fleet.taken_at, rows.size.width
-            rows.put([finding_row(f, now, width) for f in found], [f.id for f in found])
+            names = [view.name for view in moment.fleet.instances]
+            shown = [finding_row(one, now, width, names) for one in found]
+            rows.put(shown, [one.id for one in found])
         self.edge(more_below(rows.hidden))
         self._detail()
 

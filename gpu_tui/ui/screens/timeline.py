@@ -63,11 +63,12 @@ class TimelineScreen(FilteredCard):
         self._lanes.put([*lanes(kept, now, width, zone, chosen), line("")] if high and kept else [])
         self._sums.put([summary(kept, len(found), width) if found else line("")])
         if kept:
+            names = [view.name for view in moment.fleet.instances]
             rows = self._near.lines(
                 keys,
                 self._list.key,
                 lambda n: (kept[n], int(now), width),
-                lambda n: event_row(kept[n], now, width, zone),
+                lambda n: event_row(kept[n], now, width, zone, names),
             )
             self._list.put(rows, keys)
         else:

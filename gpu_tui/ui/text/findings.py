@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
 from rich.text import Text
@@ -13,6 +14,7 @@ from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
+from gpu_tui.ui.text.names import cut_name
 
 TITLE = 18
 SMALL, NARROW = 46, 60  # below which there is no column for the count, and none for the cell
@@ -21,10 +23,11 @@ STRANGERS_SHOWN = 2
 LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
 
 
-def finding_row(finding: Finding, now: float, width: int) -> Text:
-    """One finding in one line."""
+def finding_row(finding: Finding, now: float, width: int, names: Sequence[str] = ()) -> Text:
+    """One finding in one line; `names` are those of all boxes."""
     where = finding.cell or ""
     wide = width >= ROOMY
+    name = ROOMY_NAME if wide else 12
     cell = line(fit(line((where, "text")), 14), " ") if width >= NARROW else line()
     count = f"×{finding.count}" if finding.count > 1 else ""
     times = line(fit(line((count, "muted")), 5, right=True), " ") if width >= SMALL else line()
@@ -38,7 +41,7 @@ def finding_row(finding: Finding, now: float, width: int) -> Text:
         ),
         " ",
         ("▌", box_style(finding.instance)),
-        fit(line((finding.instance, "strong")), ROOMY_NAME if wide else 12),
+        fit(line((cut_name(finding.instance, name, names), "strong")), name),
         " ",
         cell,
         times,

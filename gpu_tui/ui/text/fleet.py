@@ -19,6 +19,7 @@ from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import ABSENT, ACT, UNKNOWN, Piece, bar, believed, fit, gauge, line
+from gpu_tui.ui.text.names import cut_name
 
 # verdict -> (glyph, word, style, how much it needs a human: 0 is most)
 VERDICTS: dict[Verdict, tuple[str, str, str, int]] = {
@@ -92,11 +93,11 @@ def verdict(view: InstanceView) -> Text:
 # --- one cell each ----------------------------------------------------------------------------
 
 
-def _name(view: InstanceView, width: int) -> Text:
+def _name(view: InstanceView, width: int, names: Sequence[str] = ()) -> Text:
     # Who needs nobody stays calm, so that the eye lands on who does.
     worst = view.worst
     loud = worst.rank <= Severity.SERIOUS.rank
-    return line((view.name, f"severity-{worst}" if loud else "strong"))
+    return line((cut_name(view.name, width, names), f"severity-{worst}" if loud else "strong"))
 
 
 def _verdict(view: InstanceView, width: int) -> Text:
@@ -327,14 +328,21 @@ def head(fitted: Sequence[tuple[Column, int]]) -> Text:
     return text
 
 
-def row(view: InstanceView, fitted: Sequence[tuple[Column, int]]) -> Text:
-    """One instance."""
+def row(
+    view: InstanceView, fitted: Sequence[tuple[Column, int]], names: Sequence[str] = ()
+) -> Text:
+    """One instance; `names` are those of the whole list."""
     worst = view.worst
     pieces: list[Piece] = [(SEVERITY_GLYPH[worst], f"severity-{worst}"), (" ", "text")]
     off = view.verdict is Verdict.OFF
     for column, width in fitted:
         blank = off and column.key in MEASURED
-        piece = line((ABSENT, "absent")) if blank else column.paint(view, width)
+        if blank:
+            piece = line((ABSENT, "absent"))
+        elif column.key == "name":
+            piece = _name(view, width, names)
+        else:
+            piece = column.paint(view, width)
         right = column.right or (blank and column.key.endswith("+"))
         pieces.append(fit(piece, min(width, 4) if blank else width, right=right))
         pieces.append(" " * (width - 3) if blank and width > 4 else " ")

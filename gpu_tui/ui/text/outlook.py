@@ -13,6 +13,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import bounds, units
 from gpu_tui.ui.text.fleet import box_style
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, wrap
+from gpu_tui.ui.text.names import cut_name
 
 LEAD = 7
 GROUPS: tuple[tuple[str, str, tuple[CellState, ...]], ...] = (
@@ -265,10 +266,11 @@ def lane_row(
     lane = one.lane
     live = lane.trust is Trust.LIVE
     tone = "text" if live else "stale"
+    called = cut_name(lane.name, name, [other.lane.name for other in outlook.lanes])
     text = line(
         ("▌", box_style(lane.name)),
         " ",
-        fit(line((lane.name, "strong" if lane.name == outlook.last else tone)), name),
+        fit(line((called, "strong" if lane.name == outlook.last else tone)), name),
     )
     for title, cells in shown:
         text.append_text(line(" ", fit(_lane_cell(title, one, now, zone), cells, right=True)))

@@ -16,6 +16,7 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import amount, between, ends, flow, left, tone
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, spark
+from gpu_tui.ui.text.names import cut_name
 
 STATES: dict[CellState, tuple[str, str, str]] = {
     CellState.PENDING: ("·", "pending", "muted"),
@@ -61,11 +62,12 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     stale = not view.link.live
     tone = "stale" if stale else "text"
     tint = "stale" if stale and cell is view.queue.running else style
+    called = cut_name(cell.name, name, [other.name for other in view.queue.cells])
     text = line(
         (f"{cell.index:>3} ", "faint"),
         fit(line((glyph if state == 1 else f"{glyph} {say(word)}", tint)), state),
         " ",
-        fit(line((cell.name, "strong" if cell.state is CellState.RUNNING else tone)), name),
+        fit(line((called, "strong" if cell.state is CellState.RUNNING else tone)), name),
         " ",
         fit(_progress(cell), 7, right=True),
         " ",

@@ -15,6 +15,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, fit, line, spark
+from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.sweep import STATES
 
 Points = Sequence[tuple[float, float | None]]
@@ -33,7 +34,9 @@ LEFT = ("cell", "task", "box", "state")  # words, the others are numbers
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """How one table is painted: what is known of all its rows. `charted` are marked rows with their style."""
+    """How one table is painted: what is known of all its rows. `charted` are marked rows with their style,
+    `cells` the names of all.
+    """
 
     columns: tuple[str, ...]
     best: Best
@@ -42,6 +45,7 @@ class Sheet:
     name: int = NAME
     history: int = 0  # cells of the loss history; 0 leaves it out
     charted: Mapping[str, str] = field(default_factory=dict)
+    cells: tuple[str, ...] = ()
 
 
 def sheet_of(rows: Sequence[Row], order: Order, width: int, charted: Mapping[str, str]) -> Sheet:
@@ -61,7 +65,8 @@ def sheet_of(rows: Sequence[Row], order: Order, width: int, charted: Mapping[str
     spare = room - sum(_cells(column, width) + 1 for column in shown)
     history = HISTORY if "loss" in shown and spare > HISTORY else 0
     name = min(name + max(0, spare - (history + 1 if history else 0)), 32)
-    return Sheet(tuple(shown), best_of(rows, every), order, width, name, history, charted)
+    cells = tuple(row.cell.name for row in rows)
+    return Sheet(tuple(shown), best_of(rows, every), order, width, name, history, charted, cells)
 
 
 def _told(rows: Sequence[Row], column: str) -> bool:
@@ -122,7 +127,8 @@ def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:
     style = sheet.charted.get(row.key)
     running = row.cell.state is CellState.RUNNING
     tone = "stale" if row.trust is not Trust.LIVE and running else "strong" if running else "text"
-    text = line(("■ ", style) if style else "  ", fit(line((row.cell.name, tone)), sheet.name))
+    name = cut_name(row.cell.name, sheet.name, sheet.cells)
+    text = line(("■ ", style) if style else "  ", fit(line((name, tone)), sheet.name))
     for column in sheet.columns:
         right = column not in LEFT
         text.append_text(

@@ -13,6 +13,7 @@ from gpu_tui.core.speech import say, told
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.names import cut_name
 
 LANES_MOST = 8
 NAME, NAME_MOST = 14, 26
@@ -62,7 +63,7 @@ def lanes(
             mark = "◆" if one is chosen else SEVERITY_GLYPH[one.severity]
             style = "accent" if one is chosen else f"severity-{one.severity}"
             cells[cell(one.last_seen)] = (mark, style)
-        name = fit(line(("▌", box_style(box)), (box, "strong")), side)
+        name = fit(line(("▌", box_style(box)), (cut_name(box, side - 1, boxes), "strong")), side)
         rows.append(line(name, "  ", *cells))
     if len(boxes) > LANES_MOST:
         more = say(
@@ -89,24 +90,25 @@ def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
     return out[: room - cell_len(now) - 1].ljust(room - cell_len(now)) + now
 
 
-def event_row(finding: Finding, now: float, width: int, zone: tzinfo | None) -> Text:
-    """One finding: when, how bad, where, what, and the evidence."""
+def event_row(
+    finding: Finding, now: float, width: int, zone: tzinfo | None, names: Sequence[str] = ()
+) -> Text:
+    """One finding: when, how bad, where, what, and the evidence; `names` are those of all boxes."""
     wide = width >= ROOMY
     style = f"severity-{finding.severity}"
     days = _day(finding.last_seen, zone) != _day(now, zone)
     logged = LOGGED if finding.source.startswith("log:") else MEASURED
     kind = say(finding.kind.replace("_", " "))
     narrow = width < NARROW
+    place = 36 if wide else 18 if narrow else 22
+    box = cut_name(finding.instance, place, names)
     time = _time(finding.last_seen, zone, days=days, seconds=not days and not narrow)
     fixed = line(
         (f"{time:>{5 if narrow and not days else 12}} ", "faint"),
         fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), 20 if wide else 13),
         " ",
         ("▌", box_style(finding.instance)),
-        fit(
-            line((finding.instance, "strong"), " ", (finding.cell or "", "text")),
-            36 if wide else 18 if narrow else 22,
-        ),
+        fit(line((box, "strong"), " ", (finding.cell or "", "text")), place),
         (f"{'×' + str(finding.count) if finding.count > 1 else '':>5} ", "muted"),
         (logged, "accent"),
         " ",
