@@ -46,7 +46,7 @@ _gpu_tui() {{
     for line in ${{(f)"$(gpu-tui completion words "${{(@)words[2,CURRENT]}}" 2>/dev/null)"}}; do
         if [[ $line == :files ]]; then _files; return; fi
         word=${{line%%$'\\t'*}}
-        found+=("$word") shown+=("$word  ${{line#*$'\\t'}}")
+        found+=("$word") shown+=("${{line/$'\\t'/  }}")
     done
     compadd -l -d shown -- "${{found[@]}}"
 }}

@@ -61,16 +61,19 @@ printf '\\n@MARK@\\n'
 dd if="$file" bs=@BLOCK@ skip="$block" count="$((stop > at ? (stop - 1) / @BLOCK@ + 1 - block : 0))"
 exit 0
 """
-# Not every grep knows bytes (busybox does not); then the number of the line has to do.
+# Not every grep knows bytes (busybox does not); then the number of the line has to do. Of what a
+# progress bar drew over and over only the last state is told, as the log shows it.
 SEARCH = """byte= text= prefix='^[0-9]+:'
 if [ "$(printf 'a\\n' | grep -a -n -b a)" = 1:0:a ]; then
     byte=-b text=-a prefix='^[0-9]+:[0-9]+:'
 fi
+last="s/($prefix).*$(printf '\\r')(.)/\\1\\2/"
+printf x | sed -E "$last" || exit 6
 printf '\\n@MARK@ %s %s\\n' "$look" "${byte:+1}0"
 {
     $gently grep $text -n $byte @FIRST@ "$file"
     printf '@MARK@ %s\\n' $?
-} | @REST@ cut -b 1-@WIDTH@ | head -n @MOST@
+} | @REST@ sed -E "$last" | cut -b 1-@WIDTH@ | head -n @MOST@
 exit 0
 """
 
@@ -181,7 +184,21 @@ def _hit(row: bytes, *, exact: bool) -> Hit | None:
     if not (number.isdigit() and byte.isdigit()):
         return None
     shown = rest.rstrip(b"\r").rpartition(b"\r")[2]
+    if len(row) == HIT_BYTES:  # it was cut, maybe within a character
+        shown = shown[: len(shown) - _torn(shown)]
     return Hit(int(number) - 1, int(byte) if exact else None, sanitize(shown)[0])
+
+
+def _torn(text: bytes) -> int:
+    """How many bytes at the end are the beginning of a character."""
+    for count in range(1, min(4, len(text) + 1)):
+        first = text[-count]
+        if first >= 0xC0:
+            needs = 2 if first < 0xE0 else 3 if first < 0xF0 else 4
+            return count if count < needs else 0
+        if first < 0x80:
+            break
+    return 0
 
 
 async def _answer(
@@ -202,7 +219,7 @@ async def _answer(
         raise LogUnread(f"{source.path} is not there or may not be read")
     _, marked, answer = done.stdout.partition(f"\n{mark} ".encode())
     if done.exit != 0 or not marked:
-        raise LogUnread("the box could not read it: that needs sh, stat, dd, head and grep")
+        raise LogUnread("the box could not read it: that needs sh, stat, dd, head, grep and sed")
     header, _, rest = answer.partition(b"\n")
     return mark, header, rest
 

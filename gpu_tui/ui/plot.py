@@ -152,7 +152,14 @@ def _coloured(built: str, styles: Sequence[str]) -> Text:
 
 
 def _no_chart(*, empty: bool) -> str:
-    return say("no numbers to draw yet") if empty else say("too small for a chart")
+    if empty:
+        return say("no numbers to draw yet")
+    wide, tall = SMALLEST
+    return say(
+        "enlarge the window: a chart needs {wide}x{tall}",
+        wide=wide,
+        tall=tall,
+    )
 
 
 def _limits(values: Sequence[float], top: float | None) -> tuple[float, float]:

@@ -126,21 +126,23 @@ def test_zsh_completes_at_its_prompt(place: Path) -> None:
     os.close(slave)
     said = ""
 
-    def until(wanted: str) -> None:
+    def until(wanted: str) -> str:
         nonlocal said
         ends = time.monotonic() + 60
         while not re.search(wanted, said):
             assert time.monotonic() < ends, said
             if select.select([master], [], [], 1)[0]:
                 said += os.read(master, 65_536).decode("utf-8", "replace")
-        said = ""
+        seen, said = said, ""
+        return seen
 
     try:
         until("ready> ")
         os.write(master, b"gpu-tui pull al\t")
         until("alpha-1")
         os.write(master, b"\x15gpu-tui pull \t")
-        until(r"alpha-1[\s\S]*beta")
+        listed = until(r"alpha-1[\s\S]*beta")
+        assert not re.search(r"(alpha-1)\s+\1", listed), "a name that says nothing more stands once"
         os.write(master, b"\x15gpu-tui sc\t")
         until("screenshots")
         os.write(master, b"\x15gpu-tui pull --fleet fle\t")

@@ -180,6 +180,19 @@ async def test_a_search_is_bounded_and_what_it_tells_is_safe(there: There) -> No
         await search(connection, source(log), [Term("a(", regex=True)])
 
 
+async def test_a_progress_bar_is_found_as_it_stands_now(there: There) -> None:
+    connection, log = there
+    bar = "\r".join(f"12:30:45 Epoch {n}%|{'█' * (n // 10)}| loss=0.{n}" for n in range(1, 101))
+    wide = "宽" * 300
+    log.write_text(f"first\n{bar}\nEpoch wide {wide}\nEpoch crlf\r\n")
+    hits = await search(connection, source(log), [Term("epoch")])
+    texts = [hit.text for hit in hits.hits]
+    assert texts[0] == f"12:30:45 Epoch 100%|{'█' * 10}| loss=0.100"
+    assert wide.startswith(texts[1].removeprefix("Epoch wide "))
+    assert len(texts[1]) > 100
+    assert texts[2] == "Epoch crlf"
+
+
 async def test_the_anchor_of_a_stretch_that_is_read_before_it_holds(there: There) -> None:
     connection, log = there
     log.write_bytes(RAW)

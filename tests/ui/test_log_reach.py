@@ -204,6 +204,7 @@ async def test_a_place_may_be_a_line_a_byte_a_share_or_a_time(
                 assert LINES.index(entry.text) == RAW.count(b"\n", 0, wanted)
         await log.press("colon", *"nonsense", "enter")
         assert "line 1200 ·" in text_of(log.app)
+        assert "nonsense is no place" in str([n.message for n in log.app._notifications])
         await log.press("escape")
         assert log.view.has_focus
 

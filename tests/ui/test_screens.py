@@ -16,6 +16,7 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.logs import LogSource
+from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
@@ -27,6 +28,7 @@ from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.fleet import keeps
+from gpu_tui.ui.text.logs import no_log
 from gpu_tui.ui.widgets.logview import LogView
 
 Make = Callable[..., CockpitApp]
@@ -378,7 +380,7 @@ async def test_the_tour_walks_and_ends(cockpit: Make, text_of: Read) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
         assert "1/10  Welcome" in text_of(app)
-        await pilot.press(*["space"] * 3)
+        await pilot.press("space", "enter", "enter")
         await pilot.pause()
         assert "4/10  Danger clocks" in text_of(app)
         assert shown(app) == {"instances", "clocks"}
@@ -419,7 +421,7 @@ async def test_a_narrow_tour_says_how_it_ends(cockpit: Make, text_of: Read) -> N
     app = cockpit(tour=True)
     async with app.run_test(size=(40, 16)) as pilot:
         await pilot.pause()
-        assert "space: next · escape: end" in text_of(app)
+        assert "enter: next · escape: end" in text_of(app)
         await pilot.resize_terminal(80, 24)
         await pilot.pause()
         assert "backspace: back" in text_of(app)
@@ -437,3 +439,10 @@ async def test_a_box_that_is_about_to_be_read_is_no_riddle(cockpit: Make, text_o
         assert f"◔ {len(others) + 1} connecting" in shown
         assert shown.count("◔ connecting") >= len(others) + 1
         assert "cannot tell" not in shown
+
+
+def test_the_log_of_a_box_that_was_stopped_is_not_called_unreachable() -> None:
+    view = sweep().fleet["autodl-3"]
+    assert view.verdict is Verdict.OFF
+    refused = replace(view, link=replace(view.link, state="refused", error="refused"))
+    assert no_log(refused) == no_log(view) != no_log(replace(refused, verdict=Verdict.UNREACHABLE))

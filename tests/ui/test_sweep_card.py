@@ -350,3 +350,17 @@ async def test_no_course_in_time_is_drawn_of_what_was_logged_before_anybody_look
         app._tick()
         await pilot.pause()
         assert f"━ {name} 0.03" in text_of(app)
+
+
+async def test_a_small_screen_has_room_for_the_chart_or_says_what_to_do(
+    cockpit: Make, text_of: Read
+) -> None:
+    app = cockpit(ablation())
+    async with app.run_test(size=(40, 12)) as pilot:
+        await pilot.pause()
+        await pilot.press("S", "c")
+        await pilot.pause()
+        assert "┤" in text_of(app), "a chart with an axis"
+        await pilot.resize_terminal(40, 8)
+        await pilot.pause()
+        assert "enlarge the window: a chart needs 20x5" in text_of(app)

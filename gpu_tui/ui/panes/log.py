@@ -269,7 +269,7 @@ class LogPane(Pane):
     def action_place(self) -> None:
         """Type a line, a byte, a share or a time to go to."""
         if self.source() is not None:
-            self._place_bar.open(HINT)
+            self._place_bar.open(say(HINT))
 
     @on(PlaceBar.Typed)
     def _placed(self, event: PlaceBar.Typed) -> None:
@@ -277,6 +277,9 @@ class LogPane(Pane):
         place = place_of(event.text)
         if place is None:
             self._place_bar.complain()
+            self.app.notify(
+                say("{text} is no place in a log", text=event.text.strip()), timeout=2, markup=False
+            )
             return
         self._place_bar.close()
         self.focus_inside()

@@ -39,6 +39,7 @@ ROOMY_CHART = 44  # and a chart beside them
 CHART_SHARE = 0.45
 AT_ONCE = 1.0  # seconds in which the past of a log is read
 ROWS_LEFT = 5  # of the table under everything else
+CHART_LEFT = 14  # lines of the chart with its legend where it stands in place of the table
 
 
 class SweepScreen(FilteredCard):
@@ -92,7 +93,8 @@ class SweepScreen(FilteredCard):
             self._table.put(top)
             self.edge(more_below(self._table.hidden))
             return
-        top = [*top[: max(1, height - ROWS_LEFT)], line()]
+        covered = self._charting and height < BOTH
+        top = [*top[: max(1, height - (CHART_LEFT if covered else ROWS_LEFT))], line()]
         self._head.put(top)
         keys = {row.key for row in rows}
         self._marked = [key for key in self._marked if key in keys]
@@ -134,7 +136,15 @@ class SweepScreen(FilteredCard):
     def _paint_table(self, rows: list[Row], width: int) -> None:
         charted = {key: f"box-{n % CURVES + 1}" for n, key in enumerate(self._marked)}
         sheet = sheet_of(rows, self._order, width, charted)
-        look = (sheet.columns, sheet.best, sheet.order.column, width, sheet.name, sheet.history)
+        look = (
+            sheet.columns,
+            sheet.best,
+            sheet.order.column,
+            width,
+            sheet.name,
+            sheet.history,
+            hash(sheet.cells),
+        )
 
         def seen(n: int) -> object:
             losses = self._losses(rows[n])

@@ -11,6 +11,7 @@ from gpu_tui.core.metrics import DETACHED
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import say
+from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
@@ -137,7 +138,7 @@ def note_row(document: LogDocument, key: int) -> Text:
 
 def no_log(view: InstanceView) -> str:
     """Why there is no log of this box, and what to do."""
-    if view.link.state == "off":
+    if view.link.state == "off" or view.verdict is Verdict.OFF:
         return say("the box is off: its logs lie on its disk and are read when it runs again")
     if view.link.state == "connecting" and view.link.error is None:
         return say("the box is being reached: its logs come with the first answer")

@@ -27,7 +27,7 @@ STEPS: tuple[tuple[str, str, str], ...] = (
     ("instances", "Teardown", "t opens a ladder: pull, compare, load, and only then a phrase to type. Enter never destroys."),
     ("instances", "That is all", "? shows all keys, ctrl+p every action by name, q leaves."),
 )  # fmt: skip
-WAYS: dict[str, int | None] = {"space": 1, "backspace": -1, "escape": None}
+WAYS: dict[str, int | None] = {"space": 1, "enter": 1, "backspace": -1, "escape": None}
 
 
 class Tour(Vertical, can_focus=False):
@@ -79,6 +79,6 @@ class Tour(Vertical, can_focus=False):
         rows.put(
             [place, *wrap(say(text), width, "text"), *(wrap(now, width, "accent") if now else [])]
         )
-        keys = say("space: next · backspace: back · escape: end")
-        self.border_subtitle = keys if cell_len(keys) <= width else say("space: next · escape: end")
+        keys = say("enter: next · backspace: back · escape: end")
+        self.border_subtitle = keys if cell_len(keys) <= width else say("enter: next · escape: end")
         self.styles.height = len(rows.lines) + 2
