@@ -76,8 +76,8 @@ def account_conditions(seen: FleetNow) -> Iterator[Found]:
 
 def _unlisted(listed: Listed, seen: FleetNow) -> Found:
     bills = listed.price is None or listed.price.amount > 0
-    text = f"{_title(seen, listed.platform)}: {listed.name or listed.id}, {_bill(listed, seen.now)}"
-    text += ", and it is in no fleet file"
+    title, bill = _title(seen, listed.platform), _bill(listed, seen.now)
+    text = f"{title}: {listed.name or listed.id}, {bill}, and it is in no fleet file"
     nameless = [
         member.instance.name
         for member in seen.members
@@ -219,7 +219,7 @@ def amount_of(money: Money) -> str:
 
 
 def _age(seconds: float) -> str:
-    return f"{seconds / 86_400:.1f} days" if seconds > 2 * 86_400 else span(seconds)
+    return f"{seconds / 86_400:.1f} d" if seconds > 2 * 86_400 else span(seconds)
 
 
 def _per_hour(price: Money | None) -> str:
@@ -228,15 +228,14 @@ def _per_hour(price: Money | None) -> str:
 
 def _bill(listed: Listed, now: float) -> str:
     """State, price, and what it came to, as far as the API tells."""
-    text = "in a state that is not known" if listed.state == "unknown" else listed.state
-    text += f", {_per_hour(listed.price)}"
-    began = listed.started_at
-    if listed.state == "running" and began is not None and now > began:
-        text += f", for {_age(now - began)}"
-        if listed.price is not None:
-            spent = Money(listed.price.amount * (now - began) / 3600, listed.price.currency)
-            text += f" (about {amount_of(spent)})"
-    return text
+    state = "in a state that is not known" if listed.state == "unknown" else listed.state
+    rate, began = _per_hour(listed.price), listed.started_at
+    if listed.state != "running" or began is None or now <= began:
+        return f"{state}, {rate}"
+    if listed.price is None:
+        return f"{state}, {rate}, for {_age(now - began)}"
+    spent = Money(listed.price.amount * (now - began) / 3600, listed.price.currency)
+    return f"{state}, {rate}, for {_age(now - began)} (about {amount_of(spent)})"
 
 
 def _title(seen: FleetNow, platform: str) -> str:

@@ -28,8 +28,7 @@ def wall(at: float, now: float, zone: tzinfo | None) -> str:
     clock = f"{there:%H:%M}"
     if there.date() == today.date():
         return clock
-    year = f" {there.year}" if there.year != today.year else ""
-    return f"{there.day} {there:%b}{year} {clock}"
+    return f"{units.day(there, year=there.year != today.year)} {clock}"
 
 
 def left(span: Span) -> str:

@@ -123,4 +123,5 @@ def _seen(finding: Finding, zone: tzinfo | None) -> str:
 
 
 def _clock(at: float, zone: tzinfo | None) -> str:
-    return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime("%d %b %H:%M:%S")
+    there = datetime.fromtimestamp(at, UTC).astimezone(zone)
+    return f"{units.day(there)} {there:%H:%M:%S}"

@@ -150,9 +150,10 @@ def summary(findings: Sequence[Finding], total: int, width: int) -> Text:
 
 
 def _day(at: float, zone: tzinfo | None) -> str:
-    return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime("%d %b")
+    return units.day(datetime.fromtimestamp(at, UTC).astimezone(zone))
 
 
 def _time(at: float, zone: tzinfo | None, *, days: bool, seconds: bool = False) -> str:
-    form = "%d %b %H:%M" if days else "%H:%M:%S" if seconds else "%H:%M"
-    return datetime.fromtimestamp(at, UTC).astimezone(zone).strftime(form)
+    there = datetime.fromtimestamp(at, UTC).astimezone(zone)
+    clock = f"{there:%H:%M:%S}" if seconds and not days else f"{there:%H:%M}"
+    return f"{units.day(there):>6} {clock}" if days else clock

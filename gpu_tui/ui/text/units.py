@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import humanize
 
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import LANGUAGES, language, say
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 SIGNS = {"CNY": "¥", "USD": "$", "EUR": "€", "GBP": "£"}
+
+
+def day(there: datetime, *, year: bool = False) -> str:
+    """`5 Mar`, `5 Mar 2027`; where no English is spoken `03-05`, `2027-03-05`."""
+    if language() != LANGUAGES[0]:
+        return f"{there:%Y-%m-%d}" if year else f"{there:%m-%d}"
+    return f"{there.day} {there:%b %Y}" if year else f"{there.day} {there:%b}"
 
 
 def percent(share: float) -> str:
