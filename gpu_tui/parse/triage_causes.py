@@ -7,6 +7,7 @@ words mean nothing (advice, options, a failure that was survived).
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_daemons import DAEMON_CAUSES, DAEMON_QUIET, DAEMON_STOPS
 from gpu_tui.parse.triage_machine import BESIDE, MACHINE, RAISED
 from gpu_tui.parse.triage_rule import (
     ADVICE,
@@ -27,7 +28,9 @@ from gpu_tui.parse.triage_rule import (
 from gpu_tui.parse.triage_runs import RUN_CAUSES, RUN_STOPS
 
 CAUSES: tuple[Rule, ...] = (
+    *DAEMON_QUIET,
     *MACHINE,
+    *DAEMON_CAUSES,
     *RUN_CAUSES,
     # --- 6 hang ---
     rule(
@@ -52,7 +55,7 @@ CAUSES: tuple[Rule, ...] = (
         "nccl",
         WARN,
         "nccl warn|net/ib|c10d|socket|ifname",
-        r"NCCL WARN.{0,20}(?:lib wrapper not|NET/IB : (?:No device|Unable to open|No IB)|Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|find)|.{0,40}\bACS\b|.{0,30}iommu)|errno: 97\b|hostname of the client socket cannot be retrieved"
+        r"NCCL WARN.{0,20}(?:lib wrapper not|NET/IB : (?:No device|Unable to open|No IB)|Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|find a path)|.{0,40}\bACS\b|.{0,30}iommu)|errno: 97\b|\[W[^\]]{0,60}\bsocket\.cpp:\d{1,5}\] \[c10d\] the client socket has failed to connect|hostname of the client socket cannot be retrieved"
         r"|NET/(?:IB|Socket|OFI).{0,30}\b(?:skipp|not found|No device)",
     ),
     # By name, then what the library always advises.
@@ -87,10 +90,10 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "cuda|cudnn|cublas|invalid device|nvml|nvidia|hip|hsa_|rocm|rocblas|metal|ascend|acl|npu|ee9|ez9|ei9|eh9|sync|gpu node|no supported devices|level-zero|pi_error|gpuassert|cutlass|ggml|nvcc|launch failed|curand|api mismatch|kernel image|device-side|illegal memory|launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
         r"\bCuError\(|\binvalid context in cu\w{2,40}\(|could not insert \W?nvidia|\bCUDA kernel errors detected|\bCUDA init\w{0,12} fail\w{1,4}\b|^no (?:GPU |CUDA )?devices? found\W*$|\bGPU ?#?\d{1,3}: unknown error|\bCUDA call error code\b|\bNVRTC error\b|\b(?:no GPUs?|no CUDA device|no device|GPU) (?:was |were )?(?:found|detected)\W{1,3}(?:exiting|aborting|quitting|stopping)|failed to get device handle\b|\bMIOpen error\b|the inner error is reported as above|\bCNRT_RET_ERR\w{1,40}|\bMLU (?:unknown |queue )?error\b|\bMUSA error\b|\bCNCL error\b|(?-i:\bE[1-9]\d{4}: (?!.{0,40}memory))|(?<!dlerror: )libcuda\.so\S{0,4}: cannot open|\bno CUDA runtime is found\b(?!, using)|\b(?:GPU|CUDA) (?:device )?(?:is )?(?:not available|not found|unavailable)\b.{0,12}\b(?:exit|abort|quit|stop)|\bCUDA driver (?:initiali[sz]ation failed|error)|thrust::system::system_error|(?-i:\bcuda[A-Z]\w{2,30}\(?\)?).{0,30}\bfailed\b|could not (?:locate|load)(?: library| symbol)? \S{0,40}cud(?:nn|art)|\bCUDA (?:context|stream|device|kernel|event|graph|API)\b.{0,24}\berror\b|kernel\b.{0,20}\bfail(?:ed|s)? to launch|\bCUDA call failed|(?-i:\bcu[A-Z]\w{2,30}) failed\b|illegal address in CUDA|\bsynStatus ?= ?[1-9]|synapse error|CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|illegal memory access|illegal instruction was encountered|misaligned address|(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|no CUDA GPUs are available|no devices were found"
-        r"|found no NVIDIA driver|NVIDIA driver on your system is too old|NVRM: API mismatch|GPUassert: |cutlass error|CUTLASS_CHECK|CUDA backend failed|\bGGML_ASSERT\b.{0,60}cuda|\[CUDA\] (?!info|using|version)|invalid device (?:pointer|ordinal|function)|\b(?:[a-z]?gemm|[a-z]?gemv|blas|cublas|cudnn|kernel)\w{0,12} launch failed|failure to initialize cublas|nvcc fatal|\bcu(?:rand|blas|dnn|sparse|solver|fft) error\b|CURAND_STATUS_(?!SUCCESS)\w{1,40}|cuda ?driver error|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
+        r"|found no NVIDIA driver|NVIDIA driver on your system is too old|NVRM: API mismatch|GPUassert: |cutlass error|CUTLASS_CHECK|CUDA backend failed|\bGGML_ASSERT\b.{0,60}cuda|\[CUDA\] (?!info|using|version)|invalid device (?:pointer|ordinal|function)|\b(?:[a-z]?gemm|[a-z]?gemv|blas|cublas|cudnn|kernel)\w{0,12} launch failed|failure to initialize cublas|\bcu(?:rand|blas|dnn|sparse|solver|fft) error\b|CURAND_STATUS_(?!SUCCESS)\w{1,40}|cuda ?driver error|CUDA driver version is insufficient|communicate with the NVIDIA driver|driver/library version mismatch|failed to initialize NVML|forward compatibility was attempted|failed call to cuInit"
         r"|CUDNN_STATUS_(?!SUCCESS)\w{1,40}|cuDNN error|CUBLAS_STATUS_(?!SUCCESS)\w{1,40}|CUFFT_(?!SUCCESS)[A-Z_]+|cuFFT error|CUSPARSE_STATUS_(?!SUCCESS)\w{1,40}|CUSOLVER_STATUS_(?!SUCCESS)\w{1,40}|cudaError(?!_t|String)\w{0,40}|Cuda(?: kernel)? fail\w{1,40}|HIP error|hipError\w{0,40}|MIOpen(?:\(HIP\))?: ?error|miopenStatus(?!Success)\w{1,40}"
         r"|block: \[\d+,\d+,\d+\], thread: \[|torch not compiled with CUDA|CUDA unknown error|unable to find a valid cuDNN|\bDNN library is not found|cannot create (?:cu(?:blas|dnn|rand|solver)) |could not (?:create cudnn handle|load library libcu)|cuda is not available|deserialize object on a CUDA device|CUDA initialization:|triton.{0,30}CUDA: error|triton error \[|no supported devices found|\bthere is no (?:gpu )?devices?\b.{0,20}\b(?:can be|available|usable)|\bpossibly no GPU devices|\b(?:kernel )?module is NOT loaded\b|\brt\w{4,40} execute failed|\bPhysX Internal CUDA error|(?-i:\bduring cuda[A-Z]\w{2,40}\b)|HSA_STATUS_ERROR\w{0,40}|memory access fault by GPU|rocblas_status_(?!success)\w{1,30}|rocBLAS error|PI_ERROR_DEVICE\w{0,30}|\bacl(?:rt)?\w{0,40} (?:failed|error)|ACL (?:stream synchronize )?(?:failed|error)|command buffer execution failed|nvidia-container-cli: \w{1,20} error|could not select device driver|cudnn failed to initialize|\bCuDNN library: .{0,80}\bsource was compiled with\b|\binsufficient driver version\b|failed to initialize the NVIDIA|\binitialize the NVIDIA GPU\b|nvmlinit\w{0,10} failed|NPU (?:function )?error|\baclrt\w{0,40}\(.{0,80}failed|\bascend\b.{0,40}\b(?:failed|error code)|(?:sync_?stream|stream synchronize|synchronize ?stream|sync ?device)\w{0,20} (?:execute )?(?:failed|timeout)|(?-i:(?:^|: )E[A-Z]\d{4}: (?!.{0,40}memory))|device synchronize failed",
-        r"^\W{0,4}search for\b|internal error :(?! PhysX Internal CUDA)|errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
+        r"^\W{0,4}search for\b|\bprolog\b|internal error :(?! PhysX Internal CUDA)|errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
         + r"not available, defaulting|\bdisabled\.?\s*$",
     ),
     rule(
@@ -151,6 +154,7 @@ CAUSES: tuple[Rule, ...] = (
     ),
     # --- 10 preempted ---
     *RUN_STOPS,
+    *DAEMON_STOPS,
     rule(
         "preempted",
         FATAL,
@@ -191,7 +195,7 @@ CAUSES: tuple[Rule, ...] = (
         + r")\b|^(?:\S+: )?\d+ (?-i:"
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
-        r"|killed by signal|terminated by signal|\bterminated for an unknown reason\b|\bterminated by the (?:external |operating )?system\b|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\b(?:training|learning|run|job|execution|optimi[sz]ation|simulation) (?:was |has been )?interrupted\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\bstop signal received\b|\(killed\)|\(terminated\)|^killed by|need to kill pod|\bterminate all the procs|\bterminating instance\b|\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
+        r"|killed by signal|terminated by signal|\bterminated for an unknown reason\b|\bterminated by the (?:external |operating )?system\b|(?:process|worker|job|trainer|rank|container|subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\b(?:training|learning|run|job|execution|optimi[sz]ation|simulation) (?:was |has been )?interrupted\b|\buser (?:has )?(?:abort(?:ed)?|interrupt(?:ed)?)\b|keyboard ?interrupt|\bstop signal received\b|\(killed\)|\(terminated\)|^killed by|need to kill pod|\bterminate all the procs|\bterminating instance\b|\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|^Aborted!$|command terminated(?! with exit code [1-9]\d{0,1}\s*$)|(?:^|\s)\u5df2(?:\u6740\u6b7b|\u7ec8\u6b62)(?:\s|$)",
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|\btyp\w{1,6}cally\b|task job report|keep_?alive|using the force",
     ),
     rule(
@@ -200,7 +204,7 @@ CAUSES: tuple[Rule, ...] = (
         "interruptexception|terminated|signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|subprocess|exit status|^ct|^c |ctrl|exited with",
         r"received (?:a )?(?:signal|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|got signal:? ?\w{1,40}|\bNegsignal\.SIG|(?:closing|sending|caught|got|terminated (?:by|with)|exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|due to) (?:the )?(?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG|\bsending process \d+ closing sig"
         r"|signal (?:9|15|1|2)\b|signal \((?:9|15|1|2)(?:\.\d)?\)|\bInterruptException\b|^\W{0,4}worker \d{1,5} terminated\.?\s*$|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|exit[ _]?(?:code|status)\s*[:=\[]?\s*-\d{1,4}\b|exit[ _]?(?:code|status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|exited with (?:exit )?(?:code|status) (?:137|143|130)|\bexit (?:code|status) of .{1,120}\b(?:was|is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|(?<!xargs )(?<!\+ )kill -9",
-        r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|using the force|signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\btyp\w{1,6}cally\b|death_signal\(|^\W{0,4}(?:DEBUG|VERBOSE|TRACE)\b|press ctrl|ctrl\+c to|use ctrl",
+        r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|using the force|signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\bSIG(?:HUP|USR[12])\b.{0,16}\b(?:ignoring|triggering|re-?load|re-?read|re-?open|reconfigur)|\btyp\w{1,6}cally\b|death_signal\(|^\W{0,4}(?:DEBUG|VERBOSE|TRACE)\b|press ctrl|ctrl\+c to|use ctrl",
     ),
     # --- 12 nan ---
     rule(

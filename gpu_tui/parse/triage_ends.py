@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_daemons import DAEMON_ENDS
 from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_reasons import REASONS
@@ -24,6 +25,7 @@ _WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + S
 
 ENDS: tuple[Rule, ...] = (
     *RUN_LOST,
+    *DAEMON_ENDS,
     # Daemons of the house speak of their own guests, not of the job.
     rule(
         "benign",

@@ -24,6 +24,8 @@ BESIDE = (
 
 MACHINE: tuple[Rule, ...] = (
     # --- 1 xid ---
+    rule("xid", FATAL, "sxid", r"\bSXid \(PCI:[^)]{1,40}\): \d{4,6}, fatal"),
+    rule("xid", SERIOUS, "sxid", r"\bSXid \(PCI:[^)]{1,40}\): \d{4,6}\b"),
     rule("xid", SERIOUS, "xid", XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?!\d)"),
     rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?!\d)", r"\bno xid\b"),
     # --- 2 hardware ---
@@ -64,7 +66,7 @@ MACHINE: tuple[Rule, ...] = (
         "hardware",
         FATAL,
         "nvrm:",
-        r"\bNVRM: .{0,120}\b(?:cannot|failed|fails|failure|timed out|timeout|fatal|invalid context)\b",
+        r"\bNVRM: .{0,120}\b(?:cannot|failed|fails|failure|timed out|timeout|fatal|invalid context|critical error|no nvidia gpu)\b",
         r"API mismatch|^\s*\d+ +NVRM|persistence",
     ),
     # A driver of another maker that resets a card: a ring or an engine that hangs, a firmware that is silent.
@@ -180,8 +182,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
-        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bunable to open shared memory object\b.{0,80}\bno space|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory (?:\(|for )|cpu_buffer\w{0,40}: failed to alloc",
+        "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|shared memory segment|/dev/shm/|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
+        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bshared memory (?:object|segment)\b.{0,120}\bno space|\bfailed to extend /dev/shm/|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory (?:\(|for )|cpu_buffer\w{0,40}: failed to alloc",
     ),
     rule(
         "host_oom",

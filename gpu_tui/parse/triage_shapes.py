@@ -59,7 +59,7 @@ _SOURCE = (
         r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
     re.compile(
-        r"^\s*(?:#(?! ?[0-9]|> Error|## CAUGHT| A fatal error| There is insufficient|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
+        r"^\s*(?:#(?! ?[0-9]| Out of bounds values|> Error|## CAUGHT| A fatal error| There is insufficient|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
     ),
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"

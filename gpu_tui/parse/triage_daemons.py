@@ -1,0 +1,190 @@
+"""What speaks of a run from outside: drivers, kernels, schedulers, service managers, tools of transfer.
+
+`DAEMON_QUIET` stands before the rules that name a cause, `DAEMON_CAUSES` behind those of the machine,
+`DAEMON_STOPS` behind those of stops and `DAEMON_ENDS` before the ends. Such programs tell of an end by a state, a count or a status, rarely by a sentence.
+"""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, WARN, Rule, rule
+
+DAEMON_QUIET: tuple[Rule, ...] = (
+    # A desktop's own services watch windows and signatures, not the job.
+    rule(
+        "benign",
+        NONE,
+        "taskgated|windowserver|sandboxd|com.apple.|coreaudiod|spindump",
+        r"\s(?:taskgated|WindowServer|sandboxd|com\.apple\.[\w.]{1,60}|coreaudiod|spindump)\[\d{1,9}\]",
+    ),
+    # What a configuration tries and does without.
+    rule(
+        "benign",
+        NONE,
+        "-- performing|-- could|-- looking|-- check|-- try",
+        r"^-- (?:Performing|Could NOT|Looking for|Check|Try)",
+    ),
+    # A row of a queue gives the reason why a job waits.
+    rule("benign", NONE, " pd ", r"^\s{0,20}[\d_]{3,16}\S{0,24}\s.{1,120}\s(?-i:PD)\s.{1,60}\("),
+    # A daemon that tells, at the level of an error, what it sets or uses.
+    rule(
+        "benign",
+        NONE,
+        "error: ",
+        r"\berror: (?:\w{1,40}: )?(?:Setting|Using) [\w/]{1,60} (?:to|for) [\w/]{1,60}\s*$|\berror: common_file_write_content: |\bconfiguration differs from hardware\b",
+    ),
+)
+
+_CARD = r"(?:\b(?:amdgpu|kfd|i915|habanalabs|nouveau)\b[^\n]{0,30}: |\bhabanalabs \w{1,16}: |\bnvidia-nvswitch\d{1,3}: )"
+
+DAEMON_CAUSES: tuple[Rule, ...] = (
+    # --- hardware: what the driver of a card or of a switch says failed is the card's ---
+    rule(
+        "hardware",
+        FATAL,
+        "amdgpu|kfd|i915|habanalabs|nouveau|nvswitch",
+        _CARD
+        + r".{0,120}?\b(?:fail(?:ed|ure)|fatal(?! ?[:=] ?0)|aborted|(?<!REG_WAIT )time(?:d )? ?out|going to reset device|hard[- ]reset)\b",
+        f"{ADVICE}|{CALM}|\\bnon-fatal|soft recover|\\bfirmware\\b.{{0,20}}\\boptional|\\bcorrectable|psp gfx command|\\bout of memory",
+    ),
+    # A state of a table of health, and a count of what cannot be corrected.
+    rule(
+        "hardware",
+        FATAL,
+        "fail|dbe |uncorrect|nvlink|retirements|remap",
+        r"^\|[^|]{1,80}\|\s{0,3}(?-i:Fail(?:ed|ure)?)\b.{0,30}\bGPUs?\b|\boverall health: ?failure\b|\bDBEs? (?:volatile |aggregate )?(?:ECC )?(?:errors? )?(?:has |have )?(?:been )?occurred\b|\bdetected [1-9]\d{0,8} DBE\b|\buncorrectable memory errors?\b(?!\W{0,3}0)|\bnvlink\b.{0,16}\b(?:link )?\d{0,3} ?is (?:currently )?down\b|\bmore than \d{1,4} page retirements\b|\brow remapp\w{2,3} (?:has )?failed\b|\brow remapper pending ?: ?yes\b",
+        f"{ADVICE}|{CALM}",
+    ),
+    # A slot, a disk or a port that the kernel sees no more.
+    rule(
+        "hardware",
+        FATAL,
+        "pciehp|offline device|did_|recovery action|recovery flow|uncorrected",
+        r"\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|\bAER: (?:multiple )?uncorrected \(",
+    ),
+    # A scheduler that takes a node out of service, or a job off a dead one.
+    rule(
+        "hardware",
+        FATAL,
+        "node",
+        r"\bnodes? \S{1,60} state set to (?:DOWN|DRAIN|FAIL)\w{0,3}\b|\bon failed node\b|\bmissing from batch node\b|\bhas low real_?memory size\b|\bPLEG is not healthy\b",
+        r"\bstate set to down_?\w{0,12} by user\b",
+    ),
+    # --- host_oom: told of by a kubelet, a container's runtime, a scheduler; shared memory is main memory ---
+    rule(
+        "host_oom",
+        FATAL,
+        "oom|page allocation|available ram",
+        r"\bsystem ?OOM encountered\b|\bTaskOOM event\b|\b(?:JobId|StepId|job|step|task)[= ]\S{1,24} OOM failure\b|: page allocation failure: order:\d|\bcrashed after using all available RAM\b",
+    ),
+    # --- hang: what a service manager ends because it took too long ---
+    rule(
+        "hang",
+        FATAL,
+        "timed out. ",
+        r"\b(?:operation|state '[\w-]{1,24}') timed out\. (?:terminating|killing|aborting)\b",
+    ),
+    # --- nccl: a part of a library of collectives, by its name; its test's own verdict ---
+    rule(
+        "nccl",
+        WARN,
+        "accept failed",
+        r"\[(?:proxy )?service(?: thread)?\w{0,4}\] accept failed\b",
+    ),
+    rule(
+        "nccl",
+        FATAL,
+        "btl_|mtl_|oob_|hfi units|test failure|out of bounds values|hydu_sock",
+        r"\b(?:btl|mtl|oob)_[a-z]{2,12}\w{0,40}(?:\.c)?\b.{0,120}\b(?:failed|unexpected process|connection reset|timed out|broken pipe|unreachable)\b|\bno hfi units (?:are )?available\b|: Test failure \w{1,40}\.cu:\d|\bout of bounds values ?: [1-9]",
+        f"{ADVICE}|\\bbtl_openib_component",
+    ),
+    # --- cuda_error: the device nodes of a card; what a test of the runtime returns ---
+    rule(
+        "cuda_error",
+        FATAL,
+        "/dev/kfd|/dev/nvidia|/dev/dri|/dev/accel|/dev/davinci|cudagetdevicecount|capable devices are|result = fail|========= ",
+        r"\b(?:unable|failed|cannot|could not|permission denied|no such)\b.{0,40}/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b|/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b.{0,40}\b(?:permission denied|no such|failed)\b|\bcudaGetDeviceCount returned [1-9]|\bCUDA-capable devices? (?:are|is) busy\b|^result = fail\b|^=========\s{1,8}(?:invalid __|program hit cuda|misaligned|out-of-range)",
+        f"{ADVICE}|{CALM}",
+    ),
+)
+
+DAEMON_STOPS: tuple[Rule, ...] = (
+    # --- preempted: a scheduler's own word for a job that it ended ---
+    rule(
+        "preempted",
+        FATAL,
+        "not ending with signals|time limit exhausted|requeued to reclaim|revoked|slurm job_id|request_kill_job|state: |deletion pod|taintmanager",
+        r"\bdue to (?-i:JOB NOT ENDING WITH SIGNALS)|\btime limit exhausted for\b|\bhas been requeued to reclaim\b|\bjob \d{1,12} has been revoked\b|\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL)\b|^_?\W{0,4}\S{0,32}\s?_slurm_rpc_kill_job: |\bREQUEST_KILL_JOB\b|^\s{0,8}state: (?-i:TIMEOUT|CANCELLED|PREEMPTED)\b|\bmarking for deletion pod\b",
+    ),
+    # --- killed: the signal that ended it stands as a status ---
+    rule(
+        "killed",
+        FATAL,
+        "wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|status:",
+        r"\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to processes\b|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
+    ),
+)
+
+# The last of two to ten.
+_LAST_TRY = "|".join(rf"{n} ?(?:/|of) ?{n}" for n in range(2, 11))
+
+DAEMON_ENDS: tuple[Rule, ...] = (
+    # The client of a tunnel whose far end nobody serves; apt's own letter for a warning.
+    rule(
+        "warning",
+        WARN,
+        "open failed|gpg error|w: ",
+        r"^channel \d{1,5}: open failed: |^(?-i:W): \S",
+    ),
+    # The first try of a file; a limit of rates that is set or unset.
+    rule(
+        "network",
+        WARN,
+        "error while downloading from|rate limiting ",
+        r"^error while downloading from |\brate limiting (?:is )?(?:enabled|disabled)\b|\bdisabled rate limiting\b",
+    ),
+    # A file system's server, a pod or a host that a client lost.
+    rule(
+        "network",
+        FATAL,
+        "lustreerror|lost connection to|received disconnect",
+        r"\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b",
+    ),
+    # Fatal, whatever it advises beside.
+    rule(
+        "exception",
+        FATAL,
+        "fatal: ",
+        r"^(?:[\w.-]{1,40}(?:\[\d{1,9}\])?: )?fatal: [A-Za-z]",
+        r"git repository|\bno names found|resolve|connect|hung up|early eof|network|timed out|unable to access|HTTP|disconnect|index-pack|broken pipe|\bignored\b|\bpermissions\b.{0,40}\bwarn",
+    ),
+    # The last of the tries that it counted.
+    rule(
+        "exception",
+        FATAL,
+        "attempt",
+        rf"\battempt (?:{_LAST_TRY})\b.{{0,24}}\bfail",
+    ),
+    # A status that is not zero, a subject that names the end.
+    rule(
+        "exception",
+        FATAL,
+        "wexitstatus|return value|exit status|subject: |signal  |awaiting response|curl: (22)|curl: (23)",
+        r"\bWEXITSTATUS [1-9]|\(return value [1-9]|^\s{0,4}exit status\s{1,12}[=:] ?[1-9]|^\s{0,4}signal\s{1,12}= (?-i:[A-Z]{3,5})\b|^subject: .{0,300}(?-i:\b(?:Exited|Failed|FAILED|Aborted|Killed))\s*$|\bawaiting response\.\.\. 4\d\d\b|^curl: \(2[23]\)",
+    ),
+    # A container's event names what failed at its head.
+    rule(
+        "exception",
+        FATAL,
+        "warning",
+        r"\bwarning\s{1,8}(?-i:Failed|FailedCreate\w{0,12}|FailedAttachVolume|UnexpectedAdmissionError|InspectFailed|BackoffLimitExceeded|FailedStart\w{0,8})\s",
+        r"\bprobe failed|\bwill retry\b",
+    ),
+    # Who is turned away: by a queue, a server, a terminal.
+    rule(
+        "exception",
+        FATAL,
+        "job not submitted|was refused|would exceed|requested shell|slurm_|data quota|invalid username|no solution found|please try again|host identification|private key file|is required|duplicate session|nested with care|running as root|trap invalid|null pointer|too many users|prolog|mpi_err_|epilog|process manager error|hydu_",
+        r"\bjob not submitted\b|\bthe connection to the server \S{1,80} was refused\b|^qsub: would exceed\b|^failed [a-z][\w ]{3,60} because:|^slurm_\w{1,40} error: |\bover its data quota\b|\binvalid username or (?:password|token)\b|^\W{0,6}no solution found\b|^permission denied, please try again|\bremote host identification has changed\b|\bunprotected private key file\b|^sudo: .{1,40} is required\b|^duplicate session: |^sessions should be nested with care\b|\brunning as root is not recommended\. use --allow-root\b|\b(?:pro|epi)log\b.{0,24}\bfail\w{0,4}\b|\bMPI_ERR_[A-Z]{2,20}: |\bprocess manager error\b|\bHYDU_\w{2,30} .{0,80}\berror\b|\btrap invalid opcode\b|\bBUG: kernel NULL pointer\b|^too many users have viewed\b",
+    ),
+    rule("exception", FATAL, "kernelrestarter", r"KernelRestarter: restart failed"),
+)
