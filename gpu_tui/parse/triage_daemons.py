@@ -9,12 +9,19 @@ from __future__ import annotations
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, WARN, Rule, rule
 
 DAEMON_QUIET: tuple[Rule, ...] = (
-    # A desktop's own services watch windows and signatures, not the job.
+    # A desktop's own services watch windows and signatures, not the job; a stranger at the door never had one.
     rule(
         "benign",
         NONE,
-        "taskgated|windowserver|sandboxd|com.apple.|coreaudiod|spindump",
-        r"\s(?:taskgated|WindowServer|sandboxd|com\.apple\.[\w.]{1,60}|coreaudiod|spindump)\[\d{1,9}\]",
+        "taskgated|windowserver|sandboxd|com.apple.|coreaudiod|spindump|error domain=ns|]: -[|usereventagent|[preauth]",
+        r"\s(?:taskgated|WindowServer|sandboxd|com\.apple\.[\w.]{1,60}|coreaudiod|spindump|UserEventAgent)\[\d{1,9}\]|^\w{3} [ \d]\d [\d:]{8} \S{1,80} [\w.]{1,40}\[\d{1,9}\]: (?:.{0,200}\bError Domain=NS|-\[)|\bsshd\[\d{1,9}\]: .{1,160}\[preauth\]",
+    ),
+    # A command that a person gave, an end that a container's service asked for twice, a session's own manager.
+    rule(
+        "benign",
+        NONE,
+        "command=|using the force|user@",
+        r"\bsudo(?:\[\d{1,9}\])?: .{1,200}\bCOMMAND=|\busing the force\b|\buser@\d{1,9}\.service: killing process\b",
     ),
     # What a configuration tries and does without.
     rule(
@@ -58,8 +65,8 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "pciehp|offline device|did_|recovery action|recovery flow|uncorrected",
-        r"\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|\bAER: (?:multiple )?uncorrected \(",
+        "unreadable|critical warning|frozen state|hardware fault|kubeletnotready|nodestatusunknown|pciehp|offline device|did_|recovery action|recovery flow|uncorrected",
+        r"\b[1-9]\d{0,8} (?:currently unreadable|offline uncorrectable)\b|\bcritical warning \(0x(?!00)|\bfrozen state error detected\b|\bdue to (?:a )?hardware fault\b|^\s{0,8}Ready\s{1,40}(?:False|Unknown)\s.{0,160}\b(?:KubeletNotReady|NodeStatusUnknown)\b|\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|\bAER: (?:multiple )?uncorrected \(",
     ),
     # A scheduler that takes a node out of service, or a job off a dead one.
     rule(
@@ -73,8 +80,15 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "oom|page allocation|available ram",
-        r"\bsystem ?OOM encountered\b|\bTaskOOM event\b|\b(?:JobId|StepId|job|step|task)[= ]\S{1,24} OOM failure\b|: page allocation failure: order:\d|\bcrashed after using all available RAM\b",
+        "oom|page allocation|available ram|memorypressure",
+        r"^\s{0,8}MemoryPressure\s{1,40}True\b|\bsystem ?OOM encountered\b|\bTaskOOM event\b|\b(?:JobId|StepId|job|step|task)[= ]\S{1,24} OOM failure\b|: page allocation failure: order:\d|\bcrashed after using all available RAM\b",
+    ),
+    # --- disk_full: the system's own words at the end of a line, whatever is advised before them; a quota ---
+    rule(
+        "disk_full",
+        FATAL,
+        "no space left|over limit|over quota|exceeded hard|exceeded soft|free space",
+        r": no space left on device\W*$|\bquotas?\b.{0,60}\bover limit\b|\b(?:directory|disk|volume|scratch|home)\b.{0,24}\bover quota\b|\bexceeded (?:hard|soft) (?:block |file |disk )?limit\b|\bn.t have enough free space in\b",
     ),
     # --- hang: what a service manager ends because it took too long ---
     rule(
@@ -101,8 +115,8 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "cuda_error",
         FATAL,
-        "/dev/kfd|/dev/nvidia|/dev/dri|/dev/accel|/dev/davinci|cudagetdevicecount|capable devices are|result = fail|========= ",
-        r"\b(?:unable|failed|cannot|could not|permission denied|no such)\b.{0,40}/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b|/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b.{0,40}\b(?:permission denied|no such|failed)\b|\bcudaGetDeviceCount returned [1-9]|\bCUDA-capable devices? (?:are|is) busy\b|^result = fail\b|^=========\s{1,8}(?:invalid __|program hit cuda|misaligned|out-of-range)",
+        "/dev/kfd|/dev/nvidia|/dev/dri|/dev/accel|/dev/davinci|querying nvidia|cudagetdevicecount|capable devices are|result = fail|========= ",
+        r"\b(?:unable|failed|cannot|could not|permission denied|no such)\b.{0,40}/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b|/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b.{0,40}\b(?:permission denied|no such|failed)\b|\berror on querying NVIDIA\b|\bcudaGetDeviceCount returned [1-9]|\bCUDA-capable devices? (?:are|is) busy\b|^result = fail\b|^=========\s{1,8}(?:invalid __|program hit cuda|misaligned|out-of-range)",
         f"{ADVICE}|{CALM}",
     ),
 )
@@ -112,15 +126,15 @@ DAEMON_STOPS: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "not ending with signals|time limit exhausted|requeued to reclaim|revoked|slurm job_id|request_kill_job|state: |deletion pod|taintmanager",
-        r"\bdue to (?-i:JOB NOT ENDING WITH SIGNALS)|\btime limit exhausted for\b|\bhas been requeued to reclaim\b|\bjob \d{1,12} has been revoked\b|\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL)\b|^_?\W{0,4}\S{0,32}\s?_slurm_rpc_kill_job: |\bREQUEST_KILL_JOB\b|^\s{0,8}state: (?-i:TIMEOUT|CANCELLED|PREEMPTED)\b|\bmarking for deletion pod\b",
+        "job killed: |being terminated|not ending with signals|time limit exhausted|requeued to reclaim|revoked|slurm job_id|request_kill_job|state: |deletion pod|taintmanager",
+        r"\bdue to (?-i:JOB NOT ENDING WITH SIGNALS)|\btime limit exhausted for\b|\bjob killed: (?:cput|walltime)\b|^job <\d{1,12}> is being terminated|\bhas been requeued to reclaim\b|\bjob \d{1,12} has been revoked\b|\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL)\b|^_?\W{0,4}\S{0,32}\s?_slurm_rpc_kill_job: |\bREQUEST_KILL_JOB\b|^\s{0,8}state: (?-i:TIMEOUT|CANCELLED|PREEMPTED)\b|\bmarking for deletion pod\b",
     ),
     # --- killed: the signal that ended it stands as a status ---
     rule(
         "killed",
         FATAL,
-        "wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|status:",
-        r"\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to processes\b|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
+        "wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|signal termination|liveness probe|status:",
+        r"\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|\bfailed liveness probe\b|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
     ),
 )
 
@@ -128,6 +142,14 @@ DAEMON_STOPS: tuple[Rule, ...] = (
 _LAST_TRY = "|".join(rf"{n} ?(?:/|of) ?{n}" for n in range(2, 11))
 
 DAEMON_ENDS: tuple[Rule, ...] = (
+    # A kernel tries many parts at its start and does without; what ends a run it tells by a few words.
+    rule(
+        "warning",
+        WARN,
+        "kernel: ",
+        r"\skernel: (?:\[ {0,6}\d{1,8}\.\d{3,6}\] )?.{0,160}\b(?:fail\w{0,4}|error|can.t|cannot|unable|invalid|conflict)\b",
+        r"segfault|panic|\bBUG\b|oops|general protection|\btraps?\b|call trace|NVRM|nvidia|nvlink|killed|kill |dumped|ceph|\bnfs|mount|lustre|mlx5|infiniband|\bib_|audit|hung|\bstall|I/O|disk|amdgpu|i915|\bGPU\b|\[drm",
+    ),
     # The client of a tunnel whose far end nobody serves; apt's own letter for a warning.
     rule(
         "warning",
@@ -146,8 +168,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "network",
         FATAL,
-        "lustreerror|lost connection to|received disconnect",
-        r"\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b",
+        "handshake|connection failure|slurm_|lustreerror|lost connection to|received disconnect",
+        r"\b(?:TLS|SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|\bcommunication connection failure\b|\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b",
     ),
     # Fatal, whatever it advises beside.
     rule(
@@ -185,6 +207,14 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         FATAL,
         "job not submitted|was refused|would exceed|requested shell|slurm_|data quota|invalid username|no solution found|please try again|host identification|private key file|is required|duplicate session|nested with care|running as root|trap invalid|null pointer|too many users|prolog|mpi_err_|epilog|process manager error|hydu_",
         r"\bjob not submitted\b|\bthe connection to the server \S{1,80} was refused\b|^qsub: would exceed\b|^failed [a-z][\w ]{3,60} because:|^slurm_\w{1,40} error: |\bover its data quota\b|\binvalid username or (?:password|token)\b|^\W{0,6}no solution found\b|^permission denied, please try again|\bremote host identification has changed\b|\bunprotected private key file\b|^sudo: .{1,40} is required\b|^duplicate session: |^sessions should be nested with care\b|\brunning as root is not recommended\. use --allow-root\b|\b(?:pro|epi)log\b.{0,24}\bfail\w{0,4}\b|\bMPI_ERR_[A-Z]{2,20}: |\bprocess manager error\b|\bHYDU_\w{2,30} .{0,80}\berror\b|\btrap invalid opcode\b|\bBUG: kernel NULL pointer\b|^too many users have viewed\b",
+    ),
+    # What was to be rented or read, and cannot: a place without machines, a stream that ends too soon.
+    rule(
+        "exception",
+        FATAL,
+        "exhausted|capacity|exceeded|errorcode=|bad crc|unexpected end|unexpected eof|fatal|error  |[firing|qsub: |qdel: |qalter: |qstat: |is not found",
+        r"(?-i:\b[A-Z_]{4,40}_(?:EXHAUSTED|STOCKOUT)\b)|(?-i:\bInsufficient\w{0,20}Capacity\w{0,5}\b)|\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,60}' exceeded\b|\berrorCode=[1-9]|\bbad CRC\b|: unexpected (?:end of (?:input|file|archive|data)|EOF)\b|^[a-z]\w{2,15} (?:fatal|error)\s{1,4}: \S|^\[FIRING:[1-9]|^q(?:sub|del|alter|stat): (?!warning|waiting|job \S{1,40} (?:ready|completed))[a-z]|^job <\d{1,12}> is not found",
+        f"{ADVICE}|{CALM}",
     ),
     rule("exception", FATAL, "kernelrestarter", r"KernelRestarter: restart failed"),
 )

@@ -18,7 +18,7 @@ _NETWORK = (
 )
 _NETWORK_NEEDS = "slowdown|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|request failed after"
 _SERVICE = (
-    r"\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|\bwarn(?:ing)?\b|offline|telemetry|"
+    r"(?-i:\bW\d{4} \d\d:\d\d:)|\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|\bwarn(?:ing)?\b|offline|telemetry|"
     + SURVIVED
 )
 _WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + SURVIVED
@@ -30,8 +30,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "sshd[|sshd(|sendmail[|postfix|ntpd[|crond|cron[|klogind[|ftpd[|xinetd[|avahi-daemon|logrotate|networkmanager|polkitd|dbus-daemon|pulseaudio|gnome-shell|modemmanager|wpa_supplicant|bluetoothd",
-        r"(?:\s|@)(?:sshd|sendmail|postfix/\w{1,20}|ntpd|crond?|klogind|x?inetd|ftpd|avahi-daemon|logrotate|NetworkManager|polkitd|dbus-daemon|pulseaudio|gnome-shell|ModemManager|wpa_supplicant|bluetoothd)(?:\(\w{1,20}\))?(?:\[\d{1,9}\])?: ",
+        "sshd[|sshd(|sendmail[|postfix|ntpd[|crond|cron[|klogind[|ftpd[|xinetd[|avahi-daemon|logrotate|networkmanager|polkitd|dbus-daemon|pulseaudio|gnome-shell|modemmanager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd[|thermald",
+        r"(?:\s|@)(?:sshd|sendmail|postfix/\w{1,20}|ntpd|crond?|klogind|x?inetd|ftpd|avahi-daemon|logrotate|NetworkManager|polkitd|dbus-daemon|pulseaudio|gnome-shell|ModemManager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd|thermald)(?:\(\w{1,20}\))?(?:\[\d{1,9}\])?: ",
     ),
     # An access log quotes the answer that somebody got; the server lives.
     rule(

@@ -48,6 +48,19 @@ ENDS = [
     ("exception", "slurmctld: fatal: Incomplete job state save file, start with '-i' to ignore this. Warning: using -i will lose the data"),
     ("exception", "nvcc fatal   : Unsupported gpu architecture 'compute_90a'"),
     ("exception", "Request aborted by esub. Job not submitted."),
+    ("hardware", "smartd[900]: Device: /dev/sda [SAT], 8 Currently unreadable (pending) sectors"),
+    ("hardware", "  Ready            Unknown   Sat, 02 Nov 2024 03:11:45 +0000   NodeStatusUnknown        Kubelet stopped posting node status."),
+    ("host_oom", "  MemoryPressure   True   Sat, 02 Nov 2024 03:11:45 +0000   KubeletHasInsufficientMemory   kubelet has insufficient memory available"),
+    ("disk_full", "rsyslogd: file '/var/log/syslog'[7] write error - see https://www.rsyslog.com/errors/ for help OS error: No space left on device"),
+    ("disk_full", "Your home directory is over quota"),
+    ("preempted", "=>> PBS: job killed: cput 7210 exceeded limit 7200"),
+    ("killed", "Exited with signal termination: 9."),
+    ("killed", "Normal   Killing    3m  kubelet  Container train failed liveness probe, will be restarted"),
+    ("network", "srun: error: slurm_receive_msgs: [[gpu01]:6818] failed: Socket timed out on send/recv operation"),
+    ("exception", "ZONE_RESOURCE_POOL_EXHAUSTED"),
+    ("exception", "InsufficientInstanceCapacity: We currently do not have sufficient p4d.24xlarge capacity in the zone you requested"),
+    ("exception", "inflating: x.bin  bad CRC 1b2c3d4e  (should be 5f6a7b8c)"),
+    ("exception", "qsub: Illegal attribute or resource value Resource_List.ngpus"),
 ]  # fmt: skip
 
 QUIET = [
@@ -71,6 +84,16 @@ QUIET = [
     "    Row Remapper Pending: No",
     "amdgpu 0000:03:00.0: amdgpu: ring sdma0: correctable error timeout cleared",
     "Subject: Job 88123: <train> in cluster <c1> Done",
+    "Nov  2 03:11:45 gpu01 kernel: ucsi_acpi USBC000:00: PPM init failed (-110)",
+    "Nov  2 03:11:45 gpu01 kernel: cfg80211: failed to load regulatory.db",
+    "Nov  2 03:11:45 gpu01 sudo:    alice : TTY=pts/0 ; PWD=/x ; USER=root ; COMMAND=/usr/bin/kill -9 2214",
+    "Nov  2 03:11:45 gpu01 systemd[1]: user@1000.service: Killing process 811 (systemd) with signal SIGKILL.",
+    "Nov  2 03:11:45 gpu01 chronyd[700]: Can't synchronise: no selectable sources",
+    "Jul  5 00:33:56 mac locationd[82]: PBRequester failed with Error Error Domain=NSURLErrorDomain Code=-1001",
+    "Dec 10 11:03:53 gpu01 sshd[25457]: fatal: Write failed: Connection reset by peer [preauth]",
+    "qsub: waiting for job 88123.pbs01 to start",
+    "qsub: job 88123.pbs01 ready",
+    "  DiskPressure     False   Sat, 02 Nov 2024 03:11:45 +0000   KubeletHasNoDiskPressure     kubelet has no disk pressure",
 ]
 
 
