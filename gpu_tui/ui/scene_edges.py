@@ -8,6 +8,7 @@ from gpu_tui.core.fleet import LinkState, Money
 from gpu_tui.core.readings import CpuCounters, GpuError, GpuTable, Memory
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.views import Cost, CpuUse
 from gpu_tui.ui.scene_parts import (
     DAY,
@@ -74,7 +75,7 @@ def all_off() -> SceneStore:
                     instance(f"autodl-{n}", "autodl", PRICE), Verdict.OFF,
                     link=LinkState("off", NOW - n * DAY), tracks=tracks(), uptime=None,
                     anchors=Anchors("stopped", NOW - n * DAY, "api"),
-                    cost=Cost(0.0, "CNY", None, None, "api"),
+                    cost=Cost(None, "CNY", why={"per_hour": STORAGE}),
                 )
                 for n in (2, 9, 14)
             )

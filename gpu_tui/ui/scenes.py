@@ -14,6 +14,7 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import CpuCounters, GpuError, GpuTable, Host, Memory
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.views import Cost, CpuUse
 from gpu_tui.ui.scene_ablation import ablation
 from gpu_tui.ui.scene_edges import all_off, connecting, crowd, no_gpu, unreachable
@@ -112,7 +113,7 @@ def sweep() -> SceneStore:
         instance("autodl-3", "autodl", price), Verdict.OFF,
         link=LinkState("off", NOW - 14 * DAY),
         tracks=tracks(), anchors=Anchors("stopped", NOW - 14.1 * DAY, "api"),
-        cost=Cost(0.0, "CNY", None, None, "api"), uptime=None,
+        cost=Cost(None, "CNY", why={"per_hour": STORAGE}), uptime=None,
     )  # fmt: skip
     fifth = view(
         instance("runpod-4090", "runpod", Money(0.69, "USD")), Verdict.IDLE,
