@@ -13,7 +13,7 @@ from gpu_tui.parse.triage_told import LAST, TOLD
 _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|\berror trying to connect\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
     r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to|unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
-    r"|HTTPSConnectionPool|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
+    r"|HTTPSConnectionPool|ServerDisconnected|Client(?:OS|Connector|Payload)Error|FSTimeoutError|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
     r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|(?-i:\bSlowDown\b)|ConnectionClosedError|EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit(?!er)|connection closed|connection error|request failed after \d+ retries|^\W{0,4}runtime disconnected"
 )
 _NETWORK_NEEDS = "slowdown|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|request failed after"
@@ -86,8 +86,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "git repository|error caught was|dependency resolver|which is incompatible|x server|display",
-        r"not a git repository|error caught was:|pip.s dependency resolver|which is incompatible\.?\s*$|no local display",
+        "optimizers/|git repository|error caught was|dependency resolver|which is incompatible|x server|display",
+        r"\bcore/grappler/optimizers/|not a git repository|error caught was:|pip.s dependency resolver|which is incompatible\.?\s*$|no local display",
     ),
     rule(
         "warning",
@@ -106,7 +106,7 @@ ENDS: tuple[Rule, ...] = (
         WARN,
         "error|exception|fail",
         r"(?:Error|Exception)\b|\bfail(?:ed|ure|s)?\b",
-        r"^(?:\w{1,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception): |core dumped|exit|CrashLoopBackOff",
+        r"^(?:\w{1,60}\.){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception)|Exception): |core dumped|exit|CrashLoopBackOff",
         also=SURVIVED,
     ),
     # --- 17 exception ---
@@ -114,9 +114,17 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "error|exception|exit|failure|interrupt|fault|iteration",
-        r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\))?(?:: \S|:?\s*$)",
+        r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\))?(?:: \S|: {2,4}[A-Za-z`'(\[<]|:?\s*$)",
         r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|\bOn(?:Failure|Error)\b|exception ignored|mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )|"
         + CALM,
+    ),
+    # The name of an exception where the line begins: whatever level its message quotes.
+    rule(
+        "exception",
+        FATAL,
+        "error: |exception: ",
+        r"^(?-i:(?:[a-z_]\w{0,40}\.){0,6}(?:Value|Runtime|Type|Key|Assertion|OS|Attribute|Index|Import|Name)Error): (?-i:[A-Za-z'\"`(\[<])",
+        r"exception ignored",
     ),
     rule(
         "exception",
@@ -136,7 +144,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "segmentation|segfault|general protection|handle kernel|core dumped|aborted|bus error|illegal instruction|floating point exception|free()|corrupt|malloc|terminate called|what()|fatal|check fail|assertion|assert|panic|stack smashing|sigsegv|sigabrt",
-        r"segmentation fault|\bsegfault\b|general protection|unable to handle kernel|core dumped|^\s*Aborted\b|: Aborted\b|\bBus error\b|illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|double|unsorted|heap)|malloc\(\): |(?<!tc)malloc: |terminate called|^\s*what\(\): |fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
+        r"segmentation fault|\bsegfault\b|general protection|unable to handle kernel|core dumped|^\s*Aborted\b(?! (?:\d{1,6} )?requests?\b)|: Aborted\b(?! (?:\d{1,6} )?requests?\b)|\bBus error\b|illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|double|unsorted|heap)|malloc\(\): |(?<!tc)malloc: |terminate called|^\s*what\(\): |fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
         r"register|handler|trapping",
     ),
     rule(
@@ -151,7 +159,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "command not found|is a directory|not a directory|read-only file|input/output|stale file|resource busy|transport endpoint|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
         r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |^[\w./-]{1,60}: .{1,160}: (?:no such file or directory|permission denied|is a directory|not a directory|read-only file system|input/output error|stale file handle|device or resource busy|transport endpoint is not connected)\s*$|error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|(?:python[\d.]{0,6}|(?<!import )error): no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
-        r"\bpy-?spy\b|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?(?:[\s,;]|$)|^debug\d: |\bwarn|ignored|\bprinting\b|\btry using\b|munge|in ASGI application|"
+        r"\bpy-?spy\b|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|df|(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?(?:[\s,;]|$)|^debug\d: |\bwarn|ignored|\bprinting\b|\btry using\b|munge|in ASGI application|"
         + CALM,
     ),
     rule(
@@ -165,7 +173,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "error|fatal|critical|unavailable|not found",
-        r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|PROJECT_REPO_DIR not found|\bfatal:|^error:",
+        r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|PROJECT_REPO_DIR not found|\bfatal {0,4}:|^error:",
         r"wandb|git command|when parsing line|upload_url|illegal to call|^error: ?[-+\d.e]+%?(?:[\s,;]|$)|unable to register|in ASGI application|"
         + _WARNED,
     ),

@@ -23,7 +23,12 @@ ASIDE = (
     r"|thumbnail|notif\w{1,10}|favicon|summary[-_ ]?writer|dump_input|usage stats|probe|munge|pyxis|illegal to call|log ?level|py-?spy|send signal|episodes?|load failed\.\.\.|when parsing line|disconnect|upload_url|atexit|unregister"
     r"|systemd-[a-z-]{3,30}|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|microcode|trapping|git command|git commit|performing test|FailedScheduling|state file|QStandardPaths|cni config|load cni|find image|dubious ownership|NoneType: None|process information)\b"
 )
-COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|\\bwarn(?:ing)?s?\\b(?! messages)"
+# What the program does without, or does in place of what it could not do; what a person may do, and need not.
+WITHOUT = (
+    r"\bwill not be (?:computed|available|used|applied|logged|shown|enabled|supported|recorded|counted|reported|displayed|tracked)\b|\b(?:was|were|is|are) used instead\b|\bwill (?:create|assume|be (?:created|used|assumed|updated))\b|\bassum(?:e|ed|ing)\b"
+    r"|\bswitching to\b|\blooking for (?:a )?new\b|\bre-?download|\bsleep(?:ing)? for\b|\bgoing to (?:sleep|the next)\b|\b(?:not )?recommended\b|, you can \w|[.;,!] (?:so )?(?:returning|leaving|keeping|dropping|treating|unmerging|resizing|applying|starting from (?!scratch))\b|, switch to\b|\b(?:cannot|can.t|couldn.t|could not|unable to|failed to) (?:log|estimate|guarantee|preview|display|plot|visualize|hash|be hashed)\b|\bso (?:the )?(?:\w{1,20} ){1,3}(?:is|are) (?:changed|adjusted|padded|resized|truncated|reset)\b"
+)
+COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|{WITHOUT}|\\bwarn(?:ing)?s?\\b(?! messages)"
 
 EVIDENCE: tuple[Rule, ...] = (
     # Torn, or told by who stood beside it: a watchdog's last words, a shell's job, the audit log, git.

@@ -21,7 +21,7 @@ WRONG = (
 )
 # Tools that keep the house, and parts that are looked for and not needed.
 HOUSE = (
-    r"^(?:\S{0,40}/)?(?:rm|mv|ls|mkdir|grep|find|chmod|chown|du|cat|cp|touch|ln|ldconfig\S{0,8}|debconf|dpkg\S{0,20}|tput|stty|locale|bash|perl): "
+    r"^(?:\S{0,40}/)?(?:rm|mv|ls|mkdir|grep|find|chmod|chown|du|df|cat|cp|touch|ln|ldconfig\S{0,8}|debconf|dpkg\S{0,20}|tput|stty|locale|bash|perl): "
     r"|\boptional|\blib\w{1,60}\.so|QStandardPaths|qt\.qpa|plugin|extension|font|pinned|mlock|ECC config|amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|microcode|retrieve .{0,30}\blogs\b|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
 )
 
@@ -57,7 +57,7 @@ GRAMMAR: tuple[Rule, ...] = (
         "abort|terminat|exiting|quit|stopp|shutting|giving|bailing",
         HEAD
         + r"(?:will be )?(?:abort|terminat|exit|quitt?|stopp?|shutt?|giv|bail)ing\b[^.]{0,40}\b(?:because|due to|since|as the|after)\b.{0,80}",
-        f"{COPED}|early stopping|\\bpatience|converged|max(?:imum)? (?:steps|epochs|iter)|idle|completed?\\b|success",
+        f"{COPED}|early stopping|\\bpatience|converged|max(?:imum)? (?:steps|epochs|iter)|idle|completed?\\b|success|>=|<=|threshold|\\bno new best|num_updates|\\b(?:smaller|larger|greater|lower|higher|less) than\\b",
     ),
     rule(
         "exception",
@@ -85,7 +85,7 @@ GRAMMAR: tuple[Rule, ...] = (
         FATAL,
         "expected",
         r"\bexpected (?:an? |the |that )?[^.]{2,60}?\b(?:but |, )(?:it )?(?:got|found|received|was|saw)\b",
-        f"{COPED}|{HOUSE}|\\btrace cache\\b",
+        f"{COPED}|{HOUSE}|\\btrace cache\\b|\\bexpected types for\\b",
     ),
     # A notebook's kernel that ended by itself.
     rule("exception", FATAL, "kernelrestarter", r"KernelRestarter: restarting kernel"),

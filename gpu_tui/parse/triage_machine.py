@@ -52,7 +52,7 @@ MACHINE: tuple[Rule, ...] = (
         FATAL,
         "health check|healthcheck|node check|nhc|gpu check",
         r"(?:health ?check|node check|\bnhc\b|gpu check).{0,60}\b(?:fail|error|critical|unhealthy)|\bfail\w{0,40}.{0,30}(?:health ?check|node check|gpu check)",
-        r"\bpass|retry|container|endpoint|\bserver\b|http|\b0 fail",
+        r"\bpass|retry|container|endpoint|\b(?:server|router|client|engine)\b|http|\b0 fail",
     ),
     rule(
         "hardware",
@@ -175,7 +175,7 @@ MACHINE: tuple[Rule, ...] = (
         r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|cannot allocate memory|std::bad_alloc|(?:^\W{0,24}|Error: |exception: )bad allocation\b|DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
         r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|tried to allocate more memory than is available|insufficient shared memory|out of shared memory|task \d+: out of memory"
         r"|ray\.exceptions\.OutOfMemoryError|RayOutOfMemoryError|paging file is too small|java\.lang\.OutOfMemoryError|unable to allocate [\d.]+ ?[KMGT]i?B|state=OUT_OF_ME|\bOUT_OF_ME(?:MORY|\+)|TERM_MEMLIMIT|invoked oom-killer|no killable processes|result 'oom-kill'"
-        r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|out of host memory|requires more system memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
+        r"|job killed: (?:p?v?mem)|killed due to memory|unable to mmap(?!.{0,160}invalid argument)|low on memory|low on resource: memory|killed process \d+.{0,60}(?:total-vm|anon-rss)|exceeded (?:its|the) memory|out of host memory|requires more system memory|memory pressure.{0,30}kill|out of memory$|^out of memory",
         ADVICE
         + r"|continuing anyway|\bmlock\b|\bpinned memory\b|\bignored\s*$|oom[-_]kill(?:_disable|ed=?0)|\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
     ),
@@ -242,7 +242,7 @@ MACHINE: tuple[Rule, ...] = (
         "disk_full",
         FATAL,
         "full|space|storage|exhausted",
-        r"\b(?:disk|volume|file ?system|partition|drive|scratch|storage|overlay|tmpfs)\b[^.%\n]{0,24}\b(?:is|was|has become|ran) (?:now |completely |almost |nearly )?(?:full|exhausted|out of space)\b|\b(?:ran|run|running) out of (?:disk |storage |local |free )space\b|\b(?:not|n.t) (?:enough|sufficient) (?:free |disk |storage ){1,2}(?:space|room)?\b(?! memory)|\bno free (?:disk )?space\b",
+        r"\b(?:disk|volume|file ?system|partition|drive|scratch|storage|overlay|tmpfs)\b[^.%\n]{0,24}\b(?:is|was|has become|ran) (?:now |completely |almost |nearly )?(?:full|exhausted|out of space)\b|\b(?:ran|run|running) out of (?:disk |storage |local |free )space\b|\b(?:not|n.t) (?:enough|sufficient) (?:(?:free |disk |storage ){1,2}(?:space|room)|(?:free )?(?:disk|storage))\b(?! memory)|\bno free (?:disk )?space\b",
         f"{ADVICE}|{CALM}|\\baddress space|\\bmemory\\b|\\bsearch space",
     ),
 )

@@ -82,7 +82,7 @@ def _completed(needs: tuple[str, ...], pattern: re.Pattern[str]) -> tuple[str, .
 # --- words that several rules share ---
 
 SURVIVED = (
-    r"caller indicates that this is not a failure|(?<!non-)(?<!not )\bretry(?! also failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|\bwill (?:be )?restart|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|(?<!unable to )(?<!failed to )(?<!cannot )(?<!can not )(?<!could not )(?<!can.t )(?<!can.t be )(?<!cannot be )(?<!not be )\brecover(?!able (?:error|fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
+    r"caller indicates that this is not a failure|(?<!non-)(?<!not )\b(?:re-try|retry)(?! (?:also )?failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|\bwill (?:be )?restart|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|(?<!unable to )(?<!failed to )(?<!cannot )(?<!can not )(?<!could not )(?<!can.t )(?<!can.t be )(?<!cannot be )(?<!not be )\brecover(?!able (?:error|fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
     r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
     r"|\bstill trying\b|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|the default)\b|\breconnect|using cached|thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|, (?:resetting|respawning|refreshing|trying \d)"
 )

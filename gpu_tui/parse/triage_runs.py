@@ -47,8 +47,8 @@ RUN_CAUSES: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "sharp|hcol|relevant network|_is_a_lwp|btl_openib|gdrcopy|active ports|devices list|could not collect|cannot modify limit|wall clock",
-        r"\bsharp_(?:am|create_job|init|coll)\b|\bmca_coll_hcoll_\w{1,30}|\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\[Wall Clock [\d.]{1,16}s\]",
+        "lsb_release|lspci|dmidecode|prctl(pr_|sharp|hcol|relevant network|_is_a_lwp|btl_openib|gdrcopy|active ports|devices list|could not collect|cannot modify limit|wall clock",
+        r"\b(?:ba)?sh: (?:line )?\d{1,5}: (?:lsb_release|lspci|dmidecode): (?:command )?not found|^error in cpuinfo: prctl\(PR_|\bsharp_(?:am|create_job|init|coll)\b|\bmca_coll_hcoll_\w{1,30}|\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\[Wall Clock [\d.]{1,16}s\]",
     ),
     # --- hardware: a card that was there, and is no more ---
     rule(
@@ -70,10 +70,24 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "gpu_oom",
         FATAL,
         "oom|vram",
-        r"(?-i:\bOOM\b) (?:on|in|at|during) (?:rank|GPU|device|worker|step|iter\w*|epoch|backward|forward)\b|\b(?:rank|GPU|device|worker) ?\d{1,4}:? (?:hit |is |went |got )?(?-i:OOM)\b|\bVRAM (?:is |was |has been )?exhausted\b",
+        r"(?-i:\bOOM\b) (?:on|in|at|during) (?:rank|GPU|device|worker|step|iter\w*|epoch|backward|forward|optimi[sz]ation|training|validation)\b|\b(?:rank|GPU|device|worker) ?\d{1,4}:? (?:hit |is |went |got )?(?-i:OOM)\b|\bVRAM (?:is |was |has been )?exhausted\b",
         f"{SURVIVED}|{ADVICE}",
     ),
+    # Where the allocator, or who quotes it, gives it another name.
+    rule(
+        "gpu_oom",
+        FATAL,
+        "outofmemoryerror|bad_alloc|resource allocation|calloc|kv cache",
+        r"\bRayTaskError\(OutOfMemoryError\)|\bthrust::system::detail::bad_alloc\b|\bcublas\b.{0,24}\bresource allocation failed\b|\bfailed to CUDA (?:calloc|malloc)\b|\blarger than the available KV cache memory\b",
+    ),
     # --- host_oom: the shared memory of a box is main memory ---
+    rule(
+        "host_oom",
+        FATAL,
+        "memory allocation of|malloc of size|memoryerror",
+        r"\bmemory allocation of \d+ bytes failed\b|\bmalloc of size \d+ failed\b|(?-i:\bArrowMemoryError\b)",
+        f"{SURVIVED}|{ADVICE}",
+    ),
     rule(
         "host_oom",
         FATAL,
@@ -166,6 +180,7 @@ RUN_STOPS: tuple[Rule, ...] = (
         "\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62",
         "(?:\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62)\\s*$",
     ),
+    rule("killed", FATAL, "killing job", r"^[\w.-]{1,30}: killing job\b"),
     rule("killed", FATAL, "exit code", r"\bexit codes?\b.{0,40}\bSIG(?:KILL|TERM|INT|HUP)\b"),
     rule(
         "killed",
