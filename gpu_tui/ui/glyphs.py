@@ -37,6 +37,7 @@ _ASCII = {
     **dict(zip("‘’“”«»", "''\"\"<>", strict=True)),
     **dict(zip("▸▶‖", ">>|", strict=True)),
     **dict(zip("°µ¥€£§²³", "'uYEL$23", strict=True)),
+    "🔎": "/ ",  # of the palette
 }
 # What every font of the Linux console has beside ASCII.
 _CONSOLE = {
