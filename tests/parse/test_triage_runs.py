@@ -59,7 +59,6 @@ ENDS = [
         "gpu_oom",
         "terminate called after throwing an instance of 'thrust::system::detail::bad_alloc'",
     ),
-    ("host_oom",),
     ("host_oom", "memory allocation of 51539607552 bytes failed"),
     ("nccl", "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"),
     (
