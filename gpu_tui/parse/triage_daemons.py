@@ -23,6 +23,8 @@ DAEMON_QUIET: tuple[Rule, ...] = (
         "command=|using the force|user@",
         r"\bsudo(?:\[\d{1,9}\])?: .{1,200}\bCOMMAND=|\busing the force\b|\buser@\d{1,9}\.service: killing process\b",
     ),
+    # A port that is taken, where another one is tried.
+    rule("benign", NONE, "trying another", r"\balready in use, trying another\b"),
     # What a configuration tries and does without.
     rule(
         "benign",
@@ -76,6 +78,14 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         r"\bnodes? \S{1,60} state set to (?:DOWN|DRAIN|FAIL)\w{0,3}\b|\bon failed node\b|\bmissing from batch node\b|\bhas low real_?memory size\b|\bPLEG is not healthy\b",
         r"\bstate set to down_?\w{0,12} by user\b",
     ),
+    # A sensor, a port or a test of the card, by the state that it is in now.
+    rule(
+        "hardware",
+        FATAL,
+        "faulty|asserted|proc'd|active to down|is offline|osds down|disk failure|temperature|uncorrectable vol",
+        r"\bGPUs? ?#?\d{1,3}: FAULTY\b|\|.{0,60}\b(?:failure detected|uncorrectable \w{2,8})\b.{0,24}\| Asserted\b|\bproc'd: .{1,160}\berrors: [1-9]|\bchanged from ACTIVE to DOWN\b|\b(?:storage|metadata) target \S{1,24} is OFFLINE\b|\b[1-9]\d{0,4} osds? down\b|\bdisk failure[. ]|\bCRITICAL: GPU\b.{0,24}\btemperature\b|\b[1-9]\d{0,8} uncorrectable (?:volatile|aggregate) errors?\b",
+        ADVICE,
+    ),
     # --- host_oom: told of by a kubelet, a container's runtime, a scheduler; shared memory is main memory ---
     rule(
         "host_oom",
@@ -87,8 +97,8 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "disk_full",
         FATAL,
-        "no space left|over limit|over quota|exceeded hard|exceeded soft|free space",
-        r": no space left on device\W*$|\bquotas?\b.{0,60}\bover limit\b|\b(?:directory|disk|volume|scratch|home)\b.{0,24}\bover quota\b|\bexceeded (?:hard|soft) (?:block |file |disk )?limit\b|\bn.t have enough free space in\b",
+        "no space left|over limit|over quota|full osd|exceeded hard|exceeded soft|free space",
+        r": no space left on device\W*$|\bquotas?\b.{0,60}\bover limit\b|\b(?:directory|disk|volume|scratch|home)\b.{0,24}\bover quota\b|\b[1-9]\d{0,4} full osds?\b|\bexceeded (?:hard|soft) (?:block |file |disk )?limit\b|\bn.t have enough free space in\b",
     ),
     # --- hang: what a service manager ends because it took too long ---
     rule(
@@ -126,15 +136,15 @@ DAEMON_STOPS: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "job killed: |being terminated|not ending with signals|time limit exhausted|requeued to reclaim|revoked|slurm job_id|request_kill_job|state: |deletion pod|taintmanager",
-        r"\bdue to (?-i:JOB NOT ENDING WITH SIGNALS)|\btime limit exhausted for\b|\bjob killed: (?:cput|walltime)\b|^job <\d{1,12}> is being terminated|\bhas been requeued to reclaim\b|\bjob \d{1,12} has been revoked\b|\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL)\b|^_?\W{0,4}\S{0,32}\s?_slurm_rpc_kill_job: |\bREQUEST_KILL_JOB\b|^\s{0,8}state: (?-i:TIMEOUT|CANCELLED|PREEMPTED)\b|\bmarking for deletion pod\b",
+        "balance|credit|out of funds|going down for|will reboot|job killed: |being terminated|not ending with signals|time limit exhausted|requeued to reclaim|revoked|slurm job_id|request_kill_job|state: |deletion pod|taintmanager",
+        r"\bdue to (?-i:JOB NOT ENDING WITH SIGNALS)|\btime limit exhausted for\b|\b(?:instance|pod|box|machine|server|job|vm)\b.{0,40}\b(?:stopped|terminated|paused|shut down|deleted)\b.{0,40}\b(?:balance|credits?|funds)\b|\bthe system (?:is going down for|will reboot)\b|\bjob killed: (?:cput|walltime)\b|^job <\d{1,12}> is being terminated|\bhas been requeued to reclaim\b|\bjob \d{1,12} has been revoked\b|\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL)\b|^_?\W{0,4}\S{0,32}\s?_slurm_rpc_kill_job: |\bREQUEST_KILL_JOB\b|^\s{0,8}state: (?-i:TIMEOUT|CANCELLED|PREEMPTED)\b|\bmarking for deletion pod\b",
     ),
     # --- killed: the signal that ended it stands as a status ---
     rule(
         "killed",
         FATAL,
-        "wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|signal termination|liveness probe|status:",
-        r"\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|\bfailed liveness probe\b|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
+        "wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|signal termination|liveness probe|killing '|signal 15|shutdown requested|by request of|via signal|status:",
+        r"\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|\bfailed liveness probe\b|\bkilling '[\w.-]{1,60}' \(\d{1,9}\) with SIG|^\W{0,4}signal (?:2|15) received\b|\bshutdown requested by user\b|^killed process \d{1,9} by request of\b|\bvia signal \[SIG(?:INT|TERM|KILL)\]|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
     ),
 )
 
@@ -168,8 +178,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "network",
         FATAL,
-        "handshake|connection failure|slurm_|lustreerror|lost connection to|received disconnect",
-        r"\b(?:TLS|SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|\bcommunication connection failure\b|\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b",
+        "handshake|couldnt_|osd|connection failure|slurm_|lustreerror|lost connection to|received disconnect",
+        r"\b(?:TLS|SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|(?-i:\bCURLE_COULDNT_[A-Z_]{4,24}\b)|\blibceph: (?:osd|mon|mds)\d{1,5} .{1,60}\bsocket (?:closed|error)\b|\bcommunication connection failure\b|\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b",
     ),
     # Fatal, whatever it advises beside.
     rule(
@@ -212,8 +222,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "exhausted|capacity|exceeded|errorcode=|bad crc|unexpected end|unexpected eof|fatal|error  |[firing|qsub: |qdel: |qalter: |qstat: |is not found",
-        r"(?-i:\b[A-Z_]{4,40}_(?:EXHAUSTED|STOCKOUT)\b)|(?-i:\bInsufficient\w{0,20}Capacity\w{0,5}\b)|\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,60}' exceeded\b|\berrorCode=[1-9]|\bbad CRC\b|: unexpected (?:end of (?:input|file|archive|data)|EOF)\b|^[a-z]\w{2,15} (?:fatal|error)\s{1,4}: \S|^\[FIRING:[1-9]|^q(?:sub|del|alter|stat): (?!warning|waiting|job \S{1,40} (?:ready|completed))[a-z]|^job <\d{1,12}> is not found",
+        "exhausted|capacity|exceeded|errorcode=|bad crc|no longer available|currently unavailable|following error|exec: line|wrong fs type|bad frame in|unexpected end|unexpected eof|fatal|error  |[firing|qsub: |qdel: |qalter: |qstat: |is not found",
+        r"(?-i:\b[A-Z_]{4,40}_(?:EXHAUSTED|STOCKOUT)\b)|(?-i:\bInsufficient\w{0,20}Capacity\w{0,5}\b)|\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,60}' exceeded\b|\berrorCode=[1-9]|\bbad CRC\b|\b(?:machine|instance|offer|host)\b.{0,24}\b(?:no longer available|currently unavailable)\b|\bhas detected the following error\b|: exec: line \d{1,5}: .{1,80}: not found$|: wrong fs type\b|: bad frame in \w{4,30}:|: unexpected (?:end of (?:input|file|archive|data)|EOF)\b|^[a-z]\w{2,15} (?:fatal|error)\s{1,4}: \S|^\[FIRING:[1-9]|^q(?:sub|del|alter|stat): (?!warning|waiting|job \S{1,40} (?:ready|completed))[a-z]|^job <\d{1,12}> is not found",
         f"{ADVICE}|{CALM}",
     ),
     rule("exception", FATAL, "kernelrestarter", r"KernelRestarter: restart failed"),

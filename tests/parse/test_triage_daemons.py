@@ -61,6 +61,15 @@ ENDS = [
     ("exception", "InsufficientInstanceCapacity: We currently do not have sufficient p4d.24xlarge capacity in the zone you requested"),
     ("exception", "inflating: x.bin  bad CRC 1b2c3d4e  (should be 5f6a7b8c)"),
     ("exception", "qsub: Illegal attribute or resource value Resource_List.ngpus"),
+    ("hardware", " 1a | 11/02/2024 | 03:11:45 | Power Supply #0x63 | Failure detected | Asserted"),
+    ("hardware", "gpu-burn: GPU 3: FAULTY"),
+    ("hardware", "beegfs-client: Storage target 301 is OFFLINE"),
+    ("preempted", "Your instance gpu-1 has been stopped because your account balance is too low"),
+    ("preempted", "The system will reboot at Sat 2024-11-02 03:20:00 UTC!"),
+    ("killed", "Signal 15 received, shutting down..."),
+    ("network", "libceph: osd3 10.0.0.9:6801 socket closed (con state OPEN)"),
+    ("exception", "The requested machine type is currently unavailable"),
+    ("exception", "mount: /data: wrong fs type, bad option, bad superblock on /dev/nvme1n1, missing codepage"),
 ]  # fmt: skip
 
 QUIET = [
@@ -91,6 +100,9 @@ QUIET = [
     "Nov  2 03:11:45 gpu01 chronyd[700]: Can't synchronise: no selectable sources",
     "Jul  5 00:33:56 mac locationd[82]: PBRequester failed with Error Error Domain=NSURLErrorDomain Code=-1001",
     "Dec 10 11:03:53 gpu01 sshd[25457]: fatal: Write failed: Connection reset by peer [preauth]",
+    "The port 8888 is already in use, trying another port.",
+    "gpu-burn: GPU 3: OK",
+    " 1a | 11/02/2024 | 03:11:45 | Power Supply #0x63 | Presence detected | Asserted",
     "qsub: waiting for job 88123.pbs01 to start",
     "qsub: job 88123.pbs01 ready",
     "  DiskPressure     False   Sat, 02 Nov 2024 03:11:45 +0000   KubeletHasNoDiskPressure     kubelet has no disk pressure",
