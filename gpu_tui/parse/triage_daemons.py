@@ -157,7 +157,7 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         "warning",
         WARN,
         "kernel: ",
-        r"\skernel: (?:\[ {0,6}\d{1,8}\.\d{3,6}\] )?.{0,160}\b(?:fail\w{0,4}|error|can.t|cannot|unable|invalid|conflict)\b",
+        r"^(?:\w{3} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S{8,30}) \S{1,80} kernel: (?:\[ {0,6}\d{1,8}\.\d{3,6}\] )?.{0,160}\b(?:fail\w{0,4}|error|can.t|cannot|unable|invalid|conflict)\b",
         r"segfault|panic|\bBUG\b|oops|general protection|\btraps?\b|call trace|NVRM|nvidia|nvlink|killed|kill |dumped|ceph|\bnfs|mount|lustre|mlx5|infiniband|\bib_|audit|hung|\bstall|I/O|disk|amdgpu|i915|\bGPU\b|\[drm",
     ),
     # The client of a tunnel whose far end nobody serves; apt's own letter for a warning.
@@ -165,7 +165,7 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         "warning",
         WARN,
         "open failed|gpg error|w: ",
-        r"^channel \d{1,5}: open failed: |^(?-i:W): \S",
+        r"^channel \d{1,5}: open failed: |^(?-i:W: [A-Z][a-z]{2,20} |W: GPG )",
     ),
     # The first try of a file; a limit of rates that is set or unset.
     rule(
@@ -222,8 +222,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "exhausted|capacity|exceeded|errorcode=|bad crc|no longer available|currently unavailable|following error|exec: line|wrong fs type|bad frame in|unexpected end|unexpected eof|fatal|error  |[firing|qsub: |qdel: |qalter: |qstat: |is not found",
-        r"(?-i:\b[A-Z_]{4,40}_(?:EXHAUSTED|STOCKOUT)\b)|(?-i:\bInsufficient\w{0,20}Capacity\w{0,5}\b)|\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,60}' exceeded\b|\berrorCode=[1-9]|\bbad CRC\b|\b(?:machine|instance|offer|host)\b.{0,24}\b(?:no longer available|currently unavailable)\b|\bhas detected the following error\b|: exec: line \d{1,5}: .{1,80}: not found$|: wrong fs type\b|: bad frame in \w{4,30}:|: unexpected (?:end of (?:input|file|archive|data)|EOF)\b|^[a-z]\w{2,15} (?:fatal|error)\s{1,4}: \S|^\[FIRING:[1-9]|^q(?:sub|del|alter|stat): (?!warning|waiting|job \S{1,40} (?:ready|completed))[a-z]|^job <\d{1,12}> is not found",
+        "exhausted|capacity|exceeded|errorcode=|bad crc|no longer available|currently unavailable|following error|exec: line|wrong fs type|bad frame in|unexpected end|unexpected eof|fatal|[firing|qsub: |qdel: |qalter: |qstat: |is not found",
+        r"(?-i:\b[A-Z_]{4,40}_(?:EXHAUSTED|STOCKOUT)\b)|(?-i:\bInsufficient\w{0,20}Capacity\w{0,5}\b)|\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,60}' exceeded\b|\berrorCode=[1-9]|\bbad CRC\b|\b(?:machine|instance|offer|host)\b.{0,24}\b(?:no longer available|currently unavailable)\b|\bhas detected the following error\b|: exec: line \d{1,5}: .{1,80}: not found$|: wrong fs type\b|: bad frame in \w{4,30}:|: unexpected (?:end of (?:input|file|archive|data)|EOF)\b|^[a-z]\w{2,15} fatal\s{1,4}: [^\d\s]|^\[FIRING:[1-9]|^q(?:sub|del|alter|stat): (?!warning|waiting|job \S{1,40} (?:ready|completed))[a-z]|^job <\d{1,12}> is not found",
         f"{ADVICE}|{CALM}",
     ),
     rule("exception", FATAL, "kernelrestarter", r"KernelRestarter: restart failed"),

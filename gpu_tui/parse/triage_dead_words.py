@@ -14,6 +14,7 @@ _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
 )
 TROUBLE = ("oom", "nan", "inf", "error", "fail", "kill", "corrupt", "skip", "overflow", "preempt", "xid", "timeout", "anomaly", "warning", "fatal", "abort", "crash", "panic")  # fmt: skip
 DEAD = (_ADDRESS, _ZERO)
+_INFO = re.compile("inf[0-9]*o")
 
 
 def without_dead_words(text: str) -> tuple[str, str]:
@@ -44,5 +45,8 @@ def cut(text: str, spans: tuple[tuple[int, int], ...]) -> str:
 
 
 def lower(text: str) -> str:
-    """In lower case; `info` is left out, or every INFO line would be asked for `inf`."""
-    return text.lower().replace("info", " ")
+    """In lower case; `info` is left out, or every INFO line would be asked for `inf`, with digits inside too:
+    whoever looks at a line without its digits cannot tell.
+    """
+    low = text.lower()
+    return _INFO.sub(" ", low) if "inf" in low else low
