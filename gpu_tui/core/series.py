@@ -47,6 +47,9 @@ class Points(Sequence[Point]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __repr__(self) -> str:
+        return f"Points({list(self)})"
+
     def since(self, at: float) -> Points:
         """Those from `at` on."""
         begin = bisect_left(self._times, at, self._begin, self._end)

@@ -18,7 +18,7 @@ from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from gpu_tui.parse.triage_words import ways_of
+from gpu_tui.parse.triage_words import Written, ways_of
 
 _DIGITS = frozenset(range(ord("0"), ord("9") + 1))
 _ZERO = frozenset({ord("0")})
@@ -46,12 +46,12 @@ class _At(IntEnum):
     NAMED = 2  # it stands behind a letter, or behind digits that do: `f1`
 
 
-def blind_to_digits(pattern: re.Pattern[str]) -> bool:
+def blind_to_digits(pattern: Written) -> bool:
     """True where the pattern fits all lines of one cast or none of them."""
     return not ways_that_see(pattern)
 
 
-def ways_that_see(pattern: re.Pattern[str]) -> list[Any]:
+def ways_that_see(pattern: Written) -> list[Any]:
     """The outermost alternatives that tell digits apart, parsed."""
     return [way for way in ways_of(pattern) if _sees(way)]
 
@@ -64,7 +64,7 @@ def _sees(way: list[Any]) -> bool:
     return False
 
 
-def widened(pattern: re.Pattern[str]) -> re.Pattern[str] | None:
+def widened(pattern: Written) -> re.Pattern[str] | None:
     """A blind pattern that fits wherever this one does, and maybe elsewhere; None where there is none so plain."""
     tree = parser.parse(pattern.pattern, pattern.flags)
     ways = tree[0][1][1] if len(tree) == 1 and tree[0][0] is op.BRANCH else [tree]

@@ -3,29 +3,57 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpu_tui.core.findings import Severity
-from gpu_tui.parse.triage_words import needed_by
+from gpu_tui.parse.triage_words import Written, needed_by
 
 FATAL, SERIOUS, WARN, NONE = Severity
 SHORTEST = 3  # characters of a need
 
 
-@dataclass(frozen=True, slots=True)
+class LatePattern:
+    """A pattern that is compiled when it is first searched for; case does not matter to it.
+
+    There are hundreds of large ones, which together take seconds; a log asks for a few of them.
+    """
+
+    __slots__ = ("flags", "pattern", "search")
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        self.flags = int(re.IGNORECASE | re.UNICODE)
+        self.search: Callable[[str], re.Match[str] | None] = self._compile
+
+    def _compile(self, text: str) -> re.Match[str] | None:
+        self.search = re.compile(self.pattern, self.flags).search
+        return self.search(text)
+
+
+@dataclass(frozen=True)
 class Rule:
     """One row: a label and its severity where `pattern` and `also` are found and `unless` is not.
 
-    `needs` are lower-case substrings; a line with none of them is not looked at. `also` keeps two
-    conditions apart that may stand far from each other: a gap inside one pattern would cost time.
+    `named` are lower-case substrings. `also` keeps two conditions apart that may stand far from each other:
+    a gap inside one pattern would cost time.
     """
 
     label: str
     severity: Severity
-    needs: tuple[str, ...]
-    pattern: re.Pattern[str]
-    unless: re.Pattern[str] | None = None
-    also: re.Pattern[str] | None = None
+    named: tuple[str, ...]
+    pattern: LatePattern
+    unless: LatePattern | None = None
+    also: LatePattern | None = None
+
+    @cached_property
+    def needs(self) -> tuple[str, ...]:
+        """A line with none of these is not looked at: those `named`, and what the pattern asks for besides.
+
+        So a word that was forgotten hides no line.
+        """
+        return _completed(self.named, self.pattern)
 
     def fits(self, text: str) -> bool:
         """True where the words are there and nothing says that they mean nothing."""
@@ -43,18 +71,14 @@ def rule(
     *,
     also: str | None = None,
 ) -> Rule:
-    """A row for a table. `needs` are separated by `|`, of three characters at least; patterns ignore case.
-
-    What a pattern asks for and no need names is added: a word that was forgotten hides no line.
-    """
-    compiled = re.compile(pattern, re.IGNORECASE)
+    """A row for a table. `needs` are separated by `|`, of three characters at least; patterns ignore case."""
     return Rule(
         label,
         severity,
-        _completed(tuple(needs.split("|")), compiled),
-        compiled,
-        re.compile(unless, re.IGNORECASE) if unless else None,
-        re.compile(also, re.IGNORECASE) if also else None,
+        tuple(needs.split("|")),
+        LatePattern(pattern),
+        LatePattern(unless) if unless else None,
+        LatePattern(also) if also else None,
     )
 
 
@@ -69,7 +93,7 @@ def _literals(words: list[str], source: str) -> list[str]:
     )
 
 
-def _completed(needs: tuple[str, ...], pattern: re.Pattern[str]) -> tuple[str, ...]:
+def _completed(needs: tuple[str, ...], pattern: Written) -> tuple[str, ...]:
     found = list(needs)
     source = pattern.pattern.lower()
     for alternative in needed_by(pattern):

@@ -9,6 +9,7 @@ out once and remembered. That a line of a certain skeleton cannot match a rule i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,7 +24,7 @@ from gpu_tui.parse.triage_ends import ENDS
 from gpu_tui.parse.triage_index import Index, Row, parts_of, row_of
 from gpu_tui.parse.triage_rule import Rule
 from gpu_tui.parse.triage_shapes import PREFIX, SHAPES, WARNED
-from gpu_tui.parse.triage_words import DIGITS, needed_by, needed_by_literal
+from gpu_tui.parse.triage_words import DIGITS, Needed, Written, needed_by, needed_by_literal
 
 RULES: tuple[Rule, ...] = (*CAUSES, *ENDS)
 REMEMBERED = 8_192  # skeletons
@@ -147,19 +148,20 @@ SHAPE, QUEUE = -2, -3  # orders of what is no rule: a shape that is a warning, a
 @cache
 def _index() -> Index:
     """Every alternative of every pattern, by its words."""
-    tables = [
-        *((order, rule.pattern) for order, rule in enumerate(RULES)),
-        (SHAPE, WARNED),
-        *((QUEUE, pattern) for pattern in QUEUE_FORMS),
-    ]
-    rows = [
-        row_of(order, needed)
-        for order, pattern in tables
-        for needed in needed_by(pattern, wild=True)
-    ]
-    needs = {order: map(needed_by_literal, rule.needs) for order, rule in enumerate(RULES)}
+    rows: list[Row] = []
+    needs: dict[int, Iterable[Needed]] = {}
+    for order, rule in enumerate(RULES):
+        rows += _rows(order, rule.pattern)
+        needs[order] = map(needed_by_literal, rule.needs)
+    rows += _rows(SHAPE, WARNED)
+    for pattern in QUEUE_FORMS:
+        rows += _rows(QUEUE, pattern)
     names = (*words.LOSS, *words.VAL_LOSS, *words.RATE_NAMES, *words.METRICS, COMMON)
     return Index(rows, needs, " ".join(names).encode())
+
+
+def _rows(order: int, pattern: Written) -> Iterable[Row]:
+    return (row_of(order, needed) for needed in needed_by(pattern, wild=True))
 
 
 @cache

@@ -12,15 +12,30 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 MOST = 2_000  # alternatives of one pattern; a part that would multiply them asks for nothing
 DIGITS = b"0123456789"
 WILD = "\0"
 _EDGES = (op.AT, op.ASSERT_NOT)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
+
+
+class Written(Protocol):
+    """A pattern as it is written, compiled or not yet."""
+
+    @property
+    def pattern(self) -> str:
+        """Its text."""
+        ...
+
+    @property
+    def flags(self) -> int:
+        """Of `re`."""
+        ...
 
 
 class Word(NamedTuple):
@@ -56,16 +71,21 @@ class _State(NamedTuple):
     wild: bool = False
 
 
-def ways_of(pattern: re.Pattern[str]) -> list[Any]:
+def ways_of(pattern: Written) -> list[Any]:
     """The parsed pattern, or its outermost alternatives, each parsed by itself."""
-    tree = list(parser.parse(pattern.pattern, pattern.flags))
+    tree = _parsed(pattern.pattern, pattern.flags)
     if len(tree) == 1 and tree[0][0] is op.BRANCH:
         return [list(way) for way in tree[0][1][1]]
     return [tree]
 
 
+@lru_cache(maxsize=1)  # two questions follow each other
+def _parsed(text: str, flags: int) -> list[Any]:
+    return list(parser.parse(text, flags))
+
+
 def needed_by(
-    pattern: re.Pattern[str], ways: Iterable[Any] | None = None, *, wild: bool = False
+    pattern: Written, ways: Iterable[Any] | None = None, *, wild: bool = False
 ) -> tuple[Needed, ...]:
     """The alternatives of one pattern; an empty set among them says that it may match anywhere.
 

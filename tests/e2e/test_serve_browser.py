@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
