@@ -184,9 +184,12 @@ async def test_a_browser_shows_the_cockpit_keys_reach_it_and_it_ends_clean(
             assert [url for url in page.asked if not url.startswith((address, "data:"))] == []
             tabs = children_of(server.pid)
             assert tabs
+            ends = [os.pidfd_open(pid) for pid in tabs]
             server.send_signal(signal.SIGTERM)
             assert server.wait(SECONDS) == 0
-            assert not [pid for pid in tabs if os.path.exists(f"/proc/{pid}")]  # noqa: ASYNC240
+            for end in ends:  # readable once it has ended
+                assert select.select([end], [], [], SECONDS)[0]
+                os.close(end)
 
 
 async def test_a_page_from_elsewhere_opens_no_cockpit(fleet: Path) -> None:
