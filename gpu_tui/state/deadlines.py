@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
+from itertools import takewhile
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
@@ -167,7 +168,7 @@ def full_in(kept: InstanceState) -> dict[str, float]:
     """Seconds until each mount is full at the present rate, by path: the sooner of bytes and inodes."""
     left: dict[str, float] = {}
     for path, _, seconds, _ in _mount_rates(kept):
-        left[path] = min(seconds, left.get(path, seconds))
+        left[path] = max(0.0, min(seconds, left.get(path, seconds)))
     return left
 
 
@@ -193,7 +194,7 @@ def _fills(kept: InstanceState, now: float) -> Iterator[Fill]:
 
 
 def _mount_rates(kept: InstanceState) -> Iterator[tuple[str, str, float, float]]:
-    """Path, axis, seconds to full and seconds watched, of everything that grows."""
+    """Path, axis, seconds to full (below 0: since then it is) and seconds watched, of everything that grows."""
     for mount in kept.value(metrics.MOUNTS) or ():
         if mount.read_only:
             continue
@@ -218,7 +219,15 @@ def _time_to_full(
     (began, _), (ended, _) = known
     if ended - began < FILL_SPAN:
         return None
-    return max(0.0, (total - used) / rate), ended - began
+    left = (total - used) / rate if used < total else _full_since(series, total) - ended
+    return left, ended - began
+
+
+def _full_since(series: Series, total: int) -> float:
+    """When the newest stretch without room began, as far as it was seen."""
+    points = series.points
+    full = takewhile(lambda point: point[1] is not None and point[1] >= total, reversed(points))
+    return min((at for at, _ in full), default=points[-1][0])
 
 
 def _seen(

@@ -387,6 +387,18 @@ def test_a_disk_that_fills_is_told_with_its_hours() -> None:
     assert not bench.has("disk-full:/data")  # until the rate is too old to say anything
 
 
+def test_a_disk_is_full_since_it_was_first_seen_so() -> None:
+    bench = Bench()
+    bench.link()
+    fired = []
+    for used in (50.0, 100.0, 100.0, 100.0):
+        bench.sample("mounts", (mount(used),))
+        if used == 100.0:
+            fired.append(bench.clock("disk-full:/data").fires_at)
+        bench.now += HOUR / 2
+    assert fired == [NOW + HOUR / 2] * 3
+
+
 def test_a_burst_says_nothing_of_tomorrow() -> None:
     bench = Bench()
     bench.link()
