@@ -19,7 +19,7 @@ class Fields:
     def __init__(self, node: Node, what: str, known: Iterable[str]) -> None:
         names = list(known)
         if not isinstance(node.value, Mapping):
-            hint = f"Known keys: {', '.join(names)}."
+            hint = f"Known keys: {', '.join(names)}." if names else "Write one `key: value` a line."
             raise node.error(f"{what} must be a mapping of keys, not {node.shown}", hint)
         self.node = node
         self.what = what

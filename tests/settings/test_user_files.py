@@ -173,6 +173,12 @@ def test_a_broken_config_is_told(text: str, words: str) -> None:
         parse_config(text, "c")
 
 
+def test_a_mapping_of_free_keys_names_none() -> None:
+    with pytest.raises(ConfigError) as told:
+        parse_config("keys: q\n", "c")
+    assert told.value.next == "Write one `key: value` a line."
+
+
 def test_the_config_of_the_user(tmp_path: Path) -> None:
     assert load_config(env(tmp_path)) == UserConfig()
     usual = touch(tmp_path / "config/gpu-tui/config.yaml")
