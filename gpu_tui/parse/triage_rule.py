@@ -97,9 +97,12 @@ def _completed(needs: tuple[str, ...], pattern: Written) -> tuple[str, ...]:
     found = list(needs)
     source = pattern.pattern.lower()
     for alternative in needed_by(pattern):
-        words = [word.text.decode().lower().strip() for word in alternative]
+        words = sorted(word.text.decode().lower().strip() for word in alternative)
         if not any(need in word for need in found for word in words):
-            found.extend(sorted(_literals(words, source), key=len)[-1:])
+            usable = [
+                word for word in _literals(words, source) if "info" not in word
+            ]  # it is cut out
+            found.extend(sorted(usable, key=len)[-1:])
     return tuple(found)
 
 

@@ -106,9 +106,12 @@ def needed_by_literal(literal: str) -> Needed:
 def _shortest(found: Iterable[Needed]) -> tuple[Needed, ...]:
     """Without alternatives that ask for all that another one asks for, and more."""
     kept: list[Needed] = []
+    beginning: dict[Word | None, list[Needed]] = {}  # those kept, by the first of their words
     for needed in sorted(set(found), key=lambda words: (len(words), sorted(words))):
-        if not any(fewer <= needed for fewer in kept):
+        same = (fewer for word in (None, *needed) for fewer in beginning.get(word, ()))
+        if not any(fewer <= needed for fewer in same):
             kept.append(needed)
+            beginning.setdefault(min(needed, default=None), []).append(needed)
     return tuple(kept)
 
 
@@ -141,13 +144,14 @@ def _walk(tree: Any, states: list[_State], fold: bool) -> list[_State]:
         return list(dict.fromkeys(map(work, states)))
 
     tree = list(tree)
+    literal = ""  # letters that follow each other, of which nobody is told one by one
     for place, (code, value) in enumerate(tree):
         if code is op.LITERAL and not (fold and value > 127 and chr(value).isalpha()):
-            letter = chr(value)
-            states = each(
-                lambda state, more=letter: state._replace(literal=state.literal + more)  # type: ignore[misc]
-            )
-        elif code is op.ANY:
+            literal += chr(value)
+            continue
+        if literal:
+            states, literal = _with(states, literal), ""
+        if code is op.ANY:
             states = each(lambda state: _any(state, fold))
         elif code is op.AT and value in (op.AT_BEGINNING, op.AT_BOUNDARY):
             # Behind a letter it ends a word, before one it begins one.
@@ -183,7 +187,11 @@ def _walk(tree: Any, states: list[_State], fold: bool) -> list[_State]:
             states = list(dict.fromkeys(ways))
         else:
             states = each(lambda state: _ended(state, fold))
-    return states
+    return _with(states, literal) if literal else states
+
+
+def _with(states: list[_State], literal: str) -> list[_State]:
+    return [state._replace(literal=state.literal + literal) for state in states]
 
 
 def _any(state: _State, fold: bool) -> _State:
