@@ -156,7 +156,7 @@ def _no_chart(*, empty: bool) -> str:
         return say("no numbers to draw yet")
     wide, tall = SMALLEST
     return say(
-        "enlarge the window: a chart needs {wide}x{tall}",
+        "a chart needs {wide}x{tall}",
         wide=wide,
         tall=tall,
     )
