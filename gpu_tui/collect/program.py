@@ -92,7 +92,9 @@ try_python() {
     GPU_TUI_ROLE=python GPU_TUI_WITH=$python GPU_TUI_PYTHON=$on_box GPU_TUI_SAMPLER=$sampler \
         sh -c @PLAY@ <&3 3<&- 9</dev/null &
     tried=$!
-    ( sleep @PATIENCE@; ! [ "/proc/$tried/fd/9" -ef /dev/null ] || kill -s KILL "$tried" ) >/dev/null 3<&- &
+    # Pids are used again: no signal goes to one that is not our child.
+    ( sleep @PATIENCE@; [ "/proc/$tried/fd/9" -ef /dev/null ] && IFS= read -r stat <"/proc/$tried/stat" &&
+        case ${stat##*") "} in [A-Za-z]" $$ "*) kill -s KILL "$tried" ;; esac ) >/dev/null 3<&- &
     ! wait "$tried" || exit
     exec <&3 3<&-
 }
