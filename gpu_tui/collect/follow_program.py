@@ -17,8 +17,8 @@ HOW is `new` and `resumed` for the file at the path, `rest` for one that we knew
 one that we knew, made before it was cut (copytruncate). All but `new` and `whole` begin with the
 OVERLAP bytes that were read last.
 
-Under bash the program starts no process while it waits: `read -t` on stdin is its clock. There GNU
-tail, too, speaks in marks: it is called by the sign, writes out what it has before it says that the
+Under bash and busybox the program starts no process while it waits: `read -t` on stdin is its clock.
+Under bash GNU tail, too, speaks in marks: it is called by the sign, writes out what it has before it says that the
 file was truncated, and so says it exactly where it happened. Elsewhere (busybox) the size is looked
 at every few seconds: a file that was cut and grew beyond its old size between two looks is then not
 seen to be another text.
@@ -32,7 +32,9 @@ from gpu_tui.collect.shell import terse
 
 MOST = 67_108_864  # bytes that are read at most of what came while we were away
 OVERLAP = 64  # bytes read again at a resume, to see that it is still the same text
-CHECK = 15  # seconds between looks, while a file grows, whether it is still the same text
+LOOK = 2  # seconds between looks whether the path is still our file
+SELDOM = 8  # the same where each look, or each wait too, is a process
+CHECK = 8  # looks, while a file grows, until one whether it is still the same text
 SILENT = 30  # seconds without a sign of life from a client that has given one before
 
 # stdin is the lifeline: at its end (the client left, however) the whole process group goes. A client
@@ -46,16 +48,17 @@ PROGRAM = r"""
 say() { printf '%s %s\n' "$sign" "$*" || leave; }
 leave() { kill -s KILL -- "-$$" || kill -s KILL $tail "$$"; exit 1; }
 
-tick() { # wait $1 seconds; $2 where each wait is a process
-    if [ -z "$clock" ]; then
-        sleep "$2" >/dev/null || sleep 1 >/dev/null || exit 1
-        return
-    fi
-    read -r -t "$1" -u 3 sign_of_life
-    case $? in
-        0) heard=$SECONDS ;;
-        1) leave ;;
-        *) [ -z "$heard" ] || [ $((SECONDS - heard)) -lt @SILENT@ ] || leave ;;
+tick() { # wait $1 seconds; $2 where looking is a process
+    case $clock in
+        read)
+            read -r -t "$1" sign_of_life <&3
+            case $? in
+                0) heard=$SECONDS ;;
+                1) leave ;;
+                *) [ -z "$heard" ] || [ $((SECONDS - heard)) -lt @SILENT@ ] || leave ;;
+            esac ;;
+        poll) read -r -t "$2" sign_of_life <&3 ;;
+        *) sleep "$2" >/dev/null || sleep 1 >/dev/null || exit 1 ;;
     esac
 }
 
@@ -113,9 +116,9 @@ left_alone() { # the path is another file, and nobody has written to ours for a 
 watch() {
     n=0 seen=$size away=0 reached= lost=
     while kill -0 "$tail" && kill -0 "$$"; do
-        if [ "$away" = 0 ]; then tick 1 5; else tick 0.5 1; fi
+        if [ "$away" = 0 ]; then tick @LOOK@ @SELDOM@; else tick 0.5 1; fi
         n=$((n + 1))
-        [ $((n % 30)) != 0 ] || [ -n "$heard" ] || say beat
+        [ $((n % 15)) != 0 ] || [ -n "$heard" ] || say beat
         if [ "$path" -ef /proc/self/fd/4 ]; then
             away=0 lost=
             if [ -z "$exact" ]; then see_cut
@@ -150,7 +153,7 @@ pass() { # on what tail prints
     exec 5<&0
     read -r tail
     opened || exit
-    cat <&5 &
+    cat <&5 3<&- &
     copy=$!
     exec 5<&-
     watch
@@ -244,11 +247,13 @@ main() {
     export LC_ALL=C
     sign=$(printf '\037%s' @NONCE@) clock= exact= heard= tail= said=
     if [ "${BASH_VERSINFO:-0}" -ge 4 ]; then
-        clock=yes
+        clock=read
         case $(exec -a "$sign" tail --version) in 'tail (GNU coreutils)'*) exact=yes ;; esac
     else
         ( exec >/dev/null; cat <&3; leave ) &
-        exec 3<&-
+        # Who gives 1 at a timeout gives it at the end of the input, too, which `cat` sees.
+        [ -n "$BASH_VERSION" ] || read -r -t 0.01 sign_of_life <&3
+        case $? in 1) clock=poll ;; *) exec 3<&- ;; esac
     fi
     known=@INODE@ known_born=@BORN@ at=@OFFSET@ overlap=@HAVE@ cut=@CUT@ done=@DONE@ since=@SINCE@
     past=' @PAST@ ' path=@PATH@
@@ -308,7 +313,14 @@ def sign(nonce: str) -> bytes:
 def program(quoted_path: str, words: dict[str, str]) -> str:
     """The program for one start. `words` are the values of the names that stand between two @."""
     text = terse(PROGRAM)
-    fixed = {"MOST": str(MOST), "OVERLAP": str(OVERLAP), "SILENT": str(SILENT), "CHECK": str(CHECK)}
+    fixed = {
+        "MOST": str(MOST),
+        "OVERLAP": str(OVERLAP),
+        "SILENT": str(SILENT),
+        "LOOK": str(LOOK),
+        "SELDOM": str(SELDOM),
+        "CHECK": str(CHECK),
+    }
     for word, value in {**fixed, **words}.items():
         text = text.replace(f"@{word}@", value)
     text = text.replace(

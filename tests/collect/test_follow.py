@@ -16,6 +16,7 @@ import pytest
 from boxes import Sshd
 from shell_box import ShellBox, ShellConnection
 
+from gpu_tui.collect import follow_program as program
 from gpu_tui.collect.follow import TailMemory, _Tail, follow, follow_program
 from gpu_tui.collect.follow_program import sign
 from gpu_tui.collect.log_end import read_once, read_rest
@@ -369,12 +370,12 @@ async def following(made: Follower, connection: Connection) -> AsyncIterator[Non
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
 async def test_every_shell_and_its_tools_follow_rotation_and_truncation(
-    tmp_path: Path, shell: str
+    tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(program, "SELDOM", 0.3)
     box = ShellBox(tmp_path)
     if shell != "bash":
         box.program("bash", "#!/bin/sh\nexit 127\n")
-        box.program("sleep", "#!/bin/sh\nexec /bin/sleep 0.3\n")  # for our sake, not for its
     log = box.file("home/train.log", "a 1\n")
     made = Follower(box)  # type: ignore[arg-type]
     async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
@@ -395,8 +396,8 @@ async def test_every_shell_and_its_tools_follow_rotation_and_truncation(
 
 
 def test_a_path_is_never_run() -> None:
-    program = follow_program("~/x'; touch /tmp/owned; '@NONCE@.log", "n", TailMemory(), 5)
-    (text,) = [word for word in shlex.split(program) if "main()" in word]
+    text = follow_program("~/x'; touch /tmp/owned; '@NONCE@.log", "n", TailMemory(), 5)
+    (text,) = [word for word in shlex.split(text) if "main()" in word]
     (path,) = re.findall(r" path=(.*)\n", text)
     assert path == "\"$HOME\"/'x'\"'\"'; touch /tmp/owned; '\"'\"'@NONCE@.log'"
 
