@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, Money, ProviderState
+from gpu_tui.core.fleet_now import FleetNow, Member
 from gpu_tui.core.rules import Condition
 from gpu_tui.core.thresholds import crossed
-
-if TYPE_CHECKING:
-    from gpu_tui.core.fleet_rules import FleetNow, Member
 
 JUST_MADE = 90.0  # seconds: who makes a box needs a moment to write it into the fleet file
 SILENT = 600.0  # seconds without a good listing after which nobody knows what bills

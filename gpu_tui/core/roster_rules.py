@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet_now import FleetNow, Member
 from gpu_tui.core.queue_done import listed
 from gpu_tui.core.rules import Condition
 from gpu_tui.core.sweep import Cell, CellState
-
-if TYPE_CHECKING:
-    from gpu_tui.core.fleet_rules import FleetNow, Member
 
 Found = tuple[str, Condition]
 

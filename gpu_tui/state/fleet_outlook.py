@@ -12,7 +12,8 @@ from gpu_tui.core.account_rules import unlisted
 from gpu_tui.core.clocks import by_urgency
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.findings import Finding
-from gpu_tui.core.fleet_rules import FleetNow, Member, fleet_conditions
+from gpu_tui.core.fleet_now import FleetNow, Member
+from gpu_tui.core.fleet_rules import fleet_conditions
 from gpu_tui.core.rules import Condition
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.book import Book

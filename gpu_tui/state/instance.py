@@ -30,10 +30,10 @@ from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.core.vanished import Vanished
 from gpu_tui.state.book import Book
-from gpu_tui.state.cost import Meter
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.joined import Joined
 from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
+from gpu_tui.state.meter import Meter
 from gpu_tui.state.past import Past
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace

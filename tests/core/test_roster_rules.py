@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_tui.core.fleet import Instance, ProviderState, QueueFiles, SshAccess
-from gpu_tui.core.fleet_rules import FleetNow, Member
+from gpu_tui.core.fleet_now import FleetNow, Member
 from gpu_tui.core.jobs import Job, JobTable, with_jobs
 from gpu_tui.core.queue_history import (
     CellFinished,
