@@ -87,6 +87,9 @@ NERF = re.compile(
     rf"^\s*(?P<step>[0-9]{{1,9}}) \((?P<percent>[0-9]{{1,3}}\.[0-9]{{1,3}})%\) +[0-9.]{{1,9}} m?s +(?P<eta>{SPELLED}) "
 )
 TUNE = re.compile(rf"^(?P<epoch>[0-9]{{1,6}})\|(?P<step>[0-9]{{1,12}})\|Loss: (?P<loss>{VALUE}):")
+AT_STEP = re.compile(  # Keras's own loop: `Training loss (for one batch) at step 200: 0.9`
+    rf"\b[Tt]rain(?:ing)? loss (?:\([\w ]{{1,30}}\) )?at (?:step|iteration) (?P<step>[0-9]{{1,12}}): {{0,3}}(?P<loss>{VALUE})"
+)
 ALONE = re.compile(
     rf"^\s*(?:(?:ETA|Estimated time remaining): +(?P<eta>{CLOCK})|Time elapsed: +(?P<elapsed>{CLOCK}))\s*$"
 )
@@ -122,6 +125,7 @@ WHOLE = (
     (DEEPSPEED, "global_step="), (SUBSET, "subset"), (ALONE, "time "), (ALONE, "eta: "),
     (PROCESS, "%)"), (CATALYST, " * epoch"), (KERAS_RL, ": episode"), (TRAINING_BOX, "training "),
     (ONLY_PERCENT, "progress:"), (YOLACT, "||"), (PARLAI, "time_left:"), (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|loss"),
+    (AT_STEP, " at "),
 )  # fmt: skip
 ON_SET = re.compile(
     rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",

@@ -35,6 +35,7 @@ REPORTS: list[tuple[str, dict[str, float | str]]] = [
     ("      3/99      8.21G    0.04512    0.06712    0.02012        123        640: 100%|████| 100/100 [00:10<00:00,  9.51it/s]", {"epoch": 3, "epochs": 99, "step": 100, "steps": 100, "percent": 100, "elapsed_seconds": 10, "eta_seconds": 0, "rate_per_second": 9.51}),
     ("[0/25][100/1583]  Loss_D: 1.2345  Loss_G: 2.3456", {"epoch": 0, "epochs": 25, "step": 100, "steps": 1583}),
     ("| epoch   3 |   200/ 2983 batches | lr 5.00 | ms/batch 12.34 | loss  6.81 | ppl   908.96", {"epoch": 3, "step": 200, "steps": 2983, "lr": 5.0, "loss": 6.81}),
+    ("Training loss (for one batch) at step 200: 0.9812", {"step": 200, "loss": 0.9812}),
     ("Epoch [1/5], Step [100/600], Loss: 0.4123", {"epoch": 1, "epochs": 5, "step": 100, "steps": 600, "loss": 0.4123}),
     ("ep 3/9 it 20/80 loss 1.5 eta 0:02:00", {"epoch": 3, "epochs": 9, "step": 20, "steps": 80, "loss": 1.5, "eta_seconds": 120}),
     ("100:    learn: 0.6931   test: 0.6932    total: 1.2s     remaining: 2m 3s", {"step": 100, "eta_seconds": 123}),
