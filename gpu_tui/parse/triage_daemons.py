@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SERIOUS, WARN, Rule, rule
 
 DAEMON_QUIET: tuple[Rule, ...] = (
     # A desktop's own services watch windows and signatures, not the job; a stranger at the door never had one.
@@ -22,6 +22,35 @@ DAEMON_QUIET: tuple[Rule, ...] = (
         NONE,
         "command=|using the force|user@",
         r"\bsudo(?:\[\d{1,9}\])?: .{1,200}\bCOMMAND=|\busing the force\b|\buser@\d{1,9}\.service: killing process\b",
+    ),
+    # What a scheduler's daemon tells its own debugger, a tool that may not read the firmware.
+    rule(
+        "benign",
+        NONE,
+        "debug|/dev/mem",
+        r"^(?:\[\d{4}-\d\d-\d\dT[\d:.]{8,12}\] (?:\[[\w.+]{1,24}\] )?debug\d?|debug[123]): |\b(?:cannot|can.t) open /dev/mem\b|^/dev/mem: ",
+    ),
+    # What a house sees to by itself, each day: its updates, its greeting, its logs.
+    rule(
+        "benign",
+        NONE,
+        ".service|fwupd|unattended|message of the day|signal 15|sigterm|xid",
+        r"\b(?:apt-daily[\w-]{0,12}|apt-news|esm-cache|fwupd[\w-]{0,12}|motd-news|update-motd|logrotate|man-db|snapd[\w.-]{0,24}|user(?:-runtime-dir)?@\d{1,9}|systemd-(?!coredump|oomd)[a-z-]{3,32}|unattended-upgrades|update-notifier[\w-]{0,12}|packagekit|NetworkManager[\w-]{0,24}|ua-\w{3,12}|e2scrub\w{0,12}|fstrim|plocate[\w-]{0,12}|mlocate[\w-]{0,12}|dnf-makecache|dnf-automatic|phpsessionclean|cups[\w-]{0,12}|bluetooth|ModemManager|avahi-daemon|gdm|accounts-daemon|whoopsie|apport[\w-]{0,16}|kerneloops|rsyslog|smartmontools|smartd|anacron|geoclue|colord|tracker-[\w-]{2,24})\.(?:service|timer|socket|path): (?!.{0,80}\bOOM)|^(?:.{0,80}: )?Failed to start (?:Refresh fwupd|Message of the Day|Daily apt|Rotate log|Discard unused|Daily man-db|Cleanup of Temporary)"
+        r"|\b(?:systemd-(?:journald|networkd|resolved|timesyncd|logind|udevd)|sshd|rsyslogd|ntpd|chronyd|dhclient|dnsmasq|avahi-daemon|NetworkManager|cron|dbus-daemon)\[\d{1,9}\]: .{0,60}\b(?:SIGTERM|signal 15)\b|\bignor\w{2,3}\b.{0,30}\bXIDs?\b",
+    ),
+    # A session lives though one of its tunnels could not be dug.
+    rule(
+        "warning",
+        WARN,
+        "mux_client|bind [|fwd_listener|forwarding|different slurm.conf|message_task_exit",
+        r"^mux_client_\w{3,30}: |^bind \[.{1,60}\]:\d{1,5}: address already in use|\bchannel_setup_fwd_listener|^could not request local forwarding|\bappears to have a different slurm\.conf\b|\bfailed to send MESSAGE_TASK_EXIT\b",
+    ),
+    # A file system of a cluster calls an error what it did not cope with, by another name.
+    rule(
+        "network",
+        WARN,
+        "lustre: |lnet: ",
+        r"\b(?-i:Lustre|LNet|LNetError): .{1,160}\b(?:timed out|failed due to network|was lost|slow reply|timed out tx|time(?:d )?out)\b",
     ),
     # A port that is taken, where another one is tried.
     rule("benign", NONE, "trying another", r"\balready in use, trying another\b"),
@@ -67,8 +96,8 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "unreadable|critical warning|frozen state|hardware fault|kubeletnotready|nodestatusunknown|pciehp|offline device|did_|recovery action|recovery flow|uncorrected",
-        r"\b[1-9]\d{0,8} (?:currently unreadable|offline uncorrectable)\b|\bcritical warning \(0x(?!00)|\bfrozen state error detected\b|\bdue to (?:a )?hardware fault\b|^\s{0,8}Ready\s{1,40}(?:False|Unknown)\s.{0,160}\b(?:KubeletNotReady|NodeStatusUnknown)\b|\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|\bAER: (?:multiple )?uncorrected \(",
+        "unreadable|critical warning|frozen state|hardware fault|kubeletnotready|nodestatusunknown|pciehp|offline device|did_|recovery action|recovery flow|uncorrected|containment event|bad device|lower than configured|probably locked|likely needs",
+        r"\b[1-9]\d{0,8} (?:currently unreadable|offline uncorrectable)\b|\bcritical warning \(0x(?!00)|\bfrozen state error detected\b|\bdue to (?:a )?hardware fault\b|^\s{0,8}Ready\s{1,40}(?:False|Unknown)\s.{0,160}\b(?:KubeletNotReady|NodeStatusUnknown)\b|\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|\bAER: (?:multiple )?uncorrected \(|\bDPC: containment event\b|\bmlx5_health\w{0,24}:.{0,40}\bhandling bad device\b|\bgres/gpu count reported lower than configured\b|\bGPU is probably locked\b|\bGPU likely needs to be reset\b",
     ),
     # A scheduler that takes a node out of service, or a job off a dead one.
     rule(
@@ -117,8 +146,8 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "nccl",
         FATAL,
-        "btl_|mtl_|oob_|hfi units|test failure|out of bounds values|hydu_sock",
-        r"\b(?:btl|mtl|oob)_[a-z]{2,12}\w{0,40}(?:\.c)?\b.{0,120}\b(?:failed|unexpected process|connection reset|timed out|broken pipe|unreachable)\b|\bno hfi units (?:are )?available\b|: Test failure \w{1,40}\.cu:\d|\bout of bounds values ?: [1-9]",
+        "btl_|mtl_|oob_|hfi units|test failure|out of bounds values|hydu_sock|ib_mlx|net/ofi|tcp connection|ofi poll",
+        r"\b(?:btl|mtl|oob)_[a-z]{2,12}\w{0,40}(?:\.c)?\b.{0,120}\b(?:failed|unexpected process|connection reset|timed out|broken pipe|unreachable)\b|\bno hfi units (?:are )?available\b|: Test failure \w{1,40}\.cu:\d|\bout of bounds values ?: [1-9]|\bib_mlx5_log\.c:\d{1,4}\s+(?:Remote|Local|Receiver|Bad|Unknown|Memory)\b|\bNET/OFI\b.{0,60}\bcompleted with error\b|\bwas unable to complete a TCP connection|\bunable to complete a TCP connection\b|\bOFI poll failed\b",
         f"{ADVICE}|\\bbtl_openib_component",
     ),
     # --- cuda_error: the device nodes of a card; what a test of the runtime returns ---
@@ -132,6 +161,13 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
 )
 
 DAEMON_STOPS: tuple[Rule, ...] = (
+    # --- preempted: a cloud gives notice ---
+    rule(
+        "preempted",
+        SERIOUS,
+        'rebalance|spot_itn|spot itn|"action"|instances.preempted|eventtype|specified deadline|node_fail',
+        r"\brebalance recommendation received\b|(?-i:\bSPOT_ITN\b|\bSpot ITN received\b)|^\W{0,3}action\W{1,4}(?:terminate|stop|hibernate)\W{1,5}time\W|\bcompute\.instances\.preempted\b|\beventtype\W{1,4}(?:preempt|terminate)\b|\bactive longer than specified deadline\b|\bJobState=NODE_FAIL\b",
+    ),
     # --- preempted: a scheduler's own word for a job that it ended ---
     rule(
         "preempted",
@@ -143,8 +179,8 @@ DAEMON_STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|signal termination|liveness probe|killing '|signal 15|shutdown requested|by request of|via signal|status:",
-        r"\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|\bfailed liveness probe\b|\bkilling '[\w.-]{1,60}' \(\d{1,9}\) with SIG|^\W{0,4}signal (?:2|15) received\b|\bshutdown requested by user\b|^killed process \d{1,9} by request of\b|\bvia signal \[SIG(?:INT|TERM|KILL)\]|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
+        "task exit notification|powering down|is rebooting|wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|signal termination|liveness probe|killing '|signal 15|shutdown requested|by request of|via signal|status:",
+        r"\btask exit notification\b.{0,60}\(status=0x000(?:9|f|2)\)|\bsystem is (?:powering down|rebooting|halting)\b|\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|\bfailed liveness probe\b|\bkilling '[\w.-]{1,60}' \(\d{1,9}\) with SIG|^\W{0,4}signal (?:2|15) received\b|\bshutdown requested by user\b|^killed process \d{1,9} by request of\b|\bvia signal \[SIG(?:INT|TERM|KILL)\]|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
     ),
 )
 
@@ -178,8 +214,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "network",
         FATAL,
-        "handshake|couldnt_|osd|connection failure|slurm_|lustreerror|lost connection to|received disconnect",
-        r"\b(?:TLS|SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|(?-i:\bCURLE_COULDNT_[A-Z_]{4,24}\b)|\blibceph: (?:osd|mon|mds)\d{1,5} .{1,60}\bsocket (?:closed|error)\b|\bcommunication connection failure\b|\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b",
+        "unable to contact slurm|localentrynotfound|handshake|couldnt_|osd|connection failure|slurm_|lustreerror|lost connection to|received disconnect|stdio forwarding|commlib|transfer failed",
+        r"\bunable to contact slurm controller\b|\bLocalEntryNotFoundError: |\b(?:TLS|SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|(?-i:\bCURLE_COULDNT_[A-Z_]{4,24}\b)|\blibceph: (?:osd|mon|mds)\d{1,5} .{1,60}\bsocket (?:closed|error)\b|\bcommunication connection failure\b|\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b|^stdio forwarding failed\b|\bcommlib error: |\btransfer failed after \d{1,4} retries",
     ),
     # Fatal, whatever it advises beside.
     rule(
@@ -200,8 +236,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "wexitstatus|return value|exit status|subject: |signal  |awaiting response|curl: (22)|curl: (23)",
-        r"\bWEXITSTATUS [1-9]|\(return value [1-9]|^\s{0,4}exit status\s{1,12}[=:] ?[1-9]|^\s{0,4}signal\s{1,12}= (?-i:[A-Z]{3,5})\b|^subject: .{0,300}(?-i:\b(?:Exited|Failed|FAILED|Aborted|Killed))\s*$|\bawaiting response\.\.\. 4\d\d\b|^curl: \(2[23]\)",
+        "(err):|err |last error was|task exit notification|oops: |wexitstatus|return value|exit status|subject: |signal  |awaiting response|curl: (22)|curl: (23)",
+        r"^\(ERR\):error occurred|^[\da-f]{6}\|ERR\s{0,3}\||\bwith \d{1,7} errors?: last error was\b|\btask exit notification\b.{0,60}\(status=0x(?!0000\))|\bOops: [\da-f]{4}\b|\bWEXITSTATUS [1-9]|\(return value [1-9]|^\s{0,4}exit status\s{1,12}[=:] ?[1-9]|^\s{0,4}signal\s{1,12}= (?-i:[A-Z]{3,5})\b|^subject: .{0,300}(?-i:\b(?:Exited|Failed|FAILED|Aborted|Killed))\s*$|\bawaiting response\.\.\. 4\d\d\b|^curl: \(2[23]\)",
     ),
     # A container's event names what failed at its head.
     rule(
@@ -215,8 +251,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "job not submitted|was refused|would exceed|requested shell|slurm_|data quota|invalid username|no solution found|please try again|host identification|private key file|is required|duplicate session|nested with care|running as root|trap invalid|null pointer|too many users|prolog|mpi_err_|epilog|process manager error|hydu_",
-        r"\bjob not submitted\b|\bthe connection to the server \S{1,80} was refused\b|^qsub: would exceed\b|^failed [a-z][\w ]{3,60} because:|^slurm_\w{1,40} error: |\bover its data quota\b|\binvalid username or (?:password|token)\b|^\W{0,6}no solution found\b|^permission denied, please try again|\bremote host identification has changed\b|\bunprotected private key file\b|^sudo: .{1,40} is required\b|^duplicate session: |^sessions should be nested with care\b|\brunning as root is not recommended\. use --allow-root\b|\b(?:pro|epi)log\b.{0,24}\bfail\w{0,4}\b|\bMPI_ERR_[A-Z]{2,20}: |\bprocess manager error\b|\bHYDU_\w{2,30} .{0,80}\berror\b|\btrap invalid opcode\b|\bBUG: kernel NULL pointer\b|^too many users have viewed\b",
+        "job not submitted|was refused|would exceed|requested shell|slurm_|data quota|invalid username|no solution found|please try again|host identification|private key file|is required|duplicate session|nested with care|running as root|trap invalid|null pointer|too many users|prolog|mpi_err_|epilog|process manager error|hyd",
+        r"\bjob not submitted\b|\bthe connection to the server \S{1,80} was refused\b|^qsub: would exceed\b|^failed [a-z][\w ]{3,60} because:|^slurm_\w{1,40} error: |\bover its data quota\b|\binvalid username or (?:password|token)\b|^\W{0,6}no solution found\b|^permission denied, please try again|\bremote host identification has changed\b|\bunprotected private key file\b|^sudo: .{1,40} is required\b|^duplicate session: |^sessions should be nested with care\b|\brunning as root is not recommended\. use --allow-root\b|\b(?:pro|epi)log\b.{0,24}\bfail\w{0,4}\b|\bMPI_ERR_[A-Z]{2,20}: |\bprocess manager error\b|\bHYD\w{0,5}_\w{2,40} .{0,120}\b(?:error|failed)\b|\btrap invalid opcode\b|\bBUG: kernel NULL pointer\b|^too many users have viewed\b",
     ),
     # What was to be rented or read, and cannot: a place without machines, a stream that ends too soon.
     rule(

@@ -13,8 +13,8 @@ from gpu_tui.parse.triage_told import LAST, TOLD
 _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|\berror trying to connect\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
     r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to|unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|socket\.(?:timeout|gaierror)|\bgaierror"
-    r"|HTTPSConnectionPool|ServerDisconnected|Client(?:OS|Connector|Payload)Error|FSTimeoutError|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
-    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|error|server error|client error)|operation timed out|(?-i:\bSlowDown\b)|ConnectionClosedError|EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit(?!er)|connection closed|connection error|request failed after \d+ retries|^\W{0,4}runtime disconnected"
+    r"|HTTPSConnectionPool|ServerDisconnected|Client(?:OS|Connector|Payload)Error|FSTimeoutError|ProxyError|broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed(?!\.\s*$)|timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|packet_write_wait|bad gateway|service unavailable|gateway time-?out"
+    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|backend error|error|server error|client error)|operation timed out|(?-i:\bSlowDown\b)|ConnectionClosedError|EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|rate ?limit(?!er)|connection closed|connection error|request failed after \d+ retries|^\W{0,4}runtime disconnected"
 )
 _NETWORK_NEEDS = "slowdown|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|request failed after"
 _SERVICE = (
@@ -30,8 +30,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "sshd[|sshd(|sendmail[|postfix|ntpd[|crond|cron[|klogind[|ftpd[|xinetd[|avahi-daemon|logrotate|networkmanager|polkitd|dbus-daemon|pulseaudio|gnome-shell|modemmanager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd[|thermald",
-        r"(?:\s|@)(?:sshd|sendmail|postfix/\w{1,20}|ntpd|crond?|klogind|x?inetd|ftpd|avahi-daemon|logrotate|NetworkManager|polkitd|dbus-daemon|pulseaudio|gnome-shell|ModemManager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd|thermald)(?:\(\w{1,20}\))?(?:\[\d{1,9}\])?: ",
+        "sshd[|sshd(|sendmail[|postfix|ntpd[|crond|cron[|klogind[|ftpd[|xinetd[|avahi-daemon|logrotate|networkmanager|polkitd|dbus-daemon|pulseaudio|gnome-shell|modemmanager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd[|thermald|firewalld|gsd-|gdm-|packagekitd|tracker-|colord",
+        r"(?:^|[\s@])(?:sshd|sendmail|postfix/\w{1,20}|ntpd|crond?|klogind|x?inetd|ftpd|avahi-daemon|logrotate|NetworkManager|polkitd|dbus-daemon|pulseaudio|gnome-shell|ModemManager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd|thermald|firewalld|gsd-[a-z-]{2,24}|gdm-[a-z-]{2,24}|packagekitd|tracker-[a-z-]{2,24}|colord)(?:\(\w{1,20}\))?(?:\[\d{1,9}\])?: ",
     ),
     # An access log quotes the answer that somebody got; the server lives.
     rule(
@@ -52,7 +52,7 @@ ENDS: tuple[Rule, ...] = (
         "network",
         FATAL,
         "closed by|client_loop|ssh:|packet_write|kex_|not responding|read from remote|connection to",
-        r"client_loop: send disconnect|^(?:shared )?connection to \S+ (?:port \d+ )?(?:closed|lost|timed out)|closed by remote host|packet_write_wait|kex_exchange|ssh: (?:connect to|could not resolve)|timeout, server \S+ not responding|read from remote host",
+        r"client_loop: send disconnect|^(?:shared )?connection to \S+ (?:port \d+ )?(?:closed(?!\.\s*$)|lost|timed out)|closed by remote host|packet_write_wait|kex_exchange|ssh: (?:connect to|could not resolve)|timeout, server \S+ not responding|read from remote host",
     ),
     rule(
         "network",
@@ -152,7 +152,8 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "exit|finish|returned non-zero|exitcode|return code|error |program failed|code",
         r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status| value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexit_(?:status|code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bfinish(?:ed)? status ?= ?[1-9]|\breturn code:? -[1-9]\d{0,9}\b|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
-        r"early exit|exit_?layer|exit in \d|exiting in|exit after \d|" + ADVICE,
+        r"\battempt 1 failed\b|early exit|exit_?layer|exit in \d|exiting in|exit after \d|"
+        + ADVICE,
     ),
     rule(
         "exception",

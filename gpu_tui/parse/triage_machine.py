@@ -45,7 +45,7 @@ MACHINE: tuple[Rule, ...] = (
         r"|uncorrect(?:able|ed) (?:volatile |aggregate )?ECC (?:error|fault|memory)|ECC (?:error|fault)\b.{0,40}uncorrect|uncorrectable.{0,20}\bECC (?:error|fault)|\buncorrectable hardware error|double[- ]bit ECC|ECC double[- ]bit"
         r"|\bGPU HANG: ecode|\bGPU ?#?\d{0,3} (?:has )?disappeared\b|\bGPU ?#?\d{0,3} (?:is |was )?not responding\b(?! \w)|rminitadapter failed|rm_init_adapter failed|row remap\w{0,40}.{0,30}\bfail|remapping failure occurred\s*:\s*yes"
         r"|nvidia probe routine failed|GPU.{0,30}requires reset|(?:GPU|device|node)\b.{0,60}\b(?:un|not )healthy|(?-i:\b(?:Gpu|GPU)\w{2,40}IsNotHealthy)",
-        r"double[- ]bit ECC(?: errors?)?(?: count)?\s{0,8}[|:=]\s{0,8}0\b|uncorr\w{0,40} ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
+        r"\btimeout, server\b|double[- ]bit ECC(?: errors?)?(?: count)?\s{0,8}[|:=]\s{0,8}0\b|uncorr\w{0,40} ECC(?: errors?)?(?: count)?\s*[|:=]?\s*(?:0\b|N/A|none)|\bno (?:un|double)|\bhealthy: true",
     ),
     rule(
         "hardware",
@@ -81,8 +81,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "hardware",
         SERIOUS,
-        "rom is corrupt|degraded|faulted|unavail|devices ha|zio pool|notready|device is lost|device was lost|device lost",
-        r"^\s*state: ?(?-i:DEGRADED|FAULTED|UNAVAIL|SUSPENDED)\b|^\s+\S{1,80}\s+(?-i:DEGRADED|FAULTED|UNAVAIL)(?:\s+\d|\s*$)|\bone or more devices (?:has|have|are|is|could)\b|\bzio pool=.{1,120}\berror=[1-9]|^\S{1,80}\s{2,}(?-i:NotReady)\b|\bInfoROM (?:is )?corrupt|\bdevice (?:(?:is|was|has been) lost\b|lost\W*$)",
+        "nvidia |tesla |quadro |rom is corrupt|degraded|faulted|unavail|devices ha|zio pool|notready|device is lost|device was lost|device lost",
+        r"^\s*state: ?(?-i:DEGRADED|FAULTED|UNAVAIL|SUSPENDED)\b|^\s+\S{1,80}\s+(?-i:DEGRADED|FAULTED|UNAVAIL)(?:\s+\d|\s*$)|\bone or more devices (?:has|have|are|is|could)\b|\bzio pool=.{1,120}\berror=[1-9]|^\S{1,80}\s{2,}(?-i:NotReady)\b|\bInfoROM (?:is )?corrupt|\bdevice (?:(?:is|was|has been) lost\b|lost\W*$)|^\|\s{1,4}\d{1,3}\s{1,4}(?:NVIDIA|Tesla|Quadro)\b.{2,30}\b(?:On|Off)\s{1,3}\| [\dA-F]{8}:[\dA-F:.]{7} (?:On|Off) \|\s{2,24}[1-9]\d{0,8} \|",
     ),
     # A disk that is there no more has no blocks.
     rule(
@@ -95,10 +95,10 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "i/o error|hc died|journal|read-only|ext4|xfs|btrfs|nvme|medium error|smart|md/raid|ata|mlx5|unrecovered",
+        "uncorrected error|context corrupt|i/o error|hc died|journal|read-only|ext4|xfs|btrfs|nvme|medium error|smart|md/raid|ata|mlx5|unrecovered",
         r"\bI/O error\b.{0,40}\b(?:dev|sector|lba|logical block|writing|reading|sct)\b|\blba\b.{0,40}\bI/O error|aborting journal|remounting filesystem read-only|\b(?:EXT4-fs|XFS|BTRFS)\b.{0,40}\b(?:error|failed|corrupt\w{0,6}|shut ?down)\b"
-        r"|\bnvme\w{0,8}\b.{0,30}(?:controller is down|after probe failure|device not ready|I/O .{0,20}timeout|reset .{0,10}fail)|\bxhci_hcd .{0,40}\bHC died|critical medium error|(?:medium|unrecovered read) error|md/raid.{0,40}\bfail|\bata\d[\d.]{0,4}: (?:failed command|exception emask)|\bmlx5_core\b.{0,60}(?:compromised|fatal|health poll failed|fw error)|\bSMART\b.{0,30}\b(?:failed|failure)\b",
-        r"\b0 errors?\b|re-?mounted|journal checksum|optional",
+        r"|\bnvme\w{0,8}\b.{0,30}(?:controller is down|after probe failure|device not ready|I/O .{0,20}timeout|reset .{0,10}fail)|\bxhci_hcd .{0,40}\bHC died|critical medium error|(?:medium|unrecovered read) error|md/raid.{0,40}\bfail|\bata\d[\d.]{0,4}: (?:failed command|exception emask)|\bmlx5_core\b.{0,60}(?:compromised|fatal|health poll failed|fw error)|\bSMART\b.{0,30}\b(?:failed|failure)\b|^\W{0,4}(?:uncorrected error|processor context corrupt)\W*$",
+        r"\b0 errors?\b|\bbytes of corrupted metadata\b|re-?mounted|journal checksum|optional",
     ),
     rule(
         "hardware",
@@ -182,8 +182,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|shared memory segment|/dev/shm/|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
-        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\bshared memory (?:object|segment)\b.{0,120}\bno space|\bfailed to extend /dev/shm/|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory (?:\(|for )|cpu_buffer\w{0,40}: failed to alloc",
+        "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|shared memory segment|shm.|posix_fallocate|/dev/shm/|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
+        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\b(?:shared memory (?:object|segment)|shm\.\w{1,3}:\d|posix_fallocate)\b.{0,120}\bno space|\bfailed to extend /dev/shm/|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory (?:\(|for )|cpu_buffer\w{0,40}: failed to alloc",
     ),
     rule(
         "host_oom",

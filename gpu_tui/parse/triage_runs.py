@@ -56,7 +56,7 @@ RUN_CAUSES: tuple[Rule, ...] = (
         FATAL,
         "gpu|device",
         r"\bGPU ?#?\d{1,3}\b.{0,12}\b(?:is |are )?(?:no longer|not) (?:visible|present|accessible|reachable|responding)\b|\bexpected \d{1,5} GPUs?\b.{0,12}\b(?:found|got|only|but|saw|detected)\b.{0,8}\d",
-        f"{SURVIVED}|{ADVICE}|{CALM}",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\btimeout, server\\b",
     ),
     rule(
         "hardware",

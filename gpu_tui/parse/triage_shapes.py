@@ -49,7 +49,7 @@ _FRAMES = (
     re.compile(r"^\s*@ (?:[A-Z]\w{1,40} )?\S{1,200}\.jl:\d"),
     # A frame of the kernel: `oom_kill_process.cold.33+0xb/0x10`.
     re.compile(
-        r"^.{0,120}?[\s?:]\w[\w.]{1,60}\+0x[0-9a-f]{1,8}/0x[0-9a-f]{1,8}(?: \[\w{1,30}\])?\s*$"
+        r"^.{0,120}?(?<!Caller)[\s?:]\w[\w.]{1,60}\+0x[0-9a-f]{1,8}/0x[0-9a-f]{1,8}(?: \[\w{1,30}\])?\s*$"
     ),
     re.compile(r"^\s*\[?(?:Previous line repeated|Stack \(most recent call last\))"),
 )

@@ -1,7 +1,8 @@
 """How well triage judges real labelled lines: `cd tests && python -m judgement.report_lines [--misses N]`.
 
 Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl`, `lines_second.jsonl`, `lines_third.jsonl`,
-`lines_fresh.jsonl`, `lines_sight.jsonl`, `lines_reading1.jsonl` and `lines_reading2.jsonl`, which the rules were tuned on,
+`lines_fresh.jsonl`, `lines_sight.jsonl`, `lines_reading1.jsonl`, `lines_reading2.jsonl` and `lines_batch2.jsonl`, which the
+rules were tuned on,
 and `lines_holdout.jsonl`, which they were not: of that one only sums are ever shown, the last of them over programs of
 which not one line was tuned on.
 """
@@ -23,7 +24,7 @@ from gpu_tui.parse.triage import triage_segments
 HERE = Path(__file__).parent
 TUNED = tuple(
     HERE / f"lines_{name}.jsonl"
-    for name in ("dev", "more", "second", "third", "fresh", "sight", "reading1", "reading2")
+    for name in ("dev", "more", "second", "third", "fresh", "sight", "reading1", "reading2", "batch2")
 )
 HOLDOUT = HERE / "lines_holdout.jsonl"
 SHOWN = 150  # characters of a missed line
