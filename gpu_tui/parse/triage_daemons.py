@@ -38,20 +38,6 @@ DAEMON_QUIET: tuple[Rule, ...] = (
         r"\b(?:apt-daily[\w-]{0,12}|apt-news|esm-cache|fwupd[\w-]{0,12}|motd-news|update-motd|logrotate|man-db|snapd[\w.-]{0,24}|user(?:-runtime-dir)?@\d{1,9}|systemd-(?!coredump|oomd)[a-z-]{3,32}|unattended-upgrades|update-notifier[\w-]{0,12}|packagekit|NetworkManager[\w-]{0,24}|ua-\w{3,12}|e2scrub\w{0,12}|fstrim|plocate[\w-]{0,12}|mlocate[\w-]{0,12}|dnf-makecache|dnf-automatic|phpsessionclean|cups[\w-]{0,12}|bluetooth|ModemManager|avahi-daemon|gdm|accounts-daemon|whoopsie|apport[\w-]{0,16}|kerneloops|rsyslog|smartmontools|smartd|anacron|geoclue|colord|tracker-[\w-]{2,24})\.(?:service|timer|socket|path): (?!.{0,80}\bOOM)|^(?:.{0,80}: )?Failed to start (?:Refresh fwupd|Message of the Day|Daily apt|Rotate log|Discard unused|Daily man-db|Cleanup of Temporary)"
         r"|\b(?:systemd-(?:journald|networkd|resolved|timesyncd|logind|udevd)|sshd|rsyslogd|ntpd|chronyd|dhclient|dnsmasq|avahi-daemon|NetworkManager|cron|dbus-daemon)\[\d{1,9}\]: .{0,60}\b(?:SIGTERM|signal 15)\b|\bignor\w{2,3}\b.{0,30}\bXIDs?\b",
     ),
-    # A session lives though one of its tunnels could not be dug.
-    rule(
-        "warning",
-        WARN,
-        "mux_client|bind [|fwd_listener|forwarding|different slurm.conf|message_task_exit",
-        r"^mux_client_\w{3,30}: |^bind \[.{1,60}\]:\d{1,5}: address already in use|\bchannel_setup_fwd_listener|^could not request local forwarding|\bappears to have a different slurm\.conf\b|\bfailed to send MESSAGE_TASK_EXIT\b",
-    ),
-    # A file system of a cluster calls an error what it did not cope with, by another name.
-    rule(
-        "network",
-        WARN,
-        "lustre: |lnet: ",
-        r"\b(?-i:Lustre|LNet|LNetError): .{1,160}\b(?:timed out|failed due to network|was lost|slow reply|timed out tx|time(?:d )?out)\b",
-    ),
     # A port that is taken, where another one is tried.
     rule("benign", NONE, "trying another", r"\balready in use, trying another\b"),
     # What a configuration tries and does without.
@@ -188,6 +174,20 @@ DAEMON_STOPS: tuple[Rule, ...] = (
 _LAST_TRY = "|".join(rf"{n} ?(?:/|of) ?{n}" for n in range(2, 11))
 
 DAEMON_ENDS: tuple[Rule, ...] = (
+    # A session lives though one of its tunnels could not be dug.
+    rule(
+        "warning",
+        WARN,
+        "mux_client|bind [|fwd_listener|forwarding|different slurm.conf|message_task_exit",
+        r"^mux_client_\w{3,30}: |^bind \[.{1,60}\]:\d{1,5}: address already in use|\bchannel_setup_fwd_listener|^could not request local forwarding|\bappears to have a different slurm\.conf\b|\bfailed to send MESSAGE_TASK_EXIT\b",
+    ),
+    # A file system of a cluster calls an error what it did not cope with, by another name.
+    rule(
+        "network",
+        WARN,
+        "lustre: |lnet: ",
+        r"\b(?-i:Lustre|LNet|LNetError): .{1,160}\b(?:timed out|failed due to network|was lost|slow reply|timed out tx|time(?:d )?out)\b",
+    ),
     # A kernel tries many parts at its start and does without; what ends a run it tells by a few words.
     rule(
         "warning",

@@ -24,7 +24,17 @@ from gpu_tui.parse.triage import triage_segments
 HERE = Path(__file__).parent
 TUNED = tuple(
     HERE / f"lines_{name}.jsonl"
-    for name in ("dev", "more", "second", "third", "fresh", "sight", "reading1", "reading2", "batch2")
+    for name in (
+        "dev",
+        "more",
+        "second",
+        "third",
+        "fresh",
+        "sight",
+        "reading1",
+        "reading2",
+        "batch2",
+    )
 )
 HOLDOUT = HERE / "lines_holdout.jsonl"
 SHOWN = 150  # characters of a missed line
