@@ -38,6 +38,7 @@ class Cards:
         self._again = again
         self._cut_again = cut_again
         self._query, self._apps, self._mig = query, apps, mig
+        self._surroundings = dict(os.environb)  # os.environ itself is translated anew at each start
         self._cut = b""
         self._told: bytes | None = None
         self._rounds = self._number = 0
@@ -112,7 +113,7 @@ class Cards:
             self.pid = os.posix_spawnp(
                 "nvidia-smi",
                 ["nvidia-smi", *words],
-                os.environ,
+                self._surroundings,
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
                     (os.POSIX_SPAWN_DUP2, its, 1),

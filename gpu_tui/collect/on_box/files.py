@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     Row = tuple[str, str, str, str]  # KEY, root, file, the name of one line: `probe_box.Lines`
     Part = tuple[str, int, str, Mapping[str, tuple[Row, ...]]]  # `probe_box.Part`
 
+AT_ONCE = 2048  # bytes: a shorter text is whole, for the kernel fills a page with the lines it has
+
 
 class SmallFile:
     """A file that is read again and again. The kernel's own (no size, and yet a text) stay open."""
@@ -44,7 +46,9 @@ class SmallFile:
         return text
 
     def _text(self, opened: int) -> bytes:
-        text = part = os.pread(opened, 65_536, 0)
+        text = part = os.pread(opened, 4096, 0)
+        if len(text) < AT_ONCE:
+            return text
         while part and len(text) < MOST:
             part = os.pread(opened, 65_536, len(text))
             text += part

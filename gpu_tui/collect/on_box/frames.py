@@ -31,23 +31,23 @@ class Frames:
     def __init__(self, nonce: bytes) -> None:
         self._nonce = nonce
         self._held = b""
-        self._mark = 0
+        self._sign = self._line = b""
 
     def begin(self, mark: int, beat: int) -> None:
         """A frame of the probe with this mark."""
-        self._mark = mark
-        self._hold(b"\n@%s %d begin %d\n" % (self._nonce, mark, beat))
+        self._sign, self._line = b"@%s %d " % (self._nonce, mark), b"%d " % mark
+        self._hold(b"\n%sbegin %d\n" % (self._sign, beat))
 
     def say(self, words: bytes) -> None:
         """A line that steers, such as `close 0`."""
-        self._hold(b"@%s %d %s\n" % (self._nonce, self._mark, words))
+        self._hold(self._sign + words + b"\n")
 
     def put(self, text: bytes) -> None:
         """A line of the section that is open."""
         while len(text) > PIECE - 16:
-            self._hold(b"+%d %s\n" % (self._mark, text[: PIECE - 16]))
+            self._hold(b"+" + self._line + text[: PIECE - 16] + b"\n")
             text = text[PIECE - 16 :]
-        self._hold(b">%d %s\n" % (self._mark, text))
+        self._hold(b">" + self._line + text + b"\n")
 
     def show(self, section: bytes, text: bytes, code: int) -> None:
         """A section: what a program printed, and how it ended."""
