@@ -1,4 +1,6 @@
-"""Words of a line that raise no alarm whatever they are: a counter that is zero, a flag that is off, an address."""
+"""Words of a line that raise no alarm whatever they are: a counter that is zero, a flag that is off, an address,
+a sentence that only advises.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +8,22 @@ import re
 
 _ADDRESS = re.compile(r"\bhttps?://[^\s'\")\]]+")
 _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
-    r"(?!(?-i:(?:Key|Index|Value|Assertion|Runtime)Error: (?:0(?:\s*$|/\d|\s[A-Za-z])|No \")))\b\w{0,24}(?:oom|ooms|nan|inf|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|overflow\w{0,2}|preempt\w{0,6}|xid|timeouts?|anomaly|fatal|aborted|crashe?[sd]?|panic)"
+    r"(?!(?-i:(?:Key|Index|Value|Assertion|Runtime)Error: (?:0(?:\s*$|/\d|\s[A-Za-z])|No \")))\b\w{0,24}(?:ooms?|nans?|infs?|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|overflow\w{0,2}|preempt\w{0,6}|xid|timeouts?|anomaly|fatal|abort(?:ed|s)?|crashe?[sd]?|panic)"
     r"(?:[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|labels))?[\"']?\s?[:=]\s{0,6}(?:0(?![.\d])|0\.0+\b|(?:false|off|none|null|no)(?=\s*(?:[,;|)}\]\"]|$)))"
     # "Trial 0 failed" counts from zero; it does not say that none failed.
     r"|(?<!rank )(?<!trial )(?<!task )(?<!worker )(?<!node )(?<!cell )(?<!job )(?<!fold )(?<!replica )(?<!process )(?<!actor )(?<!gpu )(?<!run )(?<!stage )(?<!shard )(?<!device )(?<!exit code )(?<![._\d])\b(?:0|no|without(?: any)?) (?:\w+ )?(?:errors?|fail(?:ed|ures?)?|corrupt(?:ed)?|nans?|ooms?|killed|overflows?|preempt\w+|xids?|warnings?)\b(?! (?:space|such|found at))",
     re.IGNORECASE,
 )
 TROUBLE = ("oom", "nan", "inf", "error", "fail", "kill", "corrupt", "skip", "overflow", "preempt", "xid", "timeout", "anomaly", "warning", "fatal", "abort", "crash", "panic")  # fmt: skip
-DEAD = (_ADDRESS, _ZERO)
+_SAME = r"(?:(?![.!?] [A-Z])[^\n])"  # no new sentence begins
+# What to do about it, behind the sentence that told it, or where a line begins: that one stands, this one tells of nothing.
+_ADVICE = re.compile(
+    rf"(?:^\W{{0,4}}(?:If|In case|Note) (?:you|it|this|that|the|there|your|a|an|of)\b|(?<=[.!?] )(?=[A-Z])(?!{_SAME}{{0,400}}?(?:[Ii]gnor|[Dd]isregard|harmless|n.?t need|not required|optional|automatic|disabled))"
+    rf"{_SAME}{{0,60}}?\b(?:[Ii]f (?:you|it|this|that|the|there|your|a|not)\b|[Ii]n case\b|(?:may|might|could|can) (?:potentially |also |not )?(?:be|have|cause|lead|result|help|want|need)\b|[Hh]elps?\b|[Aa]void|[Pp]revents?\b|[Cc]onsider\b|(?:Tip|Hint|Note):|Note that\b))"
+    rf"{_SAME}{{0,600}}"
+)
+_ADVISES = ("if ", "in case", "may ", "might ", "could ", "can ", "help", "avoid", "prevent", "consider", "tip:", "hint:", "note")  # fmt: skip
+DEAD = (_ADDRESS, _ZERO, _ADVICE)
 _INFO = re.compile("inf[0-9]*o")
 
 
@@ -28,9 +38,14 @@ def without_dead_words(text: str) -> tuple[str, str]:
 def dead_words(text: str) -> tuple[tuple[int, int], ...]:
     """From where to where they stand, addresses left out."""
     low = lower(text)
-    if not any(word in low for word in TROUBLE):
-        return ()
-    return tuple(match.span() for match in _ZERO.finditer(text))
+    advice = _spans(_ADVICE, text) if any(word in low for word in _ADVISES) else []
+    zeros = _spans(_ZERO, text) if any(word in low for word in TROUBLE) else []
+    alone = (zero for zero in zeros if not any(start <= zero[0] < end for start, end in advice))
+    return tuple(sorted((*advice, *alone)))
+
+
+def _spans(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in pattern.finditer(text)]
 
 
 def cut(text: str, spans: tuple[tuple[int, int], ...]) -> str:

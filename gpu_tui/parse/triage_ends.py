@@ -86,8 +86,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "optimizers/|git repository|error caught was|dependency resolver|which is incompatible|x server|display",
-        r"\bcore/grappler/optimizers/|not a git repository|error caught was:|pip.s dependency resolver|which is incompatible\.?\s*$|no local display",
+        "optimizers/|_algorithm_picker|buffer_comparator|slow_operation|cuda_timer|git repository|error caught was|dependency resolver|which is incompatible|x server|display",
+        r"\bcore/grappler/optimizers/|/(?:conv|gemm\w{0,8})_algorithm_picker\.|/buffer_comparator\.|/slow_operation_alarm\.|/cuda_timer\.|not a git repository|error caught was:|pip.s dependency resolver|which is incompatible\.?\s*$|no local display",
     ),
     rule(
         "warning",
@@ -114,7 +114,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "error|exception|exit|failure|interrupt|fault|iteration",
-        r"(?:^|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\))?(?:: \S|: {2,4}[A-Za-z`'(\[<]|:?\s*$)",
+        r"(?:^\.?|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\))?(?:: \S|: {2,4}[A-Za-z`'(\[<]|:?\s*$)",
         r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|\bOn(?:Failure|Error)\b|exception ignored|mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )|"
         + CALM,
     ),
@@ -145,7 +145,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "segmentation|segfault|general protection|handle kernel|core dumped|aborted|bus error|illegal instruction|floating point exception|free()|corrupt|malloc|terminate called|what()|fatal|check fail|assertion|assert|panic|stack smashing|sigsegv|sigabrt",
         r"segmentation fault|\bsegfault\b|general protection|unable to handle kernel|core dumped|^\s*Aborted\b(?! (?:\d{1,6} )?requests?\b)|: Aborted\b(?! (?:\d{1,6} )?requests?\b)|\bBus error\b|illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|double|unsorted|heap)|malloc\(\): |(?<!tc)malloc: |terminate called|^\s*what\(\): |fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
-        r"register|handler|trapping",
+        r"register|handler|trapping|\?\s*$",
     ),
     rule(
         "exception",
@@ -167,7 +167,7 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "fail|errored|crash|blocked|abort|terminated with the following|executing job with|during processing|but 1 process returned",
-        r"^[\w/-]{1,80}\.[\w./-]{1,160} FAILED$|\bworker\.status\.FAILED\b|terminated with the following error|^error executing job with overrides|exception during processing|process returned$|\b(?:job|rank|run|trial|task|cell|worker|training|experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm|main|script|program|command|build|pipeline|launcher|simulation|installation|compilation|finetun\w{1,4}|pretrain\w{0,4})\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |: ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b|cell\(s\) FAILED|DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|(?-i:(?:changed|changed from \w{1,12}) to \W?F(?:AILED|ailed)\b)|^\s{0,4}\d{3,12}(?:[._+][\w+.]{1,12})?\s.{0,120}(?-i:\bFAILED)\b(?:\s|$)|(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff)|\b[1-9]\d{0,5} (?:failed|crashed|errored) (?:runs|jobs|trials|tasks|workers|cells|ranks|nodes)\b|\bkilling (?:the )?sweep\b|\bfailed: (?:job|rank|run|trial)|\bERROR\b.{0,30}\bRun \S+ errored",
+        r"^[\w/-]{1,80}\.[\w./-]{1,160} FAILED$|\bworker\.status\.FAILED\b|terminated with the following error|^error executing job with overrides|exception during processing|process returned$|\b(?:job|rank|run|trial|task|cell|worker|training|experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm|main|script|program|command|build|pipeline|launcher|simulation|installation|compilation|finetun\w{1,4}|pretrain\w{0,4})\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |: ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b(?!-)|cell\(s\) FAILED|DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|(?-i:(?:changed|changed from \w{1,12}) to \W?F(?:AILED|ailed)\b)|^\s{0,4}\d{3,12}(?:[._+][\w+.]{1,12})?\s.{0,120}(?-i:\bFAILED)\b(?:\s|$)|(?:CrashLoopBackOff|ErrImagePull|ImagePullBackOff)|\b[1-9]\d{0,5} (?:failed|crashed|errored) (?:runs|jobs|trials|tasks|workers|cells|ranks|nodes)\b|\bkilling (?:the )?sweep\b|\bfailed: (?:job|rank|run|trial)|\bERROR\b.{0,30}\bRun \S+ errored",
         r"failed[\"']?\s*[:=]\s*0|sanity|reschedul|failedschedul|" + ADVICE,
     ),
     rule(

@@ -26,7 +26,7 @@ ASIDE = (
 # What the program does without, or does in place of what it could not do; what a person may do, and need not.
 WITHOUT = (
     r"\bwill not be (?:computed|available|used|applied|logged|shown|enabled|supported|recorded|counted|reported|displayed|tracked)\b|\b(?:was|were|is|are) used instead\b|\bwill (?:create|assume|be (?:created|used|assumed|updated))\b|\bassum(?:e|ed|ing)\b"
-    r"|\bswitching to\b|\blooking for (?:a )?new\b|\bre-?download|\bsleep(?:ing)? for\b|\bgoing to (?:sleep|the next)\b|\b(?:not )?recommended\b|, you can \w|[.;,!] (?:so )?(?:returning|leaving|keeping|dropping|treating|unmerging|resizing|applying|starting from (?!scratch))\b|, switch to\b|\b(?:cannot|can.t|couldn.t|could not|unable to|failed to) (?:log|estimate|guarantee|preview|display|plot|visualize|hash|be hashed)\b|\bso (?:the )?(?:\w{1,20} ){1,3}(?:is|are) (?:changed|adjusted|padded|resized|truncated|reset)\b"
+    r"|\bswitching to\b|\blooking for (?:a )?new\b|\bre-?download|\bsleep(?:ing)? for\b|\bgoing to (?:sleep|the next)\b|\b(?:not )?recommended\b|, you can \w|[.;,!] (?:so )?(?:returning|leaving|keeping|dropping|treating|unmerging|resizing|applying|starting from (?!scratch))\b|, switch to\b|(?:failed to|could not|cannot) import [\w.-]{1,40}\W*$|\b(?:cannot|can.t|couldn.t|could not|unable to|failed to) (?:log|estimate|guarantee|preview|display|plot|visualize|hash|be hashed)\b|\bso (?:the )?(?:\w{1,20} ){1,3}(?:is|are) (?:changed|adjusted|padded|resized|truncated|reset)\b"
 )
 COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|{WITHOUT}|\\bwarn(?:ing)?s?\\b(?! messages)"
 
@@ -96,14 +96,14 @@ EVIDENCE: tuple[Rule, ...] = (
         "failed",
         r"(?-i:\b(?:failed|FAILED)\b)(?:[.!:;,)\]]|\s*$| (?:with|due|because|at|after|on|in|while|during|when|for|and|reason|-?\d{1,6}\s*$))",
         COPED
-        + r"|\b(?:0|no|zero) fail|failed[\"']?\s?[:=]\s?[\d\[({]|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\bsamples?\b|\|\s*failed\b|first observed|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause|\bOP_REQUIRES|\bPASS|\bpassed\b|\[!\] load failed",
+        + r"|\b(?:0|no|zero) fail|failed[\"']?\s?[:=]\s?[\d\[({]|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\b(?:samples?|problems?|questions?|prompts?)\b|\bHumanEval\b|\|\s*failed\b|first observed|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause|\bOP_REQUIRES|\bPASS|\bpassed\b|\[!\] load failed",
     ),
     # The shell and the kernel in other languages: a segmentation fault, an abort, a file or a command not there.
     rule(
         "exception",
         FATAL,
-        "段错误|已放弃|核心已转储|没有那个文件或目录|未找到命令|权限不够|speicherzugriffsfehler|erreur de segmentation|segmento|abgebrochen",
-        r"段错误|已放弃|核心已转储|没有那个文件或目录|未找到命令|权限不够|Speicherzugriffsfehler|Erreur de segmentation|Violación de segmento|^Abgebrochen\b",
+        "段错误|已放弃|核心已转储|没有那个文件或目录|未找到命令|不是内部或外部命令|权限不够|speicherzugriffsfehler|erreur de segmentation|segmento|abgebrochen",
+        r"段错误|已放弃|核心已转储|没有那个文件或目录|未找到命令|不是内部或外部命令|权限不够|Speicherzugriffsfehler|Erreur de segmentation|Violación de segmento|^Abgebrochen\b",
     ),
     rule(
         "exception",
@@ -127,9 +127,9 @@ EVIDENCE: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "fail",
-        rf"{SUBJECT}[^.]{{0,50}}?(?-i:\b(?:failed|FAILED|FAIL|failure)\b)|^\w{{1,30}}: FAIL\b|\bfailed (?:run )?(?:completed|after) (?:in )?\d",
+        rf"{SUBJECT}[^.]{{0,50}}?(?-i:\b(?:failed|FAILED|FAIL|failure)\b)(?! (?:modes?|rates?|cases?|detect|predict|analys|toleran|recover|handl|domain))|^\w{{1,30}}: FAIL\b|\bfailed (?:run )?(?:completed|after) (?:in )?\d",
         COPED
-        + r"|\b(?:0|no|zero) fail|fail\w{0,4} \w{1,12}[:=] ?0\b|fail(?:ed|ures?)[\"']?\s?[:=]\s?\d|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\bsamples?\b|\|\s*failed\b|first observed failure|could not|cannot|unable|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause",
+        + r"|\b(?:0|no|zero) fail|fail\w{0,4} \w{1,12}[:=] ?0\b|fail(?:ed|ures?)[\"']?\s?[:=]\s?\d|failed[_ ](?:count|jobs|runs|samples)|\bimages?\b|\b(?:samples?|problems?|questions?|prompts?)\b|\|\s*failed\b|first observed failure|could not|cannot|unable|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause",
     ),
     rule(
         "exception",

@@ -48,7 +48,7 @@ GRAMMAR: tuple[Rule, ...] = (
         FATAL,
         "failed",
         r"\bfailed\b(?:\s*[!.:]*\s*$| ?: ?[^\s\d])",
-        f"{COPED}|{HOUSE}|\\bNVRM\\b|\\b(?:0|no) failed|retri|\\bimages?\\b|\\bsamples?\\b|failed ?: ?(?:none|null|false)|\\bload failed",
+        f"{COPED}|{HOUSE}|\\bNVRM\\b|\\b(?:0|no) failed|retri|\\bimages?\\b|\\b(?:samples?|problems?|questions?|prompts?)\\b|failed ?: ?(?:none|null|false)|\\bload failed",
     ),
     # An end and its reason; what was met on the way.
     rule(

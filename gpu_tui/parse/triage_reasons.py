@@ -144,9 +144,9 @@ REASONS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "unknown|invalid|illegal|unsupported|unrecognized",
+        "unknown|invalid|illegal|unsupported|unrecognized|validation",
         STAMP
-        + r"(?:unknown|invalid|illegal|unsupported|unrecognized) (?:command[- ]line )?(?:option|argument|flag|config\w*|parameter|command|subcommand)s?\b(?:[: ]\S|\W*$)",
+        + r"(?:unknown|invalid|illegal|unsupported|unrecognized) (?:command[- ]line )?(?:option|argument|flag|config\w*|parameter|command|subcommand)s?\b(?:[: ]\S|\W*$)|\b(?:prompt|config\w*|workflow|schema|argument)s? (?:\w{1,12} )?failed validation\b",
         f"{COPED}|encountered|\\busing\\b|\\bdefault",
     ),
     rule(

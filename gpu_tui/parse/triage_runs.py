@@ -271,6 +271,14 @@ RUN_ENDS: tuple[Rule, ...] = (
         "is not defined|object has no attribute|referenced before|has no attribute",
         r"^\W{0,3}(?:name '\w{1,40}' is not defined|'\w{1,40}' object has no attribute '\w{1,40}'|local variable '\w{1,40}' referenced before assignment)",
     ),
+    # An exception as Python writes its value, at the head of a line.
+    rule(
+        "exception",
+        FATAL,
+        "error(|exception(",
+        r"^(?-i:(?:[a-z_]\w{0,40}\.){0,5}[A-Z]\w{1,40}(?:Error|Exception))\([\"'f\[(]",
+        f"{SURVIVED}|{CALM}|^\\w{{1,40}}\\([\"']\\)",
+    ),
     # A count of failures that is not zero.
     rule(
         "exception",
@@ -293,7 +301,7 @@ RUN_ENDS: tuple[Rule, ...] = (
         "exception",
         SERIOUS,
         "kernel|execute_request",
-        r"\bkernel [0-9a-f-]{20,40} restarted\b|^\W{0,4}(?:kernel restarting|dead kernel)\W*$|\bcancell?ed future for execute_request\b",
+        r"\bkernel [0-9a-f-]{8,40} restarted\b|^\W{0,4}(?:kernel restarting|dead kernel)\W*$|\bcancell?ed future for execute_request\b",
     ),
     # Windows' own status of a crash, wherever the line was wrapped.
     rule(

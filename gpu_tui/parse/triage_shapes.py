@@ -69,6 +69,22 @@ _HELP = (
     re.compile(r"^\s*usage: \S", re.IGNORECASE),
     re.compile(r"^\s{0,12}--?[A-Za-z][\w-]*(?:[ ,=]|$)"),
     re.compile(r"^\s*\[--?[\w-]+(?: [\w,{}.\[\]-]+)?\](?: |$)"),
+    # The second column of argparse, a field of a docstring.
+    re.compile(r"^ {24}[a-z][\w'-]{0,20} [a-z]|^\s*:(?:raises?|params?|returns?|r?type)\b"),
+    re.compile(r"^\s*(?:\"\"\"|\'\'\')"),
+)
+_VERBS = r"(?:[Ff]ix|[Aa]dd|[Hh]andle|[Mm]erge|[Rr]evert|[Bb]ump|[Uu]pdate|[Rr]emove|[Ii]mprove|[Aa]void|[Ss]upport|[Cc]atch|[Rr]aise|[Mm]ake|[Uu]se|[Pp]revent|[Rr]efactor|[Cc]hange|[Dd]eprecate|feat|docs|chore|test|perf|style|ci)"
+# Titles of changes, and what somebody has tested: they name the failures that were mended.
+_TITLES = (
+    re.compile(
+        rf"^[\s*|\\/]{{0,12}}(?:commit )?[0-9a-f]{{7,11}} (?:\([^)]{{1,80}}\) )?\[?{_VERBS}|^(?:HEAD is now at|Previous HEAD position was) [0-9a-f]"
+    ),
+    re.compile(
+        rf"^\W{{0,12}}(?:[0-9a-f]{{7,11}} )?Merge (?:pull request|branch|remote-tracking) |^\[[\w./-]{{1,60}} [0-9a-f]{{7,11}}\] |^\s*[-*\u2022] {_VERBS}|^(?:fix|feat|chore|docs|refactor|perf)(?:\([\w./-]{{1,30}}\))?!?: [A-Za-z]"
+    ),
+    re.compile(
+        r"^.{1,400}(?:\.\.\. ?(?:ok|OK|done|passed|yes|no)|\bPASSED(?:\s+\[ {0,3}\d{1,3}%\])?)\.?\s*$"
+    ),
 )
 _DUMPS = (
     # Text that a program shows: a title, a prompt, an answer; its words speak of nothing here.
@@ -82,7 +98,23 @@ _DUMPS = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|Completion|Story) ?: \S"
+        r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|Completion|Story) ?: \S|^[QA]: [A-Z]"
+    ),
+    # The same said plainly: a few words, and no sign that a log would use.
+    re.compile(
+        r"^\s*(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|target|hyp|ref|gt|hypothesis|reference|transcript|translation|caption|headline|title|sentence|review|comment|tweet|summary) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}[=:\d_])|(?:user|assistant|input|output|response|source|context|text) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}(?:[=:\d_()\[\]]|error|fail)))",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^.{0,80}(?:[-|] |INFO:? )(?:example (?:hypothesis|reference)|hyp|ref|HYPO|REF|TARGET): "
+    ),
+    re.compile(r"^[STHDPA]-\d{1,9}\t"),  # a sentence, its target and what became of it
+    re.compile(
+        r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|Assistant)\b)"
+    ),
+    re.compile(
+        r"^\s*(?:tokens?|words|labels|classes|label_names|features|categories|tags|vocab|\w{0,20}columns) ?[:=] ?[\[{(]|^\s*\[(?:['\"][^'\"]{0,60}['\"](?:, ?)?){2,300}\]\s*$",
+        re.IGNORECASE,
     ),
     re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*(?:\s{1,8}#.*)?$"),
     # A stack inside a dump of an error: who dumped it has told of it.
@@ -106,7 +138,7 @@ _BOILERPLATE = re.compile(
     r"|HYDRA_FULL_ERROR=|Set the environment variable HYDRA_FULL_ERROR)|^\s*(?:time|host|rank|error_file)\s+: |^\s*traceback : To enable traceback"
     r"|^(?:Root Cause|Other Failures)|^\s*<NO_OTHER_FAILURES>"
 )
-_QUIET = (*_SOURCE, *_HELP, *_DUMPS, _BOILERPLATE)
+_QUIET = (*_SOURCE, *_HELP, *_TITLES, *_DUMPS, _BOILERPLATE)
 WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
 SHAPES = (WARNED, *_FRAMES, *_QUIET)
 

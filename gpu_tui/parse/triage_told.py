@@ -28,8 +28,8 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "crash has|crash detected|crash was|restarted|compute failed|/error",
-        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bkernel [\da-f-]{8,40} restarted\b|\bcompute failed\s*$|\s[1-9]\d{0,3}\*?\s+(?:\|\s+)?/\S{1,300}/error\S{0,40}\.txt\b",
+        "crash has|crash detected|crash was|compute failed|/error",
+        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bcompute failed\s*$|\s[1-9]\d{0,3}\*?\s+(?:\|\s+)?/\S{1,300}/error\S{0,40}\.txt\b",
     ),
     # What was carried over is not what was sent.
     rule(
@@ -37,7 +37,7 @@ TOLD: tuple[Rule, ...] = (
         FATAL,
         "differ|mismatch|match|corrupted on",
         r"\b(?:md5|sha\d{0,3}|crc\d{0,2}|hash|checksum)(?:es|s|sums?)?\b.{0,24}\b(?:differs?|mismatch|do(?:es)? ?n.t match|do(?:es)? not match)\b|\bcorrupted on transfer\b",
-        COPED,
+        f"{COPED}|\\bno (?:mismatch|difference)",
     ),
     # R says whom it caught, a shell or a torn line what it left with.
     rule(
@@ -158,7 +158,7 @@ LAST: tuple[Rule, ...] = (
         FATAL,
         "died|are dead|is dead|crashed",
         r"\bdied\b|\b(?:is|are) dead\b(?! (?:simple|end|code))|(?<![\[\w])crashed\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego)\\b",
+        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego|survived)\\b|['\"]died['\"]",
         also=r"[\d:=\[(/_<]",
     ),
 )

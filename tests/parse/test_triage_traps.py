@@ -1,0 +1,110 @@
+"""Lines that hold a word of failure and tell of none, and failures behind which somebody gives advice. All are made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.parse.triage import triage
+
+TITLES = [  # of changes, tests and files
+    "commit 3f2a1c9 Fix crash when loss becomes NaN",
+    "3f2a1c9 fix: CUDA out of memory in eval loop",
+    "* 9f8e7d6 Merge pull request #123 from someone/fix-segfault",
+    "HEAD is now at 39869a9 Fix deadlock: all ranks timed out",
+    "- Fixed a bug where training crashed with CUDA error (#1234)",
+    "fix(loader): worker killed by signal when a file is missing",
+    "test_loss_is_nan (tests.test_trainer.TestTrainer) ... ok",
+    "tests/test_crash.py::test_segfault PASSED                     [ 12%]",
+    "Building wheel for segfault (setup.py) ... done",
+    "Loading checkpoint from backup/corrupt_test/ok.pt ... done",
+    "wandb: Run name: crashed-spaceship-3",
+    "-- Performing Test HAVE_SEGFAULT - Failed",
+]
+HELP = [
+    "                        fail the run when a checkpoint is corrupt",
+    '"""Raises ValueError if the loss is NaN."""',
+    "   :raises RuntimeError: if CUDA is out of memory",
+    "kill -9 12345 to stop the server",
+    "If you see 'CUDA out of memory', use a smaller batch",
+    "If the job was killed by the OOM killer: ask for more memory",
+    "Training begins. If you get 'RuntimeError: CUDA error: out of memory', use a smaller batch.",
+]
+TEXT = [  # that a program shows: of data, of a prompt, of a model
+    "H-12\t-0.3412\tthe connection was lost during the storm",
+    "S-7\tthe engine failed to start",
+    "2031-01-02 03:04:05 | INFO | train | example reference: the job was aborted due to an error",
+    "2031-01-02 03:04:05,123 - asr - INFO - ref: connection refused",
+    "ref: the bridge failed",
+    "prediction: the connection was lost during the storm",
+    "Q: What causes a segmentation fault?",
+    "Input: Why does my program say Segmentation fault (core dumped)?",
+    "Output: A segmentation fault happens when a program accesses memory it does not own.",
+    "<|im_start|>user Why is my loss nan?<|im_end|>",
+    "<s>[INST] Fix the error: IndexError: list index out of range [/INST]",
+    "tokens: ['the', 'process', 'was', 'killed']",
+    "Titanic columns: ['survived', 'died', 'age', 'NaN_ratio']",
+    "549 died, 342 survived",
+    "This model card describes failure modes such as hallucination and error propagation.",
+]
+COUNTS = [
+    "NaNs found: 0",
+    "Infs: 0, NaNs: 0",
+    "aborts: 0",
+    "verifying checksum: no mismatch",
+    "12 of 164 problems failed",
+]
+TRIED = [  # and done without
+    "Failed to import sageattention",
+    "2031-06-14 09:05:12.7: E external/xla/xla/service/gpu/conv_algorithm_picker.cc:697] Results mismatch between different convolution algorithms. This is likely a bug/unexpected loss of precision in cudnn.",
+    "2031-02-10 16:43:46.3: E external/xla/xla/stream_executor/cuda/cuda_timer.cc:86] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a missing warmup execution.",
+    "AMP: checks failed. Anomalies were detected that may lead to NaN losses, so AMP will be disabled.",
+]
+
+
+@pytest.mark.parametrize("line", [*TITLES, *HELP, *TEXT, *COUNTS, *TRIED])
+def test_a_word_of_failure_is_none(line: str) -> None:
+    assert not triage(line).alarm
+
+
+ENDS = [
+    ("exception", "widgetd: Assertion `n > 0' failed."),
+    ("exception", "Worker 3 failed to start."),
+    ("gpu_oom", "CUDA error: out of memory."),
+    ("nccl", "peer rank 5 closed the connection."),
+    ("ckpt_corrupt", "Checkpoint /x/last.ckpt could not be read."),
+    ("hang", "Training appears to be stalled."),
+    ("killed", "Training was interrupted."),
+    ("disk_full", "not enough disk space."),
+]
+ADVICE = [
+    "If you need help, open an issue.",
+    "This may be caused by a bug.",
+    "Consider using a smaller model.",
+    "Note that the log has more.",
+    "For help run with --help",
+    "Hint: check the path.",
+]
+
+
+@pytest.mark.parametrize("advice", ADVICE)
+@pytest.mark.parametrize(("label", "line"), ENDS)
+def test_advice_behind_a_failure_takes_nothing_back(label: str, line: str, advice: str) -> None:
+    for said in (line, f"{line} {advice}"):
+        mark = triage(said)
+        assert (mark.label, mark.alarm) == (label, True)
+
+
+@pytest.mark.parametrize(
+    ("label", "line"),
+    [
+        ("exception", 'ValueError("[E203] If the embedding layer is not updated during'),
+        ("exception", ".ValidationError: 3 validation errors for Config"),
+        ("exception", "'widget-cli' 不是内部或外部命令，也不是可运行的程序"),
+        ("exception", "Workflow outputs failed validation"),
+        ("nan", "71.39% [6930/9707 3:56:27<1:34:45 nan]"),
+        ("nan", "Finding Nan in gaussian loss"),
+    ],
+)
+def test_what_looks_like_text_may_be_an_end(label: str, line: str) -> None:
+    mark = triage(line)
+    assert (mark.label, mark.alarm) == (label, True)
