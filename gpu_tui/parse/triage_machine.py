@@ -111,7 +111,7 @@ MACHINE: tuple[Rule, ...] = (
         "gpu_oom",
         WARN,
         "memory|oom",
-        r"out[ _]of[ _]memory|\bOOM\b|ran out of memory",
+        r"out[ _]of[ _]memory|\bOOM\b|ran out of memory|OutOfMemoryError\b",
         r"ray\.exceptions|killed process",
         also=SURVIVED,
     ),

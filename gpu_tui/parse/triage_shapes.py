@@ -80,7 +80,7 @@ _TITLES = (
         rf"^[\s*|\\/]{{0,12}}(?:commit )?[0-9a-f]{{7,11}} (?:\([^)]{{1,80}}\) )?\[?{_VERBS}|^(?:HEAD is now at|Previous HEAD position was) [0-9a-f]"
     ),
     re.compile(
-        rf"^\W{{0,12}}(?:[0-9a-f]{{7,11}} )?Merge (?:pull request|branch|remote-tracking) |^\[[\w./-]{{1,60}} [0-9a-f]{{7,11}}\] |^\s*[-*\u2022] {_VERBS}|^(?:fix|feat|chore|docs|refactor|perf)(?:\([\w./-]{{1,30}}\))?!?: [A-Za-z]"
+        rf"^\W{{0,12}}(?:[0-9a-f]{{7,11}} )?Merge (?:pull request|branch|remote-tracking) |^\[[\w./-]{{1,60}} [0-9a-f]{{7,11}}\] |^\s*[-*\u2022] (?:[\w/.,\[\] -]{{1,50}}(?: -|:) )?(?:{_VERBS}|(?:[Dd]o not|[Dd]on.t|[Rr]educe|[Ll]imit|[Cc]orrect|[Ss]uppress|[Dd]etect|[Rr]eport|[Pp]roperly|Issue #\d)\b)|^(?:fix|feat|chore|docs|refactor|perf)(?:\([\w./-]{{1,30}}\))?!?: [A-Za-z]"
     ),
     re.compile(
         r"^.{1,400}(?:\.\.\. ?(?:ok|OK|done|passed|yes|no)|\bPASSED(?:\s+\[ {0,3}\d{1,3}%\])?)\.?\s*$"
@@ -108,6 +108,11 @@ _DUMPS = (
     re.compile(
         r"^.{0,80}(?:[-|] |INFO:? )(?:example (?:hypothesis|reference)|hyp|ref|HYPO|REF|TARGET): "
     ),
+    # A transcript: one sort of letters, words of a story, no sign.
+    re.compile(
+        r"^(?=.{0,400}\b(?:HE|SHE|HIS|HER|HIM|THEY|THEIR|THEM|YOU|YOUR|WE|OUR|MY|I)\b)[A-Z' ]{20,}$|^(?=.{0,400}\b(?:he|she|his|her|him|they|their|my|i)\b)[a-z' ]{30,}$|^[A-Z' ]{90,}$"
+    ),
+    re.compile(r"^.{0,120}\b(?:Received|Added) request \S{1,80}: prompt: "),
     re.compile(r"^[STHDPA]-\d{1,9}\t"),  # a sentence, its target and what became of it
     re.compile(
         r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|Assistant)\b)"
