@@ -158,7 +158,7 @@ LAST: tuple[Rule, ...] = (
         FATAL,
         "died|are dead|is dead|crashed",
         r"\bdied\b|\b(?:is|are) dead\b(?! (?:simple|end|code))|(?<![\[\w])crashed\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego|survived|born)\\b|\\b(?:who|and) died\\b|died (?:in|at|of|on|from) (?-i:(?:the )?[A-Z])|(?-i:\\b[A-Z][a-z]{1,20} [A-Z][a-z]{1,20} died\\b)|['\"]died['\"]",
+        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego|survived|born)\\b|\\b(?:who|and) died\\b|died (?:in|at|of|on|from) (?-i:(?:the )?[A-Z])|(?-i:\\b[A-Z][a-z]{1, 20} [A-Z][a-z]{1, 20} died\\b)|['\"]died['\"]",
         also=r"[\d:=\[(/_<]",
     ),
 )

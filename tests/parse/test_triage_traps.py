@@ -11,6 +11,7 @@ TITLES = [  # of changes, tests and files
     "3f2a1c9 fix: CUDA out of memory in eval loop",
     "* 9f8e7d6 Merge pull request #123 from someone/fix-segfault",
     "HEAD is now at 39869a9 Fix deadlock: all ranks timed out",
+    "* slurmctld - Avoid segfault when a job is cancelled during shutdown.",
     "- Fixed a bug where training crashed with CUDA error (#1234)",
     "fix(loader): worker killed by signal when a file is missing",
     "test_loss_is_nan (tests.test_trainer.TestTrainer) ... ok",
@@ -44,6 +45,10 @@ TEXT = [  # that a program shows: of data, of a prompt, of a model
     "tokens: ['the', 'process', 'was', 'killed']",
     "Titanic columns: ['survived', 'died', 'age', 'NaN_ratio']",
     "549 died, 342 survived",
+    "HE COULD NOT HAVE BEEN MORE ENTHUSIASTIC IN HIS PRAISES AND THE OTHERS COULD NOT THINK WHAT TO DO",
+    "they could not open the door and he died before his brother came",
+    "Anna Berg died in Tel Aviv at the age of 72.",
+    "INFO 01-02 03:04:05 [logger.py:41] Received request cmpl-1: prompt: 'Explain: RuntimeError: CUDA error', params: P(n=1)",
     "This model card describes failure modes such as hallucination and error propagation.",
 ]
 COUNTS = [
@@ -57,6 +62,8 @@ TRIED = [  # and done without
     "Failed to import sageattention",
     "2031-06-14 09:05:12.7: E external/xla/xla/service/gpu/conv_algorithm_picker.cc:697] Results mismatch between different convolution algorithms. This is likely a bug/unexpected loss of precision in cudnn.",
     "2031-02-10 16:43:46.3: E external/xla/xla/stream_executor/cuda/cuda_timer.cc:86] Delay kernel timed out: measured time has sub-optimal accuracy. There may be a missing warmup execution.",
+    "  1/100   15G   3.566   640: 9% ---- 609/6848 2.7it/s 3:40<38:10WARNING \u26a0 CUDA OutOfMemoryError in TaskAlignedAssigner, using CPU",
+    "INFO: [plugin:kernel] collecting path '/sys/module/random/parameters/ratelimit_disable'",
     "AMP: checks failed. Anomalies were detected that may lead to NaN losses, so AMP will be disabled.",
 ]
 
