@@ -6,7 +6,17 @@
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SERIOUS, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import (
+    ADVICE,
+    CALM,
+    FATAL,
+    NONE,
+    SERIOUS,
+    SURVIVED,
+    WARN,
+    Rule,
+    rule,
+)
 
 DAEMON_QUIET: tuple[Rule, ...] = (
     # A desktop's own services watch windows and signatures, not the job; a stranger at the door never had one.
@@ -74,16 +84,16 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "fail|dbe |uncorrect|nvlink|retirements|remap",
-        r"^\|[^|]{1,80}\|\s{0,3}(?-i:Fail(?:ed|ure)?)\b.{0,30}\bGPUs?\b|\boverall health: ?failure\b|\bDBEs? (?:volatile |aggregate )?(?:ECC )?(?:errors? )?(?:has |have )?(?:been )?occurred\b|\bdetected [1-9]\d{0,8} DBE\b|\buncorrectable memory errors?\b(?!\W{0,3}0)|\bnvlink\b.{0,16}\b(?:link )?\d{0,3} ?is (?:currently )?down\b|\bmore than \d{1,4} page retirements\b|\brow remapp\w{2,3} (?:has )?failed\b|\brow remapper pending ?: ?yes\b",
+        "fail|nvswitch|blacklist|dbe |uncorrect|nvlink|retirements|remap",
+        r"^\|[^|]{1,80}\|\s{0,3}(?-i:Fail(?:ed|ure)?)(?:\b.{0,30}\bGPUs?\b|\s{0,3}-\s|\s{1,60}\|)|\bNVSwitch fatal error\b|\bpending page blacklist\s{0,24}: ?yes\b|\boverall health: ?failure\b|\bDBEs? (?:volatile |aggregate )?(?:ECC )?(?:errors? )?(?:has |have )?(?:been )?occurred\b|\bdetected [1-9]\d{0,8} DBE\b|\buncorrectable memory errors?\b(?!\W{0,3}0)|\bnvlink\b.{0,16}\b(?:link )?\d{0,3} ?is (?:currently )?down\b|\bmore than \d{1,4} page retirements\b|\brow remapp\w{2,3} (?:has )?failed\b|\brow remapper pending ?: ?yes\b",
         f"{ADVICE}|{CALM}",
     ),
     # A slot, a disk or a port that the kernel sees no more.
     rule(
         "hardware",
         FATAL,
-        "unreadable|critical warning|frozen state|hardware fault|kubeletnotready|nodestatusunknown|pciehp|offline device|did_|recovery action|recovery flow|uncorrected|containment event|bad device|lower than configured|probably locked|likely needs",
-        r"\b[1-9]\d{0,8} (?:currently unreadable|offline uncorrectable)\b|\bcritical warning \(0x(?!00)|\bfrozen state error detected\b|\bdue to (?:a )?hardware fault\b|^\s{0,8}Ready\s{1,40}(?:False|Unknown)\s.{0,160}\b(?:KubeletNotReady|NodeStatusUnknown)\b|\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|\bAER: (?:multiple )?uncorrected \(|\bDPC: containment event\b|\bmlx5_health\w{0,24}:.{0,40}\bhandling bad device\b|\bgres/gpu count reported lower than configured\b|\bGPU is probably locked\b|\bGPU likely needs to be reset\b",
+        "unreadable|critical warning|frozen state|hardware fault|kubeletnotready|nodestatusunknown|pciehp|offline device|did_|recovery action|recovery flow|uncorrected|containment event|unrecoverable state|fence wait|failure and has been|vdev_state|osds) down|infiniband |bad device|lower than configured|probably locked|likely needs",
+        r"\b[1-9]\d{0,8} (?:currently unreadable|offline uncorrectable)\b|\bcritical warning \(0x(?!00)|\bfrozen state error detected\b|\bdue to (?:a )?hardware fault\b|^\s{0,8}Ready\s{1,40}(?:False|Unknown)\s.{0,160}\b(?:KubeletNotReady|NodeStatusUnknown)\b|\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|\bAER: (?:multiple )?uncorrected \(|\bDPC: containment event\b|\b(?:might|may) be in (?:an? )?unrecoverable state\b|\bfence wait loop timeout\b|\bI/O failure and has been suspended\b|\bvdev_state=(?:DEGRADED|FAULTED|UNAVAIL|REMOVED)\b|\([1-9]\d{0,4} osds\) down\b|\binfiniband \w{2,16}: failed to\b|\bmlx5_health\w{0,24}:.{0,40}\bhandling bad device\b|\bgres/gpu count reported lower than configured\b|\bGPU is probably locked\b|\bGPU likely needs to be reset\b",
     ),
     # A scheduler that takes a node out of service, or a job off a dead one.
     rule(
@@ -112,8 +122,8 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "disk_full",
         FATAL,
-        "no space left|over limit|over quota|full osd|exceeded hard|exceeded soft|free space",
-        r": no space left on device\W*$|\bquotas?\b.{0,60}\bover limit\b|\b(?:directory|disk|volume|scratch|home)\b.{0,24}\bover quota\b|\b[1-9]\d{0,4} full osds?\b|\bexceeded (?:hard|soft) (?:block |file |disk )?limit\b|\bn.t have enough free space in\b",
+        "no space left|exceed|over your|limit reached|over limit|over quota|full osd|exceeded hard|exceeded soft|free space",
+        r": no space left on device\W*$|\bquotas?\b.{0,60}\bover limit\b|\b(?:directory|disk|volume|scratch|home)\b.{0,24}\bover quota\b|\b[1-9]\d{0,4} full osds?\b|\bexceed\w{0,3} your .{0,24}\bquota\b|\bover your (?:hard |soft |disk )?(?:quota|limit)\b|\b(?:block|file) limit reached\b|\bexceeded (?:hard|soft) (?:block |file |disk )?limit\b|\bn.t have enough free space in\b",
     ),
     # --- hang: what a service manager ends because it took too long ---
     rule(
@@ -132,9 +142,9 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "nccl",
         FATAL,
-        "btl_|mtl_|oob_|hfi units|test failure|out of bounds values|hydu_sock|ib_mlx|net/ofi|tcp connection|ofi poll",
-        r"\b(?:btl|mtl|oob)_[a-z]{2,12}\w{0,40}(?:\.c)?\b.{0,120}\b(?:failed|unexpected process|connection reset|timed out|broken pipe|unreachable)\b|\bno hfi units (?:are )?available\b|: Test failure \w{1,40}\.cu:\d|\bout of bounds values ?: [1-9]|\bib_mlx5_log\.c:\d{1,4}\s+(?:Remote|Local|Receiver|Bad|Unknown|Memory)\b|\bNET/OFI\b.{0,60}\bcompleted with error\b|\bwas unable to complete a TCP connection|\bunable to complete a TCP connection\b|\bOFI poll failed\b",
-        f"{ADVICE}|\\bbtl_openib_component",
+        "btl_|mtl_|oob_|hfi units|test failure|out of bounds values|hydu_sock|ib_mlx|efa_rdm|net/ofi|tcp connection|ofi poll",
+        r"\b(?:btl|mtl|oob)_[a-z]{2,12}\w{0,40}(?:\.c)?\b.{0,120}\b(?:failed|unexpected process|connection reset|timed out|broken pipe|unreachable)\b|\bno hfi units (?:are )?available\b|: Test failure \w{1,40}\.cu:\d|\bout of bounds values ?: [1-9]|\bib_mlx5_log\.c:\d{1,4}\s+(?:Remote|Local|Receiver|Bad|Unknown|Memory)\b|\bNET/OFI\b.{0,120}\b(?:completed with error|ERROR:|could ?n.t|failed)\b|\befa_rdm_\w{2,24}error\b|\bunable to complete a TCP connection\b|\bOFI poll failed\b",
+        f"{ADVICE}|\\bbtl_openib_component|\\bINFO\\b|initiali[sz]ation failed",
     ),
     # --- cuda_error: the device nodes of a card; what a test of the runtime returns ---
     rule(
@@ -165,8 +175,8 @@ DAEMON_STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "task exit notification|powering down|is rebooting|wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|signal termination|liveness probe|killing '|signal 15|shutdown requested|by request of|via signal|status:",
-        r"\btask exit notification\b.{0,60}\(status=0x000(?:9|f|2)\)|\bsystem is (?:powering down|rebooting|halting)\b|\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|\bfailed liveness probe\b|\bkilling '[\w.-]{1,60}' \(\d{1,9}\) with SIG|^\W{0,4}signal (?:2|15) received\b|\bshutdown requested by user\b|^killed process \d{1,9} by request of\b|\bvia signal \[SIG(?:INT|TERM|KILL)\]|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
+        "parent appears to have exited|task exit notification|powering down|is rebooting|wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|signal termination|liveness probe|killing '|signal 15|shutdown requested|by request of|via signal|status:",
+        r"\bparent appears to have exited, shutting down\b|\btask exit notification\b.{0,60}\(status=0x000(?:9|f|2)\)|\bsystem is (?:powering down|rebooting|halting)\b|\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|\bfailed liveness probe\b|\bkilling '[\w.-]{1,60}' \(\d{1,9}\) with SIG|^\W{0,4}signal (?:2|15) received\b|\bshutdown requested by user\b|^killed process \d{1,9} by request of\b|\bvia signal \[SIG(?:INT|TERM|KILL)\]|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
     ),
 )
 
@@ -214,8 +224,9 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "network",
         FATAL,
-        "unable to contact slurm|localentrynotfound|handshake|couldnt_|osd|connection failure|slurm_|lustreerror|lost connection to|received disconnect|stdio forwarding|commlib|transfer failed",
-        r"\bunable to contact slurm controller\b|\bLocalEntryNotFoundError: |\b(?:TLS|SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|(?-i:\bCURLE_COULDNT_[A-Z_]{4,24}\b)|\blibceph: (?:osd|mon|mds)\d{1,5} .{1,60}\bsocket (?:closed|error)\b|\bcommunication connection failure\b|\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b|^stdio forwarding failed\b|\bcommlib error: |\btransfer failed after \d{1,4} retries",
+        "request canceled|client.timeout|reconnect|reading a body|dial tcp|i/o timeout|unable to contact slurm|localentrynotfound|handshake|couldnt_|osd|connection failure|slurm_|lustreerror|lost connection to|received disconnect|stdio forwarding|commlib|transfer failed",
+        r"\brequest canceled while waiting for connection\b|\bClient\.Timeout exceeded\b|\breconnection failed\b|\bfailed to reconnect\b|\breading a body from connection\b|\bdial tcp\b.{0,200}\b(?:timeout|refused|no route|unreachable|reset|no such host)\b|: i/o timeout\W*$|\bunable to contact slurm controller\b|\bLocalEntryNotFoundError: |\b(?:TLS|SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|(?-i:\bCURLE_COULDNT_[A-Z_]{4,24}\b)|\blibceph: (?:osd|mon|mds)\d{1,5} .{1,60}\bsocket (?:closed|error)\b|\bcommunication connection failure\b|\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b|^stdio forwarding failed\b|\bcommlib error: |\btransfer failed after \d{1,4} retries",
+        f"{SURVIVED}|{CALM}|\\bprobe failed",
     ),
     # Fatal, whatever it advises beside.
     rule(
@@ -236,8 +247,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "(err):|err |last error was|task exit notification|oops: |wexitstatus|return value|exit status|subject: |signal  |awaiting response|curl: (22)|curl: (23)",
-        r"^\(ERR\):error occurred|^[\da-f]{6}\|ERR\s{0,3}\||\bwith \d{1,7} errors?: last error was\b|\btask exit notification\b.{0,60}\(status=0x(?!0000\))|\bOops: [\da-f]{4}\b|\bWEXITSTATUS [1-9]|\(return value [1-9]|^\s{0,4}exit status\s{1,12}[=:] ?[1-9]|^\s{0,4}signal\s{1,12}= (?-i:[A-Z]{3,5})\b|^subject: .{0,300}(?-i:\b(?:Exited|Failed|FAILED|Aborted|Killed))\s*$|\bawaiting response\.\.\. 4\d\d\b|^curl: \(2[23]\)",
+        "(err):|err |unauthorized: |mount(2)|rejected by|restarting kernel|reconnection failed|last error was|task exit notification|oops: |wexitstatus|return value|exit status|subject: |signal  |awaiting response|curl: (22)|curl: (23)",
+        r"\bunauthorized: authentication required\b|\bmount\(2\) system call failed\b|\bfork rejected by pids controller\b|\bexception (?:re)?starting kernel\b|^\(ERR\):error occurred|^[\da-f]{6}\|ERR\s{0,3}\||\bwith \d{1,7} errors?: last error was\b|\btask exit notification\b.{0,60}\(status=0x(?!0000\))|\bOops: [\da-f]{4}\b|\bWEXITSTATUS [1-9]|\(return value [1-9]|^\s{0,4}exit status\s{1,12}[=:] ?[1-9]|^\s{0,4}signal\s{1,12}= (?-i:[A-Z]{3,5})\b|^subject: .{0,300}(?-i:\b(?:Exited|Failed|FAILED|Aborted|Killed))\s*$|\bawaiting response\.\.\. 4\d\d\b|^curl: \(2[23]\)",
     ),
     # A container's event names what failed at its head.
     rule(

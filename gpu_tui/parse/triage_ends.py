@@ -79,7 +79,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         _NETWORK_NEEDS,
         _NETWORK,
-        r"\bmax_retries\b|rate_limit|(?<!\S)--\w{1,40}|connection closed by localrank|\[preauth\]|audit: rate|"
+        r"\bmax_retries\b|rate_limit|(?<!\S)--\w{1,40}|(?:readiness|startup) probe failed|connection closed by localrank|\[preauth\]|audit: rate|"
         + ADVICE.replace(r"|\bnote:", ""),
     ),
     # --- 18 before 17: an end that something survived is only a warning ---
@@ -160,7 +160,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "command not found|is a directory|not a directory|read-only file|input/output|stale file|resource busy|transport endpoint|no such file|can't open|permission denied|arguments|error: |no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|syntax error|bad substitution",
         r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |^[\w./-]{1,60}: .{1,160}: (?:no such file or directory|permission denied|is a directory|not a directory|read-only file system|input/output error|stale file handle|device or resource busy|transport endpoint is not connected)\s*$|error: (?:unrecognized|the following|argument)|the following arguments are required|unrecognized arguments|(?:python[\d.]{0,6}|(?<!import )error): no module named|invalid choice: |cannot execute|unbound variable|syntax error|^ERROR: ",
-        r"\bpy-?spy\b|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|df|(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?(?:[\s,;]|$)|^debug\d: |\bwarn|ignored|\bprinting\b|\btry using\b|munge|in ASGI application|"
+        r"\bpy-?spy\b|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|df|(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?(?:[\s,;]|$)|^debug\d: |\bwarn|ignored|\bprinting\b|\btry using\b|munge|\bpyxis:\s{2,}(?:To|Parallel|Creating|\[INFO)|in ASGI application|"
         + CALM,
     ),
     rule(

@@ -13,7 +13,7 @@ from gpu_tui.parse.triage_rule import CALM, FATAL, SURVIVED, WARN, Rule, rule
 # The letters that Google's loggers, TensorFlow's, PyTorch's and logrus' set before an error.
 LETTER = r"(?-i:\bE ?\d\d-?\d\d \d\d:\d\d:|\d: E [a-z]|\[E[ \]:]|\bERRO\[\d)"
 # Where a message begins: at the head of the line, or behind what a logger puts before it.
-HEAD = r"(?:^\W{0,4}|(?<=[\]|:>)\-] )|(?<=[\]\t]))"
+HEAD = r"(?:^\W{0,4}|(?<=[\]|:>)\-] )|(?<=[\]\t])|(?<=\d:))"
 WRONG = (
     r"\b(?:fail\w{0,4}|could ?n.t|could not|cannot|can.t|unable|abort\w{0,3}|terminat\w{2,3}|died|dead|lost|invalid|illegal"
     r"|missing|not found|does not exist|no such|unknown|unexpected\w{0,2}|unsupported|timed out|refused|denied|crash\w{0,3}"

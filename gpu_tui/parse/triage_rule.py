@@ -111,7 +111,7 @@ def _completed(needs: tuple[str, ...], pattern: Written) -> tuple[str, ...]:
 SURVIVED = (
     r"caller indicates that this is not a failure|(?<!non-)(?<!not )\b(?:re-try|retry)(?! (?:also )?failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|\bwill (?:be )?restart|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|(?<!unable to )(?<!failed to )(?<!cannot )(?<!can not )(?<!could not )(?<!can.t )(?<!can.t be )(?<!cannot be )(?<!not be )\brecover(?!able (?:error|fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
     r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
-    r"|\bstill trying\b|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|the default)\b|\breconnect|using cached|thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|, (?:resetting|respawning|refreshing|trying \d)"
+    r"|\bstill trying\b|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|the default)\b|\breconnect(?!\w{0,4} failed)(?<!failed to reconnect)|using cached|thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|, (?:resetting|respawning|refreshing|trying \d)"
 )
 ADVICE = (
     r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|\bcan (?:potentially |also )?"

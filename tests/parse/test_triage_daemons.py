@@ -98,6 +98,25 @@ ENDS = [
     ("exception", "[mpiexec@gpu01] HYDT_dmxu_poll_wait_for_event (./tools/demux/demux_poll.c:76): callback returned error status"),
     ("exception", "Oops: 0000 [#1] SMP NOPTI"),
     ("exception", "(ERR):error occurred."),
+    ("hardware", "|   Memory                  | Fail - All                                    |"),
+    ("hardware", "| Overall Health: Failure                                                      |"),
+    ("hardware", "zed[881]: eid=17 class=statechange pool='tank' vdev=sdb1 vdev_state=FAULTED"),
+    ("hardware", "kernel: WARNING: Pool 'scratch' has encountered an uncorrectable I/O failure and has been suspended."),
+    ("hardware", "amdgpu: MES might be in unrecoverable state, issue a GPU reset"),
+    ("hardware", "1 host (4 osds) down"),
+    ("hardware", "        Pending Page Blacklist      : Yes"),
+    ("disk_full", 'rsync: write failed on "/scratch/a/ck.pt": You are over your quota on this file system'),
+    ("disk_full", "kernel: VFS: Disk quota: block limit reached for user 1003"),
+    ("nccl", "gpu01:881:902 [0] nccl_net_ofi_create_ep:912 NCCL WARN NET/OFI Couldn't open a fabric access domain. RC: -22, ERROR: Invalid argument"),
+    ("nccl", "libfabric:881:1714:efa:cq:efa_rdm_rxe_handle_error():412<warn> Connection to the peer was lost"),
+    ("killed", "[W 2024-11-02 03:11:45 ServerApp] Parent appears to have exited, shutting down."),
+    ("network", 'Failed to pull image "registry.example.com/train:1": Get "https://registry.example.com/v2/": net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)'),
+    ("network", "dial tcp 10.0.0.7:443: i/o timeout"),
+    ("network", "  Caused by: request or response body error: error reading a body from connection: end of file before message length reached"),
+    ("network", "Websocket reconnection failed after 5 tries"),
+    ("exception", "cgroup: fork rejected by pids controller in /system.slice/slurmstepd.scope/job_88"),
+    ("exception", "mount: /mnt/data: mount(2) system call failed: No route to host."),
+    ("exception", 'Failed to pull image "registry.example.com/a:1": unauthorized: authentication required'),
 ]  # fmt: skip
 
 QUIET = [
@@ -160,6 +179,11 @@ QUIET = [
     "bind [127.0.0.1]:8888: Address already in use",
     "Could not request local forwarding.",
     "Checking for spot interruption notice: none",
+    "SymbolErrorCounter:..............0",
+    "        Double Bit ECC              : 0",
+    "slurmstepd: pyxis:     Creating /root/enroot: Permission denied",
+    'Readiness probe failed: Get "http://10.0.0.7:8080/health": dial tcp 10.0.0.7:8080: connect: connection refused',
+    "dial tcp 10.0.0.7:443: i/o timeout, retrying in 4s",
 ]
 
 
