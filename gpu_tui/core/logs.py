@@ -53,7 +53,8 @@ class Span:
 class LogLine:
     """One physical line: sanitised text without control characters, decided once, on ingest.
 
-    `open` is true for the last, unfinished line (a progress bar): the next batch replaces it.
+    `open` is true for the last, unfinished line (a progress bar): the next batch replaces it. `size`
+    is how many bytes it takes in its file, without its newline; None where nobody counted.
     """
 
     text: str
@@ -62,6 +63,7 @@ class LogLine:
     queue: QueueEvent | None = None
     spans: tuple[Span, ...] = ()
     open: bool = False
+    size: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,7 @@ class _Line:
 
     def __init__(self) -> None:
         self.begun = False
+        self._size = 0  # bytes of the file
         self._mark: Mark | None = None  # what any segment warned of
         self._progress: Progress | None = None
         self._reported = False  # a segment was progress and nothing else
@@ -193,6 +194,7 @@ class _Line:
     def add(self, piece: Piece) -> None:
         """Judge one complete piece and remember what the screen would show."""
         self.begun = True
+        self._size += len(piece.raw) - piece.repeated + (piece.end is End.RETURN)
         text, spans = unescape(piece.raw)
         if text and not text.isspace():
             if kind_of(text).loud:
@@ -249,7 +251,7 @@ class _Line:
 
     def _line(self, shown: _Line, mark: Mark, progress: Progress | None, *, open: bool) -> LogLine:
         text, spans = cap(shown._text, shown._spans, more=shown._more)
-        return LogLine(text, mark, progress, self._queue, spans, open)
+        return LogLine(text, mark, progress, self._queue, spans, open, self._size)
 
     def _show(self, text: str, spans: tuple[Span, ...], piece: Piece) -> None:
         if self._goes_on:

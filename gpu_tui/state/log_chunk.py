@@ -8,7 +8,7 @@ were taken when it came. Only lines with colours of their own are kept as they a
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any
@@ -19,6 +19,7 @@ from gpu_tui.core.logs import LogLine, Mark
 
 LINE_COST, SPAN_COST = 250, 150  # bytes of a line that is kept as it is, and of each colour
 INDEX_COST = 5
+SHRUNK_COST = 12
 UNREAD, WHOLE = 0, 1  # codes: a line that was not read, one that is kept as it is
 
 _MARKS: list[Mark] = [Mark("", Severity.NONE, False)] * 2
@@ -45,13 +46,17 @@ class LogChunk:
     lines that alarm, in order; one that was never read is none.
     """
 
-    __slots__ = ("_codes", "_data", "_ends", "_whole", "alarms", "cost", "start")
+    __slots__ = (
+        "_codes", "_data", "_ends", "_shrunk", "_shrunk_by", "_whole", "alarms", "cost", "start",
+    )  # fmt: skip
 
     def __init__(self, start: int | None = None) -> None:
         self._data: bytes | bytearray = bytearray()
         self._ends = array("I")
         self._codes = bytearray()
         self._whole: dict[int, LogLine] = {}
+        self._shrunk = array("I")  # lines that keep another count of bytes than their file has
+        self._shrunk_by = array("q")  # by how many bytes, with all such lines before
         self.alarms = array("I")
         self.start = start
         self.cost = 0
@@ -73,7 +78,12 @@ class LogChunk:
         parts: list[Any] = list(items)
         cost = 0
         for place, line in told:
-            parts[place] = line.text.encode("utf-8", "surrogatepass")
+            parts[place] = kept = line.text.encode("utf-8", "surrogatepass")
+            if line.size is not None and line.size != len(kept):
+                by = self._shrunk_by[-1] if self._shrunk_by else 0
+                self._shrunk.append(first + place)
+                self._shrunk_by.append(by + line.size - len(kept))
+                cost += SHRUNK_COST
             codes[place] = code = _code(line)
             if code == WHOLE:
                 self._whole[first + place] = _bare(line)
@@ -124,8 +134,12 @@ class LogChunk:
         return raw.decode("utf-8", "surrogatepass")
 
     def offset(self, place: int) -> int:
-        """About how many bytes of the file stand before this line; exact where every line came plain."""
-        return (self._ends[place - 1] if place else 0) + place
+        """About how many bytes of the file stand before this line: all that a progress bar overwrote
+        counts, a carriage return before a newline may not.
+        """
+        before = bisect_left(self._shrunk, place)
+        shrunk = self._shrunk_by[before - 1] if before else 0
+        return (self._ends[place - 1] if place else 0) + place + shrunk
 
     def place(self, offset: int) -> int:
         """The line that stands about `offset` bytes behind the beginning."""

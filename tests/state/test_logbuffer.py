@@ -179,3 +179,18 @@ def test_another_file_begins_a_new_count_of_bytes() -> None:
     buffer.opened(8, 4, resumed=True)
     buffer.extend(reader.feed(b"more\n"), 9)
     assert buffer.near(5) == 3
+
+
+def test_what_a_progress_bar_overwrote_counts_as_bytes_of_the_file() -> None:
+    bar = b"\r".join(b"%3d%%|#####     | %d/999" % (n // 10, n) for n in range(999))
+    lines = [b"epoch 1", bar, b"\x1b[32mepoch 2\x1b[0m", bar, *[b"line %d" % n for n in range(99)]]
+    raw = b"\n".join(lines) + b"\n"
+    starts = [raw.find(b"epoch 1"), raw.find(bar), raw.find(b"\x1b[32m"), raw.rfind(bar)]
+    starts += [raw.find(b"line %d\n" % n) for n in range(99)]
+    for sizes in ([len(raw)], [1_000] * 60, [11, 7, 30_000]):
+        buffer = LogBuffer()
+        buffer.opened(7, 0, resumed=False)
+        fed(buffer, raw, [*sizes, len(raw)])
+        assert [buffer.byte_of(number) for number in range(buffer.end)] == starts
+        assert [buffer.near(start) for start in starts] == list(range(buffer.end))
+        assert buffer.near(len(raw) // 2) == 3
