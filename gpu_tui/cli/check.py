@@ -12,6 +12,7 @@ from pathlib import Path
 from gpu_tui import __version__
 from gpu_tui.cli.files import replace_text
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.cli.trouble import shown
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say, told
@@ -63,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
         return _test(_alerts())
     fleet = fleet_of(args)
     alerts = _alerts() if args.alert else None
+    for wrong in wiring.misfits(os.environ):  # the patrol can do without: it goes on
+        print("gpu-tui check: " + "\n".join(shown(wrong)), file=sys.stderr)
     view = wiring.run(wiring.collect_once(fleet, args.limit))
     last = wiring.turn_over(view)
     text = FORMATS[args.format or ("json" if args.json else "text")](view, last)

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.cli.trouble import words_of
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER
@@ -59,8 +60,13 @@ def run(args: argparse.Namespace) -> int:
     from gpu_tui import wiring
 
     fleet = fleet_of(args)
+    settings = [settings_item(wrong) for wrong in wiring.misfits(os.environ)]
     view = wiring.run(wiring.collect_once(fleet, args.limit))
-    items = [*machine_items(fleet), *(item for box in view.instances for item in box_items(box))]
+    items = [
+        *settings,
+        *machine_items(fleet),
+        *(item for box in view.instances for item in box_items(box)),
+    ]
     if args.json:
         body = {"version": 1, "items": [asdict(item) for item in items]}
         print(json.dumps(body, ensure_ascii=False))
@@ -74,6 +80,14 @@ def exit_code(items: list[Item], view: FleetView) -> int:
     if not any(box.link.live for box in view.instances):
         return 2
     return 0 if all(item.status == "ok" for item in items) else 1
+
+
+def settings_item(wrong: Exception) -> Item:
+    """Something that the cockpit refuses of the user's settings."""
+    text, step = words_of(wrong)
+    file, line = getattr(wrong, "file", None), getattr(wrong, "line", None)
+    place = ":".join(str(part) for part in (file, line) if part is not None)
+    return Item(None, "settings", "fail", f"{text} ({place})" if place else text, step)
 
 
 def machine_items(fleet: Fleet) -> Iterator[Item]:

@@ -22,8 +22,8 @@ from typing import Any, NoReturn, Protocol, cast
 
 from gpu_tui import __version__
 from gpu_tui.cli.epilog import epilog
-from gpu_tui.core.plain import plain
-from gpu_tui.core.speech import LANGUAGES, say, told
+from gpu_tui.cli.trouble import is_expected, shown, words_of
+from gpu_tui.core.speech import LANGUAGES, say
 from gpu_tui.language import choose, speak_in
 from gpu_tui.places import config_dir
 
@@ -67,8 +67,6 @@ USAGE = 64
 FAILED = 2
 BUG = 70
 INTERRUPTED = 130
-
-ERROR_WIDTH = 1_000  # characters of a sentence that may quote a box
 
 
 class Command(Protocol):
@@ -149,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _tell(error, as_json=_wants_json(words))
         if isinstance(error, UsageError):
             return USAGE
-        return FAILED if _is_expected(error) else BUG
+        return FAILED if is_expected(error) else BUG
 
 
 def available() -> dict[str, Command]:
@@ -286,32 +284,11 @@ def _wants_json(words: Sequence[str]) -> bool:
     return bool({"--json", "--format=json"} & {*words}) or ("--format", "json") in pairs
 
 
-def _is_expected(error: Exception) -> bool:
-    return hasattr(error, "next") or isinstance(error, OSError)
-
-
 def _tell(error: Exception, *, as_json: bool) -> None:
     """One sentence and the next step on stderr; with --json also one object on stdout."""
-    text, next_step = _words(error)
     if as_json:
+        text, step = words_of(error)
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
-        body = {"version": 1, "error": {"text": text, **place, "next": next_step}}
+        body = {"version": 1, "error": {"text": text, **place, "next": step}}
         print(json.dumps(body, ensure_ascii=False))
-    # The place in a file stands before the sentence, and is no part of it.
-    where = str(error).removesuffix(text) if getattr(error, "file", None) is not None else ""
-    print(f"gpu-tui: {plain(where + told(text, own=True), ERROR_WIDTH)}", file=sys.stderr)
-    if next_step:
-        print(f"  {plain(told(next_step, own=True), ERROR_WIDTH)}", file=sys.stderr)
-
-
-def _words(error: Exception) -> tuple[str, str | None]:
-    if isinstance(error, OSError) and error.strerror:
-        where = f": {error.filename}" if error.filename else ""
-        return f"{error.strerror}{where}", None
-    text = str(getattr(error, "text", None) or error)
-    if _is_expected(error):
-        return text, cast("str | None", getattr(error, "next", None))
-    return (
-        f"this is a bug in gpu-tui ({type(error).__name__}: {text})",
-        "Run it again with --debug and report the traceback.",
-    )
+    print("gpu-tui: " + "\n".join(shown(error)), file=sys.stderr)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpu_tui.wiring.clock import SystemClock
     from gpu_tui.wiring.cockpit import NoTerminal, run_cockpit, run_record, run_replay
     from gpu_tui.wiring.exporter import run_exporter
+    from gpu_tui.wiring.fitting import misfits
     from gpu_tui.wiring.fleet import Control, Room, Tap, open_fleet
     from gpu_tui.wiring.once import CHECK_LIMIT, Deadline, collect_once, with_connection
     from gpu_tui.wiring.outline import outline_of
@@ -25,6 +26,7 @@ PLACES = {
     "cockpit": ("NoTerminal", "run_cockpit", "run_record", "run_replay"),
     "exporter": ("run_exporter",),
     "fleet": ("Control", "Room", "Tap", "open_fleet"),
+    "fitting": ("misfits",),
     "once": ("CHECK_LIMIT", "Deadline", "collect_once", "with_connection"),
     "outline": ("outline_of",),
     "patrol": ("turn_over",),
@@ -41,6 +43,7 @@ __all__ = [
     "Tap",
     "calm_collector",
     "collect_once",
+    "misfits",
     "open_fleet",
     "outline_of",
     "run",

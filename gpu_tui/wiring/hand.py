@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -42,25 +43,30 @@ class OwnSsh:
 
 def hand_of(config: UserConfig, env: Mapping[str, str], *, state: Path | None = None) -> Hand:
     """Raises ConfigError with file and line where a remapped key cannot be taken."""
-    from gpu_tui.ui.keymap import KeymapError, keymap_of
     from gpu_tui.ui.recall import FILE, Recall
 
     directory = state or state_dir(env)
+    return Hand(keymap=keys_of(config, env), recall=Recall(directory / FILE), scratch=directory)
+
+
+def keys_of(config: UserConfig, env: Mapping[str, str]) -> Mapping[str, str]:
+    """The remapped keys as textual takes them. Raises ConfigError with file and line."""
+    from gpu_tui.ui.keymap import KeymapError, keymap_of
+
     try:
-        keymap = keymap_of(config.keys)
+        return keymap_of(config.keys)
     except KeymapError as error:
         path = config_path(env)
-        raise ConfigError(
-            error.text, str(path), _line_of(path, error.id), next=error.next
-        ) from None
-    return Hand(keymap=keymap, recall=Recall(directory / FILE), scratch=directory)
+        place = _place_of(path, error.id)
+        raise ConfigError(error.text, str(path), *place, next=error.next) from None
 
 
-def _line_of(path: Path, id: str) -> int | None:
-    """Where the config file speaks of this key."""
+def _place_of(path: Path, id: str) -> tuple[int | None, int | None]:
+    """Line and column where the config file speaks of this key."""
     try:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError:
-        return None
-    found = (n for n, text in enumerate(lines, 1) if text.strip().lstrip("{\"' ").startswith(id))
-    return next(found, None)
+        return None, None
+    name = re.compile(rf"^[^#]*?(?<![\w.])({re.escape(id)})(?![\w.])")
+    found = ((n, at.start(1) + 1) for n, text in enumerate(lines, 1) if (at := name.match(text)))
+    return next(found, (None, None))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # `check` and `triage` must not pay for the screen
 
     from gpu_tui.ui.theme import CockpitTheme
 
+IN_CONFIG = '"theme" in config.yaml'
+
 
 class Looks(TypedDict):
     """What the cockpit is told of it."""
@@ -61,7 +63,7 @@ def looks_of(
     elif chosen in [one.name for one in themes]:
         worn = named(themes, chosen, "the last choice")
     else:
-        worn = named(themes, config.theme, '"theme" in config.yaml')
+        worn = named(themes, config.theme, IN_CONFIG)
     glyphs = glyphs_of(env, getattr(sys.__stdout__, "encoding", None))
     return Looks(
         themes=[one.at(depth) for one in themes],

@@ -80,7 +80,7 @@ def test_a_wrong_key_is_told_with_file_and_line(tmp_path: Path) -> None:
     env = {"GPU_TUI_CONFIG": str(path), "XDG_STATE_HOME": str(tmp_path)}
     with pytest.raises(ConfigError) as caught:
         hand_of(load_config(env), env)
-    assert str(caught.value).startswith(f"{path}:3: ")
+    assert str(caught.value).startswith(f"{path}:3:3: ")
 
 
 async def test_footers_and_help_write_the_keys_that_are_pressed(
