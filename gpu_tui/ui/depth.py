@@ -15,6 +15,8 @@ from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
 CUBE = (0, 95, 135, 175, 215, 255)  # the steps of the colour cube of 256 colours
+# Terminals of more than 16 colours whose names do not say so; over ssh nothing else does.
+MANY_TERMS = ("alacritty", "foot", "contour", "rio", "wezterm", "xterm-ghostty", "xterm-direct")
 MONO_TERMS = ("vt100", "vt102", "vt220", "vt320", "vt420", "vt520", "xterm-mono", "linux-m")
 
 
@@ -47,7 +49,7 @@ def depth_of(env: Mapping[str, str]) -> Depth:
         return Depth.FULL
     if term.startswith(MONO_TERMS):
         return Depth.NONE
-    if term.endswith(("-256color", "kitty")):
+    if term.endswith(("-256color", "kitty")) or term.startswith(MANY_TERMS):
         return Depth.MANY
     return Depth.FEW
 

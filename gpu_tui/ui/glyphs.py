@@ -27,15 +27,15 @@ class Glyphs(StrEnum):
 
 _ASCII = {
     **dict(zip("─━═╌┄╴╶╸╺", "-=====-=-", strict=True)),
-    **dict(zip("│┃║▌▐▎▏", "|||||||", strict=True)),
+    **dict(zip("│┃║▌▐▎▏▉▊▋▍", "|||||||##||", strict=True)),
     **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼╔╗╚╝╠╣╦╩╬┏┓┗┛", "+"),
     **dict(zip("▁▂▃▄▅▆▇█", "_.-:=+*#", strict=True)),
     **dict(zip("░▒▓▀▔", ".:#^^", strict=True)),
     **dict(zip("▘▝▖▗▚▞▙▛▜▟", "''..\\/####", strict=True)),
     **dict(zip("●✗✓■◆○◌◔⊘↯▲△◐▼", "*xv#&o.c%z!^dV", strict=True)),
-    **dict(zip("–—·…≥≤×→←↑↓↵⇧±≈−", "--.~><x><^v<^~~-", strict=True)),
-    **dict(zip("‘’“”«»", "''\"\"<>", strict=True)),
-    **dict(zip("▸▶‖", ">>|", strict=True)),
+    **dict(zip("–—·…⋯≥≤×→←↑↓↵±≈−≡", "--.~~><x><^v<~~-=", strict=True)),
+    **dict(zip("‘’“”«»‹›", "''\"\"<><>", strict=True)),
+    **dict(zip("▸▶‖•★☐☑✔✘⚠␛", ">>|.@_+vx!^", strict=True)),
     **dict(zip("°µ¥€£§²³", "'uYEL$23", strict=True)),
     "🔎": "/ ",  # of the palette
 }
@@ -45,6 +45,7 @@ _CONSOLE = {
     **dict(zip("╭╮╰╯━╸", "┌┐└┘═─", strict=True)),
     **dict(zip("▁▂▃▅▆▇", "__▄▄██", strict=True)),
     **dict(zip("▘▝▖▗▙▛▜▟", "▀▀▄▄████", strict=True)),
+    **dict(zip("▉▊▋▍", "██▌▌", strict=True)),
 }
 TABLES: Mapping[Glyphs, Mapping[str, str]] = {
     Glyphs.ASCII: _ASCII,

@@ -204,7 +204,6 @@ SHOWN = {name: char for char, name in PUNCTUATION.items()} | {
     "question_mark": "?", "slash": "/", "left_square_bracket": "[", "right_square_bracket": "]",
     "escape": "esc", "pagedown": "pgdn", "pageup": "pgup", "ctrl+p": "^p", "ctrl+l": "^l",
     "ctrl+d": "^d", "ctrl+u": "^u",
-    "shift+tab": "⇧tab",
 }  # fmt: skip
 
 

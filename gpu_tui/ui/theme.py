@@ -33,6 +33,7 @@ DANGER = (
     "danger", "danger-badge", "level-act", "severity-fatal", "rung-blocked", "mark-memory", "mark-hardware",
 )  # fmt: skip
 DRAWN = ("border", "track", "history", "cursor", "cursor-away", "match")  # no text wears them alone
+EDGES = ("danger",)  # whose borders layout files draw, as `$danger-edge`
 TAKEN = {"text": "text-colour"}  # `$text` means something of textual's own
 DEFAULT = "night"
 
@@ -100,6 +101,7 @@ class CockpitTheme:
             f"{name}-background": _hex(style.bgcolor) if style.bgcolor else _hex(self.base["panel"])
             for name, style in self.styles.items()
         }
+        variables |= {f"{name}-edge": _edge(self.styles[name], self.base) for name in EDGES}
         base = {name: _hex(colour) for name, colour in self.base.items()}
         return Theme(
             name=self.name,
@@ -142,6 +144,20 @@ def named(themes: Sequence[CockpitTheme], name: str | None, origin: str) -> Cock
 def _colour(style: Style, base: Mapping[str, Color]) -> str:
     """The one colour that a layout file means by this name."""
     return _hex(style.color or style.bgcolor or base["foreground"])
+
+
+def _edge(style: Style, base: Mapping[str, Color]) -> str:
+    """A border of this meaning: the ink, or its own paper where that is seen better on the ground."""
+    ink, paper = style.color or base["foreground"], style.bgcolor
+    return _hex(paper if paper is not None and _far(paper, base) > _far(ink, base) else ink)
+
+
+def _far(colour: Color, base: Mapping[str, Color]) -> float:
+    """How far from the ground, as the eye weighs colours."""
+    parts = zip(
+        colour.get_truecolor(), base["background"].get_truecolor(), (0.3, 0.6, 0.1), strict=True
+    )
+    return sum(abs(one - other) * weight for one, other, weight in parts)
 
 
 def _hex(colour: Color) -> str:

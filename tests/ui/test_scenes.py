@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from palettes import contrast, worst
@@ -13,11 +15,12 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
+from gpu_tui import ui
 from gpu_tui.core.levels import Level
 from gpu_tui.core.sample import Freshness
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.depth import Depth
-from gpu_tui.ui.glyphs import TABLES, Glyphs, Redrawn, Uncoloured, glyphs_of
+from gpu_tui.ui.glyphs import BRAILLE, TABLES, Glyphs, Redrawn, Uncoloured, glyphs_of
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.scenes import SCENES
@@ -126,6 +129,29 @@ def test_signs_that_mean_different_things_stay_different(glyphs: Glyphs) -> None
         assert len(set(redrawn.text(BLOCKS))) == len(BLOCKS)
     for sign, other in TABLES[glyphs].items():
         assert cell_len(other) == cell_len(sign), sign
+
+
+def test_every_sign_of_ours_has_a_form_for_terminals_that_lack_it() -> None:
+    """And so have the blocks of the progress bars that people's programs draw."""
+    ours = set("".join(strings_of(Path(ui.__file__).parent))) | set("▏▎▍▌▋▊▉█✔✘⚠•")
+    signs = {
+        sign for sign in ours if not (sign.isascii() or sign.isalnum()) and cell_len(sign) == 1
+    }
+    signs -= {"\N{REPLACEMENT CHARACTER}", *map(chr, BRAILLE)}
+    for glyphs in (Glyphs.ASCII, Glyphs.CONSOLE):
+        assert {sign for sign in signs if "?" in Redrawn(glyphs).text(sign)} == set()
+
+
+def strings_of(room: Path) -> Iterator[str]:
+    """What its modules may put on a screen: their strings, but for scenes' and docstrings."""
+    for path in room.rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        said = [node for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+        beside = {id(node.value) for node in said}
+        if "scene" not in path.name:
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Constant) and id(node) not in beside:
+                    yield str(node.value)
 
 
 def test_a_chart_is_drawn_in_ascii_too() -> None:

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.gate import GateView, Rung, RungState
+from gpu_tui.core.gate import GateView, Rung, RungState, RungView
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.waiver import Waiver
 from gpu_tui.ui.app import CockpitApp
@@ -23,6 +23,7 @@ from gpu_tui.ui.screens.override import OverrideScreen
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.verbs import VerbScreen
 from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
+from gpu_tui.ui.text.ladder import detail, rung_lines
 from gpu_tui.ui.widgets.phrase import PhraseField
 
 Make = Callable[..., CockpitApp]
@@ -299,6 +300,16 @@ async def test_the_ladder_covers_what_the_box_says(app: CockpitApp, text_of: Rea
         assert "loss nan" not in text
         assert "Danger clocks" not in text
         assert "autodl-1" in text
+
+
+def test_of_a_plan_that_is_refused_only_the_reason_is_loud() -> None:
+    said = ("release: cannot be undone", "kept: data disk (/data)", "the box is not this instance")
+    plan = RungView(Rung.PLAN, "plan", RungState.BLOCKED, said)
+    match = replace(plan, rung=Rung.MATCH)
+    for rung, loud in ((plan, [False, False, True]), (match, [True, True, True])):
+        for rows in (detail(rung, 80), rung_lines(rung, 80)[:3]):
+            found = ["level-act" in {str(span.style) for span in row.spans} for row in rows]
+            assert found == loud
 
 
 async def test_an_instance_marked_read_only_has_no_ladder(cockpit: Make) -> None:

@@ -9,7 +9,7 @@ from palettes import LINUX, XTERM, contrast, worst
 from rich.color import Color
 from rich.style import Style
 
-from gpu_tui.ui.depth import Depth, depth_of, nearest
+from gpu_tui.ui.depth import Depth, depth_of, drawn, nearest
 from gpu_tui.ui.theme import DANGER, DRAWN, CockpitTheme, ThemeError, named
 from gpu_tui.ui.theme_file import load_theme, load_themes
 
@@ -82,6 +82,21 @@ def _standard():  # type: ignore[no-untyped-def]
     return SYSTEMS[Depth.FEW]
 
 
+@pytest.mark.parametrize(("name", "depth"), EVERY)
+def test_the_edge_of_what_ends_a_box_is_seen(name: str, depth: Depth) -> None:
+    theme = theme_of(name, depth)
+    edge = Color.parse(theme.textual.variables["danger-edge"])
+    if depth is not Depth.NONE:
+        assert worst(Style(), drawn(edge, depth), theme.base["background"], depth) > 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_not_known_yet_wears_no_badge(name: str) -> None:
+    """While a fleet is being reached every cell of it is unknown."""
+    for depth in (Depth.FULL, Depth.MANY, Depth.FEW):
+        assert theme_of(name, depth).styles["unknown"].bgcolor is None
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_levels_differ_from_each_other_at_every_depth(name: str) -> None:
     for depth in (Depth.FULL, Depth.MANY, Depth.FEW):
@@ -121,6 +136,8 @@ def test_the_palettes_are_those_of_the_terminals() -> None:
         ({"TERM": "screen-256color"}, Depth.MANY),
         ({"TERM": "tmux-256color", "COLORTERM": ""}, Depth.MANY),
         ({"TERM": "xterm-kitty"}, Depth.MANY),
+        ({"TERM": "alacritty"}, Depth.MANY),
+        ({"TERM": "foot-extra"}, Depth.MANY),
         ({"TERM": "linux"}, Depth.FEW),
         ({"TERM": "xterm"}, Depth.FEW),
         ({"TERM": "vt220"}, Depth.NONE),

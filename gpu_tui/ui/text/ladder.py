@@ -72,10 +72,9 @@ def rung_lines(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Te
     first = line((f" {glyph} {rung.rung.value} ", style), _title(rung, style))
     if rung.state is RungState.WORKING and (moving := _progress(rung)):
         first.append_text(moving)
-    tone = "level-act" if rung.state is RungState.BLOCKED else "muted"
     evidence: list[Text] = []
     for text in rung.lines:
-        evidence += wrap(told(text), width, tone, indent=INDENT)
+        evidence += wrap(told(text), width, _tone(rung, text, "muted"), indent=INDENT)
     if evidence and first.cell_len <= INDENT:
         evidence[0] = line(first, evidence[0][INDENT:])
         rows = evidence
@@ -126,10 +125,9 @@ def strip(gate: GateView, looked: Rung | None, width: int) -> list[Text]:
 
 def detail(rung: RungView, width: int, more: Sequence[Text] = ()) -> list[Text]:
     """The evidence of one rung, whole."""
-    tone = "level-act" if rung.state is RungState.BLOCKED else "text"
     rows: list[Text] = []
     for text in rung.lines:
-        rows += wrap(told(text), width, tone)
+        rows += wrap(told(text), width, _tone(rung, text, "text"))
     transfer = rung.transfer
     if transfer is not None and transfer.file and rung.state is RungState.WORKING:
         rows += wrap(say("now {file}", file=transfer.file), width, "muted")
@@ -196,6 +194,13 @@ def verdict(gate: GateView, width: int, *, advice: bool = True) -> list[Text]:
         if advice and stuck is not None and stuck.next:
             rows += wrap(f"→ {told(stuck.next)}", width, "accent")
     return rows
+
+
+def _tone(rung: RungView, text: str, calm: str) -> str:
+    """What stopped a rung is loud. The plan says much more than that: only its last line is what did."""
+    stopped = rung.state is RungState.BLOCKED
+    reason = stopped and (rung.rung is not Rung.PLAN or text == rung.lines[-1])
+    return "level-act" if reason else calm
 
 
 def _title(rung: RungView, style: str) -> Text:
