@@ -151,7 +151,11 @@ class _Reader:
         fields = self.fields
         name = fields.text("name")
         if not _NAME.fullmatch(name):
-            hint = 'Use letters, digits, ".", "_" and "-"; the first is a letter, a digit or "_".'
+            # What an input method commits at once looks like a paste, and no paste confirms a teardown.
+            hint = (
+                'Use at most 64 of A-Z, a-z, 0-9, "_", and behind the first "." and "-": it is typed key '
+                "by key before a teardown. Words of any script may stand in its tags."
+            )
             raise fields.place("name").error(f"{fields.place('name').shown} cannot be a name", hint)
         has_host = "host" in fields
         node = fields.values["scheduler"] if "scheduler" in fields else None
