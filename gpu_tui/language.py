@@ -60,7 +60,7 @@ def catalogue(name: str) -> Catalogue:
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     words = yaml.load(FILES[name].read_text("utf-8"), Loader=loader)
-    return Catalogue(words["screen"], words["sentences"], name)
+    return Catalogue(words["screen"], words["sentences"], words["names"], name)
 
 
 def _known(name: str) -> str:

@@ -24,10 +24,13 @@ LANGUAGES = ("en", "zh")
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """English template -> translation: the screen's own words, and the sentences of the rooms below."""
+    """English template -> translation: the screen's own words, the sentences of the rooms below, and what
+    the bundled profiles call their disks and verbs.
+    """
 
     screen: Mapping[str, str] = field(default_factory=dict)
     sentences: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
     language: str = LANGUAGES[0]
 
 
@@ -62,7 +65,7 @@ def speak(catalogue: Catalogue) -> None:
     """Say everything with these words from now on; an empty catalogue is English."""
     _spoken[:] = [catalogue.language]
     _words.clear()
-    _words.update({**catalogue.screen, **catalogue.sentences})
+    _words.update({**catalogue.screen, **catalogue.sentences, **catalogue.names})
     forms = (_form(one, other) for one, other in catalogue.sentences.items() if "{" in one)
     _forms[:] = sorted(forms, key=lambda form: -form.letters)
     told.cache_clear()
@@ -86,7 +89,7 @@ def told(sentence: str, *, own: bool = False) -> str:
     `own`: it is one of them for certain (an error), so that also a template of few letters may fit.
 
     Sentences joined by a semicolon are told one by one, and a word before a colon is told. What fills a
-    field stays as it is, unless the translation asks for `{field:told}`.
+    field stays as it is, unless the translation asks for `{field:told}`, or `{field:names}` of a profile.
     """
     if not _words or len(sentence) > LONGEST:
         return sentence
@@ -109,6 +112,19 @@ def _tell(sentence: str, forms: Iterable[_Form]) -> str:
     return f"{_words[word]}：{rest}" if colon and word in _words else sentence
 
 
+def quoted(fact: str) -> str:
+    """A fact of a platform in its own words: in another language than theirs it stands in quotes."""
+    other = told(fact)
+    return f"“{fact}”" if other == fact and language() != LANGUAGES[0] else other
+
+
+def told_names(text: str) -> str:
+    """A name, or several with commas between them and remarks in brackets, each told where it is known."""
+    if text in _words:
+        return _words[text]
+    return "".join(_words.get(part, part) for part in re.split(r"(, | \()", text))
+
+
 def _parts(sentence: str) -> str | None:
     """Sentences joined by semicolons, each told by itself; None where none of them is known."""
     parts = sentence.split("; ")
@@ -122,6 +138,8 @@ class _Part(str):
     __slots__ = ()
 
     def __format__(self, spec: str) -> str:
+        if spec == "names":
+            return told_names(str(self))
         return _tell(str(self), _forms) if spec == "told" else str(self)
 
 

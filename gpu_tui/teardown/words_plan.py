@@ -45,7 +45,7 @@ def plan_lines(plan: Plan) -> tuple[str, ...]:
         f"{METER.get(verb.meter, UNKNOWN_METER)}{_price(plan)}",
     ]
     if verb.note:
-        lines.append(verb.note)
+        lines.append(f"its profile says: {verb.note}")
     lines += [tier_line(tier, verb) for tier in plan.tiers if verb.concerns(tier)]
     known = {tier.id for tier in plan.tiers}
     lines += [f"lost: {id}" for id in verb.deletes if id not in known]

@@ -41,7 +41,7 @@ def test_every_verb_says_what_it_does_and_to_which_disk(id: str, verb: Verb) -> 
     assert lines[0].startswith(f"{verb.label}: can")
     assert "meter" in lines[1]
     assert "2.00 USD/h now" in lines[1]
-    assert verb.note is None or verb.note in lines
+    assert verb.note is None or f"its profile says: {verb.note}" in lines
     for tier in plan.tiers:
         if not verb.concerns(tier):
             continue

@@ -16,8 +16,9 @@ from spoken import PACKAGE, PARTS, SPEAKERS, errors, fields, pieces, said, sente
 
 from gpu_tui.cli.help import PAGES, TOPICS
 from gpu_tui.cli.main import main
-from gpu_tui.core.speech import Catalogue, say, speak, told
+from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
 from gpu_tui.language import NoLanguage, catalogue, choose, speak_in
+from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.shots import SIZES, VIEWS
 
@@ -74,6 +75,32 @@ def test_the_catalogue_holds_nothing_that_nobody_says() -> None:
         for literal, *_ in string.Formatter().parse(template):
             part = literal.strip(" :;,.()“”")
             assert part in source or part.partition(":")[0] in source, (template, part)
+
+
+def test_every_disk_and_verb_of_the_bundled_profiles_has_a_name_and_nothing_else_has(
+    chinese: None,
+) -> None:
+    words = catalogue("zh")
+    known = {**words.screen, **words.sentences, **words.names}
+    profiles = load_profiles().values()
+    called = {tier.label or tier.id for profile in profiles for tier in profile.storage}
+    called |= {verb.label for profile in profiles for verb in profile.teardown}
+    kinds = {profile.kind for profile in profiles}
+    same = {"NAS", "Google Drive", "kubernetes", "slurm"}
+    assert called | kinds <= set(known) | same
+    assert set(words.names) <= called | kinds
+
+
+def test_facts_of_a_platform_are_quoted_where_they_are_not_told(chinese: None) -> None:
+    assert quoted("Automatic payment, or a pull.") == "“Automatic payment, or a pull.”"
+    assert quoted("data disk") == "数据盘"
+    assert told("loses system disk, data disk") == "丢失 系统盘, 数据盘"
+    assert told("lost: data disk (/root/autodl-tmp)") == "丢失：数据盘 (/root/autodl-tmp)"
+    assert told("release (destroy): cannot be undone; by the provider's API").startswith(
+        "释放（销毁）：不可恢复；"
+    )
+    speak(Catalogue())
+    assert quoted("Automatic payment, or a pull.") == "Automatic payment, or a pull."
 
 
 # Where a misunderstanding costs most, and what the screen shows of the rooms below it.

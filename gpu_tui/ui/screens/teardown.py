@@ -157,7 +157,7 @@ class TeardownScreen(Card):
         gate, width = self.gate, self._width
         label = gate.label if gate else self._verb.label if self._verb else ""
         self._identity.styles.margin = (0, 0, self._air, 0)
-        self._identity.put(identity(self._view, label, self._verb, width))
+        self._identity.put(identity(self._view, told(label), self._verb, width))
         if gate is None:
             self._ladder.put([line((say("opening the ladder …"), "muted"))])
         else:

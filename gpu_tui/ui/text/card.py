@@ -9,10 +9,19 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.profile import ClockFact, Profile, Verb, fact_is_stale, meet
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import quoted, say, told
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.prose import markdown
-from gpu_tui.ui.text.survival import WAYS, choices, chooser, consequences, duration, flow, matrix
+from gpu_tui.ui.text.survival import (
+    WAYS,
+    choices,
+    chooser,
+    consequences,
+    duration,
+    flow,
+    matrix,
+    named,
+)
 
 METERS = {"stops": ("meter stops", "level-ok"), "partly": ("meter stops partly", "level-watch"), "continues": ("meter goes on", "level-act")}  # fmt: skip
 SEVERITIES = {"critical": "severity-fatal", "high": "severity-serious", "medium": "severity-warn", "low": "muted"}  # fmt: skip
@@ -46,7 +55,7 @@ def card(
 
 def verb_rows(verbs: Sequence[Verb], width: int) -> list[list[Text]]:
     """Each verb with its note: first what it does to the meter and to the data, then the way it goes."""
-    longest = max((cell_len(verb.label) for verb in verbs), default=0)
+    longest = max((cell_len(named(verb)) for verb in verbs), default=0)
     label = min(longest, max(20, width - BESIDE))
     meter = max((cell_len(_meter(verb)[0]) for verb in verbs), default=0)
     deletes = max((cell_len(_deletes(verb)) for verb in verbs), default=0)
@@ -69,8 +78,8 @@ def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
     ]
     if len({verb.label for verb in verbs}) < len(verbs):
         columns.insert(0, columns.pop())  # one verb by several ways: the way tells them apart
-    label = max((cell_len(verb.label) for verb in verbs), default=0)
-    rows = [fit(line((verb.label, "strong")), min(label, width)) for verb in verbs]
+    label = max((cell_len(named(verb)) for verb in verbs), default=0)
+    rows = [fit(line((named(verb), "strong")), min(label, width)) for verb in verbs]
     taken = label
     for column in columns:
         wide = max((cell_len(text) for text, _ in column), default=0)
@@ -87,7 +96,7 @@ def _verb_lines(verb: Verb, widths: tuple[int, int, int], width: int) -> list[Te
     label, meter, deletes = widths
     back = say("can be undone") if verb.reversible else say("cannot be undone")
     first = line(
-        fit(line((verb.label, "strong")), label), "  ",
+        fit(line((named(verb), "strong")), label), "  ",
         fit(line(_meter(verb)), meter), "  ",
         fit(line((_deletes(verb), "level-act" if verb.deletes else "level-ok")), deletes), "  ",
         fit(line((back, "muted" if verb.reversible else "level-act")), 16), "  ",
@@ -95,7 +104,7 @@ def _verb_lines(verb: Verb, widths: tuple[int, int, int], width: int) -> list[Te
     )  # fmt: skip
     if first.cell_len > width:
         first = fit(first, max(label, width))  # the matrix says the rest
-    return [first, *(wrap(verb.note, width, "muted", indent=2) if verb.note else [])]
+    return [first, *(wrap(quoted(verb.note), width, "muted", indent=2) if verb.note else [])]
 
 
 def _meter(verb: Verb) -> tuple[str, str]:
@@ -115,7 +124,7 @@ def _head(profile: Profile, width: int, variant: str | None, today: date | None)
     display = _group(profile, "display")
     zh = display.get("zh")
     title = profile.title + (f" · {zh}" if zh and zh != profile.title else "")
-    words = [profile.kind, *([profile.currency] if profile.currency else [])]
+    words = [told(profile.kind), *([profile.currency] if profile.currency else [])]
     if variant:
         words.append(say("variant {variant}", variant=variant))
     rows = flow([(title, "strong"), *((word, "muted") for word in words)], width)
@@ -177,9 +186,9 @@ def _clock(
     profile: Profile, clock: ClockFact, width: int, variant: str | None, today: date | None
 ) -> list[Text]:
     after = duration(clock.after) if clock.after else say("no fixed time")
-    names = [tier.label or tier.id for tier in map(profile.tier, clock.loses) if tier is not None]
+    names = [named(tier) for tier in map(profile.tier, clock.loses) if tier is not None]
     if clock.effect == "bills" and clock.note:
-        names = [clock.note]
+        names = [quoted(clock.note)]
     what = say(EFFECTS.get(clock.effect, clock.effect)) + (f" {', '.join(names)}" if names else "")
     severity = SEVERITIES.get(clock.severity, "muted")
     rows = [
@@ -194,8 +203,8 @@ def _clock(
             *wrap(what, width, "text", indent=2),
         ]  # fmt: skip
     if clock.note and clock.effect != "bills":
-        rows += wrap(clock.note, width, "muted", indent=2)
-    rows += wrap(f"→ {clock.avoid}", width, "accent", indent=2)
+        rows += wrap(quoted(clock.note), width, "muted", indent=2)
+    rows += wrap(f"→ {quoted(clock.avoid)}", width, "accent", indent=2)
     proof = [
         clock.id,
         say(clock.severity),

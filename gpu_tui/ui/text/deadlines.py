@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import quoted, say, told
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
@@ -79,7 +79,7 @@ def clock_lines(row: Row, now: float, width: int) -> list[Text]:
         rows = [first, *wrap(what, width, style, indent=count + 2)]
     for text in _worth(clock):
         rows += wrap(text, width, "muted", indent=count + 2)
-    rows += wrap(f"→ {told(clock.avoid)}", width, "accent", indent=count + 2)
+    rows += wrap(f"→ {quoted(clock.avoid)}", width, "accent", indent=count + 2)
     return rows + _trust(clock, width)
 
 

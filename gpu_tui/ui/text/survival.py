@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, meet
-from gpu_tui.core.speech import LANGUAGES, language, say
+from gpu_tui.core.speech import LANGUAGES, language, quoted, say, told
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.table import Cell, table
@@ -57,6 +57,13 @@ def choices(profile: Profile, variant: str | None = None) -> tuple[Choice, ...]:
     return tuple(Choice(tuple(rows)) for rows in groups.values())
 
 
+def named(fact: Tier | Verb) -> str:
+    """What a person reads: the label of a disk or a verb."""
+    if isinstance(fact, Verb):
+        return told(fact.label)
+    return told(fact.label or fact.id)
+
+
 def find_choice(profile: Profile, word: str) -> int | None:
     """The number (from 0) of the choice that `word` names: a verb, verb:way, or a number from 1."""
     found = choices(profile)
@@ -88,7 +95,7 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
     """Each tier after the verb: deleted or kept, and what happens to it later."""
     verb = choice.verb
     tiers = profile.tiers_under(verb, variant)
-    name = _column([tier.label or tier.id for tier in tiers], 8, width // 4)
+    name = _column([named(tier) for tier in tiers], 8, width // 4)
     path = _column([tier.path for tier in tiers], 4, width * 3 // 10) if width >= ROOMY else 0
     word = spoken(verb)
     head = say("after {verb}", verb=word) if cell_len(word) <= 10 else say("afterwards")
@@ -96,7 +103,7 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
     rest = max(8, width - name - path - fate - (6 if path else 4))
     rows: list[list[Cell]] = [
         [
-            (tier.label or tier.id, "strong"),
+            (named(tier), "strong"),
             *([(tier.path, "text")] if path else []),
             _said(after(tier, verb)),
             _later(profile, tier, verb, variant),
@@ -124,7 +131,7 @@ def survival(
         return matrix(profile, Choice((verb,)), width, variant)
     verbs = list({choice.verb.verb: choice.verb for choice in choices(profile, variant)}.values())
     tiers = [tier for tier in profile.storage if any(one.concerns(tier) for one in verbs)]
-    name = _column([tier.label or tier.id for tier in tiers], 8, width // 3)
+    name = _column([named(tier) for tier in tiers], 8, width // 3)
     path = _column([tier.path for tier in tiers], 4, width // 4)
     heads = [say("after {verb}", verb=spoken(one)) for one in verbs]
     fates = [max(10, cell_len(head)) for head in heads]
@@ -134,7 +141,7 @@ def survival(
         heads.pop(), fates.pop(), verbs.pop()  # told whole where the cursor is on it
     rows: list[list[Cell]] = [
         [
-            (tier.label or tier.id, "strong"),
+            (named(tier), "strong"),
             *([(tier.path, "text")] if path else []),
             *(_said(after(tier, one)) if one.concerns(tier) else ABSENT for one in verbs),
         ]
@@ -168,7 +175,7 @@ def consequences(choice: Choice, width: int) -> list[Text]:
         else (say("cannot be undone"), "level-act")
     )
     meter = _said(METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown")))
-    pieces = [(verb.label, "strong"), meter, back, (choice.ways, "accent")]
+    pieces = [(named(verb), "strong"), meter, back, (choice.ways, "accent")]
     if verb.confidence == "low":
         pieces.append((say("unconfirmed"), "level-watch"))
     rows = flow(pieces, width)
@@ -177,7 +184,7 @@ def consequences(choice: Choice, width: int) -> list[Text]:
         if one.note and one.note not in seen:
             seen.add(one.note)
             way = f"{say(WAYS.get(one.via, one.via))}: " if len(choice.rows) > 1 else ""
-            rows += wrap(f"{way}{one.note}", width, "muted")
+            rows += wrap(f"{way}{quoted(one.note)}", width, "muted")
     return rows
 
 
@@ -212,7 +219,7 @@ def _later(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> Cel
         )
     if tier.bills_when_stopped and not re.match(r"no\b", tier.bills_when_stopped):
         said = re.sub(r"(?i)^yes\b[,:]? *", "", tier.bills_when_stopped)
-        words.append(say("bills") if not said else say("bills: {said}", said=said))
+        words.append(say("bills") if not said else say("bills: {said}", said=quoted(said)))
     return "; ".join(words), "level-watch" if doomed else "muted"
 
 
