@@ -29,6 +29,7 @@ from gpu_tui.ui.widgets.rows import Rows
 
 AT_ONCE = 2  # boxes that are looked at at the same time; as many are looked at unasked
 SPIN = "…"
+ANSWER = 40  # cells that stay for what a host says, and for signs and gaps, where its name is long
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +209,12 @@ class FirstRun(App[Picked]):
         return [line(), *(fit(line((text, "text")), width) for text in texts)]
 
     def _widths(self, width: int) -> tuple[int, int, int, int]:
-        host = max(4, *(len(safe(one.host)) for one in self._candidates), 4)
-        host = min(host, width // 4)
         platform = max(len(name) for name in self._platforms)
         address = min(max(7, *(len(one.address or "") for one in self._candidates)), width // 4)
         if width < 90:
             address = 0
+        host = max(4, *(len(safe(one.host)) for one in self._candidates), 4)
+        host = min(host, max(width // 4, width - platform - address - ANSWER))
         rest = width - host - platform - address - (10 if address else 8)
         return host, address, platform, max(8, rest)
 
@@ -235,7 +236,7 @@ class FirstRun(App[Picked]):
         said: tuple[str, str] = ("", "muted")
         if one.host in self._seen:
             seen = self._seen[one.host]
-            said = ("looking " + SPIN, "muted") if seen is None else (seen.words, seen.level)
+            said = (say("looking ") + SPIN, "muted") if seen is None else (seen.words, seen.level)
         pieces: list[Any] = ["  ", tick, fit(line((one.host, "strong")), host), "  "]
         if address:
             pieces += [fit(line((one.address or "", "muted")), address), "  "]
