@@ -68,19 +68,23 @@ complete -c gpu-tui -f -a '(__gpu_tui)'
 """
 
 SCRIPTS: Mapping[str, str] = {"bash": BASH, "zsh": ZSH, "fish": FISH}
+ASKED = "words"  # what the scripts themselves ask with; no person is offered it
+
+
+class _Shells(tuple[str, ...]):
+    def __contains__(self, word: object) -> bool:
+        return word == ASKED or super().__contains__(word)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
-    parser.add_argument(
-        "shell", choices=[*SCRIPTS, "words"], metavar="SHELL", help="bash, zsh, fish"
-    )
+    parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="SHELL", help="bash, zsh, fish")
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a shell's script, or what may stand for the last of `words`."""
-    if args.shell != "words":
+    if args.shell != ASKED:
         print(SCRIPTS[args.shell].format(where=PLACES[args.shell]), end="")
         return 0
     words = args.words or [""]
@@ -148,8 +152,7 @@ def _values(action: argparse.Action, name: str, given: Sequence[str]) -> Iterato
     """What a flag or an argument takes."""
     named = NAMED.get(f"{name} {action.dest}") or NAMED.get(action.dest)
     if action.choices is not None:
-        shown = [str(word) for word in action.choices if str(word) != "words"]
-        yield from ((word, "") for word in shown)
+        yield from ((str(word), "") for word in action.choices)
     elif named is not None:
         with suppress(Exception):  # a broken file must not break the line that mends it
             yield from ((word, "") for word in named(given))

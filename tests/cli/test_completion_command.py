@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gpu_tui.cli.completion import FILES, SCRIPTS, offers
-from gpu_tui.cli.main import COMMANDS, available, parser_of
+from gpu_tui.cli.main import COMMANDS, available, main, parser_of
 from gpu_tui.resources import profile_files
 
 FLEET = (
@@ -151,3 +151,13 @@ def test_zsh_completes_at_its_prompt(place: Path) -> None:
         shell.kill()
         shell.wait()
         os.close(master)
+
+
+def test_a_shell_that_is_not_known_is_told_those_that_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["completion", "tcsh"]) == 64
+    told = capsys.readouterr().err
+    assert all(f"'{shell}'" in told for shell in ("bash", "zsh", "fish"))
+    assert "words" not in told
+    assert words("completion", "") == ["bash", "fish", "zsh"]
