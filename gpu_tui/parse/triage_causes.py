@@ -54,9 +54,9 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "nccl",
         WARN,
-        "nccl warn|net/ib|c10d|socket|ifname",
+        "nccl warn|net/ib|net/ofi|c10d|socket|ifname",
         r"NCCL WARN.{0,20}(?:lib wrapper not|NET/IB : (?:No device|Unable to open|No IB)|Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|find a path)|.{0,40}\bACS\b|.{0,30}iommu|.{0,24}\bGot async event ?: (?:client rereg|port active|[\w_ ]{2,12} change\b|communication established|last WQE|path migrated|send queue drained))|errno: 97\b|\[W[^\]]{0,60}\bsocket\.cpp:\d{1,5}\] \[c10d\]|\bibv_open_device\b.{0,24}\bfailed|hostname of the client socket cannot be retrieved"
-        r"|NET/(?:IB|Socket|OFI).{0,30}\b(?:skipp|not found|No device)",
+        r"|NET/(?:IB|Socket|OFI).{0,30}\b(?:skipp|not found|No device)|\bNET/OFI (?:aws-ofi-nccl initiali[sz]ation failed|Only EFA)",
     ),
     # By name, then what the library always advises.
     rule(

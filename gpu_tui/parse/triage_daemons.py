@@ -30,8 +30,8 @@ DAEMON_QUIET: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "command=|using the force|user@",
-        r"\bsudo(?:\[\d{1,9}\])?: .{1,200}\bCOMMAND=|\busing the force\b|\buser@\d{1,9}\.service: killing process\b",
+        "command=|using the force|user@|snapd[|mgag200 |x11 forwarding|xauth:|manpath: |mesg: |find name for |to set times|export metrics|invoke-rc.d|dpkg-preconfigure|to connect to bus|io.containerd|level=error|summary_sys|cadvisor|nameserver limit|code = notfound|backfill|zero bytes|under-allocated|find_node_record|cpu_frequency|getpwnam|]: notice: |]:  notice: |already exists",
+        r"\bsudo(?:\[\d{1,9}\])?: .{1,200}\bCOMMAND=|\busing the force\b|\buser@\d{1,9}\.service: killing process\b|\bmgag200 [\da-f]{4}:|\bsnapd\[\d{1,9}\]: |^invoke-rc\.d: |^dpkg-preconfigure: |^X11 forwarding\b|\bxauth: |^manpath: |^mesg: |\bcannot find name for (?:group|user) ID\b|\bfailed to set times on\b|\bExport metrics to agent failed\b|\bfailed to connect to bus: |\bplugin\b.{0,6}\bio\.containerd|\blevel=error msg=\"(?:stream copy error|copy shim log|attach failed|Handler for \w{3,6} .{1,200}\bNo such (?:container|image|exec))|\b(?:summary_sys_containers|cadvisor_stats_provider)\.go:|\bNameserver limits\b|\bcode = NotFound desc = .{0,60}\bfind container\b|\bbackfill: |\bZero Bytes were transmitted\b|\bis under-allocated \(|\b_find_node_record\b|\bjob_update_cpu_frequency\b|\bgetpwnam_r\(\) failed: Success\b|\w\[\d{1,9}\]: {1,3}notice: |\bthe (?:system )?(?:user|group) \S{1,40} already exists\b",
     ),
     # What a scheduler's daemon tells its own debugger, a tool that may not read the firmware.
     rule(
@@ -45,7 +45,7 @@ DAEMON_QUIET: tuple[Rule, ...] = (
         "benign",
         NONE,
         ".service|fwupd|unattended|message of the day|signal 15|sigterm|xid",
-        r"\b(?:apt-daily[\w-]{0,12}|apt-news|esm-cache|fwupd[\w-]{0,12}|motd-news|update-motd|logrotate|man-db|snapd[\w.-]{0,24}|user(?:-runtime-dir)?@\d{1,9}|systemd-(?!coredump|oomd)[a-z-]{3,32}|unattended-upgrades|update-notifier[\w-]{0,12}|packagekit|NetworkManager[\w-]{0,24}|ua-\w{3,12}|e2scrub\w{0,12}|fstrim|plocate[\w-]{0,12}|mlocate[\w-]{0,12}|dnf-makecache|dnf-automatic|phpsessionclean|cups[\w-]{0,12}|bluetooth|ModemManager|avahi-daemon|gdm|accounts-daemon|whoopsie|apport[\w-]{0,16}|kerneloops|rsyslog|smartmontools|smartd|anacron|geoclue|colord|tracker-[\w-]{2,24})\.(?:service|timer|socket|path): (?!.{0,80}\bOOM)|^(?:.{0,80}: )?Failed to start (?:Refresh fwupd|Message of the Day|Daily apt|Rotate log|Discard unused|Daily man-db|Cleanup of Temporary)"
+        r"\b(?:apt-daily[\w-]{0,12}|apt-news|esm-cache|fwupd[\w-]{0,12}|motd-news|update-motd|logrotate|man-db|snapd[\w.-]{0,24}|user(?:-runtime-dir)?@\d{1,9}|systemd-(?!coredump|oomd)[a-z-]{3,32}|unattended-upgrades|update-notifier[\w-]{0,12}|packagekit|NetworkManager[\w-]{0,24}|ua-\w{3,12}|e2scrub\w{0,12}|fstrim|plocate[\w-]{0,12}|mlocate[\w-]{0,12}|dnf-makecache|dnf-automatic|phpsessionclean|cups[\w-]{0,12}|bluetooth|ModemManager|avahi-daemon|gdm|accounts-daemon|whoopsie|apport[\w-]{0,16}|kerneloops|rsyslog|smartmontools|smartd|openipmi|ipmi\w{0,8}|kdump[\w-]{0,12}|iscsid?|lvm2-[\w-]{3,20}|mdmonitor|lm[-_]sensors|keyboard-setup|console-setup|grub-[\w-]{3,24}|cloud-init-hotplugd|ubuntu-advantage|postfix|exim4|sendmail|lxd-agent[\w-]{0,12}|multipathd|anacron|geoclue|colord|tracker-[\w-]{2,24})\.(?:service|timer|socket|path): (?!.{0,80}\bOOM)|^(?:.{0,80}: )?Failed to start (?:Refresh fwupd|Message of the Day|Daily apt|Rotate log|Discard unused|Daily man-db|Cleanup of Temporary)"
         r"|\b(?:systemd-(?:journald|networkd|resolved|timesyncd|logind|udevd)|sshd|rsyslogd|ntpd|chronyd|dhclient|dnsmasq|avahi-daemon|NetworkManager|cron|dbus-daemon)\[\d{1,9}\]: .{0,60}\b(?:SIGTERM|signal 15)\b|\bignor\w{2,3}\b.{0,30}\bXIDs?\b",
     ),
     # A port that is taken, where another one is tried.
@@ -78,7 +78,7 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         "amdgpu|kfd|i915|habanalabs|nouveau|nvswitch",
         _CARD
         + r".{0,120}?\b(?:fail(?:ed|ure)|fatal(?! ?[:=] ?0)|aborted|(?<!REG_WAIT )time(?:d )? ?out|going to reset device|hard[- ]reset)\b",
-        f"{ADVICE}|{CALM}|\\bnon-fatal|soft recover|\\bfirmware\\b.{{0,20}}\\boptional|\\bcorrectable|psp gfx command|\\bout of memory",
+        f"{ADVICE}|{CALM}|\\bnon-fatal|soft recover|\\bfirmware\\b.{{0,20}}\\boptional|\\bcorrectable|psp gfx command|\\bfirmware load for (?!amdgpu|nvidia|nouveau)|\\bout of memory",
     ),
     # A state of a table of health, and a count of what cannot be corrected.
     rule(
@@ -100,7 +100,7 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         "hardware",
         FATAL,
         "node",
-        r"\bnodes? \S{1,60} state set to (?:DOWN|DRAIN|FAIL)\w{0,3}\b|\bon failed node\b|\bmissing from batch node\b|\bhas low real_?memory size\b|\bPLEG is not healthy\b",
+        r"\bnodes? \S{1,60} state set to (?:DOWN|DRAIN|FAIL)\w{0,3}\b|\bon failed node\b|\bdue to failure of node\b|\berror: Nodes? \S{1,60} not responding\b|\bmissing from batch node\b|\bhas low real_?memory size\b|\bPLEG is not healthy\b",
         r"\bstate set to down_?\w{0,12} by user\b",
     ),
     # A sensor, a port or a test of the card, by the state that it is in now.

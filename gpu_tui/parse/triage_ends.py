@@ -30,8 +30,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "sshd[|sshd(|sendmail[|postfix|ntpd[|crond|cron[|klogind[|ftpd[|xinetd[|avahi-daemon|logrotate|networkmanager|polkitd|dbus-daemon|pulseaudio|gnome-shell|modemmanager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd[|thermald|firewalld|gsd-|gdm-|packagekitd|tracker-|colord",
-        r"(?:^|[\s@])(?:sshd|sendmail|postfix/\w{1,20}|ntpd|crond?|klogind|x?inetd|ftpd|avahi-daemon|logrotate|NetworkManager|polkitd|dbus-daemon|pulseaudio|gnome-shell|ModemManager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd|thermald|firewalld|gsd-[a-z-]{2,24}|gdm-[a-z-]{2,24}|packagekitd|tracker-[a-z-]{2,24}|colord)(?:\(\w{1,20}\))?(?:\[\d{1,9}\])?: ",
+        "sshd[|sshd(|sendmail[|postfix|ntpd[|crond|cron[|klogind[|ftpd[|xinetd[|avahi-daemon|logrotate|networkmanager|polkitd|dbus-daemon|pulseaudio|gnome-shell|modemmanager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd[|thermald|firewalld|gsd-|gdm-|packagekitd|tracker-|colord|fwupd[|nscd|nslcd|lldp|dnsmasq[|rsyslogd|keyboard-setup|rpc.|dhclient[|dhcpcd|systemd-|cupsd|winbindd|rtkit|udisksd|upowerd|accounts-daemon|lightdm|xrdp|corosync|pacemaker|keepalived|snmpd|zabbix_|telegraf|collectd|node_exporter|puppet-agent|chef-client|salt-minion|auditd|augenrules|apt-helper|whoopsie|autofs|automount|wicd|pipewire|sssd",
+        r"(?:^|[\s@])(?:sshd|sendmail|postfix/\w{1,20}|ntpd|crond?|klogind|x?inetd|ftpd|avahi-daemon|logrotate|NetworkManager|polkitd|dbus-daemon|pulseaudio|gnome-shell|ModemManager|wpa_supplicant|bluetoothd|chronyd|multipathd|irqbalance|snapd|thermald|firewalld|gsd-[a-z-]{2,24}|gdm-[a-z-]{2,24}|packagekitd|tracker-[a-z-]{2,24}|colord|fwupd|nscd|nslcd|lldp\w{1,4}|dnsmasq|rsyslogd|keyboard-setup\.sh|rpc\.\w{3,8}|dhclient|dhcpcd|systemd-(?:udevd|resolved|timesyncd|networkd|remount-fs|sysctl|modules-load|tmpfiles|journald|fsck|cryptsetup)|cupsd|winbindd|rtkit-daemon|udisksd|upowerd|accounts-daemon|lightdm|xrdp\w{0,8}|corosync|pacemaker\w{0,2}(?:-\w{3,12})?|keepalived|snmpd|zabbix_\w{3,8}|telegraf|collectd|node_exporter|puppet-agent|chef-client|salt-minion|auditd|augenrules|apt-helper|whoopsie|autofs|automount|wicd|pipewire\w{0,8}|sssd\w{0,8})(?:\(\w{1,20}\))?(?:\[\d{1,9}\])?: ",
     ),
     # An access log quotes the answer that somebody got; the server lives.
     rule(
@@ -44,8 +44,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "gtk-|gdk-|qxcb|qt.|qstandard|libgl|libegl|mesa|alsa lib|xlib|glib|init server|acpi|verification failed|failed to assign|no space|snd_|bluetooth|iwlwifi|firmware bug|descriptor|unmet condition",
-        r"^\W{0,3}(?:\S{1,40}: )?(?:Gtk-|Gdk-|QXcb|qt\.|QStandardPaths|libGL |libEGL |MESA|ALSA lib|Xlib|GLib-|Unable to init server)|\bACPI (?:BIOS )?(?:Error|Warning|Exception)|\bACPI: |\bmodule verification failed\b|\bBAR \d{1,2}: (?:failed to assign|no space)|\bsnd_\w{2,20} |\bBluetooth: |\biwlwifi |\[Firmware Bug\]|\busb \d[\d.-]{0,8}: (?:device|unable|cannot)|\bskipped because of an unmet condition\b",
+        "gtk-|gdk-|qxcb|qt.|qstandard|libgl|libegl|mesa|alsa lib|xlib|glib|init server|acpi|verification failed|failed to assign|no space|snd_|bluetooth|iwlwifi|firmware bug|descriptor|unmet condition|platform eisa|tpm|ipmi_|edac |apei|mgag200|hpilo|for cache data|firmware load for|failed to find module|i2c|smbus",
+        r"^\W{0,3}(?:\S{1,40}: )?(?:Gtk-|Gdk-|QXcb|qt\.|QStandardPaths|libGL |libEGL |MESA|ALSA lib|Xlib|GLib-|Unable to init server)|\bACPI (?:BIOS )?(?:Error|Warning|Exception)|\bACPI: |\bmodule verification failed\b|\bBAR \d{1,2}: (?:failed to assign|no space)|\bsnd_\w{2,20} |\bBluetooth: |\biwlwifi |\[Firmware Bug\]|\busb \d[\d.-]{0,8}: (?:device|unable|cannot)|\bskipped because of an unmet condition\b|\bplatform eisa\b|\bacpi PNP\w{3,8}:|\btpm(?:_\w{2,8}| tpm\d)\b|\bipmi_\w{2,8}\b|\bEDAC \w{3,12}: Failed to register\b|\bAPEI: |\bmgag200 |\bhpilo |\bAsking for cache data failed|\bfirmware load for (?!amdgpu|nvidia)\w|\bFailed to find module\b|\bi2c\b.{0,40}\b(?:timed? ?out|fail)|\w_smbus ",
     ),
     # --- 16 network ---
     rule(

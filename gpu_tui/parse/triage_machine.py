@@ -60,7 +60,7 @@ MACHINE: tuple[Rule, ...] = (
         "hardware error|aer: |edac|memory error|bus error: severity|machine check|thermal|nvlink|ras |amdgpu|[drm|gpu recovery|heartbeats|gpu reset|notready|not ready|node failure|i/o error|err!|ext4-fs error|gsp",
         r"\[hardware error\]|\bAER: (?:device recovery failed|can't recover)|\bEDAC\b.{0,40}(?:\bUE\b|uncorrect|handling mce)|bus error: severity=uncorrect|machine check (?:exception|events logged)|\b(?:firmware|fw) (?:internal|fatal) error|\b(?:thermal|temperature|overheat\w{0,40}).{0,30}shut(?:ting)? ?down"
         r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|(?<!npm )\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*(?! Process information)|\bVRAM is lost\b|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
-        r"\bcorrected\b|\bCE memory",
+        r"\bcorrected\b|\bCE memory|\bdev (?:loop|fd|sr|ram|zram)\d|\b(?:mgag200|ast|cirrus|qxl|bochs|vmwgfx|hyperv_drm|virtio_gpu) ",
     ),
     rule(
         "hardware",
@@ -98,7 +98,7 @@ MACHINE: tuple[Rule, ...] = (
         "uncorrected error|context corrupt|i/o error|hc died|journal|read-only|ext4|xfs|btrfs|nvme|medium error|smart|md/raid|ata|mlx5|unrecovered",
         r"\bI/O error\b.{0,40}\b(?:dev|sector|lba|logical block|writing|reading|sct)\b|\blba\b.{0,40}\bI/O error|aborting journal|remounting filesystem read-only|\b(?:EXT4-fs|XFS|BTRFS)\b.{0,40}\b(?:error|failed|corrupt\w{0,6}|shut ?down)\b"
         r"|\bnvme\w{0,8}\b.{0,30}(?:controller is down|after probe failure|device not ready|I/O .{0,20}timeout|reset .{0,10}fail)|\bxhci_hcd .{0,40}\bHC died|critical medium error|(?:medium|unrecovered read) error|md/raid.{0,40}\bfail|\bata\d[\d.]{0,4}: (?:failed command|exception emask)|\bmlx5_core\b.{0,60}(?:compromised|fatal|health poll failed|fw error)|\bSMART\b.{0,30}\b(?:failed|failure)\b|^\W{0,4}(?:uncorrected error|processor context corrupt)\W*$",
-        r"\b0 errors?\b|\bbytes of corrupted metadata\b|re-?mounted|journal checksum|optional",
+        r"\b0 errors?|\bdev (?:loop|fd|sr|ram|zram)\d|\bbytes of corrupted metadata\b|re-?mounted|journal checksum|optional",
     ),
     rule(
         "hardware",

@@ -11,6 +11,7 @@ import re
 PREFIX = re.compile(
     r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
     r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| )|(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
+    r"|(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} )?(?:\d{1,8} )?\[?ERROR[\]:]?[\w.: ]{0,60}?(?=  File \"| {4}(?:return|raise|await|self\.|[a-z_][\w.]{0,60}\([^()]{0,80}\)?,?$|[\w, ]{1,40} = [\w.]{1,60}\())"
     r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{0,40}Error: )[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
@@ -78,6 +79,7 @@ _VERBS = r"(?:[Ff]ix|[Aa]dd|[Hh]andle|[Mm]erge|[Rr]evert|[Bb]ump|[Uu]pdate|[Rr]e
 _TITLES = (
     re.compile(
         rf"^[\s*|\\/]{{0,12}}(?:commit )?[0-9a-f]{{7,11}} (?:\([^)]{{1,80}}\) )?\[?{_VERBS}|^(?:HEAD is now at|Previous HEAD position was) [0-9a-f]"
+        r"|^\s{0,3}[*+t-]? ?(?:\[(?:new|deleted|tag update|up to date)[ \w]{0,12}\]|[0-9a-f]{6,12}\.{2,3}[0-9a-f]{6,12}) {1,20}\S{1,120} +-> "
     ),
     re.compile(
         rf"^\W{{0,12}}(?:[0-9a-f]{{7,11}} )?Merge (?:pull request|branch|remote-tracking) |^\[[\w./-]{{1,60}} [0-9a-f]{{7,11}}\] |^\s*[-*\u2022] (?:[\w/.,\[\] -]{{1,50}}(?: -|:) )?(?:{_VERBS}|(?:[Dd]o not|[Dd]on.t|[Rr]educe|[Ll]imit|[Cc]orrect|[Ss]uppress|[Dd]etect|[Rr]eport|[Pp]roperly|Issue #\d)\b)|^(?:fix|feat|chore|docs|refactor|perf)(?:\([\w./-]{{1,30}}\))?!?: [A-Za-z]"
