@@ -78,6 +78,16 @@ def test_columns_never_exceed_the_width(width: int, chosen: str) -> None:
     assert fitted[0][0].key == "name"
 
 
+def test_a_long_name_takes_the_room_that_nothing_else_needs() -> None:
+    long = "sweep-of-the-spring-a100-node-0042"
+    short, whole = ({c.key: w for c, w in columns(190, names=[n])} for n in ("box", long))
+    assert short["name"] == 18
+    assert whole["name"] == len(long)
+    assert sum(whole.values()) == sum(short.values())
+    assert set(whole) == set(short)
+    assert whole["cell"] >= 21
+
+
 @pytest.mark.parametrize("profile", load_profiles().values(), ids=lambda profile: profile.id)
 def test_no_two_ways_to_stop_the_meter_look_alike(profile: Profile) -> None:
     verbs = profile.teardown

@@ -75,12 +75,13 @@ class InstancesPane(Pane):
             rows.put(wrap(nobody(moment.fleet), rows.size.width, "muted"))
             self.entitle()
             return
-        fitted = columns(rows.size.width, self._own if self._set == OWN else SETS[self._set])
+        names = [view.name for view in views]
+        chosen = self._own if self._set == OWN else SETS[self._set]
+        fitted = columns(rows.size.width, chosen, names)
         if not kept:
             hint = say("nothing matches {wanted}: esc empties the filter", wanted=self._fits.wanted)
             rows.put([line((hint, "muted"))], head=head(fitted))
         else:
-            names = [view.name for view in views]
             shown = [row(view, fitted, names) for view in kept]
             rows.put(shown, [view.name for view in kept], head(fitted))
             if moment.selected is not None:

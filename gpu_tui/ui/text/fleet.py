@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core import metrics
@@ -281,6 +282,7 @@ MEASURED = frozenset(
     {"gpu", "gpu+", "vram", "vram+", "mem", "disk", "ino"}
 )  # nothing to measure while off
 ROOMY = 10  # spare cells that the growing column takes before the name may grow
+ROOMIER = 6  # cells more for the name where they are to be had; further ones only for a name that needs them
 EDGE = 2  # the mark of the worst finding, and a space
 
 
@@ -290,8 +292,11 @@ def known_columns(written: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(("name", "verdict", *named))) if named else ()
 
 
-def columns(width: int, chosen: Sequence[str] = SETS["overview"]) -> list[tuple[Column, int]]:
-    """The columns that fit into `width` cells with their widths, in screen order."""
+def columns(
+    width: int, chosen: Sequence[str] = SETS["overview"], names: Sequence[str] = ()
+) -> list[tuple[Column, int]]:
+    """The columns that fit into `width` cells with their widths, in screen order. `names` are those of the list."""
+    wanted = max(map(cell_len, names), default=0) - COLUMNS["name"].width
     kept: dict[str, Column] = {}
     used = EDGE
     for key in chosen:
@@ -313,7 +318,7 @@ def columns(width: int, chosen: Sequence[str] = SETS["overview"]) -> list[tuple[
         column = kept[key]
         grow = 0
         if key == "name" and spare > ROOMY:
-            grow = min(spare - ROOMY, 6)
+            grow = min(spare - ROOMY, max(ROOMIER, wanted))
             spare -= grow
         rows.append((column, column.width + grow))
     return [(column, w + (spare if column.grows else 0)) for column, w in rows]
