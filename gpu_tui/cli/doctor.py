@@ -15,7 +15,7 @@ from pathlib import Path
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.cli.trouble import words_of
 from gpu_tui.core.fleet import Fleet
-from gpu_tui.core.levels import Level, level, share
+from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import GpuTable, Memory, Mount
@@ -28,7 +28,6 @@ NAME = "doctor"
 HELP = "audit the way to each box, what it can tell, and this machine"
 EXAMPLE = "gpu-tui doctor autodl-1 --json"
 
-SKEW_WORTH_A_WORD = 2.0  # seconds between the box's clock and ours
 LEAST_FREE = 10 * 1024**3  # bytes: below it a pull of a few checkpoints will not fit
 NAMES = {"clock": "the box's clock"}  # of checks, where a person needs more than a program
 MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL", "unknown": "?   "}  # four cells
@@ -224,7 +223,7 @@ def _skew_item(box: InstanceView) -> Item:
     skew = box.clock_skew
     if skew is None:
         return Item(box.name, "clock", "unknown", "the box's time was not read")
-    if abs(skew) <= SKEW_WORTH_A_WORD:
+    if abs(skew) < SKEW:
         return Item(box.name, "clock", "ok", f"{skew:+.1f} s from this machine's")
     hint = "Ages are computed by the box's own clock; stamps in its logs are off by this much."
     return Item(box.name, "clock", "warn", f"{skew:+.0f} s from this machine's", hint)

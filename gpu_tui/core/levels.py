@@ -24,6 +24,10 @@ THRESHOLDS: dict[str, tuple[float, float]] = {
     "temperature": (80.0, 87.0),
 }
 
+# Seconds between two clocks that are worth a word. An answer says whole seconds, and on a busy box it
+# arrives seconds after it was made: less than this may be no difference at all.
+SKEW = 5.0
+
 
 def level(name: str, value: float | None) -> Level:
     """The level of `value` by the row `name`."""

@@ -149,7 +149,7 @@ def _refused(seen: Evidence) -> str | None:
 def _queue_unread(seen: Evidence) -> str | None:
     if seen.cells or not seen.has_queue:
         return None
-    return "the queue file is not there or not read"
+    return "no cell of the queue is known: its file is not there, not read, or names none"
 
 
 def _table_unread(seen: Evidence) -> str | None:

@@ -68,6 +68,7 @@ UNWELL = [
     (MOUNTS, Reading((Mount("/", "fuse", None, None, None, None),), NOW), "bytes of /", "unknown"),
     (MOUNTS, Failure(FailureKind.HUNG, "df hangs", NOW), "mounts", "unknown"),
     (HOST, Reading(Host(NOW + 3600, 1.0, "b"), NOW), "clock", "warn"),
+    (HOST, Reading(Host(NOW - 7, 1.0, "b"), NOW), "clock", "warn"),
     (ROSTER, Absent("no such file", NOW), "queue", "fail"),
 ]  # fmt: skip
 
@@ -77,6 +78,11 @@ def test_what_is_not_well_is_told(metric, sample: object, check: str, status: st
     samples = {**WELL, metric.name: sample}
     assert items(samples=samples)[check].status == status
     assert exit_code(list(items(samples=samples).values()), look(samples=samples)) == 1
+
+
+def test_seconds_that_an_answer_took_are_no_difference_between_clocks() -> None:
+    late = {**WELL, HOST.name: Reading(Host(NOW - 3, 100.0, "boot"), NOW)}
+    assert items(samples=late)["clock"].status == "ok"
 
 
 def test_nothing_read_is_unknown_not_well() -> None:

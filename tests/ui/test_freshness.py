@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -81,3 +82,10 @@ def test_no_card_is_not_an_idle_card() -> None:
 def test_a_gap_in_a_history_is_not_a_zero() -> None:
     assert spark([0.0, None, 1.0], 3, "accent", 1.0).plain == "▁·█"
     assert NOW > 0
+
+
+def test_a_clock_is_off_only_where_the_way_of_an_answer_cannot_explain_it() -> None:
+    for skew, told in ((-3.0, False), (4.9, False), (-7.0, True), (3600.0, True)):
+        box = view(instance("box", "autodl", None), Verdict.RUNNING)
+        rows = vitals(replace(box, clock_skew=skew), 90, 60)
+        assert ("the box's clock is off" in "\n".join(row.plain for row in rows)) is told

@@ -7,7 +7,7 @@ from typing import TypeVar
 from rich.text import Text
 
 from gpu_tui.core import metrics
-from gpu_tui.core.levels import Level, level, share
+from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import say, told
@@ -49,7 +49,7 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
     rows += _cpu(view, width)
     rows.append(line())
     rows += _mounts(view, width)
-    if view.clock_skew is not None and abs(view.clock_skew) >= 2:
+    if view.clock_skew is not None and abs(view.clock_skew) >= SKEW:
         text = say("the box's clock is off by {clock_skew:+.0f} s", clock_skew=view.clock_skew)
         rows += [
             line(),
