@@ -86,6 +86,6 @@ def test_a_gap_in_a_history_is_not_a_zero() -> None:
 
 def test_a_clock_is_off_only_where_the_way_of_an_answer_cannot_explain_it() -> None:
     for skew, told in ((-3.0, False), (4.9, False), (-7.0, True), (3600.0, True)):
-        box = view(instance("box", "autodl", None), Verdict.RUNNING)
+        box = view(instance("box", "autodl", None), Verdict.RUNNING, tracks=tracks())
         rows = vitals(replace(box, clock_skew=skew), 90, 60)
         assert ("the box's clock is off" in "\n".join(row.plain for row in rows)) is told

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from gpu_tui.core import metrics
 from gpu_tui.core.campaign import LaneOutlook, spent_so_far
-from gpu_tui.core.sample import Freshness
-from gpu_tui.core.speech import say
+from gpu_tui.core.sample import Absent, Failure, Freshness
+from gpu_tui.core.speech import say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
@@ -209,16 +209,30 @@ def queue_note(view: InstanceView) -> Text:
             "no run was found, and no queue is named: `queue: {file: PATH}` in a fleet file does"
         )
         return line((text, "absent"))
-    return line(
-        (
-            say(
-                "{unknown} the queue file was not read yet{waits}",
-                unknown=UNKNOWN,
-                waits=_waits(view),
-            ),
-            "unknown",
+    return line(_no_cells(view))
+
+
+def _no_cells(view: InstanceView) -> tuple[str, str]:
+    """What is the matter with a queue file that gave no cell."""
+    track, file = view.track(metrics.ROSTER), view.instance.queue.file
+    if file and isinstance(track.latest, Absent):
+        return f"{file}: {told(track.latest.why)}", "absent"
+    if isinstance(track.latest, Failure) and track.good is None:
+        why = told(track.latest.why)
+        return say(
+            "{unknown} the queue file was not read: {why}", unknown=UNKNOWN, why=why
+        ), "unknown"
+    roster = track.value
+    if roster is None:
+        words = say(
+            "{unknown} the queue file was not read yet{waits}", unknown=UNKNOWN, waits=_waits(view)
         )
-    )
+        return words, "unknown"
+    if roster.rejected:
+        return say(
+            "no line of the queue file is a cell: {line}", line=roster.rejected[0]
+        ), "level-watch"
+    return say("the queue file names no cell"), "absent"
 
 
 def _waits(view: InstanceView) -> str:
