@@ -89,7 +89,7 @@ def told(sentence: str, *, own: bool = False) -> str:
     `own`: it is one of them for certain (an error), so that also a template of few letters may fit.
 
     Sentences joined by a semicolon are told one by one, and a word before a colon is told. What fills a
-    field stays as it is, unless the translation asks for `{field:told}`, or `{field:names}` of a profile.
+    field stays as it is, unless the translation asks for `{field:told}`, or `{field:names}` or `{field:quoted}` of a profile.
     """
     if not _words or len(sentence) > LONGEST:
         return sentence
@@ -140,6 +140,8 @@ class _Part(str):
     def __format__(self, spec: str) -> str:
         if spec == "names":
             return told_names(str(self))
+        if spec == "quoted":
+            return quoted(str(self))
         return _tell(str(self), _forms) if spec == "told" else str(self)
 
 

@@ -280,7 +280,7 @@ class CockpitApp(App[None]):
         bulletins = self._news.take(fleet)
         if fleet.notes != self._notes and not (bulletins or self.screen.query("Toast")):
             if fleet.notes:
-                self.notify(safe(fleet.notes[-1][:200]), markup=False)
+                self.notify(safe(told(fleet.notes[-1])[:200]), markup=False)
             self._notes = fleet.notes  # told when no other toast stands
         if bulletins:
             news = [one for bulletin in bulletins for one in bulletin.news]

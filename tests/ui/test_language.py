@@ -7,6 +7,7 @@ import json
 import re
 import string
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,7 @@ def test_every_disk_and_verb_of_the_bundled_profiles_has_a_name_and_nothing_else
 def test_facts_of_a_platform_are_quoted_where_they_are_not_told(chinese: None) -> None:
     assert quoted("Automatic payment, or a pull.") == "“Automatic payment, or a pull.”"
     assert quoted("data disk") == "数据盘"
+    assert told("bills a paid data disk, every day") == "计费 “a paid data disk, every day”"
     assert told("loses system disk, data disk") == "丢失 系统盘, 数据盘"
     assert told("lost: data disk (/root/autodl-tmp)") == "丢失：数据盘 (/root/autodl-tmp)"
     assert told("release (destroy): cannot be undone; by the provider's API").startswith(
@@ -133,6 +135,37 @@ def test_every_sentence_of_the_ladder_is_told(room: str, chinese: None) -> None:
     for sentence in sentences(room):
         if not sentence.startswith((*NEVER, *FRAGMENTS)):
             assert CHINESE.search(told(sentence)), sentence
+
+
+NOTES = {
+    "state/acquaintance.py": "first time on ",
+    "collect/follow.py": " was ",
+    "collect/kubernetes.py": ": what the container",
+    "recording/scout.py": " is not understood",
+    "recording/player.py": "the recording is not whole",
+    "teardown/ends.py": "the teardown journal",
+    "wiring/fleet.py": " was read again",
+}
+
+
+@pytest.mark.parametrize(("room", "part"), NOTES.items())
+def test_a_note_is_told(room: str, part: str, chinese: None) -> None:
+    found = [text for text in sentences(room) if part in text]
+    assert found
+    for text in found:
+        whole = f"x7 {text}" if room == "collect/follow.py" else text
+        assert CHINESE.search(told(whole.replace("{}", "x7"))), whole
+
+
+async def test_the_screen_tells_a_note_in_chinese(cockpit: Make, chinese: None) -> None:
+    store = VIEWS["cockpit"][0]()
+    app = cockpit(store)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        store.become(replace(store.fleet, notes=("fleet.yaml was read again",)))
+        app._tick()
+        await pilot.pause()
+        assert "fleet.yaml 已重新读取" in [toast.message for toast in app._notifications]
 
 
 # Errors that stay English: a profile is written in English, and the rest is no person's to read.

@@ -111,7 +111,7 @@ def _left(clock: DangerClock, now: float) -> str:
 
 def _what(clock: DangerClock) -> str:
     subject = f"{clock.subject}: " if clock.subject and clock.subject not in clock.what else ""
-    return f"{subject}{told(clock.what)}"
+    return f"{subject}{quoted(clock.what)}"
 
 
 def _worth(clock: DangerClock) -> Iterable[str]:
@@ -214,7 +214,7 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
         return []
     rows = [line(), line((say("armed on {name}: starts when …", name=selected.name), "heading"))]
     for clock in found:
-        text = f"{_lead(clock)}: {told(clock.what)}"
+        text = f"{_lead(clock)}: {quoted(clock.what)}"
         why = f" ({told(clock.why)})" if clock.why else ""
         rows += wrap(f"{text.rstrip('.')}{why}", width, "muted", indent=2)
     return rows
