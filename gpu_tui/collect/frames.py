@@ -11,6 +11,7 @@ channel need not wait for each other:
     @NONCE MARK close EXIT
     @NONCE MARK same SECTION     a section is as in the last frame of this mark
     @NONCE MARK end BEAT
+    @NONCE MARK beat             the program has no clock: a line from us for each beat would be welcome
 
 Box text stands only behind ">" and "+", so it cannot forge a frame. Lines that fit nowhere (a message
 of the day, a chatty shell) are noise and skipped.
@@ -63,6 +64,7 @@ class FrameReader:
         """The mark of a metric is its place in `metrics`."""
         self._control = b"@" + nonce.encode() + b" "
         self._metrics = {b"%d" % mark: metric for mark, metric in enumerate(metrics)}
+        self.wants_beats = False
         self._line = bytearray()
         self._cut = False  # the rest of an overlong line is being skipped
         self._drafts: dict[bytes, _Draft] = {}
@@ -115,6 +117,7 @@ class FrameReader:
             return None
         draft = self._drafts.get(mark)
         if draft is None:
+            self.wants_beats = self.wants_beats or verb == b"beat"
             return None
         if verb == b"open" and self._SECTION.fullmatch(about):
             draft.open, draft.truncated = about.decode(), False

@@ -10,7 +10,8 @@ What it costs, apart from the probed programs themselves, in processes per secon
     python    0 (`on_box`)                stat, df, head as under bash
     bash      clock 0 (`read -t`)         stat, df: 1 each per round; head: where the file is another
     busybox   clock 0 (`read -t`)         as under dash, below
-    dash      clock 1 (`sleep`, one for all: lanes are woken by a signal)
+    dash      clock 0 where the client gives the beat, else 1 (`sleep`, one for all: lanes are woken by
+              a signal)
               stat, head, df as under bash; `date`; 1 for a round of the process table, and 4 for
               the arguments where processes came or went
 
@@ -39,6 +40,7 @@ MOST_TICK = 2.0  # seconds between two looks at the lanes
 PIECE = 3900  # bytes of a line that go out at once, with room for its mark below PIPE_BUF (4096)
 MAIN_LANE = "box"
 SELDOM = 10.0  # seconds between two looks whether a lane lives, where it has a clock of its own
+QUIET = 30  # seconds between two signs of life where only the client gives beats
 PATIENCE = 5  # seconds in which a python has to live
 LONGEST = 100_000  # bytes; Linux takes 131,072 in one variable
 
@@ -114,6 +116,7 @@ rest() {
         read) read -t "$1" -r line <&3
             [ $? -gt 128 ] || leave ;;
         poll) read -t "$1" -r line <&3 ;;
+        "$led") read -r line <&3 || leave ;;
         *) sleep "$1" >/dev/null || exit 1 ;;
     esac
 }
@@ -122,7 +125,8 @@ rest() {
 lane() {
     if [ "$clock" = tick ]; then
         trap due=1 USR1
-        cat <&3 >/dev/null 7<&0 &
+        exec 6>&-
+        cat <&"$lifeline" >/dev/null 7<&0 &
         lifeline=$!
     fi
     n=0
@@ -141,6 +145,20 @@ lane() {
             kill -s 0 "$$" || exit # the main loop is gone, and we were not in its process group
         fi
     done
+}
+
+# The client's first line, if any, says that it gives the beat; from then on the main loop reads its
+# lines. Without them nothing is said, and only who writes notices that a link is dead.
+guard() {
+    exec 6>&-
+    if [ "$lifeline" = 3 ] || ! read -r line <&3; then lifeline=3
+    else
+        kill -s USR1 "$$"
+        while sleep @QUIET@ >/dev/null; do echo; done &
+    fi
+    exec >/dev/null
+    cat <&"$lifeline"
+    leave
 }
 
 # Is this pid a child of that one? Pids are used again: no signal goes to one that was not asked.
@@ -192,10 +210,12 @@ main() {
         case $BASH_VERSION in [0-3].* | 4.[0-3].*) ;; *) bash=1; eval @FOR_BASH@ ;; esac
     fi
     setup
-    # Only a shell whose clock sees the end of the input needs no guard.
-    if [ "$clock" != read ]; then ( exec >/dev/null; cat <&3; leave ) & fi
     # Until a lane listens for its ticks, they must not end it.
     trap '' USR1@LANES@
+    trap led=tick USR1
+    # Only who sees the end of the input while it waits needs no guard.
+    if [ "$clock" != read ]; then guard & fi
+    [ "$lifeline" = 3 ] || say beat
     while :; do
         beat
         n=$((n + 1))
@@ -326,6 +346,7 @@ def write_program(
         "MINDING": "".join(minding),
         "ROUSING": "".join(rousing),
         "SELDOM": str(max(1, round(SELDOM / tick))),
+        "QUIET": str(QUIET),
         "PLAY": shlex.quote(PLAY),
         "PATIENCE": str(PATIENCE),
         "PROC": proc,

@@ -179,7 +179,7 @@ surroundings() {
     LC_ALL=C
     PATH=$PATH:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/local/nvidia/bin:/usr/lib/wsl/lib
     export LC_ALL PATH
-    n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@ known= waited=0 whole=0 early= spell=1 counted= moved= named= again=0
+    n=0 mark=0 errors=1 mig= within= awk= pause=@PAUSE@ led= lifeline=3 known= waited=0 whole=0 early= spell=1 counted= moved= named= again=0
     clock=sleep
     if exec 7<&0 && [ -e "/proc/$$/fd/7" ]; then clock=tick
     elif timeout -k 1 5 true; then within='timeout -k 1'
@@ -208,6 +208,21 @@ find_clock() {
             sleep 0.01 || pause=${pause%.*}
             [ "$pause" != 0 ] && [ -n "$pause" ] || pause=1 ;;
     esac
+    [ "$clock" != tick ] || find_lifeline
+}
+
+# To take beats from the client's stdin, lanes must live by something else: a pipe that nobody writes
+# into, and that ends with us. Only who leads its process group can end all of it.
+find_lifeline() {
+    read -r stat <"/proc/$$/stat"
+    set -- ${stat##*") "}
+    [ "$3" = "$$" ] || return
+    exec 5<<.
+.
+    if [ -p "/proc/$$/fd/5" ] && ( : 6>"/proc/$$/fd/5" ); then
+        exec 6>"/proc/$$/fd/5"
+        lifeline=5
+    fi
 }
 
 bearings() {

@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 from gpu_tui.collect.frames import Frame, FrameReader
 from gpu_tui.collect.probe import Probe, Sample, Sections, Target
 from gpu_tui.collect.probes import PROBES, read, silence, target_of
-from gpu_tui.collect.program import stride_of, tick_of, write_program
+from gpu_tui.collect.program import MAIN_LANE, stride_of, tick_of, write_program
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.sample import Failure, FailureKind
-from gpu_tui.transport.base import Connection
+from gpu_tui.transport.base import Connection, write_to
 
 Said = dict[str, tuple[Sections, Sample]]  # metric -> what a probe said last, and what that means
 GRACE = 4.0  # seconds of slowness (a busy box, a slow link) that are not yet a hang
+AT_LAST = 30.0  # seconds after which a beat is given though the last one was not answered
 
 
 @dataclass(frozen=True)
@@ -130,19 +132,37 @@ async def sample_group(
                 sample = silence(probe, now, group.beat_of(probe), alone=alone)
                 sink(Sampled(name, now, probe.metric, sample))
 
-    minding = asyncio.create_task(mind(), name=f"silence:{name}")
+    async def lead(chunks: AsyncIterator[bytes]) -> None:
+        """Give a program without a clock its beat. One at a time: many at once would seem time passed."""
+        while True:
+            write_to(chunks, b"\n")
+            await asyncio.sleep(tick_of(group.target.instance.poll))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AT_LAST):
+                    await answered.wait()
+            answered.clear()
+
+    beaten = {probe.metric for probe in group.probes if probe.lane == MAIN_LANE}
+    answered = asyncio.Event()
+    beside = [asyncio.create_task(mind(), name=f"silence:{name}")]
     try:
         async with connection.stream(group.program) as chunks:
             async for chunk in chunks:
                 for frame in reader.feed(chunk):
                     patience.hear(frame.metric, loop.time())
+                    if frame.metric in beaten:
+                        answered.set()
                     for event in samples(group, frame, clock.now(), said):
                         sink(event)
+                if reader.wants_beats and len(beside) == 1:
+                    beside.append(asyncio.create_task(lead(chunks), name=f"beat:{name}"))
     finally:
-        minding.cancel()
-        await asyncio.wait({minding})
-    if not minding.cancelled():
-        minding.result()
+        for task in beside:
+            task.cancel()
+        await asyncio.wait(beside)
+    for task in beside:
+        if not task.cancelled():
+            task.result()
     ended = Failure(
         FailureKind.UNREAD, "the sampler on the box ended; it is started again", clock.now()
     )

@@ -174,6 +174,15 @@ def take_at_once(chunks: AsyncIterator[bytes], taker: Taker) -> None:
         chunks.taker = taker
 
 
+def write_to(chunks: AsyncIterator[bytes], data: bytes) -> None:
+    """Send `data` to the stdin of the program that these chunks come from, where this transport can.
+
+    It does not wait: few bytes, and not many times without an answer.
+    """
+    if hasattr(chunks, "write"):
+        chunks.write(data)
+
+
 class Transport(Protocol):
     """Opens connections."""
 

@@ -74,10 +74,14 @@ class ProgramOutput(asyncssh.SSHClientSession[bytes]):
         asyncio.get_running_loop().call_soon(self._send)
 
     def _send(self) -> None:
+        self.write(self._program)
+        self._program = b""
+
+    def write(self, data: bytes) -> None:
+        """Bytes for the program's stdin, behind the program itself: see `write_to`."""
         if self._channel is not None and not self._closed:
             with suppress(OSError):  # it has just been closed, which is told elsewhere
-                self._channel.write(self._program)
-            self._program = b""
+                self._channel.write(data)
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         """A chunk came."""

@@ -305,7 +305,7 @@ async def _counted(box: Sshd, seconds: float, tail: bool) -> tuple[float, int]:
 
 _CALL = re.compile(r"(\d+) +([\d.]+) (?:<\.\.\. )?(\w+)(.*?)(?: = (-?\d+).*)?$")
 _WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|^\((?!.*O_RDONLY)")
-_HARMLESS = re.compile(r'"/dev/(null|tty)"')
+_HARMLESS = re.compile(r'"(/dev/(null|tty)|/proc/\d+/fd/\d)"')  # the latter a pipe of its own
 
 
 def _read(text: str, began: float, ended: float) -> tuple[float, int]:

@@ -157,15 +157,30 @@ class ShellConnection:
         process = await start(self.box, self.shell, program)
         self.processes.append(process)
         try:
-            yield _chunks(process)
+            yield Chunks(process)
         finally:
             await finish(process)
 
 
-async def _chunks(process: asyncio.subprocess.Process) -> AsyncIterator[bytes]:
-    assert process.stdout
-    while chunk := await process.stdout.read(65_536):
-        yield chunk
+class Chunks:
+    """What a process says, and its stdin."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    def write(self, data: bytes) -> None:
+        """As `write_to` has it."""
+        assert self._process.stdin
+        self._process.stdin.write(data)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        assert self._process.stdout
+        if chunk := await self._process.stdout.read(65_536):
+            return chunk
+        raise StopAsyncIteration
 
 
 async def start(

@@ -106,6 +106,14 @@ def test_a_section_may_be_as_it_was():
     assert len(reader._last) == 2
 
 
+def test_a_program_without_a_clock_says_so():
+    reader = BOX.reader()
+    reader.feed(b"\n@another 0 beat\n" + line(0, "begin 0") + b">0 beat\n" + line(0, "end 0"))
+    assert not reader.wants_beats
+    reader.feed(line(0, "beat"))
+    assert reader.wants_beats
+
+
 def test_another_start_is_noise():
     (other,) = plan(Instance("b", SshAccess("h")))
     assert other.nonce != BOX.nonce

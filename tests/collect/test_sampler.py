@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from shell_box import (
 )
 
 from gpu_tui.collect.frames import Frame
-from gpu_tui.collect.program import look_of, tick_of
+from gpu_tui.collect.program import QUIET, look_of, tick_of
 from gpu_tui.collect.sampler import Group, plan, sample_group, samples
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock
@@ -145,6 +145,70 @@ async def test_each_beat_is_a_new_frame(files: ShellBox, shell: str):
         files.file("cgroup/memory.current", "6000\n")
         while value(await inbox.metric("memory")).used != 6000:
             pass
+
+
+@pytest.fixture
+def slept(files: ShellBox) -> Callable[[], int]:
+    """How often a shell started a program to wait."""
+    files.program("sleep", f"#!/bin/sh\necho $1 >>'{files.root}/slept'\nexec /bin/sleep $1\n")
+    return lambda: len((files.root / "slept").read_text().split())
+
+
+async def test_a_shell_without_a_clock_takes_the_beat_of_its_client(
+    files: ShellBox, slept: Callable[[], int]
+):
+    """And starts nothing any more to wait; with nobody to give a beat it goes on by itself."""
+    files.cgroup2()
+    group = files.group(poll=0.1)
+    async with sampling(files, "dash", group) as inbox:
+        for _ in range(20):
+            await inbox.metric("memory")
+        before = slept()
+        for _ in range(20):
+            await inbox.metric("memory")
+        assert slept() == before
+    process = await start(files, "dash", group.program)
+    assert process.stdout
+    reader, beats = group.reader(), 0
+    while beats < 20:
+        frames = reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20))
+        beats += sum(frame.metric == "memory" for frame in frames)
+    assert slept() > before
+    await finish(process)
+
+
+async def test_who_is_given_no_further_beat_writes_all_the_same(files: ShellBox):
+    """Or the box would not notice for hours that the link is dead."""
+    group = files.group()
+    quick = group.program.replace(f"sleep {QUIET} ", "sleep 0.1 ")
+    assert quick != group.program
+    process = await start(files, "dash", quick)
+    assert process.stdin
+    assert process.stdout
+    await process.stdout.readuntil(b" 0 beat\n")
+    process.stdin.write(b"\n")
+    while (await asyncio.wait_for(process.stdout.read(65_536), 20)).strip():
+        pass
+    await finish(process)
+
+
+async def test_no_beat_is_given_before_the_last_one_was_answered(files: ShellBox):
+    """What a box that stood still was sent meanwhile would seem time that passed on it."""
+    group = files.group(poll=0.05)
+    program = f"""
+    echo '@{group.nonce} 0 beat'
+    while read -r line; do
+        n=$((n + 1))
+        echo "$n" >'{files.root}/beats'
+        [ "$n" -gt 5 ] || printf '%s\\n' '@{group.nonce} 0 begin 0' '@{group.nonce} 0 end 0'
+    done
+    """
+    group = replace(group, program=f"main() {{ {program} }}\nmain; exit\n")
+    group = replace(group, patience={**group.patience, "memory": 0.5})
+    async with sampling(files, "dash", group) as inbox:
+        while not isinstance((await inbox.metric("memory")).sample, Failure):
+            pass
+    assert (files.root / "beats").read_text() == "6\n"
 
 
 async def first(box: ShellBox, shell: str, metric: str, **changes: object):  # type: ignore[no-untyped-def]
@@ -516,8 +580,11 @@ async def test_a_program_that_ends_is_said_to_have_ended(files: ShellBox):
 # --- the end -----------------------------------------------------------------------------------
 
 
-async def run_to_its_end(box: ShellBox, shell: str, group: Group, *, close_stdout: bool) -> None:
-    """Run until the first frame, take one end of the channel away, await that every process is gone.
+async def run_to_its_end(
+    box: ShellBox, shell: str, group: Group, *, ends: str, beats: int = 0
+) -> None:
+    """Run until the first frame and for so many `beats` that the client gives, then take away what `ends`:
+    stdin, stdout or the main loop. Await that every process is gone.
 
     All of them inherit the write end of a pipe: its end of file is the event.
     """
@@ -529,7 +596,13 @@ async def run_to_its_end(box: ShellBox, shell: str, group: Group, *, close_stdou
     reader = group.reader()
     while not reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20)):
         pass
-    if close_stdout:
+    for _ in range(beats):
+        process.stdin.write(b"\n")
+        while not reader.feed(await asyncio.wait_for(process.stdout.read(4096), 20)):
+            pass
+    if ends == "main":
+        process.kill()
+    elif ends == "stdout":
         process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
     else:
         process.stdin.close()
@@ -544,11 +617,16 @@ async def run_to_its_end(box: ShellBox, shell: str, group: Group, *, close_stdou
 
 
 async def test_nothing_is_left_when_the_client_goes(files: ShellBox, shell: str):
-    await run_to_its_end(files, shell, files.group(), close_stdout=False)
+    await run_to_its_end(files, shell, files.group(), ends="stdin")
 
 
 async def test_nothing_is_left_when_nobody_reads(files: ShellBox, shell: str):
-    await run_to_its_end(files, shell, files.group(poll=0.1), close_stdout=True)
+    await run_to_its_end(files, shell, files.group(poll=0.1), ends="stdout")
+
+
+@pytest.mark.parametrize("ends", ["stdin", "main"])
+async def test_nothing_is_left_where_the_client_gave_the_beat(files: ShellBox, ends: str):
+    await run_to_its_end(files, "dash", files.group(poll=0.1), ends=ends, beats=5)
 
 
 async def test_nothing_is_left_where_the_client_went_before_the_start(files: ShellBox, shell: str):
@@ -575,7 +653,7 @@ async def test_nothing_is_left_where_the_client_went_before_the_start(files: She
 @pytest.mark.parametrize("name", ["nvidia-smi", "df", "stat"])
 async def test_nothing_is_left_of_a_hung_probe(files: ShellBox, shell: str, name: str):
     files.program(name, HANGS.format(root=files.root))
-    await run_to_its_end(files, shell, files.group(), close_stdout=False)
+    await run_to_its_end(files, shell, files.group(), ends="stdin")
 
 
 def command_line(pid: int) -> list[bytes]:

@@ -8,7 +8,7 @@ import pytest
 from boxes import Sshd
 
 from gpu_tui.core.fleet import Instance
-from gpu_tui.transport.base import take_at_once
+from gpu_tui.transport.base import take_at_once, write_to
 from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.ssh import SshTransport
 
@@ -49,6 +49,17 @@ async def test_a_taker_has_what_comes_while_its_reader_waits(box: Sshd) -> None:
         (box.home / "two").touch()
         await reading
     assert (b"".join(read), taken) == (b"first\ndecline\n", [b"taken\n"])
+    await connection.close()
+
+
+async def test_what_is_written_is_for_the_program(box: Sshd) -> None:
+    connection = await _connected(box.instance())
+    program = 'main() { echo ready; read -r line; echo "got $line"; }\nmain; exit\n'
+    async with connection.stream(program) as chunks:
+        assert await anext(chunks) == b"ready\n"
+        write_to(chunks, b"one\n")
+        assert await anext(chunks) == b"got one\n"
+    write_to(chunks, b"into nowhere\n")
     await connection.close()
 
 
