@@ -16,7 +16,7 @@ from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.triage_dead_words import cut, dead_words, lower, without_dead_words
 from gpu_tui.parse.triage_digits import casts
 from gpu_tui.parse.triage_scan import LONGEST_REMEMBERED, REMEMBERED, RULES, Kind, kind_of, may_see
-from gpu_tui.parse.triage_shapes import PREFIX, shape_of
+from gpu_tui.parse.triage_shapes import PREFIX, quoted, shape_of
 from gpu_tui.parse.triage_volume import judge_volume
 
 LABELS = (
@@ -114,7 +114,7 @@ def _plan(line: str, kind: Kind) -> _Plan:
         return _Plan(Mark(shape, severity, False))
     if "%" in text and (volume := judge_volume(text)) is not None:
         return _Plan(volume)
-    if not kind.rules:
+    if not kind.rules or quoted(text):
         return _Plan(None)
     rest, low = without_dead_words(text)
     sees = tuple(o for o in kind.sees if may_see(o, rest)) if kind.castable else ()

@@ -102,27 +102,6 @@ _DUMPS = (
     re.compile(
         r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|Completion|Story) ?: \S|^[QA]: [A-Z]"
     ),
-    # The same said plainly: a few words, and no sign that a log would use.
-    re.compile(
-        r"^\s*(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|target|hyp|ref|gt|hypothesis|reference|transcript|translation|caption|headline|title|sentence|review|comment|tweet|summary) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}[=:\d_])|(?:user|assistant|input|output|response|source|context|text) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}(?:[=:\d_()\[\]]|error|fail)))",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        r"^.{0,80}(?:[-|] |INFO:? )(?:example (?:hypothesis|reference)|hyp|ref|HYPO|REF|TARGET): "
-    ),
-    # A transcript: one sort of letters, words of a story, no sign.
-    re.compile(
-        r"^(?=.{0,400}\b(?:HE|SHE|HIS|HER|HIM|THEY|THEIR|THEM|YOU|YOUR|WE|OUR|MY|I)\b)[A-Z' ]{20,}$|^(?=.{0,400}\b(?:he|she|his|her|him|they|their|my|i)\b)[a-z' ]{30,}$|^[A-Z' ]{90,}$"
-    ),
-    re.compile(r"^.{0,120}\b(?:Received|Added) request \S{1,80}: prompt: "),
-    re.compile(r"^[STHDPA]-\d{1,9}\t"),  # a sentence, its target and what became of it
-    re.compile(
-        r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|Assistant)\b)"
-    ),
-    re.compile(
-        r"^\s*(?:tokens?|words|labels|classes|label_names|features|categories|tags|vocab|\w{0,20}columns) ?[:=] ?[\[{(]|^\s*\[(?:['\"][^'\"]{0,60}['\"](?:, ?)?){2,300}\]\s*$",
-        re.IGNORECASE,
-    ),
     re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*(?:\s{1,8}#.*)?$"),
     # A stack inside a dump of an error: who dumped it has told of it.
     re.compile(r"^\s*\"\w{0,20}(?:callstack|stack_?trace|traceback)\"\s?:\s?\"", re.IGNORECASE),
@@ -139,15 +118,40 @@ _DUMPS = (
     ),
     re.compile(r"^Filesystem\s+(?:Type\s+)?\S+\s+\S*Used\s|^Filesystem\s+.*\bUse%"),
 )
+# Words that somebody wrote or said, not the program: asked only where a rule would answer to them.
+_SAID = (
+    # The same said plainly: a few words, and no sign that a log would use.
+    re.compile(
+        r"^\s*(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|target|hyp|ref|gt|hypothesis|reference|transcript|translation|caption|headline|title|sentence|review|comment|tweet|summary) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}[=:\d_])|(?:user|assistant|input|output|response|source|context|text) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}(?:[=:\d_()\[\]]|error|fail)))",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^.{0,80}(?:[-|] |INFO:? )(?:example (?:hypothesis|reference)|hyp|ref|HYPO|REF|TARGET): "
+    ),
+    # A transcript: one sort of letters, words of a story, no sign.
+    re.compile(
+        r"^(?=[A-Z' ]{20,}$).{0,400}\b(?:HE|SHE|HIS|HER|HIM|THEY|THEIR|THEM|YOU|YOUR|WE|OUR|MY|I)\b|^(?=[a-z' ]{30,}$).{0,400}\b(?:he|she|his|her|him|they|their|my|i)\b|^[A-Z' ]{90,}$"
+    ),
+    re.compile(r"^.{0,120}\b(?:Received|Added) request \S{1,80}: prompt: "),
+    re.compile(r"^[STHDPA]-\d{1,9}\t"),  # a sentence, its target and what became of it
+    re.compile(
+        r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|Assistant)\b)"
+    ),
+    re.compile(
+        r"^\s*(?:tokens?|words|labels|classes|label_names|features|categories|tags|vocab|\w{0,20}columns) ?[:=] ?[\[{(]|^\s*\[(?:['\"][^'\"]{0,60}['\"](?:, ?)?){2,300}\]\s*$",
+        re.IGNORECASE,
+    ),
+)
 _BOILERPLATE = re.compile(
     r"^(?:(?:[\w.]{1,80}Error: )?CUDA kernel errors might be asynchronously|For debugging consider passing CUDA_LAUNCH_BLOCKING|Compile with `?TORCH_USE_CUDA_DSA"
     r"|If reserved memory is >> allocated|See documentation for Memory Management|To enable the following instructions"
     r"|HYDRA_FULL_ERROR=|Set the environment variable HYDRA_FULL_ERROR)|^\s*(?:time|host|rank|error_file)\s+: |^\s*traceback : To enable traceback"
     r"|^(?:Root Cause|Other Failures)|^\s*<NO_OTHER_FAILURES>"
 )
-_QUIET = (*_SOURCE, *_HELP, *_TITLES, *_DUMPS, _BOILERPLATE)
+_QUIET = (*_SOURCE, *_HELP, *_DUMPS, _BOILERPLATE)
+_QUOTED = (*_TITLES, *_SAID)
 WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
-SHAPES = (WARNED, *_FRAMES, *_QUIET)
+SHAPES = (WARNED, *_FRAMES, *_QUIET, *_QUOTED)
 
 
 def shape_of(text: str) -> str | None:
@@ -164,3 +168,8 @@ def shape_of(text: str) -> str | None:
         if pattern.match(text):
             return "benign"
     return None
+
+
+def quoted(text: str) -> bool:
+    """The words of the line are a person's: a title of a change, a test's name, a transcript, a prompt."""
+    return any(pattern.match(text) for pattern in _QUOTED)
