@@ -9,7 +9,7 @@ import re
 _ADDRESS = re.compile(r"\bhttps?://[^\s'\")\]]+")
 _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
     r"(?!(?-i:(?:Key|Index|Value|Assertion|Runtime)Error: (?:0(?:\s*$|/\d|\s[A-Za-z])|No \")))\b\w{0,24}(?:ooms?|nans?|infs?|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|overflow\w{0,2}|preempt\w{0,6}|xid|timeouts?|anomaly|fatal|abort(?:ed|s)?|crashe?[sd]?|panic)"
-    r"(?:Counter|[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|labels))?[\"']?\s?[:=](?:\s{0,6}|\.{3,40})(?:0(?![.\d])|0\.0+\b|(?:false|off|none|null|no)(?=\s*(?:[,;|)}\]\"]|$)))"
+    r"(?:Counter|[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|labels))?[\"']?\s?[:=](?:\s{0,6}|\.{3,40})(?:0(?![.\dx])|0x0{1,16}\b|0\.0+\b|(?:false|off|none|null|no)(?=\s*(?:[,;|)}\]\"]|$)))"
     # "Trial 0 failed" counts from zero; it does not say that none failed.
     r"|(?<!rank )(?<!trial )(?<!task )(?<!worker )(?<!node )(?<!cell )(?<!job )(?<!fold )(?<!replica )(?<!process )(?<!actor )(?<!gpu )(?<!run )(?<!stage )(?<!shard )(?<!device )(?<!exit code )(?<![._\d])\b(?:0|no|without(?: any)?) (?:\w+ )?(?:errors?|fail(?:ed|ures?)?|corrupt(?:ed)?|nans?|ooms?|killed|overflows?|preempt\w+|xids?|warnings?)\b(?! (?:space|such|found at))",
     re.IGNORECASE,

@@ -182,8 +182,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|shared memory segment|shm.|posix_fallocate|/dev/shm/|enforce fail at alloc|memory limit|container exceeded|low memory|badness|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
-        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\b(?:shared memory (?:object|segment)|shm\.\w{1,3}:\d|posix_fallocate)\b.{0,120}\bno space|\bfailed to extend /dev/shm/|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\bbadness\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory (?:\(|for )|cpu_buffer\w{0,40}: failed to alloc",
+        "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|kernel appears|memory budget|fork: |shared memory object|shared memory segment|shm.|posix_fallocate|/dev/shm/|enforce fail at alloc|memory limit|container exceeded|low memory|badness|oom_score|by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
+        r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|\b(?:shared memory (?:object|segment)|shm\.\w{1,3}:\d|posix_fallocate)\b.{0,120}\bno space|\bfailed to extend /dev/shm/|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|\bto process \d+.{0,60}\b(?:badness|oom_score)\b|container killed (?:due to|by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory (?:\(|for )|cpu_buffer\w{0,40}: failed to alloc",
     ),
     rule(
         "host_oom",
@@ -220,7 +220,7 @@ MACHINE: tuple[Rule, ...] = (
         "no space|% full|quota|enospc|inline_container|streamwriter|file write failed|iostream|unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
         r"\bwrite\(\): fd \d+ failed|failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|\bshort write\b|\bwrote \d+ \w{1,10} instead of \d+|\b\d{2,18} requested and \d{1,18} written\b|no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|enforce fail at inline_container|PytorchStreamWriter|file write failed|basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space(?! in the buffer)|insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|122)\b"
-        r"|(?:run|ran|running) out of disk|out of disk space|is over 9\d(?:\.\d+)?% full|DiskPressure|evicted.{0,40}(?:storage|disk)",
+        r"|(?:run|ran|running) out of disk|out of disk space|is over 9\d(?:\.\d+)?% full|(?<!No)DiskPressure|evicted.{0,40}(?:storage|disk)",
         ADVICE + r"|DiskPressure\s+False|api quota",
     ),
     rule(

@@ -121,6 +121,12 @@ ENDS = [
     ("hardware", "slurmctld: requeue job JobId=88 due to failure of node gpu01"),
     ("hardware", "kernel: blk_update_request: I/O error, dev sdb, sector 2048 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 0"),
     ("hardware", "amdgpu 0000:03:00.0: Direct firmware load for amdgpu/navi10_smc.bin failed with error -2"),
+    ("hardware", "kernel: [ 261.273240] Memory failure: 0xe16677: already hardware poisoned"),
+    ("hardware", "[2022-02-16 12:46:52,789 C 149 149] node_manager.cc:170: This node has been marked as dead."),
+    ("host_oom", 'earlyoom[1788]: sending SIGTERM to process 1792 uid 0 "tail": oom_score 1259, VmRSS 7112 MiB, cmdline "tail -f /dev/zero"'),
+    ("killed", "Child 237 (bash) died (code=killed, status=9/KILL)"),
+    ("cuda_error", "[   26.475559] NVRM: No NVIDIA graphics adapter found!"),
+    ("exception", "(raylet) agent_manager.cc:134: The raylet exited immediately because the Ray agent failed. This can happen because the Ray agent was unexpectedly killed or failed."),
 ]  # fmt: skip
 
 QUIET = [
@@ -217,6 +223,18 @@ QUIET = [
     "groups: cannot find name for group ID 1003",
     'rsync: failed to set times on "/mnt/a/.": Operation not permitted (1)',
     "[2024-11-02 03:11:45,1 W 881 900] metric_exporter.cc:105: [1] Export metrics to agent failed: RpcError: RPC Error message: failed to connect to all addresses",
+    "  Normal   NodeHasNoDiskPressure    19m (x7 over 5d1h)   kubelet     Node n1 status is now: NodeHasNoDiskPressure",
+    "2024-04-02 12:54:06.828 ERROR [1264985:1264994] [[NvSwitch]] Not attached to NvSwitches. Aborting [/w/DcgmNvSwitchManager.cpp:967] [DcgmNs::DcgmNvSwitchManager::ReadNvSwitchStatusAllSwitches]",
+    "Jun 21 08:56:16 povx mcelog[174091]: mcelog: ERROR: AMD Processor family 23: mcelog does not support this processor.",
+    "Jun 21 08:56:16 povx systemd[1]: mcelog.service: Main process exited, code=exited, status=1/FAILURE",
+    "Jun 21 08:56:36 povx systemd[1]: Condition check resulted in Machine Check Exception Logging Daemon being skipped.",
+    "kernel: [   10.425831] init: plymouth-stop pre-start process (1318) terminated with status 1",
+    "[   30.833499] ieee80211_init: failed to initialize WME (err=-17)",
+    "    slurmstepd: error: Failed to destroy CXI Service ID 5 (cxi0): Device or resource busy",
+    "tcsetattr: Input/output error",
+    "systemd[1]: session-c4.scope: Killing process 4875 (lightdm) with signal SIGTERM.",
+    " PM: Resume from disk failed.",
+    "amdgpu 0000:3e:00.0: amdgpu: \t WALKER_ERROR: 0x0",
 ]
 
 
