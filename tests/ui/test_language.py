@@ -168,6 +168,15 @@ async def test_the_screen_tells_a_note_in_chinese(cockpit: Make, chinese: None) 
         assert "fleet.yaml 已重新读取" in [toast.message for toast in app._notifications]
 
 
+async def test_where_no_alarm_is_left_is_said_in_chinese(cockpit: Make, chinese: None) -> None:
+    app = cockpit(VIEWS["cockpit"][0]())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("5", *"nnnnnnnn")
+        await pilot.pause()
+        assert "下面没有更多告警" in [toast.message for toast in app._notifications]
+
+
 # Errors that stay English: a profile is written in English, and the rest is no person's to read.
 AUTHORS = (
     "parse/profile_md.py", "parse/profile_rows.py", "core/gate.py", "first_sight.py",

@@ -238,7 +238,7 @@ class LogPane(Pane):
     def action_alarm(self, way: str) -> None:
         """To the next alarm in one direction, or a word that there is none."""
         if not self.view.to_alarm(int(way)):
-            where = "below" if int(way) > 0 else "above"
+            where = say("below") if int(way) > 0 else say("above")
             self.app.notify(say("no further alarm {where}", where=where), timeout=2)
         self.again()
 
