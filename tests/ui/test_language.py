@@ -17,10 +17,12 @@ from spoken import PACKAGE, PARTS, SPEAKERS, errors, fields, pieces, said, sente
 
 from gpu_tui.cli.help import PAGES, TOPICS
 from gpu_tui.cli.main import main
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
 from gpu_tui.language import NoLanguage, catalogue, choose, speak_in
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.scene_parts import finding
 from gpu_tui.ui.shots import SIZES, VIEWS
 
 Make = Callable[..., CockpitApp]
@@ -166,6 +168,24 @@ async def test_the_screen_tells_a_note_in_chinese(cockpit: Make, chinese: None) 
         app._tick()
         await pilot.pause()
         assert "fleet.yaml 已重新读取" in [toast.message for toast in app._notifications]
+
+
+async def test_a_sweep_without_a_name_and_the_kind_of_a_finding_are_chinese(
+    cockpit: Make, chinese: None, text_of: Callable[[CockpitApp], str]
+) -> None:
+    store = VIEWS["cockpit"][0]()
+    box = store.fleet.instances[0]
+    seen = finding("disk_full", Severity.FATAL, box.name, "it is full", "df:/root", ago=1)
+    store.become(replace(store.fleet, sweep=None, instances=(replace(box, findings=(seen,)),)))
+    app = cockpit(store)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("S")
+        await pilot.pause()
+        assert "未命名" in text_of(app)
+        await pilot.press("escape", "e")
+        await pilot.pause()
+        assert any("磁盘满 来自 df:/root" in toast.message for toast in app._notifications)
 
 
 async def test_where_no_alarm_is_left_is_said_in_chinese(cockpit: Make, chinese: None) -> None:

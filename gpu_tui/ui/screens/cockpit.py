@@ -71,7 +71,7 @@ class Cockpit(Board):
         elif found:
             where = say(
                 "{kind} of {name} was read from {source}",
-                kind=found[0].kind,
+                kind=say(found[0].kind.replace("_", " ")),
                 name=view.name,
                 source=found[0].source,
             )

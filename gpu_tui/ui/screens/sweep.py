@@ -74,7 +74,7 @@ class SweepScreen(FilteredCard):
 
     def title_words(self) -> str:
         """Which sweep."""
-        return say("Sweep · {what}", what=self.moment.fleet.sweep or "without a name")
+        return say("Sweep · {what}", what=self.moment.fleet.sweep or say("without a name"))
 
     # --- painting -----------------------------------------------------------------------------
 
