@@ -68,6 +68,7 @@ PERMIT_LIFE = 15.0  # boot seconds from minting to the call
 WALL_JUMP = 60.0  # wall and boot clock may drift apart by this much during one climb
 SLEEP_GAP = 10.0  # no beat for this long while armed: the machine slept
 SECONDS_MOST = 200  # things beside an instance, each acknowledged by itself: nobody reads more
+NOWHERE = "no results directory: results.remote must be on the box, results.local named"
 OUTCOMES = frozenset({"gone", "stopped", "still-there", "unknown", "steps"})
 
 
@@ -223,7 +224,7 @@ def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
         lost = [tier.label or tier.id for tier in plan.tiers if tier.survives_stop is not True]
         return f"the profile is not sure that these survive: {some(lost)}" if lost else None
     if not plan.results:
-        return "no results directory: results.remote must be on the box, results.local named"
+        return NOWHERE
     return None
 
 

@@ -17,7 +17,7 @@ from gpu_tui.core.evidence import (
     Pulled,
     Quiet,
 )
-from gpu_tui.core.gate import PERMIT_LIFE, RECHECK_AGE, Gate, State
+from gpu_tui.core.gate import NOWHERE, PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
 from gpu_tui.core.proof import ARTIFACTS, cells_refusal, holds_weights, home, proves
@@ -136,7 +136,9 @@ def _next(gate: Gate, rung: Rung) -> str:
     pull = gate.kind == "pull"
     again = "pull again: what is here is kept" if pull else "open the ladder again"
     inventory, matched = gate.of(Inventory), gate.of(Matched)
-    if rung is Rung.MANIFEST and inventory and not (inventory.manifest.files or inventory.refused):
+    nowhere = rung is Rung.PLAN and gate.because == NOWHERE
+    nothing = inventory and not (inventory.manifest.files or inventory.refused)
+    if nowhere or (rung is Rung.MANIFEST and nothing):
         return (
             f"correct results.remote in the fleet file or wait for the first result, then {again}"
         )

@@ -9,7 +9,7 @@ from gate_world import TERMINATE, World
 
 from gpu_tui.core.evidence import Cells, Coverage, Plan, SecondResource
 from gpu_tui.core.fleet import Money
-from gpu_tui.core.gate import Gate, State
+from gpu_tui.core.gate import NOWHERE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung
 from gpu_tui.core.profile import Verb
 from gpu_tui.resources import load_profiles
@@ -193,3 +193,12 @@ def test_what_to_do_next_fits_what_was_refused(verb: Verb | None) -> None:
     assert "correct results.remote" in blocked(World(box={}))
     failed = Cells(("base", "late"), (("no_aug", "exit 1"),))
     assert "let those cells end well" in blocked(World(cells=failed))
+
+
+def test_a_plan_without_results_says_what_to_wait_for_or_correct() -> None:
+    gate = Gate("box", TERMINATE)
+    gate.apply(replace(World().plan(), results=None), 0.0, 0.0)
+    (plan,) = [row for row in paint(gate, 0.0).rungs if row.rung is Rung.PLAN]
+    assert plan.lines[-1] == NOWHERE
+    assert plan.next is not None
+    assert plan.next.startswith("correct results.remote in the fleet file or wait for the first")
