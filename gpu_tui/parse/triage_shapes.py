@@ -9,8 +9,10 @@ import re
 
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:? ?|\[\d{1,5}\]: ?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>: ?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
-    r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| )|(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
+    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
+    # A collector of logs before a frame, or before a launcher: it says when, where and who.
+    r"|(?:\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d)|[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:) (?=  +\S|Traceback \(|\([\w .#=-]{0,60}pid=|\x5brank\d)|\x5bpod/[\w./-]{1,120}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)|pod/[\w./-]{1,100} \x5b[\w-]{1,40}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)"
+    r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| |\x5brank\d)|(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
     r"|(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} )?(?:\d{1,8} )?\[?ERROR[\]:]?[\w.: ]{0,60}?(?=  File \"| {4}(?:return|raise|await|self\.|[a-z_][\w.]{0,60}\([^()]{0,80}\)?,?$|[\w, ]{1,40} = [\w.]{1,60}\())"
     r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{0,40}Error: )[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
 )
@@ -149,7 +151,11 @@ _BOILERPLATE = re.compile(
     r"|^(?:Root Cause|Other Failures)|^\s*<NO_OTHER_FAILURES>"
 )
 _QUIET = (*_SOURCE, *_HELP, *_DUMPS, _BOILERPLATE)
-_QUOTED = (*_TITLES, *_SAID)
+# Source text or a frame behind any stamp, wherever no exception is named before it.
+_STAMPED = re.compile(
+    r"^(?:(?!Error|Exception|Traceback)[^\n]){1,120}?(?: {2}File \"[^\"]{1,300}\", line \d| {3,40}(?:raise [\w.]{1,60}(?:\(|$| from )|except [\w(].{0,100}:$|assert \S|self\.\w[\w.]{0,60}\(|(?:logger|logging|log|warnings)\.\w{1,12}\(|[\^~]{3,}$))"
+)
+_QUOTED = (*_TITLES, *_SAID, _STAMPED)
 WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
 SHAPES = (WARNED, *_FRAMES, *_QUIET, *_QUOTED)
 
@@ -171,5 +177,5 @@ def shape_of(text: str) -> str | None:
 
 
 def quoted(text: str) -> bool:
-    """The words of the line are a person's: a title of a change, a test's name, a transcript, a prompt."""
+    """The words of the line are a person's: a title of a change, a transcript, a prompt, its source."""
     return any(pattern.match(text) for pattern in _QUOTED)

@@ -110,8 +110,36 @@ def test_advice_behind_a_failure_takes_nothing_back(label: str, line: str, advic
         ("exception", "Workflow outputs failed validation"),
         ("nan", "71.39% [6930/9707 3:56:27<1:34:45 nan]"),
         ("nan", "Finding Nan in gaussian loss"),
+        ("exception", "Failure # 1 (occurred at 2031-04-18_14-19-53)"),
     ],
 )
 def test_what_looks_like_text_may_be_an_end(label: str, line: str) -> None:
     mark = triage(line)
     assert (mark.label, mark.alarm) == (label, True)
+
+
+STAMPS = [  # of collectors and launchers, which stand before every line
+    "2031-03-11T17:57:32.3723781Z ", "2031-03-11T17:57:32.372Z (EngineCore_DP0 pid=269) ", "2031-03-11T17:57:32+00:00 algo-1-abcd1 ",
+    "Mar 11 17:57:32 box bash[123]: ", "Mar 11 17:57:32 box vllm[8]: (APIServer pid=12) ", "[1,3]<stderr>:", "[default3]:", "[0]:",
+    "[pod/a-b/c] ", "pod/a-b [c] ", "trainer-0 | [rank0]: ", "[worker-0] ", "gpu-12: 3: ", "Rank 3: ", "[stderr] ", "E0311 17:57:32.123456 1234 x.py:12] ",
+    "[2031-03-11 17:57:32,123][__main__][ERROR] - ", "2031-03-11 17:57:32.123 | ERROR    | __main__:main:12 - ", "ERROR:root:",
+]  # fmt: skip
+SOURCE = [
+    '    raise RuntimeError("CUDA error: out of memory")',
+    '  File "/opt/x/errors.py", line 12, in raise_nan_error',
+    "    except torch.cuda.OutOfMemoryError as e:",
+    '    self._handle_failure("loss is nan")',
+    '    logger.error("Training failed with error: NCCL timeout")',
+    "    ^^^^^^^^^^^^^^^",
+]
+
+
+@pytest.mark.parametrize("stamp", STAMPS)
+def test_source_behind_a_stamp_is_quiet_and_an_exception_is_not(stamp: str) -> None:
+    assert [line for line in SOURCE if triage(stamp + line).alarm] == []
+    ends = (
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB",
+        "KeyError: 3",
+    )
+    assert [triage(stamp + end).label for end in ends] == ["gpu_oom", "exception"]
+    assert triage(f"{stamp}Traceback (most recent call last):").alarm
