@@ -19,7 +19,7 @@ from gpu_tui.core.logs import LogLine, Mark
 
 LINE_COST, SPAN_COST = 250, 150  # bytes of a line that is kept as it is, and of each colour
 INDEX_COST = 5
-SHRUNK_COST = 12
+SHRUNK_COST = 12  # bytes of a line that takes more, or less, in its file than here
 UNREAD, WHOLE = 0, 1  # codes: a line that was not read, one that is kept as it is
 
 _MARKS: list[Mark] = [Mark("", Severity.NONE, False)] * 2
