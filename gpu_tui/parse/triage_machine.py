@@ -26,8 +26,8 @@ MACHINE: tuple[Rule, ...] = (
     # --- 1 xid ---
     rule("xid", FATAL, "sxid", r"\bSXid \(PCI:[^)]{1,40}\): \d{4,6}, fatal"),
     rule("xid", SERIOUS, "sxid", r"\bSXid \(PCI:[^)]{1,40}\): \d{4,6}\b"),
-    rule("xid", SERIOUS, "xid", XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?!\d)"),
-    rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?!\d)", r"\bno xid\b"),
+    rule("xid", SERIOUS, "xid", XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?![\da-f])"),
+    rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?![\da-f])", r"\bno xid\b"),
     # --- 2 hardware ---
     # What the machine corrected by itself, and a chip that slows down, are known; nobody has to act.
     rule(
@@ -60,7 +60,7 @@ MACHINE: tuple[Rule, ...] = (
         "hardware error|aer: |edac|memory error|bus error: severity|machine check|thermal|nvlink|ras |amdgpu|[drm|gpu recovery|heartbeats|gpu reset|notready|not ready|node failure|i/o error|err!|ext4-fs error|gsp",
         r"\[hardware error\]|\bAER: (?:device recovery failed|can't recover)|\bEDAC\b.{0,40}(?:\bUE\b|uncorrect|handling mce)|bus error: severity=uncorrect|machine check (?:exception|events logged)|\b(?:firmware|fw) (?:internal|fatal) error|\b(?:thermal|temperature|overheat\w{0,40}).{0,30}shut(?:ting)? ?down"
         r"|nvlink.{0,40}\b(?:fatal|failed|failure|is down|inactive)|\bI/O error, dev |EXT4-fs error|\bHW Exception by GPU\b|\breason ?: ?GPU hang\b|(?<!npm )\bERR!|(?-i:\bGSP\b).{0,30}(?:timeout|hang|crash)|\bNodeNotReady\b|\bnode failure on\b|amdgpu.{0,60}(?:gpu reset (?:begin|failed)|ring [\w.]{1,16} timeout|ras .{0,20}uncorrect|no-retry page fault|\] page fault|GPU hang|VRAM is lost)|\[drm.{0,80}\*ERROR\*(?! Process information)|\bVRAM is lost\b|\bGPU recovery (?:failed|disabled)|\bdetector has missed too many heartbeats",
-        r"\bcorrected\b|\bCE memory|\bdev (?:loop|fd|sr|ram|zram)\d|\b(?:mgag200|ast|cirrus|qxl|bochs|vmwgfx|hyperv_drm|virtio_gpu) ",
+        r"\bcorrected\b|\bCE memory|\bmodeset ownership\b|\bdev (?:loop|fd|sr|ram|zram)\d|\b(?:mgag200|ast|cirrus|qxl|bochs|vmwgfx|hyperv_drm|virtio_gpu) ",
     ),
     rule(
         "hardware",

@@ -27,6 +27,7 @@ _FRAMES = (
     re.compile(r"^\s{2,}(?:\^+|~+\^+~*|~+)\s*$"),
     re.compile(rf"^(?: {{4,40}}|\t{{1,8}})(?!.{{0,120}}\)[A-Z]\w{{0,40}}Error: ){_STATEMENT}"),
     re.compile(r"^\s{4,40}[rfb]{1,2}[\"'].{0,400}[\"']\s*[,)]{0,3}\s*$"),
+    re.compile(r"^\s{4,40}[rfb]{0,2}\"[^\"]{8,300}(?: \"|\"\){1,3})\s*$"),
     re.compile(r"^\s{4,40}[\"'].{0,400}[\"'] % [\w(][\w.,() ]{0,80}$"),
     # A frame of glibc at the end of any line: `libfoo.so(bar+0x5c) [0x7f00]`.
     re.compile(r"^.{0,200}?\.so[\w.]{0,8}\(.{0,300}\+0x[0-9a-f]{1,8}\) ?\[0x[0-9a-f]{6,16}\]\s*$"),

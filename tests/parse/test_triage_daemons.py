@@ -127,6 +127,10 @@ ENDS = [
     ("killed", "Child 237 (bash) died (code=killed, status=9/KILL)"),
     ("cuda_error", "[   26.475559] NVRM: No NVIDIA graphics adapter found!"),
     ("exception", "(raylet) agent_manager.cc:134: The raylet exited immediately because the Ray agent failed. This can happen because the Ray agent was unexpectedly killed or failed."),
+    ("host_oom", "[   76.102345] Out of memory: Killed process 1669 (python) total-vm:105068kB, anon-rss:9792kB"),
+    ("hang", "[   36.537323] watchdog: BUG: soft lockup - CPU#3 stuck for 27s! [swapper/3:0]"),
+    ("hardware", "[   26.475559] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x26:0xffff:1290)"),
+    ("xid", "NVRM: Xid (PCI:0000:01:00): 79, GPU has fallen off the bus."),
 ]  # fmt: skip
 
 QUIET = [
@@ -235,6 +239,20 @@ QUIET = [
     "systemd[1]: session-c4.scope: Killing process 4875 (lightdm) with signal SIGTERM.",
     " PM: Resume from disk failed.",
     "amdgpu 0000:3e:00.0: amdgpu: \t WALKER_ERROR: 0x0",
+    "[   40.260986] r8169 0000:0f:00.0 eth0: RTL8105e, 74:fe:48:34:6c:60, XID 40a, IRQ 24",
+    "[    0.174100] Speculative Return Stack Overflow: Mitigation: Safe RET",
+    "[    2.298924] pci 0000:e1:00.0: DOE: [2c8] ABORT timed out",
+    "[    0.433380] system 00:03: [mem 0xfec00000-0xfec00fff] could not be reserved",
+    "kernel: [    0.120000] NMI watchdog: Shutting down hard lockup detector on all cpus",
+    "[   25.881087] [drm:nv_drm_master_set [nvidia_drm]] *ERROR* [nvidia-drm] [GPU ID 0x00000100] Failed to grab modeset ownership",
+    '[  1526.756] (EE) Failed to load module "nv" (module does not exist, 0)',
+    "gnome-session-binary[2071]: WARNING: App 'org.gnome.SettingsDaemon.Power.desktop' exited with code 1",
+    "Sep 24 08:20:43 pop-os smartd[1419]: Device: /dev/sda [SAT], can't monitor Offline_Uncorrectable count - no Attribute 198",
+    "systemd[6111]: app-gnome-org.telegram.desktop-6540.scope: Failed with result 'resources'.",
+    "E0120 11:42:15.400230    4787 kubelet.go:1765] skipping pod synchronization - [container runtime status check may not have completed yet, PLEG is not healthy: pleg has yet to be successful]",
+    "su[627]: pam_systemd(su:session): Cannot create session: Already running in a session",
+    "Mar  1 00:31:42 gpu01 sudo:    admin : unable to resolve host gpu01",
+    "    \"Could not find a usable 'nginx' binary. Ensure nginx exists, \"",
 ]
 
 
