@@ -212,9 +212,10 @@ find_clock() {
 }
 
 # To take beats from the client's stdin, lanes must live by something else: a pipe that nobody writes
-# into, and that ends with us. Only who leads its process group can end all of it.
+# into, and that ends with us. Only who leads its process group can end all of it. An old bash would
+# keep these lines in a file.
 find_lifeline() {
-    read -r stat <"/proc/$$/stat"
+    [ -z "$BASH_VERSION" ] && read -r stat <"/proc/$$/stat" || return
     set -- ${stat##*") "}
     [ "$3" = "$$" ] || return
     exec 5<<.

@@ -1,7 +1,8 @@
 """What a box pays for being watched: processor, processes and files, and what stays behind.
 
 A real sshd runs the sampler under python and under each shell (which then finds no better one), with a
-tail of a log and without, watched by the real supervisor at 1 Hz, all of them at the same time. Three parts:
+tail of a log and without, watched by the real supervisor at 1 Hz, all of them at the same time, each
+among processes of its own, of which `IDLE` sleep: what others start here is not in its table. Three parts:
 
 - processor: the sampler's processes are moved into a cgroup of their own and its clock is read; sshd's
   own share is told apart. Without such a cgroup, the ticks of /proc are summed up (coarse).
@@ -9,8 +10,7 @@ tail of a log and without, watched by the real supervisor at 1 Hz, all of them a
 - what is left ten seconds after the client was killed with SIGKILL, many times.
 
 The box's nvidia-smi is `true`; how often it ran is counted, and its share is taken off. What it takes to
-start it is not. Where it can be had, all of it runs among processes of its own: what else runs on this
-machine is not in the table of processes.
+start it is not.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,62 +69,69 @@ class Cost:
     written: int | None
 
 
-Variant = tuple[str, bool]  # the shell, and whether a log is followed too
-
-
+IDLE = 60  # processes that sleep on each box
 ALONE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 def measure(seconds: float = 60.0, kills: int = 50) -> dict[str, object]:
     """Every shell, with one tail and without, as a table of one line each."""
     alone = ALONE if subprocess.run([*ALONE, "true"], check=False).returncode == 0 else ()
-    words = [sys.executable, "-m", "bench.onbox", "measure", str(seconds), str(kills)]
-    done = subprocess.run(
-        [*alone, *words], stdout=subprocess.PIPE, check=True, cwd=Path(__file__).parent.parent
-    )
-    rows: dict[str, object] = json.loads(done.stdout)
-    return rows
-
-
-def _measure(seconds: float, kills: int) -> dict[str, object]:
     shells = [shell for shell in SHELLS if shutil.which(PROGRAMS.get(shell, shell))]
     rows: dict[str, object] = {
         shell: f"not measured: there is no {shell} here" for shell in SHELLS if shell not in shells
     }
-    costs = measure_costs([(shell, tail) for shell in shells for tail in (False, True)], seconds)
-    for (shell, tail), got in costs.items():
+    running = {
+        (shell, tail): _started(alone, "one", shell, "tail" if tail else "", str(seconds))
+        for shell in shells
+        for tail in (False, True)
+    }
+    for (shell, tail), process in running.items():
+        got = Cost(*_said(process))
         spawns = "?" if got.spawns is None else f"{got.spawns:.2f}"
         written = "?" if got.written is None else str(got.written)
         rows[f"{shell}, sampler{' and one tail' if tail else ''}"] = (
             f"{got.core:.3%} of a core (sshd {got.sshd:.3%}), {spawns} spawns/s, "
             f"{written} files opened for writing"
         )
-    rows["processes that the box sees meanwhile"] = sum(
-        p.name.isdigit() for p in Path("/proc").iterdir()
-    )
+    rows["processes that sleep on each box"] = IDLE
     rows["one run of `true` once a second, ms: how fast the machine is"] = round(
         _lone_true() * 1e3, 2
     )
     for shell in shells[:1]:
-        left = left_after_kills(shell, kills)
+        left = _said(_started(alone, "kills", shell, str(kills)))
         rows[f"{shell}, processes left 10 s after {kills} x kill -9"] = left
     return rows
 
 
-def measure_costs(variants: Sequence[Variant], seconds: float) -> dict[Variant, Cost]:
-    """What each costs in steady state, side by side; then the same for 2/3 of the time under strace."""
-    with ExitStack() as boxes:
-        running = {variant: boxes.enter_context(_box(variant[0])) for variant in variants}
-        shares = asyncio.run(_all(_processor, running, seconds))
-        counted = dict.fromkeys(variants, (None, None))
-        if shutil.which("strace"):
-            counted = asyncio.run(_all(_counted, running, seconds * 2 / 3))
-    return {variant: Cost(*shares[variant], *counted[variant]) for variant in variants}
+def _started(alone: Sequence[str], *words: str) -> subprocess.Popen[bytes]:
+    """This file with these words, among processes of its own."""
+    return subprocess.Popen(
+        [*alone, sys.executable, "-m", "bench.onbox", *words],
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parent.parent,
+    )
 
 
-async def _all(one: Callable, running: dict[Variant, Sshd], seconds: float) -> dict[Variant, Any]:  # type: ignore[type-arg]
-    tasks = (one(box, seconds, tail) for (_, tail), box in running.items())
-    return dict(zip(running, await asyncio.gather(*tasks), strict=True))
+def _said(process: subprocess.Popen[bytes]) -> Any:
+    said, _ = process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"{process.args} ended with {process.returncode}")
+    return json.loads(said)
+
+
+def measure_cost(shell: str, tail: bool, seconds: float) -> Cost:
+    """What one costs in steady state; then what it starts, for 2/3 of the time under strace."""
+    idle = [subprocess.Popen(["sleep", "infinity"]) for _ in range(IDLE)]
+    try:
+        with _box(shell) as box:
+            core, sshd = asyncio.run(_processor(box, seconds, tail))
+            if not shutil.which("strace"):
+                return Cost(core, sshd, None, None)
+            return Cost(core, sshd, *asyncio.run(_counted(box, seconds * 2 / 3, tail)))
+    finally:
+        for process in idle:
+            process.kill()
+            process.wait()
 
 
 def left_after_kills(shell: str, times: int) -> int:
@@ -351,8 +358,10 @@ async def _client(port: str, known_hosts: str, identity: str, config: str) -> No
 if __name__ == "__main__":
     if sys.argv[1:2] == ["client"]:
         asyncio.run(_client(*sys.argv[2:6]))
-    elif sys.argv[1:2] == ["measure"]:
-        print(json.dumps(_measure(float(sys.argv[2]), int(sys.argv[3]))))
+    elif sys.argv[1:2] == ["one"]:
+        print(json.dumps(astuple(measure_cost(sys.argv[2], bool(sys.argv[3]), float(sys.argv[4])))))
+    elif sys.argv[1:2] == ["kills"]:
+        print(json.dumps(left_after_kills(sys.argv[2], int(sys.argv[3]))))
     else:
         for key, row in measure(float(sys.argv[1]) if sys.argv[1:] else 60.0).items():
             print(f"{key}: {row}", flush=True)
