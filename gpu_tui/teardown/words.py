@@ -17,6 +17,7 @@ from gpu_tui.core.evidence import (
     Pulled,
     Quiet,
 )
+from gpu_tui.core.facts import span
 from gpu_tui.core.gate import NOWHERE, PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
@@ -219,7 +220,7 @@ def _uncovered(coverage: Coverage | None) -> tuple[str, ...]:
         return ()
     lines = []
     if coverage.newest is not None and coverage.newest_age is not None:
-        age = humanize.precisedelta(max(0.0, coverage.newest_age), format="%.0f")
+        age = span(max(0.0, coverage.newest_age))
         lines.append(f"the newest of them is {plain(coverage.newest)}, written {age} before")
     if coverage.outside is None:
         lines.append("nobody looked what else lies on those disks")

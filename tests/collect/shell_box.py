@@ -62,11 +62,12 @@ class ShellBox:
         self.program("nvidia-smi", NVIDIA_SMI)
 
     def file(self, path: str, text: str | bytes) -> Path:
-        """Write a file below the root."""
+        """Write a file below the root. Nobody sees a part of it: the kernel shows none of its own either."""
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(text.encode() if isinstance(text, str) else text)
-        return target
+        part = target.with_name(f".{target.name}.part")
+        part.write_bytes(text.encode() if isinstance(text, str) else text)
+        return part.replace(target)
 
     def program(self, name: str, text: str) -> None:
         """A program of the box."""

@@ -130,7 +130,7 @@ def test_what_does_not_come_home_is_said() -> None:
     world.coverage = Coverage((("/root/data", 3_000_000_000),), "base/best.pth", 42.0)
     assert world.climb(State.PULLING) is State.PULLING
     lines = _rung(paint(world.gate, world.boot), Rung.MANIFEST)
-    assert "the newest of them is base/best.pth, written 42 seconds before" in lines
+    assert "the newest of them is base/best.pth, written 42 s before" in lines
     assert "not covered: /root/data, 3.0 GB, lies outside the results" in lines
 
 
