@@ -11,10 +11,10 @@ import re
 PREFIX = re.compile(
     r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
     # A collector of logs before a frame, or before a launcher: it says when, where and who.
-    r"|(?:\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d)|[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:) (?=  +\S|Traceback \(|\([\w .#=-]{0,60}pid=|\x5brank\d)|\x5bpod/[\w./-]{1,120}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)|pod/[\w./-]{1,100} \x5b[\w-]{1,40}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)"
-    r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| |\x5brank\d)|(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
+    r"|\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d) (?:std(?:err|out) [FP] )?|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:) (?=  +\S|Traceback \(|\([\w .#=-]{0,60}pid=|\x5brank\d)|\x5bpod/[\w./-]{1,120}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)|pod/[\w./-]{1,100} \x5b[\w-]{1,40}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)"
+    r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| |\x5brank\d)|[\w.-]{1,40}[_-]\d{1,4} +\| |(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
     r"|(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} )?(?:\d{1,8} )?\[?ERROR[\]:]?[\w.: ]{0,60}?(?=  File \"| {4}(?:return|raise|await|self\.|[a-z_][\w.]{0,60}\([^()]{0,80}\)?,?$|[\w, ]{1,40} = [\w.]{1,60}\())"
-    r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{0,40}Error: )[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error))+"
+    r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{0,40}Error: )[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error|Killed\b|Aborted\b|Terminated\b|Exception in |srun: ))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
 _STATEMENT = (
@@ -63,7 +63,7 @@ _SOURCE = (
         r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
     re.compile(
-        r"^\s*(?:#(?! ?[0-9]| Out of bounds values|> Error|## CAUGHT| A fatal error| There is insufficient|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
+        r"^\s*(?:#(?! ?[0-9]|#\[error\]| Out of bounds values|> Error|## CAUGHT| A fatal error| There is insufficient|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
     ),
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
@@ -157,8 +157,19 @@ _STAMPED = re.compile(
     r"^(?:(?!Error|Exception|Traceback)[^\n]){1,120}?(?: {2}File \"[^\"]{1,300}\", line \d| {3,40}(?:raise [\w.]{1,60}(?:\(|$| from )|except [\w(].{0,100}:$|assert \S|self\.\w[\w.]{0,60}\(|(?:logger|logging|log|warnings)\.\w{1,12}\(|[\^~]{3,}$))"
 )
 _QUOTED = (*_TITLES, *_SAID, _STAMPED)
+# When, where and by whom a line was written, and no level of trouble.
+_CALM_STAMP = re.compile(
+    r"^(?:(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?\]?|\[?\d\d:\d\d:\d\d\]?|[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:"
+    r"|\[?(?:INFO|DEBUG|NOTICE|stdout)\]?(?::[\w.]{1,40}:)?:?|(?!WARN|ERR|CRIT|FATAL)[\w.]{1,60}(?::\w{1,60}:\d{1,6})?(?= [-|] )|\d{1,4}:)(?: *[-|] | +|(?<=:)))+"
+)
+_BEHIND_A_STAMP = (
+    re.compile(r"^(?:##? [A-Za-z]|//|/\*|\"\"\"|\s{0,12}--[a-z][\w-]{1,40} |\s*:raises?\b)"),
+    *_TITLES,
+    *_DUMPS[:4],
+    *_SAID,
+)
 WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
-SHAPES = (WARNED, *_FRAMES, *_QUIET, *_QUOTED)
+SHAPES = (WARNED, *_FRAMES, *_QUIET, *_QUOTED, _CALM_STAMP)
 
 
 def shape_of(text: str) -> str | None:
@@ -179,4 +190,9 @@ def shape_of(text: str) -> str | None:
 
 def quoted(text: str) -> bool:
     """The words of the line are a person's: a title of a change, a transcript, a prompt, its source."""
-    return any(pattern.match(text) for pattern in _QUOTED)
+    if any(pattern.match(text) for pattern in _QUOTED):
+        return True
+    stamp = _CALM_STAMP.match(text)
+    return stamp is not None and any(
+        pattern.match(text[stamp.end() :]) for pattern in _BEHIND_A_STAMP
+    )

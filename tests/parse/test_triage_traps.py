@@ -143,3 +143,38 @@ def test_source_behind_a_stamp_is_quiet_and_an_exception_is_not(stamp: str) -> N
     )
     assert [triage(stamp + end).label for end in ends] == ["gpu_oom", "exception"]
     assert triage(f"{stamp}Traceback (most recent call last):").alarm
+
+
+CALM = [  # and no level of trouble
+    "2031-03-11T17:57:32.372Z ", "2031-03-11 17:57:32,123 - INFO - ", "[2031-03-11 17:57:32] ", "Mar 11 17:57:32 box bash[123]: ",
+    "[stdout] ", "INFO:root:", "[17:57:32] ", "2031-03-11 17:57:32.123 | INFO     | __main__:main:12 - ", "3: ", "trainer-1  | ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("stamp", CALM)
+def test_text_behind_a_stamp_is_text(stamp: str) -> None:
+    said = [
+        "# TODO: handle CUDA out of memory here",
+        "3f2a1c9 fix: CUDA out of memory in eval loop",
+        'Prompt: Explain the error "CUDA out of memory".',
+        '{"text": "He was killed by a bus error in judgement", "label": 1}',
+        "tokens: ['the', 'process', 'was', 'killed']",
+        "H-12\t-0.3412\tthe connection was lost during the storm",
+        "ref: the bridge failed",
+    ]
+    assert [line for line in said if triage(stamp + line).alarm] == []
+
+
+@pytest.mark.parametrize(
+    ("label", "line"),
+    [
+        ("killed", "2031-03-11T17:57:32.372Z Killed"),
+        ("killed", "3: Killed"),
+        ("exception", "2031-03-11T17:57:32.372123456Z stderr F Exception in thread Thread-4:"),
+        ("exception", "trainer-1  | Aborted"),
+        ("preempted", "2031-12-09T20:18:10.7098386Z ##[error]The operation was canceled."),
+    ],
+)
+def test_a_bare_end_behind_a_stamp_is_one(label: str, line: str) -> None:
+    mark = triage(line)
+    assert (mark.label, mark.alarm) == (label, True)
