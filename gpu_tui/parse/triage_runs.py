@@ -181,6 +181,7 @@ RUN_STOPS: tuple[Rule, ...] = (
         "(?:\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62)\\s*$",
     ),
     rule("killed", FATAL, "killing job", r"^[\w.-]{1,30}: killing job\b"),
+    rule("killed", FATAL, "termination signal", r"termination signal\W{1,3}is detected by"),
     rule("killed", FATAL, "exit code", r"\bexit codes?\b.{0,40}\bSIG(?:KILL|TERM|INT|HUP)\b"),
     rule(
         "killed",
@@ -294,6 +295,7 @@ RUN_ENDS: tuple[Rule, ...] = (
         r"\bfail(?:ed|s|ure)? to (?:re-?start|respawn|come back|resume|relaunch)\b|\b(?:cannot|could not|couldn.t|can.t|unable to) (?:be )?(?:re-?start|respawn|relaunch)(?:ed)?\b",
         f"{ADVICE}|{CALM}",
     ),
+    rule("exception", FATAL, "omp: error", r"^OMP: Error #\d{1,3}: "),
     # What the C library finds broken in a heap.
     rule("exception", FATAL, "(): ", r"\b(?:munmap_chunk|realloc|calloc|memalign)\(\): [a-z]"),
     # A notebook's kernel or session that is gone with all it held.

@@ -68,6 +68,7 @@ _SOURCE = (
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
     ),
+    re.compile(r"^\s*(?:trap ['\"]|alias \w{1,40}=|\w{1,40}\.add_argument\()"),
 )
 _HELP = (
     re.compile(r"^\s*usage: \S", re.IGNORECASE),
@@ -105,6 +106,7 @@ _DUMPS = (
     re.compile(
         r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|Completion|Story) ?: \S|^[QA]: [A-Z]"
     ),
+    re.compile(r"^https?://\S{1,400} \(.{1,300}\)\s*$"),  # an address and what stands there
     re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*(?:\s{1,8}#.*)?$"),
     # A stack inside a dump of an error: who dumped it has told of it.
     re.compile(r"^\s*\"\w{0,20}(?:callstack|stack_?trace|traceback)\"\s?:\s?\"", re.IGNORECASE),

@@ -14,6 +14,11 @@ ENDS = [
     ("hardware", "Expected 8 GPUs, found 7"),
     ("hardware", "DBE detected on GPU 1"),
     ("gpu_oom", "OOM on rank 3 at step 120"),
+    ("killed", "FatalError: `Termination signal` is detected by the operating system."),
+    (
+        "exception",
+        "OMP: Error #15: Initializing libiomp5.so, but found libomp.so already initialized.",
+    ),
     ("gpu_oom", "VRAM exhausted on GPU 2"),
     ("host_oom", "Out of RAM"),
     ("host_oom", "RuntimeError: unable to write to file </torch_1_2>"),

@@ -20,12 +20,16 @@ TITLES = [  # of changes, tests and files
     "Loading checkpoint from backup/corrupt_test/ok.pt ... done",
     "wandb: Run name: crashed-spaceship-3",
     "-- Performing Test HAVE_SEGFAULT - Failed",
+    "https://example.org/issues/1234 (CUDA error: device-side assert triggered)",
 ]
 HELP = [
     "                        fail the run when a checkpoint is corrupt",
     '"""Raises ValueError if the loss is NaN."""',
     "   :raises RuntimeError: if CUDA is out of memory",
     "kill -9 12345 to stop the server",
+    "trap 'echo killed by signal' TERM INT",
+    "alias k='kill -9'",
+    'parser.add_argument("--crash-on-nan", help="raise an exception when the loss is NaN")',
     "If you see 'CUDA out of memory', use a smaller batch",
     "If the job was killed by the OOM killer: ask for more memory",
     "Training begins. If you get 'RuntimeError: CUDA error: out of memory', use a smaller batch.",
