@@ -12,7 +12,8 @@ from gpu_tui.parse.progress_words import CLOCK, SPELLED, VALUE
 
 EPOCH = re.compile(
     r"(?<![A-Za-z_\-./])(?:train[_/]|current[_ ]|cur_)?(?P<word>epochs?|ep|EPOCHS?|Epochs?|Ep)"
-    r"(?:\((?:train|val|test)\))?(?:_idx|_num)?[\"']?[ \t]{0,8}(?:[:=#_\-]{0,2}|\.\.\.)[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
+    r"(?:\((?:train|val|test)\))?(?:_idx|_num)?[\"']?[ \t]{0,8}(?:[:=#_\-]{0,2}|"
+    r"\.\.\.)[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
     r"(?P<epoch>[0-9]{1,7}(?:\.[0-9]{1,18})?)(?![0-9.]*[A-Za-z%])"
     r"(?: {0,6}(?:/|of|out of) {0,6}(?P<epochs>[0-9]{1,7})(?![0-9.]*[A-Za-z]))?"
 )
@@ -32,7 +33,8 @@ TWO_PAIRS = re.compile(  # `[0/25][100/1583]`
     r"\[ *(?P<epoch>[0-9]{1,7})/(?P<epochs>[0-9]{1,7})\] ?\[ *(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9})\]"
 )
 YOLO = re.compile(  # `  3/99  8.2G  0.045 ...`
-    r"^\s*(?P<epoch>[0-9]{1,5})/(?P<epochs>[0-9]{1,5}) +[0-9.]{1,7}G(?P<losses>(?: +[0-9.naninf-]{1,10}){2,20})(?: |$)"
+    r"^\s*(?P<epoch>[0-9]{1,5})/(?P<epochs>[0-9]{1,5}) +[0-9.]{1,7}G(?P<losses>(?: +[0-9.naninf-]{1,10}){2,20})(?: |"
+    r"$)"
 )
 TRAIN_OF = re.compile(  # OpenPCDet: `Train:  1/3 ( 33%) [  98/323 ( 31%)]`
     r"Train: +(?P<epoch>[0-9]{1,6})/(?P<epochs>[0-9]{1,6}) +\( {0,3}[0-9]{1,3}%\) "
@@ -54,7 +56,8 @@ OF_MAX = re.compile(
 DEEPSPEED = re.compile(r"/global_step=(?P<step>[0-9]{1,12}),")
 SUBSET = re.compile(r"subset +(?P<step>[0-9]{1,9}) / (?P<steps>[0-9]{1,9}) (?=loss=)")
 PROCESS = re.compile(
-    r"\b(?:Process|Processed|Progress|Batch|Iteration)[: ]{1,3}(?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12}) ?\( {0,3}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,9})?) ?%\)"
+    r"\b(?:Process|Processed|Progress|Batch|"
+    r"Iteration)[: ]{1,3}(?P<step>[0-9]{1,12})/(?P<steps>[0-9]{1,12}) ?\( {0,3}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,9})?) ?%\)"
 )
 COMPLETE = re.compile(
     r"(?<![\w.])(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,9})?) ?% (?:complete|completed|done)\b"
@@ -88,7 +91,8 @@ NERF = re.compile(
 )
 TUNE = re.compile(rf"^(?P<epoch>[0-9]{{1,6}})\|(?P<step>[0-9]{{1,12}})\|Loss: (?P<loss>{VALUE}):")
 AT_STEP = re.compile(  # Keras's own loop: `Training loss (for one batch) at step 200: 0.9`
-    rf"\b[Tt]rain(?:ing)? loss (?:\([\w ]{{1,30}}\) )?at (?:step|iteration) (?P<step>[0-9]{{1,12}}): {{0,3}}(?P<loss>{VALUE})"
+    rf"\b[Tt]rain(?:ing)? loss (?:\([\w ]{{1,30}}\) )?at (?:step|"
+    rf"iteration) (?P<step>[0-9]{{1,12}}): {{0,3}}(?P<loss>{VALUE})"
 )
 ALONE = re.compile(
     rf"^\s*(?:(?:ETA|Estimated time remaining): +(?P<eta>{CLOCK})|Time elapsed: +(?P<elapsed>{CLOCK}))\s*$"
@@ -99,16 +103,19 @@ PERCENTAGE = re.compile(
     r"[\"'](?:percentage|progress)[\"']: {0,2}[\"']?(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,6})?)(?![0-9.])"
 )
 STEP = re.compile(
-    r"(?<![A-Za-z_\-./])(?P<word>(?:global|train|training|optimizer|current)?[ _]?(?:steps?(?=\"?: [0-9]+, \"total_steps)|step|iter(?:ation)?|it|update)"
+    r"(?<![A-Za-z_\-./])(?P<word>(?:global|train|training|optimizer|"
+    r"current)?[ _]?(?:steps?(?=\"?: [0-9]+, \"total_steps)|step|iter(?:ation)?|it|update)"
     r"|steps|iters|iterations|num_updates|batch|batches|updates|Global step|global_step)"
     r"(?:_num|_idx|\((?:train|val|test)\))?[\"']?[ \t]{0,8}(?:[:=#]{0,2}|\.\.\.)[ \t]{0,8}[\[(\"']?[ \t]{0,8}#?"
     r"(?P<step>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})[kKM]?)(?![0-9.]*[A-Za-z%])"
-    r"(?:\.0(?![0-9]))?(?: {0,6}(?:/|of|out of) {0,6}(?P<steps>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,15})[kKM]?)(?![0-9.]*[A-Za-z]))?"
+    r"(?:\.0(?![0-9]))?(?: {0,6}(?:/|of|out of) {0,6}(?P<steps>(?:[0-9]{1,3}(?:,[0-9]{3})+|"
+    r"[0-9]{1,15})[kKM]?)(?![0-9.]*[A-Za-z]))?"
     r"(?=(?P<next>[\s,:;|\])}\"'(>]|$))",
     re.IGNORECASE,
 )
 NOT_A_STEP = re.compile(
-    r"\b(?:per|every|each|max|num|total|warm-?up|accumulation|save|eval|logging|last|best|from|at|in|of|job)[ _]$|[@*] ?$",
+    r"\b(?:per|every|each|max|num|total|warm-?up|accumulation|save|eval|logging|last|best|from|at|in|of|"
+    r"job)[ _]$|[@*] ?$",
     re.IGNORECASE,
 )
 BRACKET = re.compile(r"^\s*\[ *(?P<step>[0-9]{1,12}) ?/ ?(?P<steps>[0-9]{1,12})\]")
@@ -116,7 +123,8 @@ OF_BATCHES = re.compile(
     r"(?<![\w/.])(?P<step>[0-9]{1,9})/ {0,4}(?P<steps>[0-9]{1,9}) (?:batches|steps|iterations|iters)\b"
 )
 LEADING = re.compile(  # xgboost, lightgbm: `[100] train-rmse:0.4`; catboost: `100: learn: 0.6`
-    r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=\w[\w' \-@]{1,40}: ?-?(?:[0-9]{1,12}\.[0-9]|nan|inf))|(?P<colon>[0-9]{1,9})(?::\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg)| \| (?=loss )))"
+    r"^\s*(?:\[(?P<step>[0-9]{1,9})\]\s+(?=\w[\w' \-@]{1,40}: ?-?(?:[0-9]{1,12}\.[0-9]|nan|inf))|"
+    r"(?P<colon>[0-9]{1,9})(?::\s+(?=learn:|[0-9.naninf-]+, [0-9.naninf-]+ avg)| \| (?=loss )))"
 )
 # Forms that name epoch and step at once, each with a sign that it needs.
 WHOLE = (
@@ -124,11 +132,13 @@ WHOLE = (
     (WRITER, ".py:"), (YOLO, "g "), (TICK, "tick "), (MARIAN, "up. "), (OF_MAX, "max_steps"),
     (DEEPSPEED, "global_step="), (SUBSET, "subset"), (ALONE, "time "), (ALONE, "eta: "),
     (PROCESS, "%)"), (CATALYST, " * epoch"), (KERAS_RL, ": episode"), (TRAINING_BOX, "training "),
-    (ONLY_PERCENT, "progress:"), (YOLACT, "||"), (PARLAI, "time_left:"), (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|loss"),
+    (ONLY_PERCENT, "progress:"), (YOLACT, "||"), (PARLAI, "time_left:"), (BATCH, "batch ["), (WENET, "batch "), (OF_EVAL, "/"), (NERF, "%) "), (TUNE, "|"
+                                                                                                                                                      "loss"),
     (AT_STEP, " at "),
 )  # fmt: skip
 ON_SET = re.compile(
-    rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",
+    rf"\b(?P<name>accuracy|acc|f1|auc|psnr|miou|map|error) (?:on|of|"
+    rf"for) [\w ]{{1,30}}[:=] {{0,3}}(?P<value>{VALUE})",
     re.IGNORECASE,
 )
 TABLE_ROW = re.compile(rf"^\|\s+(?P<name>[a-z][\w/ ]{{1,40}})\|\s+(?P<value>{VALUE})\s*\|\s*$")
@@ -143,12 +153,14 @@ CURRENT_RATE = re.compile(r"\bcurrent (?:learning rate|lr)\b", re.IGNORECASE)
 IMPROVED = re.compile(rf"\bval_loss improved from {VALUE} to (?P<value>{VALUE})")
 
 ETA = re.compile(
-    rf"\b(?:eta|time left|(?:estimated )?(?:time )?(?:remaining|left)(?:[ _]time)?|time to finish|remain|ETA)\b[\"']?(?: \(\w+\))?\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<eta>{CLOCK}|{SPELLED})"
+    rf"\b(?:eta|time left|(?:estimated )?(?:time )?(?:remaining|left)(?:[ _]time)?|time to finish|remain|"
+    rf"ETA)\b[\"']?(?: \(\w+\))?\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<eta>{CLOCK}|{SPELLED})"
     rf"|(?P<left>{SPELLED}) ?(?:left|remaining)\b",
     re.IGNORECASE,
 )
 ELAPSED = re.compile(
-    rf"\b(?:elapsed|time elapsed|total time|elapsed[ _]time)\b[\"']?(?!\s*per)\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<elapsed>{CLOCK}|{SPELLED})"
+    rf"\b(?:elapsed|time elapsed|total time|"
+    rf"elapsed[ _]time)\b[\"']?(?!\s*per)\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<elapsed>{CLOCK}|{SPELLED})"
     rf"|(?<![\w.])(?P<before>{CLOCK}|{SPELLED}) ?elapsed\b"
     r"|tok/s; {1,9}(?P<last>[0-9]{1,9} sec)\b|^Training Step: [0-9]+ +\| time: (?P<step>[0-9.]{1,12}s)",
     re.IGNORECASE,
@@ -165,7 +177,8 @@ RATE_NAMED = re.compile(
     re.IGNORECASE,
 )
 NAMED = re.compile(
-    rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%\|)"
+    rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|"
+    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%\|)"
 )
 NAME = re.compile(
     r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
@@ -179,7 +192,8 @@ TWO_WORDS = frozenset(
      "iterations", "samples", "map")
 )  # fmt: skip
 VALIDATING = re.compile(
-    r"\b(?:val|valid|validation|validating|eval|evaluation|evaluating|inference done|cv(?= batch)|test|testing|dev)\b(?![_.]?(?:py|loss))"
+    r"\b(?:val|valid|validation|validating|eval|evaluation|evaluating|inference done|cv(?= batch)|test|"
+    r"testing|dev)\b(?![_.]?(?:py|loss))"
     r"(?!\w*=)",
     re.IGNORECASE,
 )
@@ -196,7 +210,8 @@ PLAIN_TIMES = frozenset(
 SPACED_SIGNS = ("loss", "cost ", "l.r.", "lr ", "learning", "acc", "ppl", "perplexity", "norm", "psnr", "ssim", "miou", "bleu", "f1 ", "auc", "prec@")  # fmt: skip
 # A line that only looks back at a checkpoint reports no progress, whatever epoch it names.
 LOOKING_BACK = re.compile(
-    r"\b(?:load(?:ed|ing)|resum\w{1,6}|restor\w{1,4}|reload\w{0,4})\b.{0,60}\b(?:checkpoint|ckpt|state|weights|model|snapshot|epoch|step|from)\b(?!.{0,200}%\|)(?! shards)"
+    r"\b(?:load(?:ed|ing)|resum\w{1,6}|restor\w{1,4}|reload\w{0,4})\b.{0,60}\b(?:checkpoint|ckpt|state|"
+    r"weights|model|snapshot|epoch|step|from)\b(?!.{0,200}%\|)(?! shards)"
     r"|\bstart(?:ing)? training from\b",
     re.IGNORECASE,
 )
@@ -206,5 +221,6 @@ SIGNS = (
     "%|", "━", "% ", "[=", "[#", "percentage", "learning rate", "/s", "s/", " [", "it[", "epoch", "ep ", "ep:", "ep=", "step", "iter", " it ", "batch", "update", "loss",
     "cost", "train:", "eta", "avg", "learn:", "acc", "psnr", "ssim", "iou", "bleu", "rouge", "map", "f1", "auc", "rmse",
     "mae", "mse", "ppl", "perplexity", "reward", "rew_", "recall", "precision", "norm", "prec", "top", "bpc", "bpb", "fid",
-    "wer", "dice", "tick ", "█ ", "episode", "progress", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|  ",
+    "wer", "dice", "tick ", "█ ", "episode", "progress", "%) ", "%[", "%] ", "transferred", "g   ", "b  |", " 0:0", "complete", "elapsed", "elbo", "nll", "return", "score", "|"
+                                                                                                                                                                             "  ",
 )  # fmt: skip

@@ -1,7 +1,8 @@
 """What speaks of a run from outside: drivers, kernels, schedulers, service managers, tools of transfer.
 
-`DAEMON_QUIET` stands before the rules that name a cause, `DAEMON_CAUSES` behind those of the machine,
-`DAEMON_STOPS` behind those of stops and `DAEMON_ENDS` before the ends. Such programs tell of an end by a state, a count or a status, rarely by a sentence.
+`DAEMON_CAUSES` stands behind the rules of the machine, `DAEMON_STOPS` behind those of stops and
+`DAEMON_ENDS` before the ends. Such programs tell of an end by a state, a count or a status, rarely by a
+sentence. What they say beside the jobs is in `triage_quiet`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from gpu_tui.parse.triage_rule import (
     ADVICE,
     CALM,
     FATAL,
-    NONE,
     SERIOUS,
     SURVIVED,
     WARN,
@@ -18,65 +18,10 @@ from gpu_tui.parse.triage_rule import (
     rule,
 )
 
-DAEMON_QUIET: tuple[Rule, ...] = (
-    # A desktop's own services watch windows and signatures, not the job; a stranger at the door never had one.
-    rule(
-        "benign",
-        NONE,
-        "gdm-x-session|gnome-session|.desktop[|xdg-desktop|appindicators|.scope: |(ee)|(ww)|gdbus.error|can't monitor|taskgated|windowserver|sandboxd|com.apple.|coreaudiod|spindump|error domain=ns|]: -[|usereventagent|[preauth]",
-        r"\bgdm-x-session\[\d{1,9}\]: |\bgnome-session(?:-binary)?\[\d{1,9}\]: |\.desktop\[\d{1,9}\]: |\bxdg-desktop-[a-z]{2,12}\[\d{1,9}\]: |\bubuntu-appindicators@|\bapp-gnome-\S{1,120}\.scope: |^\[ {0,8}\d{1,8}\.\d{3}\] \((?:EE|WW)\) (?!.{0,60}\b(?:initialize the NVIDIA GPU|fallen))|\bGDBus\.Error:org\.gtk\b|\bcan.t monitor \w{4,40} count\b|\s(?:taskgated|WindowServer|sandboxd|com\.apple\.[\w.]{1,60}|coreaudiod|spindump|UserEventAgent)\[\d{1,9}\]|^\w{3} [ \d]\d [\d:]{8} \S{1,80} [\w.]{1,40}\[\d{1,9}\]: (?:.{0,200}\bError Domain=NS|-\[)|\bsshd\[\d{1,9}\]: .{1,160}\[preauth\]",
-    ),
-    # A command that a person gave, an end that a container's service asked for twice, a session's own manager.
-    rule(
-        "benign",
-        NONE,
-        "command=|using the force|user@|snapd[|modeset ownership|nvidia setup failed|gdm-|io.elementary|system76-power|pop-|mgag200 |pam_|sudo: |condition check resulted|mcelog|dcgm|: process (|pre-start|.scope: killing|ieee80211|cfg80211|powernow|pm: |cxi service|postfini|tcsetattr|x11 forwarding|xauth:|manpath: |mesg: |find name for |to set times|export metrics|invoke-rc.d|dpkg-preconfigure|to connect to bus|io.containerd|level=error|summary_sys|cadvisor|nameserver limit|failed once|pleg has yet|owner ref|kubelet.go|readiness probe for|code = notfound|backfill|zero bytes|under-allocated|find_node_record|cpu_frequency|getpwnam|]: notice: |]:  notice: |already exists",
-        r"\bsudo(?:\[\d{1,9}\])?: .{1,200}\bCOMMAND=|\busing the force\b|\buser@\d{1,9}\.service: killing process\b|\bmodeset ownership\b|\bNVIDIA setup failed: no NVIDIA devices\b|\bgdm-[\w-]{3,24}\]\[\d|\bio\.elementary\.\w{1,20}\[\d|\b(?:system76-power|pop-[a-z-]{4,24})\[\d{1,9}\]: |\bmgag200 [\da-f]{4}:|\bsnapd\[\d{1,9}\]: |^invoke-rc\.d: |\bpam_\w{2,16}\(|\bsudo: .{0,60}\bunable to resolve host\b|\bCondition check resulted in\b|\bmcelog: ERROR: .{1,80}\bdoes not support\b|\bERROR \[\d{1,9}:\d{1,9}\] .{1,300}\bDcgm[A-Z]\w{2,40}|\binit: [\w-]{1,40} (?:pre-start|post-start|pre-stop|post-stop|main) process \(\d{1,9}\) terminated\b|\bsession-c\d{1,6}\.scope: Killing\b|\b(?:ieee80211|cfg80211)\w{0,16}: |\bpowernow-k8: |^\W{0,4}(?:\[[ \d.]{6,16}\] )?PM: (?!.{0,60}\b(?:nvidia|amdgpu))|\bdestroy CXI Service\b|\bswitch_g_job_postfini\b|^tcsetattr: |^dpkg-preconfigure: |^X11 forwarding\b|\bxauth: |^manpath: |^mesg: |\bcannot find name for (?:group|user) ID\b|\bfailed to set times on\b|\bExport metrics to agent failed\b|\bfailed to connect to bus: |\bplugin\b.{0,6}\bio\.containerd|\blevel=error msg=\"(?:stream copy error|copy shim log|attach failed|Handler for \w{3,6} .{1,200}\bNo such (?:container|image|exec))|\b(?:summary_sys_containers|cadvisor_stats_provider)\.go:|\bNameserver limits\b|\bgarbage collection failed once\b|\bpleg has yet to be successful\b|\btrying to set owner ref\b|\bkubelet\.go:\d{1,5}\] (?:\"?Error getting node.{0,40})?node \"[\w.-]{1,120}\" not found|\bReadiness probe for .{1,200}\bfailed \(failure\)|\bcode = NotFound desc = .{0,60}\bfind container\b|\bbackfill: |\bZero Bytes were transmitted\b|\bis under-allocated \(|\b_find_node_record\b|\bjob_update_cpu_frequency\b|\bgetpwnam_r\(\) failed: Success\b|\w\[\d{1,9}\]: {1,3}notice: |\bthe (?:system )?(?:user|group) \S{1,40} already exists\b",
-    ),
-    # What a kernel says within its first minutes of parts that it sets up: no run goes on yet, and no card, disk or panic speaks.
-    rule(
-        "benign",
-        NONE,
-        "[   ",
-        r"\[ {3,4}\d{1,2}\.\d{3,6}\](?:\[ {1,6}T\d{1,7}\])? ",
-        r"\b(?:NVRM|nvidia\w{0,8}|GPUs?|amdgpu|radeon|kfd|habanalabs|mlx\d\w{0,8}|infiniband|nvme\w{0,8}|EXT\d-fs|XFS|BTRFS|md/raid\w{0,4}|ata\d|I/O error|medium error|panic|Oops|BUG|soft lockup|hard LOCKUP(?! detector)|hung|stall\w{0,3}|segfault|out of memory|oom\w{0,6}|machine check|mce|hardware error|UE|uncorrect\w{0,6}|AER|protection fault|blocked for more|traps|Xid|fallen|poisoned|call trace|RIP|killed process|temperature|no space|Lustre\w{0,5})\b|\.service\b",
-    ),
-    # What a scheduler's daemon tells its own debugger, a tool that may not read the firmware.
-    rule(
-        "benign",
-        NONE,
-        "debug|/dev/mem",
-        r"^(?:\[\d{4}-\d\d-\d\dT[\d:.]{8,12}\] (?:\[[\w.+]{1,24}\] )?debug\d?|debug[123]): |\b(?:cannot|can.t) open /dev/mem\b|^/dev/mem: ",
-    ),
-    # What a house sees to by itself, each day: its updates, its greeting, its logs.
-    rule(
-        "benign",
-        NONE,
-        ".service|fwupd|unattended|message of the day|signal 15|sigterm|xid",
-        r"\b(?:apt-daily[\w-]{0,12}|apt-news|esm-cache|fwupd[\w-]{0,12}|motd-news|update-motd|logrotate|man-db|snapd[\w.-]{0,24}|user(?:-runtime-dir)?@\d{1,9}|systemd-(?!coredump|oomd)[a-z-]{3,32}|unattended-upgrades|update-notifier[\w-]{0,12}|packagekit|NetworkManager[\w-]{0,24}|ua-\w{3,12}|e2scrub\w{0,12}|fstrim|plocate[\w-]{0,12}|mlocate[\w-]{0,12}|dnf-makecache|dnf-automatic|phpsessionclean|cups[\w-]{0,12}|bluetooth|ModemManager|avahi-daemon|gdm|accounts-daemon|whoopsie|apport[\w-]{0,16}|kerneloops|rsyslog|smartmontools|smartd|openipmi|snap\.[\w.-]{3,80}|org\.gnome\.[\w.@-]{3,60}|gnome-[\w-]{3,60}|fluidsynth|openrazer-daemon|pop-upgrade[\w-]{0,12}|mcelog|rasdaemon|plymouth[\w-]{0,20}|ipmi\w{0,8}|kdump[\w-]{0,12}|iscsid?|lvm2-[\w-]{3,20}|mdmonitor|lm[-_]sensors|keyboard-setup|console-setup|grub-[\w-]{3,24}|cloud-init-hotplugd|ubuntu-advantage|postfix|exim4|sendmail|lxd-agent[\w-]{0,12}|multipathd|anacron|geoclue|colord|tracker-[\w-]{2,24})\.(?:service|timer|socket|path): (?!.{0,80}\bOOM)|^(?:.{0,80}: )?Failed to start (?:Refresh fwupd|Message of the Day|Daily apt|Rotate log|Discard unused|Daily man-db|Cleanup of Temporary)"
-        r"|\b(?:systemd-(?:journald|networkd|resolved|timesyncd|logind|udevd)|sshd|rsyslogd|ntpd|chronyd|dhclient|dnsmasq|avahi-daemon|NetworkManager|cron|dbus-daemon)\[\d{1,9}\]: .{0,60}\b(?:SIGTERM|signal 15)\b|\bignor\w{2,3}\b.{0,30}\bXIDs?\b",
-    ),
-    # A port that is taken, where another one is tried.
-    rule("benign", NONE, "trying another", r"\balready in use, trying another\b"),
-    # What a configuration tries and does without.
-    rule(
-        "benign",
-        NONE,
-        "-- performing|-- could|-- looking|-- check|-- try",
-        r"^-- (?:Performing|Could NOT|Looking for|Check|Try)",
-    ),
-    # A row of a queue gives the reason why a job waits.
-    rule("benign", NONE, " pd ", r"^\s{0,20}[\d_]{3,16}\S{0,24}\s.{1,120}\s(?-i:PD)\s.{1,60}\("),
-    # A daemon that tells, at the level of an error, what it sets or uses.
-    rule(
-        "benign",
-        NONE,
-        "error: ",
-        r"\berror: (?:\w{1,40}: )?(?:Setting|Using) [\w/]{1,60} (?:to|for) [\w/]{1,60}\s*$|\berror: common_file_write_content: |\bconfiguration differs from hardware\b",
-    ),
+_CARD = (
+    r"(?:\b(?:amdgpu|kfd|i915|habanalabs|nouveau)\b[^\n]{0,30}: |\bhabanalabs \w{1,16}: |"
+    r"\bnvidia-nvswitch\d{1,3}: )"
 )
-
-_CARD = r"(?:\b(?:amdgpu|kfd|i915|habanalabs|nouveau)\b[^\n]{0,30}: |\bhabanalabs \w{1,16}: |\bnvidia-nvswitch\d{1,3}: )"
 
 DAEMON_CAUSES: tuple[Rule, ...] = (
     # --- hardware: what the driver of a card or of a switch says failed is the card's ---
@@ -85,30 +30,57 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         FATAL,
         "amdgpu|kfd|i915|habanalabs|nouveau|nvswitch",
         _CARD
-        + r".{0,120}?\b(?:fail(?:ed|ure)|fatal(?! ?[:=] ?0)|aborted|(?<!REG_WAIT )time(?:d )? ?out|going to reset device|hard[- ]reset)\b",
-        f"{ADVICE}|{CALM}|\\bnon-fatal|soft recover|\\bfirmware\\b.{{0,20}}\\boptional|\\bcorrectable|psp gfx command|\\bfirmware load for (?!amdgpu|nvidia|nouveau)|\\bout of memory",
+        + r".{0,120}?\b(?:fail(?:ed|ure)|fatal(?! ?[:=] ?0)|aborted|(?<!REG_WAIT )time(?:d )? ?out|"
+        r"going to reset device|hard[- ]reset)\b",
+        f"{ADVICE}|{CALM}|\\bnon-fatal|soft recover|\\bfirmware\\b.{{0,20}}\\boptional|\\bcorrectable|"
+        f"psp gfx command|\\bfirmware load for (?!amdgpu|nvidia|nouveau)|\\bout of memory",
     ),
     # A state of a table of health, and a count of what cannot be corrected.
     rule(
         "hardware",
         FATAL,
         "fail|nvswitch|blacklist|dbe |uncorrect|nvlink|retirements|remap",
-        r"^\|[^|]{1,80}\|\s{0,3}(?-i:Fail(?:ed|ure)?)(?:\b.{0,30}\bGPUs?\b|\s{0,3}-\s|\s{1,60}\|)|\bNVSwitch fatal error\b|\bpending page blacklist\s{0,24}: ?yes\b|\boverall health: ?failure\b|\bDBEs? (?:volatile |aggregate )?(?:ECC )?(?:errors? )?(?:has |have )?(?:been )?occurred\b|\bdetected [1-9]\d{0,8} DBE\b|\buncorrectable memory errors?\b(?!\W{0,3}0)|\bnvlink\b.{0,16}\b(?:link )?\d{0,3} ?is (?:currently )?down\b|\bmore than \d{1,4} page retirements\b|\brow remapp\w{2,3} (?:has )?failed\b|\brow remapper pending ?: ?yes\b",
+        r"^\|[^|]{1,80}\|\s{0,3}(?-i:Fail(?:ed|ure)?)(?:\b.{0,30}\bGPUs?\b|\s{0,3}-\s|\s{1,60}\|)|"
+        r"\bNVSwitch fatal error\b|\bpending page blacklist\s{0,24}: ?yes\b|\boverall health: ?failure\b|"
+        r"\bDBEs? (?:volatile |aggregate )?(?:ECC )?(?:errors? )?(?:has |have )?(?:been )?occurred\b|"
+        r"\bdetected [1-9]\d{0,8} DBE\b|\buncorrectable memory errors?\b(?!\W{0,3}0)|"
+        r"\bnvlink\b.{0,16}\b(?:link )?\d{0,3} ?is (?:currently )?down\b|"
+        r"\bmore than \d{1,4} page retirements\b|\brow remapp\w{2,3} (?:has )?failed\b|"
+        r"\brow remapper pending ?: ?yes\b",
         f"{ADVICE}|{CALM}",
     ),
     # A slot, a disk or a port that the kernel sees no more.
     rule(
         "hardware",
         FATAL,
-        "unreadable|critical warning|frozen state|hardware fault|kubeletnotready|nodestatusunknown|pciehp|offline device|did_|recovery action|recovery flow|uncorrected|containment event|unrecoverable state|fence wait|failure and has been|vdev_state|osds) down|infiniband |bad device|lower than configured|probably locked|likely needs|memory failure|marked dead|marked as dead",
-        r"\b[1-9]\d{0,8} (?:currently unreadable|offline uncorrectable)\b|\bcritical warning \(0x(?!00)|\bfrozen state error detected\b|\bdue to (?:a )?hardware fault\b|^\s{0,8}Ready\s{1,40}(?:False|Unknown)\s.{0,160}\b(?:KubeletNotReady|NodeStatusUnknown)\b|\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|\bAER: (?:multiple )?uncorrected \(|\bDPC: containment event\b|\b(?:might|may) be in (?:an? )?unrecoverable state\b|\bfence wait loop timeout\b|\bI/O failure and has been suspended\b|\bvdev_state=(?:DEGRADED|FAULTED|UNAVAIL|REMOVED)\b|\([1-9]\d{0,4} osds\) down\b|\binfiniband \w{2,16}: failed to\b|\bmlx5_health\w{0,24}:.{0,40}\bhandling bad device\b|\bgres/gpu count reported lower than configured\b|\bMemory failure: 0x[\da-f]{1,16}: .{0,60}\b(?:hardware poisoned|killing|unmap failed)|\bnode has (?:been|beem) marked (?:as )?dead\b|\bGPU is probably locked\b|\bGPU likely needs to be reset\b",
+        "unreadable|critical warning|frozen state|hardware fault|kubeletnotready|nodestatusunknown|pciehp|"
+        "offline device|did_|recovery action|recovery flow|uncorrected|containment event|unrecoverable state|"
+        "fence wait|failure and has been|vdev_state|osds) down|infiniband |bad device|lower than configured|"
+        "probably locked|likely needs|memory failure|marked dead|marked as dead",
+        r"\b[1-9]\d{0,8} (?:currently unreadable|offline uncorrectable)\b|\bcritical warning \(0x(?!00)|"
+        r"\bfrozen state error detected\b|\bdue to (?:a )?hardware fault\b|^\s{0,8}Ready\s{1,40}(?:False|"
+        r"Unknown)\s.{0,160}\b(?:KubeletNotReady|NodeStatusUnknown)\b|"
+        r"\bpciehp: slot\([\w-]{1,16}\): (?:link down|card not present)|\brejecting I/O to (?:offline|"
+        r"dead) device\b|\bhostbyte=DID_(?:BAD_TARGET|NO_CONNECT|ERROR|TIME_OUT)\b|"
+        r"\brecovery action for .{1,60}: failed\b|\bhealth recovery flow aborted\b|"
+        r"\bAER: (?:multiple )?uncorrected \(|\bDPC: containment event\b|\b(?:might|"
+        r"may) be in (?:an? )?unrecoverable state\b|\bfence wait loop timeout\b|"
+        r"\bI/O failure and has been suspended\b|\bvdev_state=(?:DEGRADED|FAULTED|UNAVAIL|REMOVED)\b|"
+        r"\([1-9]\d{0,4} osds\) down\b|\binfiniband \w{2,16}: failed to\b|"
+        r"\bmlx5_health\w{0,24}:.{0,40}\bhandling bad device\b|"
+        r"\bgres/gpu count reported lower than configured\b|"
+        r"\bMemory failure: 0x[\da-f]{1,16}: .{0,60}\b(?:hardware poisoned|killing|unmap failed)|"
+        r"\bnode has (?:been|beem) marked (?:as )?dead\b|\bGPU is probably locked\b|"
+        r"\bGPU likely needs to be reset\b",
     ),
     # A scheduler that takes a node out of service, or a job off a dead one.
     rule(
         "hardware",
         FATAL,
         "node",
-        r"\bnodes? \S{1,60} state set to (?:DOWN|DRAIN|FAIL)\w{0,3}\b|\bon failed node\b|\bdue to failure of node\b|\berror: Nodes? \S{1,60} not responding\b|\bmissing from batch node\b|\bhas low real_?memory size\b|\bPLEG is not healthy\b",
+        r"\bnodes? \S{1,60} state set to (?:DOWN|DRAIN|FAIL)\w{0,3}\b|\bon failed node\b|"
+        r"\bdue to failure of node\b|\berror: Nodes? \S{1,60} not responding\b|\bmissing from batch node\b|"
+        r"\bhas low real_?memory size\b|\bPLEG is not healthy\b",
         r"\bstate set to down_?\w{0,12} by user\b",
     ),
     # A sensor, a port or a test of the card, by the state that it is in now.
@@ -116,7 +88,11 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         "hardware",
         FATAL,
         "faulty|asserted|proc'd|active to down|is offline|osds down|disk failure|temperature|uncorrectable vol",
-        r"\bGPUs? ?#?\d{1,3}: FAULTY\b|\|.{0,60}\b(?:failure detected|uncorrectable \w{2,8})\b.{0,24}\| Asserted\b|\bproc'd: .{1,160}\berrors: [1-9]|\bchanged from ACTIVE to DOWN\b|\b(?:storage|metadata) target \S{1,24} is OFFLINE\b|\b[1-9]\d{0,4} osds? down\b|\bdisk failure[. ]|\bCRITICAL: GPU\b.{0,24}\btemperature\b|\b[1-9]\d{0,8} uncorrectable (?:volatile|aggregate) errors?\b",
+        r"\bGPUs? ?#?\d{1,3}: FAULTY\b|\|.{0,60}\b(?:failure detected|"
+        r"uncorrectable \w{2,8})\b.{0,24}\| Asserted\b|\bproc'd: .{1,160}\berrors: [1-9]|"
+        r"\bchanged from ACTIVE to DOWN\b|\b(?:storage|metadata) target \S{1,24} is OFFLINE\b|"
+        r"\b[1-9]\d{0,4} osds? down\b|\bdisk failure[. ]|\bCRITICAL: GPU\b.{0,24}\btemperature\b|"
+        r"\b[1-9]\d{0,8} uncorrectable (?:volatile|aggregate) errors?\b",
         ADVICE,
     ),
     # --- host_oom: told of by a kubelet, a container's runtime, a scheduler; shared memory is main memory ---
@@ -124,14 +100,20 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         "host_oom",
         FATAL,
         "oom|page allocation|available ram|memorypressure",
-        r"^\s{0,8}MemoryPressure\s{1,40}True\b|\bsystem ?OOM encountered\b|\bTaskOOM event\b|\b(?:JobId|StepId|job|step|task)[= ]\S{1,24} OOM failure\b|: page allocation failure: order:\d|\bcrashed after using all available RAM\b",
+        r"^\s{0,8}MemoryPressure\s{1,40}True\b|\bsystem ?OOM encountered\b|\bTaskOOM event\b|\b(?:JobId|"
+        r"StepId|job|step|task)[= ]\S{1,24} OOM failure\b|: page allocation failure: order:\d|"
+        r"\bcrashed after using all available RAM\b",
     ),
     # --- disk_full: the system's own words at the end of a line, whatever is advised before them; a quota ---
     rule(
         "disk_full",
         FATAL,
-        "no space left|exceed|over your|limit reached|over limit|over quota|full osd|exceeded hard|exceeded soft|free space",
-        r": no space left on device\W*$|\bquotas?\b.{0,60}\bover limit\b|\b(?:directory|disk|volume|scratch|home)\b.{0,24}\bover quota\b|\b[1-9]\d{0,4} full osds?\b|\bexceed\w{0,3} your .{0,24}\bquota\b|\bover your (?:hard |soft |disk )?(?:quota|limit)\b|\b(?:block|file) limit reached\b|\bexceeded (?:hard|soft) (?:block |file |disk )?limit\b|\bn.t have enough free space in\b",
+        "no space left|exceed|over your|limit reached|over limit|over quota|full osd|exceeded hard|"
+        "exceeded soft|free space",
+        r": no space left on device\W*$|\bquotas?\b.{0,60}\bover limit\b|\b(?:directory|disk|volume|scratch|"
+        r"home)\b.{0,24}\bover quota\b|\b[1-9]\d{0,4} full osds?\b|\bexceed\w{0,3} your .{0,24}\bquota\b|"
+        r"\bover your (?:hard |soft |disk )?(?:quota|limit)\b|\b(?:block|file) limit reached\b|"
+        r"\bexceeded (?:hard|soft) (?:block |file |disk )?limit\b|\bn.t have enough free space in\b",
     ),
     # --- hang: what a service manager ends because it took too long ---
     rule(
@@ -150,16 +132,27 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "nccl",
         FATAL,
-        "btl_|mtl_|oob_|hfi units|test failure|out of bounds values|hydu_sock|ib_mlx|efa_rdm|net/ofi|tcp connection|ofi poll",
-        r"\b(?:btl|mtl|oob)_[a-z]{2,12}\w{0,40}(?:\.c)?\b.{0,120}\b(?:failed|unexpected process|connection reset|timed out|broken pipe|unreachable)\b|\bno hfi units (?:are )?available\b|: Test failure \w{1,40}\.cu:\d|\bout of bounds values ?: [1-9]|\bib_mlx5_log\.c:\d{1,4}\s+(?:Remote|Local|Receiver|Bad|Unknown|Memory)\b|\bNET/OFI\b.{0,120}\b(?:completed with error|ERROR:|could ?n.t|failed)\b|\befa_rdm_\w{2,24}error\b|\bunable to complete a TCP connection\b|\bOFI poll failed\b",
+        "btl_|mtl_|oob_|hfi units|test failure|out of bounds values|hydu_sock|ib_mlx|efa_rdm|net/ofi|"
+        "tcp connection|ofi poll",
+        r"\b(?:btl|mtl|oob)_[a-z]{2,12}\w{0,40}(?:\.c)?\b.{0,120}\b(?:failed|unexpected process|"
+        r"connection reset|timed out|broken pipe|unreachable)\b|\bno hfi units (?:are )?available\b|"
+        r": Test failure \w{1,40}\.cu:\d|\bout of bounds values ?: [1-9]|"
+        r"\bib_mlx5_log\.c:\d{1,4}\s+(?:Remote|Local|Receiver|Bad|Unknown|Memory)\b|"
+        r"\bNET/OFI\b.{0,120}\b(?:completed with error|ERROR:|could ?n.t|failed)\b|\befa_rdm_\w{2,24}error\b|"
+        r"\bunable to complete a TCP connection\b|\bOFI poll failed\b",
         f"{ADVICE}|\\bbtl_openib_component|\\bINFO\\b|initiali[sz]ation failed",
     ),
     # --- cuda_error: the device nodes of a card; what a test of the runtime returns ---
     rule(
         "cuda_error",
         FATAL,
-        "/dev/kfd|/dev/nvidia|/dev/dri|/dev/accel|/dev/davinci|querying nvidia|cudagetdevicecount|capable devices are|result = fail|========= ",
-        r"\b(?:unable|failed|cannot|could not|permission denied|no such)\b.{0,40}/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b|/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b.{0,40}\b(?:permission denied|no such|failed)\b|\berror on querying NVIDIA\b|\bcudaGetDeviceCount returned [1-9]|\bCUDA-capable devices? (?:are|is) busy\b|^result = fail\b|^=========\s{1,8}(?:invalid __|program hit cuda|misaligned|out-of-range)",
+        "/dev/kfd|/dev/nvidia|/dev/dri|/dev/accel|/dev/davinci|querying nvidia|cudagetdevicecount|"
+        "capable devices are|result = fail|========= ",
+        r"\b(?:unable|failed|cannot|could not|permission denied|no such)\b.{0,40}/dev/(?:kfd|nvidia\w{0,12}|"
+        r"dri/\w{1,16}|accel\w{0,8}|davinci\w{0,8})\b|/dev/(?:kfd|nvidia\w{0,12}|dri/\w{1,16}|accel\w{0,8}|"
+        r"davinci\w{0,8})\b.{0,40}\b(?:permission denied|no such|failed)\b|\berror on querying NVIDIA\b|"
+        r"\bcudaGetDeviceCount returned [1-9]|\bCUDA-capable devices? (?:are|is) busy\b|^result = fail\b|"
+        r"^=========\s{1,8}(?:invalid __|program hit cuda|misaligned|out-of-range)",
         f"{ADVICE}|{CALM}",
     ),
 )
@@ -170,21 +163,44 @@ DAEMON_STOPS: tuple[Rule, ...] = (
         "preempted",
         SERIOUS,
         'rebalance|spot_itn|spot itn|"action"|instances.preempted|eventtype|specified deadline|node_fail',
-        r"\brebalance recommendation received\b|(?-i:\bSPOT_ITN\b|\bSpot ITN received\b)|^\W{0,3}action\W{1,4}(?:terminate|stop|hibernate)\W{1,5}time\W|\bcompute\.instances\.preempted\b|\beventtype\W{1,4}(?:preempt|terminate)\b|\bactive longer than specified deadline\b|\bJobState=NODE_FAIL\b",
+        r"\brebalance recommendation received\b|(?-i:\bSPOT_ITN\b|\bSpot ITN received\b)|"
+        r"^\W{0,3}action\W{1,4}(?:terminate|stop|hibernate)\W{1,5}time\W|\bcompute\.instances\.preempted\b|"
+        r"\beventtype\W{1,4}(?:preempt|terminate)\b|\bactive longer than specified deadline\b|"
+        r"\bJobState=NODE_FAIL\b",
     ),
     # --- preempted: a scheduler's own word for a job that it ended ---
     rule(
         "preempted",
         FATAL,
-        "balance|credit|out of funds|going down for|will reboot|job killed: |being terminated|not ending with signals|time limit exhausted|requeued to reclaim|revoked|slurm job_id|request_kill_job|state: |deletion pod|taintmanager",
-        r"\bdue to (?-i:JOB NOT ENDING WITH SIGNALS)|\btime limit exhausted for\b|\b(?:instance|pod|box|machine|server|job|vm)\b.{0,40}\b(?:stopped|terminated|paused|shut down|deleted)\b.{0,40}\b(?:balance|credits?|funds)\b|\bthe system (?:is going down for|will reboot)\b|\bjob killed: (?:cput|walltime)\b|^job <\d{1,12}> is being terminated|\bhas been requeued to reclaim\b|\bjob \d{1,12} has been revoked\b|\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL)\b|^_?\W{0,4}\S{0,32}\s?_slurm_rpc_kill_job: |\bREQUEST_KILL_JOB\b|^\s{0,8}state: (?-i:TIMEOUT|CANCELLED|PREEMPTED)\b|\bmarking for deletion pod\b",
+        "balance|credit|out of funds|going down for|will reboot|job killed: |being terminated|"
+        "not ending with signals|time limit exhausted|requeued to reclaim|revoked|slurm job_id|"
+        "request_kill_job|state: |deletion pod|taintmanager",
+        r"\bdue to (?-i:JOB NOT ENDING WITH SIGNALS)|\btime limit exhausted for\b|\b(?:instance|pod|box|"
+        r"machine|server|job|vm)\b.{0,40}\b(?:stopped|terminated|paused|shut down|"
+        r"deleted)\b.{0,40}\b(?:balance|credits?|funds)\b|\bthe system (?:is going down for|will reboot)\b|"
+        r"\bjob killed: (?:cput|walltime)\b|^job <\d{1,12}> is being terminated|"
+        r"\bhas been requeued to reclaim\b|\bjob \d{1,12} has been revoked\b|"
+        r"\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL)\b|"
+        r"^_?\W{0,4}\S{0,32}\s?_slurm_rpc_kill_job: |\bREQUEST_KILL_JOB\b|^\s{0,8}state: (?-i:TIMEOUT|"
+        r"CANCELLED|PREEMPTED)\b|\bmarking for deletion pod\b",
     ),
     # --- killed: the signal that ended it stands as a status ---
     rule(
         "killed",
         FATAL,
-        "parent appears to have exited|task exit notification|powering down|is rebooting|wtermsig|exited (|exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|signal termination|liveness probe|killing '|signal 15|shutdown requested|by request of|via signal|code=killed|status:",
-        r"\bparent appears to have exited, shutting down\b|\btask exit notification\b.{0,60}\(status=0x000(?:9|f|2)\)|\bsystem is (?:powering down|rebooting|halting)\b|\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|\bfailed liveness probe\b|\bkilling '[\w.-]{1,60}' \(\d{1,9}\) with SIG|^\W{0,4}signal (?:2|15) received\b|\bshutdown requested by user\b|^killed process \d{1,9} by request of\b|\bdied \(code=killed, status=(?:9|15|2)/|\bvia signal \[SIG(?:INT|TERM|KILL)\]|\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
+        "parent appears to have exited|task exit notification|powering down|is rebooting|wtermsig|exited (|"
+        "exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|"
+        "signal termination|liveness probe|killing '|signal 15|shutdown requested|by request of|via signal|"
+        "code=killed|status:",
+        r"\bparent appears to have exited, shutting down\b|"
+        r"\btask exit notification\b.{0,60}\(status=0x000(?:9|f|2)\)|\bsystem is (?:powering down|rebooting|"
+        r"halting)\b|\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|"
+        r"15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|"
+        r"INT|HUP) to command\b|\bsending ctrl-c to\b|^srun: interrupt\b|\bsignal termination: ?(?:9|15|2)\b|"
+        r"\bfailed liveness probe\b|\bkilling '[\w.-]{1,60}' \(\d{1,9}\) with SIG|^\W{0,4}signal (?:2|"
+        r"15) received\b|\bshutdown requested by user\b|^killed process \d{1,9} by request of\b|"
+        r"\bdied \(code=killed, status=(?:9|15|2)/|\bvia signal \[SIG(?:INT|TERM|KILL)\]|"
+        r"\bREQUEST_COMPLETE_BATCH_SCRIPT, .{0,20}\bstatus:(?:2|9|15)\b",
     ),
 )
 
@@ -197,22 +213,29 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         "warning",
         WARN,
         "mux_client|bind [|fwd_listener|forwarding|different slurm.conf|message_task_exit",
-        r"^mux_client_\w{3,30}: |^bind \[.{1,60}\]:\d{1,5}: address already in use|\bchannel_setup_fwd_listener|^could not request local forwarding|\bappears to have a different slurm\.conf\b|\bfailed to send MESSAGE_TASK_EXIT\b",
+        r"^mux_client_\w{3,30}: |^bind \[.{1,60}\]:\d{1,5}: address already in use|"
+        r"\bchannel_setup_fwd_listener|^could not request local forwarding|"
+        r"\bappears to have a different slurm\.conf\b|\bfailed to send MESSAGE_TASK_EXIT\b",
     ),
     # A file system of a cluster calls an error what it did not cope with, by another name.
     rule(
         "network",
         WARN,
         "lustre: |lnet: ",
-        r"\b(?-i:Lustre|LNet|LNetError): .{1,160}\b(?:timed out|failed due to network|was lost|slow reply|timed out tx|time(?:d )?out)\b",
+        r"\b(?-i:Lustre|LNet|LNetError): .{1,160}\b(?:timed out|failed due to network|was lost|slow reply|"
+        r"timed out tx|time(?:d )?out)\b",
     ),
     # A kernel tries many parts at its start and does without; what ends a run it tells by a few words.
     rule(
         "warning",
         WARN,
         "kernel: ",
-        r"^(?:\w{3} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S{8,30}) \S{1,80} kernel: (?:\[ {0,6}\d{1,8}\.\d{3,6}\] )?.{0,160}\b(?:fail\w{0,4}|error|can.t|cannot|unable|invalid|conflict)\b",
-        r"segfault|panic|\bBUG\b|oops|general protection|\btraps?\b|call trace|NVRM|nvidia|nvlink|killed|kill |dumped|ceph|\bnfs|mount|lustre|mlx5|infiniband|\bib_|audit|hung|\bstall|I/O|disk|amdgpu|i915|\bGPU\b|\[drm",
+        r"^(?:\w{3} [ \d]\d [\d:]{8}|"
+        r"\d{4}-\d\d-\d\dT\S{8,30}) \S{1,80} kernel: (?:\[ {0,6}\d{1,8}\.\d{3,6}\] )?.{0,160}\b(?:fail\w{0,4}|"
+        r"error|can.t|cannot|unable|invalid|conflict)\b",
+        r"segfault|panic|\bBUG\b|oops|general protection|\btraps?\b|call trace|NVRM|nvidia|nvlink|killed|"
+        r"kill |dumped|ceph|\bnfs|mount|lustre|mlx5|infiniband|\bib_|audit|hung|\bstall|I/O|disk|amdgpu|i915|"
+        r"\bGPU\b|\[drm",
     ),
     # The client of a tunnel whose far end nobody serves; apt's own letter for a warning.
     rule(
@@ -226,14 +249,27 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         "network",
         WARN,
         "error while downloading from|rate limiting ",
-        r"^error while downloading from |\brate limiting (?:is )?(?:enabled|disabled)\b|\bdisabled rate limiting\b",
+        r"^error while downloading from |\brate limiting (?:is )?(?:enabled|disabled)\b|"
+        r"\bdisabled rate limiting\b",
     ),
     # A file system's server, a pod or a host that a client lost.
     rule(
         "network",
         FATAL,
-        "request canceled|client.timeout|reconnect|reading a body|dial tcp|i/o timeout|unable to contact slurm|localentrynotfound|handshake|couldnt_|osd|connection failure|slurm_|lustreerror|lost connection to|received disconnect|stdio forwarding|commlib|transfer failed",
-        r"\brequest canceled while waiting for connection\b|\bClient\.Timeout exceeded\b|\breconnection failed\b|\bfailed to reconnect\b|\breading a body from connection\b|\bdial tcp\b.{0,200}\b(?:timeout|refused|no route|unreachable|reset|no such host)\b|: i/o timeout\W*$|\bunable to contact slurm controller\b|\bLocalEntryNotFoundError: |\b(?:TLS|SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|(?-i:\bCURLE_COULDNT_[A-Z_]{4,24}\b)|\blibceph: (?:osd|mon|mds)\d{1,5} .{1,60}\bsocket (?:closed|error)\b|\bcommunication connection failure\b|\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b|^stdio forwarding failed\b|\bcommlib error: |\btransfer failed after \d{1,4} retries",
+        "request canceled|client.timeout|reconnect|reading a body|dial tcp|i/o timeout|"
+        "unable to contact slurm|localentrynotfound|handshake|couldnt_|osd|connection failure|slurm_|"
+        "lustreerror|lost connection to|received disconnect|stdio forwarding|commlib|transfer failed",
+        r"\brequest canceled while waiting for connection\b|\bClient\.Timeout exceeded\b|"
+        r"\breconnection failed\b|\bfailed to reconnect\b|\breading a body from connection\b|"
+        r"\bdial tcp\b.{0,200}\b(?:timeout|refused|no route|unreachable|reset|no such host)\b|"
+        r": i/o timeout\W*$|\bunable to contact slurm controller\b|\bLocalEntryNotFoundError: |\b(?:TLS|"
+        r"SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|(?-i:\bCURLE_COULDNT_[A-Z_]{4,24}\b)|"
+        r"\blibceph: (?:osd|mon|mds)\d{1,5} .{1,60}\bsocket (?:closed|error)\b|"
+        r"\bcommunication connection failure\b|"
+        r"\bslurm_\w{3,30}(?:\([^)]{1,60}\))?: .{0,60}\bfailed: (?:socket|connection|communication)\b|"
+        r"\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|"
+        r"^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b|"
+        r"^stdio forwarding failed\b|\bcommlib error: |\btransfer failed after \d{1,4} retries",
         f"{SURVIVED}|{CALM}|\\bprobe failed",
     ),
     # Fatal, whatever it advises beside.
@@ -242,7 +278,8 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         FATAL,
         "fatal: ",
         r"^(?:[\w.-]{1,40}(?:\[\d{1,9}\])?: )?fatal: [A-Za-z]",
-        r"git repository|\bno names found|resolve|connect|hung up|early eof|network|timed out|unable to access|HTTP|disconnect|index-pack|broken pipe|\bignored\b|\bpermissions\b.{0,40}\bwarn",
+        r"git repository|\bno names found|resolve|connect|hung up|early eof|network|timed out|"
+        r"unable to access|HTTP|disconnect|index-pack|broken pipe|\bignored\b|\bpermissions\b.{0,40}\bwarn",
     ),
     # The last of the tries that it counted.
     rule(
@@ -255,30 +292,60 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "(err):|err |unauthorized: |mount(2)|rejected by|restarting kernel|exited immediately|reconnection failed|last error was|task exit notification|oops: |wexitstatus|return value|exit status|subject: |signal  |awaiting response|curl: (22)|curl: (23)",
-        r"\bunauthorized: authentication required\b|\bmount\(2\) system call failed\b|\bfork rejected by pids controller\b|\bexception (?:re)?starting kernel\b|\braylet exited immediately because\b|^\(ERR\):error occurred|^[\da-f]{6}\|ERR\s{0,3}\||\bwith \d{1,7} errors?: last error was\b|\btask exit notification\b.{0,60}\(status=0x(?!0000\))|\bOops: [\da-f]{4}\b|\bWEXITSTATUS [1-9]|\(return value [1-9]|^\s{0,4}exit status\s{1,12}[=:] ?[1-9]|^\s{0,4}signal\s{1,12}= (?-i:[A-Z]{3,5})\b|^subject: .{0,300}(?-i:\b(?:Exited|Failed|FAILED|Aborted|Killed))\s*$|\bawaiting response\.\.\. 4\d\d\b|^curl: \(2[23]\)",
+        "(err):|err |unauthorized: |mount(2)|rejected by|restarting kernel|exited immediately|"
+        "reconnection failed|last error was|task exit notification|oops: |wexitstatus|return value|"
+        "exit status|subject: |signal  |awaiting response|curl: (22)|curl: (23)",
+        r"\bunauthorized: authentication required\b|\bmount\(2\) system call failed\b|"
+        r"\bfork rejected by pids controller\b|\bexception (?:re)?starting kernel\b|"
+        r"\braylet exited immediately because\b|^\(ERR\):error occurred|^[\da-f]{6}\|ERR\s{0,3}\||"
+        r"\bwith \d{1,7} errors?: last error was\b|\btask exit notification\b.{0,60}\(status=0x(?!0000\))|"
+        r"\bOops: [\da-f]{4}\b|\bWEXITSTATUS [1-9]|\(return value [1-9]|"
+        r"^\s{0,4}exit status\s{1,12}[=:] ?[1-9]|^\s{0,4}signal\s{1,12}= (?-i:[A-Z]{3,5})\b|"
+        r"^subject: .{0,300}(?-i:\b(?:Exited|Failed|FAILED|Aborted|Killed))\s*$|"
+        r"\bawaiting response\.\.\. 4\d\d\b|^curl: \(2[23]\)",
     ),
     # A container's event names what failed at its head.
     rule(
         "exception",
         FATAL,
         "warning",
-        r"\bwarning\s{1,8}(?-i:Failed|FailedCreate\w{0,12}|FailedAttachVolume|UnexpectedAdmissionError|InspectFailed|BackoffLimitExceeded|FailedStart\w{0,8})\s",
+        r"\bwarning\s{1,8}(?-i:Failed|FailedCreate\w{0,12}|FailedAttachVolume|UnexpectedAdmissionError|"
+        r"InspectFailed|BackoffLimitExceeded|FailedStart\w{0,8})\s",
         r"\bprobe failed|\bwill retry\b",
     ),
     # Who is turned away: by a queue, a server, a terminal.
     rule(
         "exception",
         FATAL,
-        "job not submitted|was refused|would exceed|requested shell|slurm_|data quota|invalid username|no solution found|please try again|host identification|private key file|is required|duplicate session|nested with care|running as root|trap invalid|null pointer|too many users|prolog|mpi_err_|epilog|process manager error|hyd",
-        r"\bjob not submitted\b|\bthe connection to the server \S{1,80} was refused\b|^qsub: would exceed\b|^failed [a-z][\w ]{3,60} because:|^slurm_\w{1,40} error: |\bover its data quota\b|\binvalid username or (?:password|token)\b|^\W{0,6}no solution found\b|^permission denied, please try again|\bremote host identification has changed\b|\bunprotected private key file\b|^sudo: .{1,40} is required\b|^duplicate session: |^sessions should be nested with care\b|\brunning as root is not recommended\. use --allow-root\b|\b(?:pro|epi)log\b.{0,24}\bfail\w{0,4}\b|\bMPI_ERR_[A-Z]{2,20}: |\bprocess manager error\b|\bHYD\w{0,5}_\w{2,40} .{0,120}\b(?:error|failed)\b|\btrap invalid opcode\b|\bBUG: kernel NULL pointer\b|^too many users have viewed\b",
+        "job not submitted|was refused|would exceed|requested shell|slurm_|data quota|invalid username|"
+        "no solution found|please try again|host identification|private key file|is required|"
+        "duplicate session|nested with care|running as root|trap invalid|null pointer|too many users|prolog|"
+        "mpi_err_|epilog|process manager error|hyd",
+        r"\bjob not submitted\b|\bthe connection to the server \S{1,80} was refused\b|^qsub: would exceed\b|"
+        r"^failed [a-z][\w ]{3,60} because:|^slurm_\w{1,40} error: |\bover its data quota\b|"
+        r"\binvalid username or (?:password|token)\b|^\W{0,6}no solution found\b|"
+        r"^permission denied, please try again|\bremote host identification has changed\b|"
+        r"\bunprotected private key file\b|^sudo: .{1,40} is required\b|^duplicate session: |"
+        r"^sessions should be nested with care\b|\brunning as root is not recommended\. use --allow-root\b|"
+        r"\b(?:pro|epi)log\b.{0,24}\bfail\w{0,4}\b|\bMPI_ERR_[A-Z]{2,20}: |\bprocess manager error\b|"
+        r"\bHYD\w{0,5}_\w{2,40} .{0,120}\b(?:error|failed)\b|\btrap invalid opcode\b|"
+        r"\bBUG: kernel NULL pointer\b|^too many users have viewed\b",
     ),
     # What was to be rented or read, and cannot: a place without machines, a stream that ends too soon.
     rule(
         "exception",
         FATAL,
-        "exhausted|capacity|exceeded|errorcode=|bad crc|no longer available|currently unavailable|following error|exec: line|wrong fs type|bad frame in|unexpected end|unexpected eof|fatal|[firing|qsub: |qdel: |qalter: |qstat: |is not found",
-        r"(?-i:\b[A-Z_]{4,40}_(?:EXHAUSTED|STOCKOUT)\b)|(?-i:\bInsufficient\w{0,20}Capacity\w{0,5}\b)|\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,60}' exceeded\b|\berrorCode=[1-9]|\bbad CRC\b|\b(?:machine|instance|offer|host)\b.{0,24}\b(?:no longer available|currently unavailable)\b|\bhas detected the following error\b|: exec: line \d{1,5}: .{1,80}: not found$|: wrong fs type\b|: bad frame in \w{4,30}:|: unexpected (?:end of (?:input|file|archive|data)|EOF)\b|^[a-z]\w{2,15} fatal\s{1,4}: [^\d\s]|^\[FIRING:[1-9]|^q(?:sub|del|alter|stat): (?!warning|waiting|job \S{1,40} (?:ready|completed))[a-z]|^job <\d{1,12}> is not found",
+        "exhausted|capacity|exceeded|errorcode=|bad crc|no longer available|currently unavailable|"
+        "following error|exec: line|wrong fs type|bad frame in|unexpected end|unexpected eof|fatal|"
+        "[firing|qsub: |qdel: |qalter: |qstat: |is not found",
+        r"(?-i:\b[A-Z_]{4,40}_(?:EXHAUSTED|STOCKOUT)\b)|(?-i:\bInsufficient\w{0,20}Capacity\w{0,5}\b)|"
+        r"\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,60}' exceeded\b|\berrorCode=[1-9]|"
+        r"\bbad CRC\b|\b(?:machine|instance|offer|host)\b.{0,24}\b(?:no longer available|"
+        r"currently unavailable)\b|\bhas detected the following error\b|"
+        r": exec: line \d{1,5}: .{1,80}: not found$|: wrong fs type\b|: bad frame in \w{4,30}:|"
+        r": unexpected (?:end of (?:input|file|archive|data)|EOF)\b|^[a-z]\w{2,15} fatal\s{1,4}: [^\d\s]|"
+        r"^\[FIRING:[1-9]|^q(?:sub|del|alter|stat): (?!warning|waiting|job \S{1,40} (?:ready|"
+        r"completed))[a-z]|^job <\d{1,12}> is not found",
         f"{ADVICE}|{CALM}",
     ),
     rule("exception", FATAL, "kernelrestarter", r"KernelRestarter: restart failed"),

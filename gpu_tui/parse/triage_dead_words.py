@@ -8,18 +8,29 @@ import re
 
 _ADDRESS = re.compile(r"\bhttps?://[^\s'\")\]]+")
 _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
-    r"(?!(?-i:(?:Key|Index|Value|Assertion|Runtime)Error: (?:0(?:\s*$|/\d|\s[A-Za-z])|No \")))\b\w{0,24}(?:ooms?|nans?|infs?|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|overflow\w{0,2}|preempt\w{0,6}|xid|timeouts?|anomaly|fatal|abort(?:ed|s)?|crashe?[sd]?|panic)"
-    r"(?:Counter|[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|labels))?[\"']?\s?[:=](?:\s{0,6}|\.{3,40})(?:0(?![.\dx])|0x0{1,16}\b|0\.0+\b|(?:false|off|none|null|no)(?=\s*(?:[,;|)}\]\"]|$)))"
+    r"(?!(?-i:(?:Key|Index|Value|Assertion|Runtime)Error: (?:0(?:\s*$|/\d|\s[A-Za-z])|"
+    r"No \")))\b\w{0,24}(?:ooms?|nans?|infs?|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|"
+    r"overflow\w{0,2}|preempt\w{0,6}|xid|timeouts?|anomaly|fatal|abort(?:ed|s)?|crashe?[sd]?|panic)"
+    r"(?:Counter|[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|"
+    r"labels))?[\"']?\s?[:=](?:\s{0,6}|\.{3,40})(?:0(?![.\dx])|0x0{1,16}\b|0\.0+\b|(?:false|off|none|null|"
+    r"no)(?=\s*(?:[,;|)}\]\"]|$)))"
     # "Trial 0 failed" counts from zero; it does not say that none failed.
-    r"|(?<!rank )(?<!trial )(?<!task )(?<!worker )(?<!node )(?<!cell )(?<!job )(?<!fold )(?<!replica )(?<!process )(?<!actor )(?<!gpu )(?<!run )(?<!stage )(?<!shard )(?<!device )(?<!exit code )(?<![._\d])\b(?:0|no|without(?: any)?) (?:\w+ )?(?:errors?|fail(?:ed|ures?)?|corrupt(?:ed)?|nans?|ooms?|killed|overflows?|preempt\w+|xids?|warnings?)\b(?! (?:space|such|found at))",
+    r"|"
+    r"(?<!rank )(?<!trial )(?<!task )(?<!worker )(?<!node )(?<!cell )(?<!job )(?<!fold )(?<!replica )(?<!process )(?<!actor )(?<!gpu )(?<!run )(?<!stage )(?<!shard )(?<!device )(?<!exit code )(?<![._\d])\b(?:0|"
+    r"no|without(?: any)?) (?:\w+ )?(?:errors?|fail(?:ed|ures?)?|corrupt(?:ed)?|nans?|ooms?|killed|"
+    r"overflows?|preempt\w+|xids?|warnings?)\b(?! (?:space|such|found at))",
     re.IGNORECASE,
 )
 TROUBLE = ("oom", "nan", "inf", "error", "fail", "kill", "corrupt", "skip", "overflow", "preempt", "xid", "timeout", "anomaly", "warning", "fatal", "abort", "crash", "panic")  # fmt: skip
 _SAME = r"(?:(?![.!?] [A-Z])[^\n])"  # no new sentence begins
 # What to do about it, behind the sentence that told it, or where a line begins: that one stands, this one tells of nothing.
 _ADVICE = re.compile(
-    rf"(?:^\W{{0,4}}(?:If|In case|Note) (?:you|it|this|that|the|there|your|a|an|of)\b|(?<=[.!?] )(?=[A-Z])(?!{_SAME}{{0,400}}?(?:[Ii]gnor|[Dd]isregard|harmless|n.?t need|not required|optional|automatic|disabled))"
-    rf"{_SAME}{{0,60}}?\b(?:[Ii]f (?:you|it|this|that|the|there|your|a|not)\b|[Ii]n case\b|(?:may|might|could|can) (?:potentially |also |not )?(?:be|have|cause|lead|result|help|want|need)\b|[Hh]elps?\b|[Aa]void|[Pp]revents?\b|[Cc]onsider\b|(?:Tip|Hint|Note):|Note that\b))"
+    rf"(?:^\W{{0,4}}(?:If|In case|Note) (?:you|it|this|that|the|there|your|a|an|of)\b|"
+    rf"(?<=[.!?] )(?=[A-Z])(?!{_SAME}{{0,400}}?(?:[Ii]gnor|[Dd]isregard|harmless|n.?t need|not required|"
+    rf"optional|automatic|disabled))"
+    rf"{_SAME}{{0,60}}?\b(?:[Ii]f (?:you|it|this|that|the|there|your|a|not)\b|[Ii]n case\b|(?:may|might|"
+    rf"could|can) (?:potentially |also |not )?(?:be|have|cause|lead|result|help|want|need)\b|[Hh]elps?\b|"
+    rf"[Aa]void|[Pp]revents?\b|[Cc]onsider\b|(?:Tip|Hint|Note):|Note that\b))"
     rf"{_SAME}{{0,600}}"
 )
 _ADVISES = ("if ", "in case", "may ", "might ", "could ", "can ", "help", "avoid", "prevent", "consider", "tip:", "hint:", "note")  # fmt: skip

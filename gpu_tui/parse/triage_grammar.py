@@ -15,14 +15,20 @@ LETTER = r"(?-i:\bE ?\d\d-?\d\d \d\d:\d\d:|\d: E [a-z]|\[E[ \]:]|\bERRO\[\d)"
 # Where a message begins: at the head of the line, or behind what a logger puts before it.
 HEAD = r"(?:^\W{0,4}|(?<=[\]|:>)\-] )|(?<=[\]\t])|(?<=\d:))"
 WRONG = (
-    r"\b(?:fail\w{0,4}|could ?n.t|could not|cannot|can.t|unable|abort\w{0,3}|terminat\w{2,3}|died|dead|lost|invalid|illegal"
-    r"|missing|not found|does not exist|no such|unknown|unexpected\w{0,2}|unsupported|timed out|refused|denied|crash\w{0,3}"
-    r"|corrupt\w{0,3}|exceed\w{0,3}|insufficient|mismatch|incompatible|not enough|violat\w{1,4}|broken|wrong)\b|(?:Error|Exception)\b"
+    r"\b(?:fail\w{0,4}|could ?n.t|could not|cannot|can.t|unable|abort\w{0,3}|terminat\w{2,3}|died|dead|lost|"
+    r"invalid|illegal"
+    r"|missing|not found|does not exist|no such|unknown|unexpected\w{0,2}|unsupported|timed out|refused|"
+    r"denied|crash\w{0,3}"
+    r"|corrupt\w{0,3}|exceed\w{0,3}|insufficient|mismatch|incompatible|not enough|violat\w{1,4}|broken|"
+    r"wrong)\b|(?:Error|Exception)\b"
 )
 # Tools that keep the house, and parts that are looked for and not needed.
 HOUSE = (
-    r"^(?:\S{0,40}/)?(?:rm|mv|ls|mkdir|grep|find|chmod|chown|du|df|cat|cp|touch|ln|ldconfig\S{0,8}|debconf|dpkg\S{0,20}|tput|stty|locale|bash|perl): "
-    r"|\boptional|\blib\w{1,60}\.so|QStandardPaths|qt\.qpa|plugin|extension|font|pinned|mlock|ECC config|amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|microcode|retrieve .{0,30}\blogs\b|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
+    r"^(?:\S{0,40}/)?(?:rm|mv|ls|mkdir|grep|find|chmod|chown|du|df|cat|cp|touch|ln|ldconfig\S{0,8}|debconf|"
+    r"dpkg\S{0,20}|tput|stty|locale|bash|perl): "
+    r"|\boptional|\blib\w{1,60}\.so|QStandardPaths|qt\.qpa|plugin|extension|font|pinned|mlock|ECC config|"
+    r"amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|microcode|"
+    r"retrieve .{0,30}\blogs\b|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
 )
 
 GRAMMAR: tuple[Rule, ...] = (
@@ -40,7 +46,8 @@ GRAMMAR: tuple[Rule, ...] = (
         FATAL,
         "fail|cannot|can not|can't|could not|couldn't|unable",
         HEAD
-        + r"(?:(?:an? |the )?(?:failed|failure|unable) to [a-z]{3,20}:? \S|(?:cannot|can ?not|can.t|could not|couldn.t) [a-z]{3,20} \S)",
+        + r"(?:(?:an? |the )?(?:failed|failure|unable) to [a-z]{3,20}:? \S|(?:cannot|can ?not|can.t|"
+        r"could not|couldn.t) [a-z]{3,20} \S)",
         f"{COPED}|{HOUSE}|\\bskip|\\bfactory\\b",
     ),
     rule(
@@ -48,7 +55,8 @@ GRAMMAR: tuple[Rule, ...] = (
         FATAL,
         "failed",
         r"\bfailed\b(?:\s*[!.:]*\s*$| ?: ?[^\s\d])",
-        f"{COPED}|{HOUSE}|\\bNVRM\\b|\\b(?:0|no) failed|retri|\\bimages?\\b|\\b(?:samples?|problems?|questions?|prompts?)\\b|failed ?: ?(?:none|null|false)|\\bload failed",
+        f"{COPED}|{HOUSE}|\\bNVRM\\b|\\b(?:0|no) failed|retri|\\bimages?\\b|\\b(?:samples?|problems?|"
+        f"questions?|prompts?)\\b|failed ?: ?(?:none|null|false)|\\bload failed",
     ),
     # An end and its reason; what was met on the way.
     rule(
@@ -56,21 +64,28 @@ GRAMMAR: tuple[Rule, ...] = (
         FATAL,
         "abort|terminat|exiting|quit|stopp|shutting|giving|bailing",
         HEAD
-        + r"(?:will be )?(?:abort|terminat|exit|quitt?|stopp?|shutt?|giv|bail)ing\b[^.]{0,40}\b(?:because|due to|since|as the|after)\b.{0,80}",
-        f"{COPED}|early stopping|\\bpatience|converged|max(?:imum)? (?:steps|epochs|iter)|idle|completed?\\b|success|>=|<=|threshold|\\bno new best|num_updates|\\b(?:smaller|larger|greater|lower|higher|less) than\\b",
+        + r"(?:will be )?(?:abort|terminat|exit|quitt?|stopp?|shutt?|giv|bail)ing\b[^.]{0,40}\b(?:because|"
+        r"due to|since|as the|after)\b.{0,80}",
+        f"{COPED}|early stopping|\\bpatience|converged|max(?:imum)? (?:steps|epochs|iter)|idle|completed?\\b|"
+        f"success|>=|<=|threshold|\\bno new best|num_updates|\\b(?:smaller|larger|greater|lower|higher|"
+        f"less) than\\b",
     ),
     rule(
         "exception",
         FATAL,
         "will|has exited|have exited",
-        r"\b(?:will|going to) (?:now )?(?:terminate|abort|kill|stop) the (?:job|run|program|process|application|training)\b|\bha(?:s|ve) exited (?:due to|because|abnormally|prematurely|unexpectedly)\b",
+        r"\b(?:will|going to) (?:now )?(?:terminate|abort|kill|stop) the (?:job|run|program|process|"
+        r"application|training)\b|\bha(?:s|ve) exited (?:due to|because|abnormally|prematurely|"
+        r"unexpectedly)\b",
         COPED,
     ),
     rule(
         "exception",
         FATAL,
         "encounter|ran into|hit an|unknown error|internal error|unexpected error",
-        r": (?:unknown|unspecified|internal|unexpected|unhandled) (?:error|failure|exception)\b|\b(?:encountered|ran into|met with|hit) (?:an?|some|the following) (?:\w{1,20} )?(?:error|exception|problem|issue|failure|fault)s?\b",
+        r": (?:unknown|unspecified|internal|unexpected|unhandled) (?:error|failure|exception)\b|"
+        r"\b(?:encountered|ran into|met with|hit) (?:an?|some|the following) (?:\w{1,20} )?(?:error|"
+        r"exception|problem|issue|failure|fault)s?\b",
         COPED,
     ),
     rule(
@@ -94,7 +109,8 @@ GRAMMAR: tuple[Rule, ...] = (
         "cuda_error",
         FATAL,
         "error_|_error|fault|violation|_invalid",
-        r"(?-i:\b(?:NV|CU|HIP|ROC|HSA|CL|VK|ACL|ZE)[A-Z]{0,10}_(?:[A-Z]+_){0,3}(?:ERROR|ERR|FAULT|FAILURE|INVALID)(?:_[A-Z]+){0,5}\b)(?!\s*=)",
+        r"(?-i:\b(?:NV|CU|HIP|ROC|HSA|CL|VK|ACL|ZE)[A-Z]{0,10}_(?:[A-Z]+_){0,3}(?:ERROR|ERR|FAULT|FAILURE|"
+        r"INVALID)(?:_[A-Z]+){0,5}\b)(?!\s*=)",
         f"{COPED}|_HANDLING|^\\W{{0,2}}#",
     ),
     rule(
@@ -109,7 +125,8 @@ GRAMMAR: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "failed|error(|exception(",
-        r"\((?:failed|crashed|exit(?:ed)?) -?[1-9]\d{0,5}\)|(?:^|: )(?-i:[A-Z]?\w{0,40}(?:Error|Exception))\([\"'][^\n]{3,300}[\"']\W{0,3}\)\s*$|: (?-i:[A-Z]\w{1,40}Error) \{ ",
+        r"\((?:failed|crashed|exit(?:ed)?) -?[1-9]\d{0,5}\)|(?:^|: )(?-i:[A-Z]?\w{0,40}(?:Error|"
+        r"Exception))\([\"'][^\n]{3,300}[\"']\W{0,3}\)\s*$|: (?-i:[A-Z]\w{1,40}Error) \{ ",
         COPED.replace("wandb|", "", 1),
     ),
     # The system's own words for an error, wherever a sentence ends with them.
@@ -117,7 +134,9 @@ GRAMMAR: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "input/output|stale|transport|too many open|no such device|not permitted|resource temp|connection timed",
-        r": (?:input/output error|stale file handle|transport endpoint is not connected|too many open files|no such device(?: or address)?|operation not permitted|resource temporarily unavailable|read-only file system)\b(?=[,.;:)]|\s*(?:\(\d{1,3}\))?\s*$)",
+        r": (?:input/output error|stale file handle|transport endpoint is not connected|too many open files|"
+        r"no such device(?: or address)?|operation not permitted|resource temporarily unavailable|"
+        r"read-only file system)\b(?=[,.;:)]|\s*(?:\(\d{1,3}\))?\s*$)",
         f"{COPED}|{HOUSE}",
     ),
     # A state: in a row of a table, or by its name.
@@ -125,7 +144,8 @@ GRAMMAR: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "not loaded|unavailable|failed|crashed",
-        r"^\s*\|.{1,120}\| *(?-i:Not loaded|UNAVAILABLE|FAILED|Failed|CRASHED)\b|\s{2}(?-i:FAILED|CRASHED)(?:\s{2}|\s*$)|(?-i:\bFAILED_[A-Z]{3,20}\b)(?!\s*[=:])",
+        r"^\s*\|.{1,120}\| *(?-i:Not loaded|UNAVAILABLE|FAILED|Failed|CRASHED)\b|\s{2}(?-i:FAILED|"
+        r"CRASHED)(?:\s{2}|\s*$)|(?-i:\bFAILED_[A-Z]{3,20}\b)(?!\s*[=:])",
         f"\\b(?:OK|PASS\\w*)\\b|{CALM}",
     ),
     # What a level calls an error and nothing above knows.

@@ -8,10 +8,20 @@ from __future__ import annotations
 from gpu_tui.parse.triage_evidence import COPED, STAMP
 from gpu_tui.parse.triage_rule import CALM, FATAL, SERIOUS, SURVIVED, Rule, rule
 
-_MACHINE = r"\b(?:node|host|worker|rank|executor|agent|cluster|pod|machine|instance|replica|peer|vm|box|raylet)s?\b"
-_DONE = r"early.stopp|\bpatience|converged|\bmax\w*\b|complete|finished|\bdone\b|success|target|reached|\ball \w+ed\b|nothing to do|up to date"
+_MACHINE = (
+    r"\b(?:node|host|worker|rank|executor|agent|cluster|pod|machine|instance|replica|peer|vm|box|"
+    r"raylet)s?\b"
+)
+_DONE = (
+    r"early.stopp|\bpatience|converged|\bmax\w*\b|complete|finished|\bdone\b|success|target|reached|"
+    r"\ball \w+ed\b|nothing to do|up to date"
+)
 # A word that counts or names a measure, before `error:`.
-_MEASURE = r"\b(?:mean|squared|absolute|relative|rms|root|test|train\w*|valid\w*|eval\w*|average|avg|classification|reconstruction|prediction|total|max\w*|min\w*|top.?\d|bit|pixel|rate|std|standard)\b[^:]{0,24}error"
+_MEASURE = (
+    r"\b(?:mean|squared|absolute|relative|rms|root|test|train\w*|valid\w*|eval\w*|average|avg|"
+    r"classification|reconstruction|prediction|total|max\w*|min\w*|top.?\d|bit|pixel|rate|std|"
+    r"standard)\b[^:]{0,24}error"
+)
 
 REASONS: tuple[Rule, ...] = (
     rule(
@@ -26,21 +36,26 @@ REASONS: tuple[Rule, ...] = (
         FATAL,
         "reclaim|preempt|evict|revoke|outbid|deallocat|interrupt",
         _MACHINE
-        + r".{0,40}\b(?:was|were|is|been|being|got) (?:now |just )?(?:reclaimed|preempted|evicted|revoked|outbid|deallocated|interrupted)\b",
+        + r".{0,40}\b(?:was|were|is|been|being|got) (?:now |just )?(?:reclaimed|preempted|evicted|revoked|"
+        r"outbid|deallocated|interrupted)\b",
         f"{SURVIVED}|\\bif\\b|\\b0 ",
     ),
     rule(
         "preempted",
         FATAL,
         "credit|balance|funds|budget",
-        r"\b(?:credits?|balance|funds|budget)\b.{0,40}\b(?:(?:run|ran) out|exhausted|too low|insufficient|depleted|used up)\b.{0,60}\b(?:stop|paus|terminat|suspend|shut|delet)\w{0,8}|\b(?:stopped|paused|terminated|suspended)\b.{0,20}\b(?:credits?|balance|funds|budget)\b.{0,24}\b(?:out|exhausted|too low|insufficient|depleted|used up)\b",
+        r"\b(?:credits?|balance|funds|budget)\b.{0,40}\b(?:(?:run|ran) out|exhausted|too low|insufficient|"
+        r"depleted|used up)\b.{0,60}\b(?:stop|paus|terminat|suspend|shut|delet)\w{0,8}|\b(?:stopped|paused|"
+        r"terminated|suspended)\b.{0,20}\b(?:credits?|balance|funds|budget)\b.{0,24}\b(?:out|exhausted|"
+        r"too low|insufficient|depleted|used up)\b",
         f"{SURVIVED}|\\bif\\b|\\bwill be\\b|\\bmight\\b",
     ),
     rule(
         "nan",
         SERIOUS,
         "explode|blew up|blown up",
-        r"\b(?:loss|gradients?|grad(?:ient)? norm|training|energy)\b.{0,20}\b(?:has |have )?(?:exploded|blew up|blown up)\b",
+        r"\b(?:loss|gradients?|grad(?:ient)? norm|training|energy)\b.{0,20}\b(?:has |have )?(?:exploded|"
+        r"blew up|blown up)\b",
         f"{SURVIVED}|\\bif\\b|\\bmay\\b|\\bmight\\b",
     ),
     # A machine, or a part of the job on one, that is not there any more.
@@ -56,7 +71,8 @@ REASONS: tuple[Rule, ...] = (
         FATAL,
         "unhealthy|unresponsive|dead|offline|notready|is down|are down|was down|went down",
         _MACHINE
-        + r".{0,40}\b(?:is|are|was|were|became|went|marked|detected) (?:now |as |become )?(?:unhealthy|unresponsive|dead|offline|NotReady|down)\b(?! (?:for|to|by|scal))",
+        + r".{0,40}\b(?:is|are|was|were|became|went|marked|detected) (?:now |as |become )?(?:unhealthy|"
+        r"unresponsive|dead|offline|NotReady|down)\b(?! (?:for|to|by|scal))",
         f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b|\\b(?:0|no) \\w{1, 20} (?:is|are) down",
     ),
     # An exception or an error that somebody met, and where.
@@ -64,8 +80,10 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "exception|error",
-        r"(?:^\W{0,4}|(?<=[\]|:>)\-] ))(?:(?:caught|encountered|got|raised|received|hit) )?(?:an? |the )?(?:[a-z-]{2,20} ){0,2}?exceptions? (?:in|while|when|during|from|[a-z]{3,16}ing)\b"
-        r"|(?:^\W{0,4}|(?<=[\]|:>)\-] ))(?:caught|encountered|got|raised|received|hit) (?:an? |the )?(?:[a-z-]{2,20} ){0,2}?errors? (?:in|while|when|during|from|[a-z]{3,16}ing)\b",
+        r"(?:^\W{0,4}|(?<=[\]|:>)\-] ))(?:(?:caught|encountered|got|raised|received|hit) )?(?:an? |"
+        r"the )?(?:[a-z-]{2,20} ){0,2}?exceptions? (?:in|while|when|during|from|[a-z]{3,16}ing)\b"
+        r"|(?:^\W{0,4}|(?<=[\]|:>)\-] ))(?:caught|encountered|got|raised|received|hit) (?:an? |"
+        r"the )?(?:[a-z-]{2,20} ){0,2}?errors? (?:in|while|when|during|from|[a-z]{3,16}ing)\b",
         f"{COPED}|\\bhandl|\\bno exception|exception (?:ignored|handling)",
     ),
     rule(
@@ -79,7 +97,8 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         " error| failure",
-        r"^\W{0,4}(?:compil(?:ation|er|e)|link(?:er)?|launch|runtime|fatal|system|internal|kernel|device|driver|assertion|i/o) (?:error|failure)\W{0,4}$",
+        r"^\W{0,4}(?:compil(?:ation|er|e)|link(?:er)?|launch|runtime|fatal|system|internal|kernel|device|"
+        r"driver|assertion|i/o) (?:error|failure)\W{0,4}$",
         CALM,
     ),
     # A compiler's: `kernel.cu(26): error: `, `a.cpp:3:7: fatal error: `.
@@ -95,7 +114,8 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "failed",
-        r"\b(?:phase|status|state) (?-i:F(?:ailed|AILED)\b)|\b(?:status|state) (?:update|change)\w{0,2}\b.{0,60}(?-i:\b(?:FAILED|Failed)\W{0,3}$)",
+        r"\b(?:phase|status|state) (?-i:F(?:ailed|AILED)\b)|\b(?:status|state) (?:update|"
+        r"change)\w{0,2}\b.{0,60}(?-i:\b(?:FAILED|Failed)\W{0,3}$)",
         SURVIVED,
     ),
     # What systemd and a pod's log say of a service that is down.
@@ -103,19 +123,28 @@ REASONS: tuple[Rule, ...] = (
         "killed",
         FATAL,
         "sent signal|unable to shutdown process|by the",
-        r"\bsent signal SIGKILL to \w{0,8} ?process \d|\bunable to shutdown process \d{1,9} via \d|\b(?:job|run|process|task|container) .{0,40}\b(?:terminated|killed|stopped) by the (?:system )?(?:administrator|operator)\b",
+        r"\bsent signal SIGKILL to \w{0,8} ?process \d|\bunable to shutdown process \d{1,9} via \d|\b(?:job|"
+        r"run|process|task|container) .{0,40}\b(?:terminated|killed|"
+        r"stopped) by the (?:system )?(?:administrator|operator)\b",
     ),
     rule(
         "exception",
         FATAL,
-        "active: failed|code=exited|repeated too quickly|stderr f |finished (failed)|failed with|foam exiting|initialization failed",
-        r"(?-i:\bfinished \(FAILED\)|\b(?:local_)?rank:? \S{1,6} FAILED\b(?! \d))|^\W{0,4}FOAM exiting\b|\b(?:engine|worker|executor|model)\b.{0,30}\binitialization failed\.|^\s{0,12}Active: failed \(|\(code=exited, status=[1-9]|\bstart request repeated too quickly|^\d\S{18,40} stderr F (?:panic|fatal error): ",
+        "active: failed|code=exited|repeated too quickly|stderr f |finished (failed)|failed with|"
+        "foam exiting|initialization failed",
+        r"(?-i:\bfinished \(FAILED\)|\b(?:local_)?rank:? \S{1,6} FAILED\b(?! \d))|^\W{0,4}FOAM exiting\b|"
+        r"\b(?:engine|worker|executor|model)\b.{0,30}\binitialization failed\.|^\s{0,12}Active: failed \(|"
+        r"\(code=exited, status=[1-9]|\bstart request repeated too quickly|^\d\S{18,40} stderr F (?:panic|"
+        r"fatal error): ",
     ),
     rule(
         "exception",
         FATAL,
         "crashed|problem executing|not enough space|diverged|converge|stopped with",
-        r"\b(?:simulation|training|solver|optimi[sz]ation|run) (?:has )?diverged\b(?! ?[:=]| from\b)|\bdid not converge\b.{0,60}\b(?:stopping|aborting|exiting)\b|\bstopped with the following (?:message|error)\b|(?-i:\bERROR\b).{0,120}\bhas crashed\b\W*$|\bthere was a problem executing\b|\bnot enough space in the buffer\b",
+        r"\b(?:simulation|training|solver|optimi[sz]ation|run) (?:has )?diverged\b(?! ?[:=]| from\b)|"
+        r"\bdid not converge\b.{0,60}\b(?:stopping|aborting|exiting)\b|"
+        r"\bstopped with the following (?:message|error)\b|(?-i:\bERROR\b).{0,120}\bhas crashed\b\W*$|"
+        r"\bthere was a problem executing\b|\bnot enough space in the buffer\b",
         f"{SURVIVED}|\\bif\\b|warning|\\bearly\\b",
     ),
     # A key and its value: a state, or an exception by its name.
@@ -123,21 +152,26 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "fail|error|crash|abort",
-        r"\b(?:status|state|phase|result|outcome|conclusion|event|finished)[\"']?\s{0,2}[:=]\s{0,3}[\"']?(?:failed|failure|errored|crashed|aborted|[a-z]{2,20}_(?:failed|crashed|error)|(?-i:Error|ERROR|[A-Z]\w{1,20}Failed))\b(?!\s{0,2}[=:(])",
+        r"\b(?:status|state|phase|result|outcome|conclusion|event|"
+        r"finished)[\"']?\s{0,2}[:=]\s{0,3}[\"']?(?:failed|failure|errored|crashed|aborted|"
+        r"[a-z]{2,20}_(?:failed|crashed|error)|(?-i:Error|ERROR|[A-Z]\w{1,20}Failed))\b(?!\s{0,2}[=:(])",
         f"{COPED}|\\bin \\(|[|=] ?none",
     ),
     rule(
         "exception",
         FATAL,
         "error|exception",
-        r"\b(?:error|exception|err|cause|reason|message|msg)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?-i:(?:[a-z_]\w{0,40}\.){0,5}[A-Z]\w{0,40}(?:Error|Exception))[(:]",
+        r"\b(?:error|exception|err|cause|reason|message|"
+        r"msg)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?-i:(?:[a-z_]\w{0,40}\.){0,5}[A-Z]\w{0,40}(?:Error|"
+        r"Exception))[(:]",
         COPED,
     ),
     rule(
         "exception",
         FATAL,
         "with",
-        r"\b(?:finished|completed?|done|ended|terminated|stopped|exited) with (?:\d{1,6} |some |an? )?(?:errors?|failures?|exceptions?)\b",
+        r"\b(?:finished|completed?|done|ended|terminated|stopped|exited) with (?:\d{1,6} |some |"
+        r"an? )?(?:errors?|failures?|exceptions?)\b",
         COPED,
     ),
     # What was asked for and cannot be: the job never starts.
@@ -146,14 +180,18 @@ REASONS: tuple[Rule, ...] = (
         FATAL,
         "unknown|invalid|illegal|unsupported|unrecognized|validation",
         STAMP
-        + r"(?:unknown|invalid|illegal|unsupported|unrecognized) (?:command[- ]line )?(?:option|argument|flag|config\w*|parameter|command|subcommand)s?\b(?:[: ]\S|\W*$)|\b(?:prompt|config\w*|workflow|schema|argument)s? (?:\w{1,12} )?failed validation\b",
+        + r"(?:unknown|invalid|illegal|unsupported|unrecognized) (?:command[- ]line )?(?:option|argument|"
+        r"flag|config\w*|parameter|command|subcommand)s?\b(?:[: ]\S|\W*$)|\b(?:prompt|config\w*|workflow|"
+        r"schema|argument)s? (?:\w{1,12} )?failed validation\b",
         f"{COPED}|encountered|\\busing\\b|\\bdefault",
     ),
     rule(
         "exception",
         FATAL,
         "not found|missing|not exist|no such file",
-        r"^\W{0,4}(?:the )?(?:train\w* |input )?(?:data ?sets?|data(?: files?)?|config\w*(?: file)?|scripts?|input(?: file)?)(?: [\w./~-]{1,120})? (?:is |was |does )?(?:not found|missing|not exist)\b(?: (?:at|in|:) ?\S{1,160})?\W*$|^no such file or directory\b",
+        r"^\W{0,4}(?:the )?(?:train\w* |input )?(?:data ?sets?|data(?: files?)?|config\w*(?: file)?|scripts?|"
+        r"input(?: file)?)(?: [\w./~-]{1,120})? (?:is |was |does )?(?:not found|missing|"
+        r"not exist)\b(?: (?:at|in|:) ?\S{1,160})?\W*$|^no such file or directory\b",
         f"{COPED}|download|generat|creat|\\bcache|using|default",
     ),
     # A sentence that ends the program.
@@ -161,7 +199,8 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "exiting|aborting|quitting|terminating|bailing|giving up",
-        r"[,;.:!-] {1,3}(?:now )?(?:exiting|aborting|quitting|terminating|bailing(?: out)?|giving up)\b(?: now| (?:the )?(?:program|run|job|training)| to avoid [\w -]{1,40})?\W*$",
+        r"[,;.:!-] {1,3}(?:now )?(?:exiting|aborting|quitting|terminating|bailing(?: out)?|"
+        r"giving up)\b(?: now| (?:the )?(?:program|run|job|training)| to avoid [\w -]{1,40})?\W*$",
         f"{COPED}|{_DONE}",
     ),
     # An exception whose name does not end as others do, with the module that it comes from.
@@ -169,7 +208,8 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "broken|invalid|missing|bad|unsupported|corrupt|mismatch|violation|conflict|incomplete|closed|unknown",
-        r"^(?-i:(?:[a-z_]\w{0,40}\.){1,6}[A-Z]?\w{0,30}(?:Broken|Invalid|Missing|Bad|Unsupported|Corrupt|Mismatch|Violation|Conflict|Incomplete|Closed|Unknown)\w{0,30}): \S",
+        r"^(?-i:(?:[a-z_]\w{0,40}\.){1,6}[A-Z]?\w{0,30}(?:Broken|Invalid|Missing|Bad|Unsupported|Corrupt|"
+        r"Mismatch|Violation|Conflict|Incomplete|Closed|Unknown)\w{0,30}): \S",
         COPED,
     ),
 )

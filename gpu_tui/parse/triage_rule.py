@@ -109,31 +109,47 @@ def _completed(needs: tuple[str, ...], pattern: Written) -> tuple[str, ...]:
 # --- words that several rules share ---
 
 SURVIVED = (
-    r"caller indicates that this is not a failure|(?<!non-)(?<!not )\b(?:re-try|retry)(?! (?:also )?failed| with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|\bwill (?:be )?restart|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|(?<!unable to )(?<!failed to )(?<!cannot )(?<!can not )(?<!could not )(?<!can.t )(?<!can.t be )(?<!cannot be )(?<!not be )\brecover(?!able (?:error|fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
-    r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
-    r"|\bstill trying\b|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|the default)\b|\breconnect(?!\w{0,4} failed)(?<!failed to reconnect)|using cached|thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|, (?:resetting|respawning|refreshing|trying \d)"
+    r"caller indicates that this is not a failure|(?<!non-)(?<!not )\b(?:re-try|retry)(?! (?:also )?failed|"
+    r" with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|"
+    r"\bwill (?:be )?restart|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|"
+    r"(?<!unable to )(?<!failed to )(?<!cannot )(?<!can not )(?<!could not )(?<!can.t )(?<!can.t be )(?<!cannot be )(?<!not be )\brecover(?!able (?:error|"
+    r"fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
+    r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|"
+    r"ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
+    r"|\bstill trying\b|\battempt \d|try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|"
+    r"\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|"
+    r"the default)\b|\breconnect(?!\w{0,4} failed)(?<!failed to reconnect)|using cached|"
+    r"thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|, (?:resetting|respawning|"
+    r"refreshing|trying \d)"
 )
 ADVICE = (
-    r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|\bcan (?:potentially |also )?"
-    r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|a)\b|\bin case\b"
-    r"|\breasons (?:for|why)\b|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|\bnote:|\bnote that\b|\u5982\u679c|\u5efa\u8bae|\u53ef\u80fd|\u907f\u514d"
+    r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|"
+    r"\bcan (?:potentially |also )?"
+    r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|"
+    r"a)\b|\bin case\b"
+    r"|\breasons (?:for|why)\b|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|"
+    r"\bnote:|\bnote that\b|\u5982\u679c|\u5efa\u8bae|\u53ef\u80fd|\u907f\u514d"
 )
 LOSS = (
-    r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm)"
+    r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|"
+    r"cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm)"
     r"[\w/]{0,24}(?:\([\w ]{0,16}\))?[\"']?\s{0,4}(?:is|was|became|becomes|of|=|:|->|\|)?\s{0,8}"
     r"[\[(\"'=]{0,3}(?:tensor\()?"
 )
 NAN = r"[-+]?nan(?:\(ind\))?(?![a-z0-9_(-])"
 INF = r"[-+]?inf(?:inity)?(?![a-z0-9_(])"
 START_VALUE = (
-    r"(?:best|min(?:imum)?|max(?:imum)?|lowest|highest|prev(?:ious)?|last|init(?:ial)?|bound|clip|clamp|limit|low|high"
-    r"|thresh(?:old)?|patience|timeout|duration|range|space|default|baseline|cutoff|target|budget|early|horizon|monitor"
+    r"(?:best|min(?:imum)?|max(?:imum)?|lowest|highest|prev(?:ious)?|last|init(?:ial)?|bound|clip|clamp|"
+    r"limit|low|high"
+    r"|thresh(?:old)?|patience|timeout|duration|range|space|default|baseline|cutoff|target|budget|early|"
+    r"horizon|monitor"
     r"|norm_type|ord|missing|fill_value|eta|tol|until|end|stop|start|from|ceil|floor|interval|every|length|size)"
 )
 
 # A level word or letter that says: this is no failure of its own. Generic words mean nothing on such a line.
 CALM = (
-    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE(?!: Failed to)|WARN|WARNING)\b|_WARN\|)|\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
+    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE(?!: Failed to)|WARN|WARNING)\b|_WARN\|)|"
+    r"\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
     r"|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
 )
 XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"

@@ -17,7 +17,8 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "benign",
         NONE,
         "please ignore|safely ignore|safe to ignore|safely be ignored|is expected|expected behavior",
-        r"\b(?:please|safely|safe to|can be|can safely be) ignored?\b|\bthis is (?:the )?(?:normal|expected)\b|\bexpected behaviou?r\b|\bthis is expected\b",
+        r"\b(?:please|safely|safe to|can be|can safely be) ignored?\b|\bthis is (?:the )?(?:normal|"
+        r"expected)\b|\bexpected behaviou?r\b|\bthis is expected\b",
         _LEVEL,
     ),
     # Who speaks of him or her tells a story: a model's output, a text of the data.
@@ -47,22 +48,30 @@ RUN_CAUSES: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "lsb_release|lspci|dmidecode|prctl(pr_|sharp|hcol|relevant network|_is_a_lwp|btl_openib|gdrcopy|active ports|devices list|could not collect|cannot modify limit|wall clock",
-        r"\b(?:ba)?sh: (?:line )?\d{1,5}: (?:lsb_release|lspci|dmidecode): (?:command )?not found|^error in cpuinfo: prctl\(PR_|\bsharp_(?:am|create_job|init|coll)\b|\bmca_coll_hcoll_\w{1,30}|\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\[Wall Clock [\d.]{1,16}s\]",
+        "lsb_release|lspci|dmidecode|prctl(pr_|sharp|hcol|relevant network|_is_a_lwp|btl_openib|gdrcopy|"
+        "active ports|devices list|could not collect|cannot modify limit|wall clock",
+        r"\b(?:ba)?sh: (?:line )?\d{1,5}: (?:lsb_release|lspci|dmidecode): (?:command )?not found|"
+        r"^error in cpuinfo: prctl\(PR_|\bsharp_(?:am|create_job|init|coll)\b|\bmca_coll_hcoll_\w{1,30}|"
+        r"\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|"
+        r"\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|"
+        r"[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\[Wall Clock [\d.]{1,16}s\]",
     ),
     # --- hardware: a card that was there, and is no more ---
     rule(
         "hardware",
         FATAL,
         "gpu|device",
-        r"\bGPU ?#?\d{1,3}\b.{0,12}\b(?:is |are )?(?:no longer|not) (?:visible|present|accessible|reachable|responding)\b|\bexpected \d{1,5} GPUs?\b.{0,12}\b(?:found|got|only|but|saw|detected)\b.{0,8}\d",
+        r"\bGPU ?#?\d{1,3}\b.{0,12}\b(?:is |are )?(?:no longer|not) (?:visible|present|accessible|reachable|"
+        r"responding)\b|\bexpected \d{1,5} GPUs?\b.{0,12}\b(?:found|got|only|but|saw|detected)\b.{0,8}\d",
         f"{SURVIVED}|{ADVICE}|{CALM}|\\btimeout, server\\b",
     ),
     rule(
         "hardware",
         FATAL,
         "fell off|nvlink error|dbe |double-bit|double bit|reset required|reset is required",
-        r"\bfell off the bus\b|\bNVLink (?:fatal )?error\b(?!s? ?[:=] ?0| count)|\b(?:DBE|double[- ]bit error)s? (?:was |were )?(?:detected|found)\b|\bGPU (?:reset|reboot) (?:is )?required\b(?! ?[:=])",
+        r"\bfell off the bus\b|\bNVLink (?:fatal )?error\b(?!s? ?[:=] ?0| count)|\b(?:DBE|"
+        r"double[- ]bit error)s? (?:was |were )?(?:detected|found)\b|\bGPU (?:reset|"
+        r"reboot) (?:is )?required\b(?! ?[:=])",
         f"{SURVIVED}|{ADVICE}|\\b(?:no|0) ",
     ),
     # --- gpu_oom: by its letters, said of a rank, a card or a step ---
@@ -70,7 +79,9 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "gpu_oom",
         FATAL,
         "oom|vram",
-        r"(?-i:\bOOM\b) (?:on|in|at|during) (?:rank|GPU|device|worker|step|iter\w*|epoch|backward|forward|optimi[sz]ation|training|validation)\b|\b(?:rank|GPU|device|worker) ?\d{1,4}:? (?:hit |is |went |got )?(?-i:OOM)\b|\bVRAM (?:is |was |has been )?exhausted\b",
+        r"(?-i:\bOOM\b) (?:on|in|at|during) (?:rank|GPU|device|worker|step|iter\w*|epoch|backward|forward|"
+        r"optimi[sz]ation|training|validation)\b|\b(?:rank|GPU|device|worker) ?\d{1,4}:? (?:hit |is |went |"
+        r"got )?(?-i:OOM)\b|\bVRAM (?:is |was |has been )?exhausted\b",
         f"{SURVIVED}|{ADVICE}",
     ),
     # Where the allocator, or who quotes it, gives it another name.
@@ -78,7 +89,9 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "gpu_oom",
         FATAL,
         "outofmemoryerror|bad_alloc|resource allocation|calloc|kv cache",
-        r"\bRayTaskError\(OutOfMemoryError\)|\bthrust::system::detail::bad_alloc\b|\bcublas\b.{0,24}\bresource allocation failed\b|\bfailed to CUDA (?:calloc|malloc)\b|\blarger than the available KV cache memory\b",
+        r"\bRayTaskError\(OutOfMemoryError\)|\bthrust::system::detail::bad_alloc\b|"
+        r"\bcublas\b.{0,24}\bresource allocation failed\b|\bfailed to CUDA (?:calloc|malloc)\b|"
+        r"\blarger than the available KV cache memory\b",
     ),
     # --- host_oom: the shared memory of a box is main memory ---
     rule(
@@ -92,14 +105,17 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "host_oom",
         FATAL,
         "/dev/shm|</torch_|shared memory|shm_open",
-        r"\bno space left on device\b.{0,20}/dev/shm|/dev/shm\b.{0,60}\b(?:no space left|is full|exhausted|too small)\b|\bunable to (?:write to file|open shared memory object|allocate shared memory)\b.{0,12}</torch_|\bshared memory (?:is |was )?(?:full|exhausted)\b",
+        r"\bno space left on device\b.{0,20}/dev/shm|/dev/shm\b.{0,60}\b(?:no space left|is full|exhausted|"
+        r"too small)\b|\bunable to (?:write to file|open shared memory object|"
+        r"allocate shared memory)\b.{0,12}</torch_|\bshared memory (?:is |was )?(?:full|exhausted)\b",
         ADVICE,
     ),
     rule(
         "host_oom",
         FATAL,
         "out of ram|memory exhausted|killed",
-        r"\bout of RAM\b|\b(?:host|system|main|CPU) memory (?:is |was |has been )?exhausted\b|\bkilled\b.{0,12}\bout of memory\b",
+        r"\bout of RAM\b|\b(?:host|system|main|CPU) memory (?:is |was |has been )?exhausted\b|"
+        r"\bkilled\b.{0,12}\bout of memory\b",
         f"{SURVIVED}|{ADVICE}",
     ),
     # --- hang ---
@@ -107,8 +123,18 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "hang",
         FATAL,
         "stuck|hung|hanging|deadlock|did not|didn't|not responding|no output|timed out|stalled|frozen|watchdog",
-        rf"\b{_PARTS}\b.{{0,24}}\b(?:appears?|seems?) to (?:be|have) (?:stuck|hung|hanging|deadlocked)|\b{_PARTS}\b.{{0,24}}\b(?:did not|didn.t|has not|have not|never) (?:reach|reached|join|joined|arrive|arrived|report|reported|check(?:ed)? in|enter|entered)\b.{{0,60}}\b(?:within|in|after|for|before)\b|\bno (?:output|response|activity|message|log) (?:from|of) .{{0,40}}\b(?:for|in|within|after) \d+ ?(?:s|sec|seconds|min|minutes|ms|h)\b"
-        rf"|\btimed out (?:after \S{{1,12}} )?(?:while )?waiting (?:for|on) (?:\S{{1,20}} ){{0,3}}{_PARTS}\b|\b(?:training|job|run|process|loop|pipeline|dataloader) (?:appears?|seems?) (?:to be |to have )?(?:stalled|stuck|hung|frozen|hanging|deadlocked)\b|\bdeadlock (?:was |is )?(?:suspected|found|occurred)\b|\bcollective mismatch\b|\bqueue (?:get|put) timed out\b|\bno (?:batch|data|item|update|step)\b.{{0,24}}\b(?:received|seen|produced|finished)\b.{{0,24}}\b(?:for|in|within) \d+ ?(?:s|sec|seconds|min|minutes|h)\b|\bwatchdog\b.{{0,80}}\bkilling (?:the )?(?:job|run|process|training|worker|server)\b",
+        rf"\b{_PARTS}\b.{{0,24}}\b(?:appears?|seems?) to (?:be|have) (?:stuck|hung|hanging|deadlocked)|"
+        rf"\b{_PARTS}\b.{{0,24}}\b(?:did not|didn.t|has not|have not|never) (?:reach|reached|join|joined|"
+        rf"arrive|arrived|report|reported|check(?:ed)? in|enter|entered)\b.{{0,60}}\b(?:within|in|after|for|"
+        rf"before)\b|\bno (?:output|response|activity|message|log) (?:from|of) .{{0,40}}\b(?:for|in|within|"
+        rf"after) \d+ ?(?:s|sec|seconds|min|minutes|ms|h)\b"
+        rf"|\btimed out (?:after \S{{1,12}} )?(?:while )?waiting (?:for|on) (?:\S{{1,20}} ){{0,3}}{_PARTS}\b|"
+        rf"\b(?:training|job|run|process|loop|pipeline|dataloader) (?:appears?|seems?) (?:to be |"
+        rf"to have )?(?:stalled|stuck|hung|frozen|hanging|deadlocked)\b|\bdeadlock (?:was |is )?(?:suspected|"
+        rf"found|occurred)\b|\bcollective mismatch\b|\bqueue (?:get|put) timed out\b|\bno (?:batch|data|item|"
+        rf"update|step)\b.{{0,24}}\b(?:received|seen|produced|finished)\b.{{0,24}}\b(?:for|in|"
+        rf"within) \d+ ?(?:s|sec|seconds|min|minutes|h)\b|\bwatchdog\b.{{0,80}}\bkilling (?:the )?(?:job|run|"
+        rf"process|training|worker|server)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- nccl: a way that is not there, another one is taken ---
@@ -128,7 +154,11 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "nccl",
         FATAL,
         "rank|hccl|rccl|xccl|oneccl|closed the connection|process group",
-        r"\b(?:peer|rank) ?\S{1,24} (?:has )?closed the connection\b|\b(?:failed|unable|could not|cannot) (?:to )?(?:join|form|create|init\w{0,8}) (?:the |a )?process group\b|\brank ?\d{1,5}\b.{0,24}\b(?:broken pipe|connection (?:reset|refused|closed|lost|aborted))\b.{0,40}\brank\b|\b(?:hccl|rccl|xccl|oneccl|bkcl)\b.{0,40}\b(?:failed|failure|broken|aborted|unreachable)\b",
+        r"\b(?:peer|rank) ?\S{1,24} (?:has )?closed the connection\b|\b(?:failed|unable|could not|"
+        r"cannot) (?:to )?(?:join|form|create|init\w{0,8}) (?:the |a )?process group\b|"
+        r"\brank ?\d{1,5}\b.{0,24}\b(?:broken pipe|connection (?:reset|refused|closed|lost|"
+        r"aborted))\b.{0,40}\brank\b|\b(?:hccl|rccl|xccl|oneccl|bkcl)\b.{0,40}\b(?:failed|failure|broken|"
+        r"aborted|unreachable)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- cuda_error ---
@@ -146,7 +176,8 @@ RUN_STOPS: tuple[Rule, ...] = (
         "ckpt_corrupt",
         FATAL,
         "load",
-        r"\b(?:could not|cannot|can.t|failed to|unable to) load (?:\w{1,12} )?model:? \S{1,200}\.(?:gguf|ggml|bin|safetensors|pth?|ckpt)\b",
+        r"\b(?:could not|cannot|can.t|failed to|unable to) load (?:\w{1,12} )?model:? \S{1,200}\.(?:gguf|"
+        r"ggml|bin|safetensors|pth?|ckpt)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # --- ckpt_corrupt: it cannot be read; a resume that was asked for and did not happen ---
@@ -154,8 +185,12 @@ RUN_STOPS: tuple[Rule, ...] = (
         "ckpt_corrupt",
         SERIOUS,
         "checkpoint|ckpt|resum|snapshot|bad magic",
-        r"\bbad magic (?:number|header|bytes?)\b|\b(?:checkpoint|ckpt|snapshot)\b.{0,80}\b(?:could not|cannot|can.t|couldn.t) be (?:read|loaded|opened|restored|parsed|deserialized)\b|\bresum\w{1,4} (?:was |is )?(?:requested|asked|set|enabled|on)\b.{0,12}\bbut\b.{0,24}\b(?:no|not|missing)\b"
-        r"|\b(?:checkpoint|ckpt|resum\w{1,4})\b.{0,60}\b(?:mismatch|corrupt\w{0,3}|failed|invalid|unreadable|incompatible)\b.{0,40}\b(?:train\w{0,3}|start\w{0,3}) from (?:scratch|step 0|zero)\b",
+        r"\bbad magic (?:number|header|bytes?)\b|\b(?:checkpoint|ckpt|snapshot)\b.{0,80}\b(?:could not|"
+        r"cannot|can.t|couldn.t) be (?:read|loaded|opened|restored|parsed|deserialized)\b|"
+        r"\bresum\w{1,4} (?:was |is )?(?:requested|asked|set|enabled|on)\b.{0,12}\bbut\b.{0,24}\b(?:no|not|"
+        r"missing)\b"
+        r"|\b(?:checkpoint|ckpt|resum\w{1,4})\b.{0,60}\b(?:mismatch|corrupt\w{0,3}|failed|invalid|unreadable|"
+        r"incompatible)\b.{0,40}\b(?:train\w{0,3}|start\w{0,3}) from (?:scratch|step 0|zero)\b",
         f"{ADVICE}|pretrained",
     ),
     # --- preempted ---
@@ -170,7 +205,9 @@ RUN_STOPS: tuple[Rule, ...] = (
         "preempted",
         FATAL,
         "will be|session",
-        r"\bsession (?:has |was )?(?:expired|ended|timed out|closed)\b.{0,24}\b(?:limit|quota|usage)\b|\b(?:instance|vm|node|machine|host|pod|box)\b.{0,30}\b(?:will|is going to|is about to) be (?:reclaimed|preempted|evicted|revoked|deallocated)\b",
+        r"\bsession (?:has |was )?(?:expired|ended|timed out|closed)\b.{0,24}\b(?:limit|quota|usage)\b|"
+        r"\b(?:instance|vm|node|machine|host|pod|box)\b.{0,30}\b(?:will|is going to|"
+        r"is about to) be (?:reclaimed|preempted|evicted|revoked|deallocated)\b",
         f"{SURVIVED}|{ADVICE}|\\bwhen\\b|\\bidle\\b",
     ),
     # --- killed ---
@@ -187,9 +224,14 @@ RUN_STOPS: tuple[Rule, ...] = (
         "killed",
         FATAL,
         "signal|interrupt|terminating and sync|terminate batch job|ctrl|forcibly terminated|terminated by",
-        r"^\W{0,4}(?:training|run|evaluation|sweep|job|execution|process|experiment) (?:was |has been |is |got )?interrupted\b\W*(?:$|by |at |after |due )"
-        r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b|\b(?:received|got|caught|on) (?:a )?ctrl ?[-+]? ?c\b(?! to\b)|\bforcibly terminated\b|\bterminated by (?:the |an? )?(?:operator|administrator|admin)\b|^terminate batch job \(y/n\)"
-        r"|\b(?:process|worker|job|shard|server|container|command)\b.{0,24}\b(?:was|were|been|got) (?:signaled|signalled|interrupted|stopped)\b.{0,30}\bsignal:? ?(?:9|15|1|2|3)\b",
+        r"^\W{0,4}(?:training|run|evaluation|sweep|job|execution|process|experiment) (?:was |has been |is |"
+        r"got )?interrupted\b\W*(?:$|by |at |after |due )"
+        r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|"
+        r"stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b|\b(?:received|got|caught|"
+        r"on) (?:a )?ctrl ?[-+]? ?c\b(?! to\b)|\bforcibly terminated\b|\bterminated by (?:the |"
+        r"an? )?(?:operator|administrator|admin)\b|^terminate batch job \(y/n\)"
+        r"|\b(?:process|worker|job|shard|server|container|command)\b.{0,24}\b(?:was|were|been|"
+        r"got) (?:signaled|signalled|interrupted|stopped)\b.{0,30}\bsignal:? ?(?:9|15|1|2|3)\b",
         CALM,
     ),
 )
@@ -202,7 +244,8 @@ RUN_LOST: tuple[Rule, ...] = (
         "network",
         FATAL,
         "attempts failed|retries failed|tries failed|socket closed",
-        r"\ball (?:\d{1,4} |of the )?(?:retry |re-?)?(?:attempts|tries|retries) (?:have |has )?failed\b|^\W{0,4}(?:\(?\d\W{1,3})?Unavailable: Socket closed\b",
+        r"\ball (?:\d{1,4} |of the )?(?:retry |re-?)?(?:attempts|tries|retries) (?:have |has )?failed\b|"
+        r"^\W{0,4}(?:\(?\d\W{1,3})?Unavailable: Socket closed\b",
     ),
 )
 
@@ -221,7 +264,8 @@ RUN_ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "invalid because|impossible because|on error|due to error|after error",
-        r"\bis (?:invalid|not valid|impossible|illegal) because\b|^\W{0,4}(?:quitting|exiting|stopping|aborting|stopped|terminated|exited) \(?(?:on|due to|after|because of) (?:an? )?errors?\b",
+        r"\bis (?:invalid|not valid|impossible|illegal) because\b|^\W{0,4}(?:quitting|exiting|stopping|"
+        r"aborting|stopped|terminated|exited) \(?(?:on|due to|after|because of) (?:an? )?errors?\b",
         f"{SURVIVED}|{CALM}",
     ),
     # What was asked for and cannot be had: cards, a division without a rest, data, an option.
@@ -229,7 +273,11 @@ RUN_ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "gpu|device|divisible|data|specify|provide",
-        r"\brequested \d{1,5} (?:GPUs?|devices?|nodes?|workers?)\b.{0,12}\bbut only \d|\bnot enough (?:GPUs?|devices|nodes)\b\W{0,3}(?:need|require|available|$)|\bexceeds (?:the )?(?:number of )?(?:available|visible) (?:GPUs|devices)\b|\bis not divisible by\b|^\W{0,4}(?:no|0) (?:train\w{0,3}|valid\w{0,5}|input) (?:data|samples|images|files|examples) (?:were |was )?(?:found|available)\b|^\W{0,4}(?:\w{1,20}: )?you must (?:specify|provide|set|pass) \S"
+        r"\brequested \d{1,5} (?:GPUs?|devices?|nodes?|workers?)\b.{0,12}\bbut only \d|\bnot enough (?:GPUs?|"
+        r"devices|nodes)\b\W{0,3}(?:need|require|available|$)|\bexceeds (?:the )?(?:number of )?(?:available|"
+        r"visible) (?:GPUs|devices)\b|\bis not divisible by\b|^\W{0,4}(?:no|0) (?:train\w{0,3}|valid\w{0,5}|"
+        r"input) (?:data|samples|images|files|examples) (?:were |was )?(?:found|available)\b|"
+        r"^\W{0,4}(?:\w{1,20}: )?you must (?:specify|provide|set|pass) \S"
         r"|\b(?:data ?set|train_dataset|dataloader) is empty\b",
         f"{SURVIVED}|{ADVICE}|{CALM}|\\bwarn",
     ),
@@ -238,7 +286,10 @@ RUN_ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "raised an|stopped:|halted:|aborted:|did not complete",
-        r"\b(?:callback|hook|plugin|worker|task|thread|handler|function|stage|step)\b.{0,40}\braised an? (?:\w{1,20} )?(?:exception|error)\b|^\W{0,4}(?:training|run|job|experiment) (?:stopped|halted|aborted): |\b(?:stage|job|task|step|run|phase|pipeline|transfer) (?:\S{1,16} )?did not complete\b",
+        r"\b(?:callback|hook|plugin|worker|task|thread|handler|function|stage|"
+        r"step)\b.{0,40}\braised an? (?:\w{1,20} )?(?:exception|error)\b|^\W{0,4}(?:training|run|job|"
+        r"experiment) (?:stopped|halted|aborted): |\b(?:stage|job|task|step|run|phase|pipeline|"
+        r"transfer) (?:\S{1,16} )?did not complete\b",
         f"{SURVIVED}|{ADVICE}|{CALM}|early|patience|converg|\\bmax|criteri|target|reached|complete[ds]|best|user",
     ),
     # A state behind an arrow, and a failure with its code in brackets.
@@ -246,7 +297,10 @@ RUN_ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "crashed|errored|died|failed (",
-        r"(?:->|=>|→) (?:crashed|errored|died|failed|aborted)\b|\bfailed \((?:exit |return |error )?(?:code|rc|status|signal):? ?-?[1-9]|\b(?:process|subprocess|worker|thread|child)(?:es|s|ren)? (?:has |have )?(?:abruptly|suddenly|unexpectedly|silently) (?:died|exited|ended|terminated|stopped|crashed)\b",
+        r"(?:->|=>|→) (?:crashed|errored|died|failed|aborted)\b|\bfailed \((?:exit |return |error )?(?:code|"
+        r"rc|status|signal):? ?-?[1-9]|\b(?:process|subprocess|worker|thread|child)(?:es|s|ren)? (?:has |"
+        r"have )?(?:abruptly|suddenly|unexpectedly|silently) (?:died|exited|ended|terminated|stopped|"
+        r"crashed)\b",
         f"{SURVIVED}|{CALM}",
     ),
     # A terminal's own words for a connection that is gone.
@@ -263,14 +317,16 @@ RUN_ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "error",
-        r"(?-i:(?P<name>[A-Z]\w{2,30}Error)(?P=name)|(?:^|[:.'\")]\s?)[A-Z]\w{2,30}Error(?=[A-Z`'][a-z`']))|(?-i:[a-z'\")\]][A-Z]\w{2,30}Error:?\s*$)",
+        r"(?-i:(?P<name>[A-Z]\w{2,30}Error)(?P=name)|(?:^|[:.'\")]\s?)[A-Z]\w{2,30}Error(?=[A-Z`'][a-z`']))|"
+        r"(?-i:[a-z'\")\]][A-Z]\w{2,30}Error:?\s*$)",
         f"{SURVIVED}|{CALM}|\\bimport\\b|\\bexcept\\b|\\braise\\b",
     ),
     rule(
         "exception",
         FATAL,
         "is not defined|object has no attribute|referenced before|has no attribute",
-        r"^\W{0,3}(?:name '\w{1,40}' is not defined|'\w{1,40}' object has no attribute '\w{1,40}'|local variable '\w{1,40}' referenced before assignment)",
+        r"^\W{0,3}(?:name '\w{1,40}' is not defined|'\w{1,40}' object has no attribute '\w{1,40}'|"
+        r"local variable '\w{1,40}' referenced before assignment)",
     ),
     # An exception as Python writes its value, at the head of a line.
     rule(
@@ -285,14 +341,16 @@ RUN_ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "number of",
-        r"\bnumber of (?:errored|failed|crashed|dead) (?:trials?|jobs?|runs?|tasks?|workers?|nodes?|cells?|actors?): ?[1-9]",
+        r"\bnumber of (?:errored|failed|crashed|dead) (?:trials?|jobs?|runs?|tasks?|workers?|nodes?|cells?|"
+        r"actors?): ?[1-9]",
     ),
     # What was to come up again, and did not.
     rule(
         "exception",
         FATAL,
         "restart|respawn|come back|resume",
-        r"\bfail(?:ed|s|ure)? to (?:re-?start|respawn|come back|resume|relaunch)\b|\b(?:cannot|could not|couldn.t|can.t|unable to) (?:be )?(?:re-?start|respawn|relaunch)(?:ed)?\b",
+        r"\bfail(?:ed|s|ure)? to (?:re-?start|respawn|come back|resume|relaunch)\b|\b(?:cannot|could not|"
+        r"couldn.t|can.t|unable to) (?:be )?(?:re-?start|respawn|relaunch)(?:ed)?\b",
         f"{ADVICE}|{CALM}",
     ),
     rule("exception", FATAL, "omp: error", r"^OMP: Error #\d{1,3}: "),
@@ -303,7 +361,8 @@ RUN_ENDS: tuple[Rule, ...] = (
         "exception",
         SERIOUS,
         "kernel|execute_request",
-        r"\bkernel [0-9a-f-]{8,40} restarted\b|^\W{0,4}(?:kernel restarting|dead kernel)\W*$|\bcancell?ed future for execute_request\b",
+        r"\bkernel [0-9a-f-]{8,40} restarted\b|^\W{0,4}(?:kernel restarting|dead kernel)\W*$|"
+        r"\bcancell?ed future for execute_request\b",
     ),
     # Windows' own status of a crash, wherever the line was wrapped.
     rule(

@@ -42,7 +42,8 @@ _HARD = re.compile(
 _ODD = re.compile("[\u0130\u0131\u017f\u212a]")
 _VOLUME = re.compile(rb"%\s+/")  # a row of `df`
 _SUMMARY = re.compile(
-    rb"\b(?:val|valid|validation|eval|evaluation|test|dev)(?:\b|_)|\bepoch\w*\b.{0,20}\b(?:end|done|finish|took|complete|summary)"
+    rb"\b(?:val|valid|validation|eval|evaluation|test|dev)(?:\b|_)|\bepoch\w*\b.{0,20}\b(?:end|done|finish|"
+    rb"took|complete|summary)"
 )
 _SUMS = (b"val", b"test", b"dev", b"epoch")  # one of them stands in each of these
 _IN_GROUP = bytes(range(0x21)) + b"-+#=>.|[]" + bytes(range(0x7F, 0x100))

@@ -9,18 +9,31 @@ import re
 
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
+    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|"
+    r"Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|"
+    r"rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|"
+    r"out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
     # A collector of logs before a frame, or before a launcher: it says when, where and who.
-    r"|\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d) (?:std(?:err|out) [FP] )?|(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:) (?=  +\S|Traceback \(|\([\w .#=-]{0,60}pid=|\x5brank\d)|\x5bpod/[\w./-]{1,120}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)|pod/[\w./-]{1,100} \x5b[\w-]{1,40}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)"
-    r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| |\x5brank\d)|[\w.-]{1,40}[_-]\d{1,4} +\| |(?:ERROR|INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
-    r"|(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} )?(?:\d{1,8} )?\[?ERROR[\]:]?[\w.: ]{0,60}?(?=  File \"| {4}(?:return|raise|await|self\.|[a-z_][\w.]{0,60}\([^()]{0,80}\)?,?$|[\w, ]{1,40} = [\w.]{1,60}\())"
-    r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{0,40}Error: )[\w.-]{1,40}: (?=  +\S|Traceback|\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error|Killed\b|Aborted\b|Terminated\b|Exception in |srun: ))+"
+    r"|\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d) (?:std(?:err|out) [FP] )?|"
+    r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:) (?=  +\S|Traceback \(|"
+    r"\([\w .#=-]{0,60}pid=|\x5brank\d)|\x5bpod/[\w./-]{1,120}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)|"
+    r"pod/[\w./-]{1,100} \x5b[\w-]{1,40}\] (?=\s|Traceback|\w{1,40}Error|\x5brank\d)"
+    r"|[\w.-]{1,40} +\| (?=ERROR|INFO|Traceback| |\x5brank\d)|[\w.-]{1,40}[_-]\d{1,4} +\| |(?:ERROR|"
+    r"INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
+    r"|(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} )?(?:\d{1,8} )?\[?ERROR[\]:]?[\w.: ]{0,60}?(?=  File \"|"
+    r" {4}(?:return|raise|await|self\.|[a-z_][\w.]{0,60}\([^()]{0,80}\)?,?$|[\w, ]{1,40} = [\w.]{1,60}\())"
+    r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{0,40}Error: )[\w.-]{1,40}: (?=  +\S|Traceback|"
+    r"\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error|Killed\b|Aborted\b|Terminated\b|Exception in |"
+    r"srun: ))+"
 )
 _CALL = r"[A-Za-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\("
 _STATEMENT = (
-    r"(?:return\b|raise\b|yield\b|await\b|assert\b|del\b|self\.\w|super\(\)|with .{1,120}:$|for .{1,80} in .{1,80}:$"
-    r"|(?:el)?if .{1,160}:$|while .{1,80}:$|\w{1,40} = [frb]?[\"']|from [\w.]{1,80} import |import \w|def \w{1,40}\(|class \w{1,40}.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
-    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]{1,80}[\[(]|await |not |self)|(?!what\(\)|\w{1,40}\.\.|\w{1,80}\(\d{1,6}\): )[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
+    r"(?:return\b|raise\b|yield\b|await\b|assert\b|del\b|self\.\w|super\(\)|with .{1,120}:$|"
+    r"for .{1,80} in .{1,80}:$"
+    r"|(?:el)?if .{1,160}:$|while .{1,80}:$|\w{1,40} = [frb]?[\"']|from [\w.]{1,80} import |import \w|"
+    r"def \w{1,40}\(|class \w{1,40}.{0,60}:$|try:$|else:$|except\b.{0,60}:$"
+    r"|[\w.,\[\]\"' *]{1,80} = (?:[\w.]{1,80}[\[(]|await |not |self)|(?!what\(\)|\w{1,40}\.\.|"
+    r"\w{1,80}\(\d{1,6}\): )[a-z_][\w.]{0,80}(?:\[[^\]]{0,40}\])?\()"
 )
 _FRAMES = (
     re.compile(r'^\s*(?:│\s*)?File "[^"]{1,400}", line \d+'),
@@ -40,7 +53,8 @@ _FRAMES = (
     ),
     re.compile(r"^\s*(?:Current thread|Thread) 0x[0-9a-f]+.{0,80}\(most recent call first\)"),
     re.compile(
-        r"^\s*(?:@ +0x[0-9a-f]+|\*\*\* Check failure stack trace|\[<[0-9a-f]{6,16}>\]|Call Trace:|Stack trace:|\[ ?\d+\] /\S+\(.{0,80}\)\s*\[0x)"
+        r"^\s*(?:@ +0x[0-9a-f]+|\*\*\* Check failure stack trace|\[<[0-9a-f]{6,16}>\]|Call Trace:|"
+        r"Stack trace:|\[ ?\d+\] /\S+\(.{0,80}\)\s*\[0x)"
     ),
     re.compile(r"^\s*[│╭╰] ?(?:[❱>]? *\d{1,5} +│? ?|.{1,160}:\d{1,6} in \w)"),
     re.compile(r"^╰─+╯"),
@@ -59,11 +73,15 @@ _FRAMES = (
 )
 _SOURCE = (
     re.compile(
-        r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w{1,40}\(|class \w{1,40}[(:]|import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|(?:el)?if .{1,160}:\s*$"
-        r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
+        r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w{1,40}\(|class \w{1,40}[(:]|"
+        r"import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|"
+        r"(?:el)?if .{1,160}:\s*$"
+        r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|"
+        r"loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
     re.compile(
-        r"^\s*(?:#(?! ?[0-9]|#\[error\]| Out of bounds values|> Error|## CAUGHT| A fatal error| There is insufficient|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
+        r"^\s*(?:#(?! ?[0-9]|#\[error\]| Out of bounds values|> Error|## CAUGHT| A fatal error|"
+        r" There is insufficient|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
     ),
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
@@ -78,15 +96,25 @@ _HELP = (
     re.compile(r"^ {24}[a-z][\w'-]{0,20} [a-z]|^\s*:(?:raises?|params?|returns?|r?type)\b"),
     re.compile(r"^\s*(?:\"\"\"|\'\'\')"),
 )
-_VERBS = r"(?:[Ff]ix|[Aa]dd|[Hh]andle|[Mm]erge|[Rr]evert|[Bb]ump|[Uu]pdate|[Rr]emove|[Ii]mprove|[Aa]void|[Ss]upport|[Cc]atch|[Rr]aise|[Mm]ake|[Uu]se|[Pp]revent|[Rr]efactor|[Cc]hange|[Dd]eprecate|feat|docs|chore|test|perf|style|ci)"
+_VERBS = (
+    r"(?:[Ff]ix|[Aa]dd|[Hh]andle|[Mm]erge|[Rr]evert|[Bb]ump|[Uu]pdate|[Rr]emove|[Ii]mprove|[Aa]void|"
+    r"[Ss]upport|[Cc]atch|[Rr]aise|[Mm]ake|[Uu]se|[Pp]revent|[Rr]efactor|[Cc]hange|[Dd]eprecate|feat|"
+    r"docs|chore|test|perf|style|ci)"
+)
 # Titles of changes, and what somebody has tested: they name the failures that were mended.
 _TITLES = (
     re.compile(
-        rf"^[\s*|\\/]{{0,12}}(?:commit )?[0-9a-f]{{7,11}} (?:\([^)]{{1,80}}\) )?\[?{_VERBS}|^(?:HEAD is now at|Previous HEAD position was) [0-9a-f]"
-        r"|^\s{0,3}[*+t-]? ?(?:\[(?:new|deleted|tag update|up to date)[ \w]{0,12}\]|[0-9a-f]{6,12}\.{2,3}[0-9a-f]{6,12}) {1,20}\S{1,120} +-> "
+        rf"^[\s*|\\/]{{0,12}}(?:commit )?[0-9a-f]{{7,11}} (?:\([^)]{{1,80}}\) )?\[?{_VERBS}|"
+        rf"^(?:HEAD is now at|Previous HEAD position was) [0-9a-f]"
+        r"|^\s{0,3}[*+t-]? ?(?:\[(?:new|deleted|tag update|up to date)[ \w]{0,12}\]|"
+        r"[0-9a-f]{6,12}\.{2,3}[0-9a-f]{6,12}) {1,20}\S{1,120} +-> "
     ),
     re.compile(
-        rf"^\W{{0,12}}(?:[0-9a-f]{{7,11}} )?Merge (?:pull request|branch|remote-tracking) |^\[[\w./-]{{1,60}} [0-9a-f]{{7,11}}\] |^\s*[-*\u2022] (?:[\w/.,\[\] -]{{1,50}}(?: -|:) )?(?:{_VERBS}|(?:[Dd]o not|[Dd]on.t|[Rr]educe|[Ll]imit|[Cc]orrect|[Ss]uppress|[Dd]etect|[Rr]eport|[Pp]roperly|Issue #\d)\b)|^(?:fix|feat|chore|docs|refactor|perf)(?:\([\w./-]{{1,30}}\))?!?: [A-Za-z]"
+        rf"^\W{{0,12}}(?:[0-9a-f]{{7,11}} )?Merge (?:pull request|branch|remote-tracking) |"
+        rf"^\[[\w./-]{{1,60}} [0-9a-f]{{7,11}}\] |^\s*[-*\u2022] (?:[\w/.,\[\] -]{{1,50}}(?: -|"
+        rf":) )?(?:{_VERBS}|(?:[Dd]o not|[Dd]on.t|[Rr]educe|[Ll]imit|[Cc]orrect|[Ss]uppress|[Dd]etect|"
+        rf"[Rr]eport|[Pp]roperly|Issue #\d)\b)|^(?:fix|feat|chore|docs|refactor|"
+        rf"perf)(?:\([\w./-]{{1,30}}\))?!?: [A-Za-z]"
     ),
     re.compile(
         r"^.{1,400}(?:\.\.\. ?(?:ok|OK|done|passed|yes|no)|\bPASSED(?:\s+\[ {0,3}\d{1,3}%\])?)\.?\s*$"
@@ -95,7 +123,8 @@ _TITLES = (
 _DUMPS = (
     # Text that a program shows: a title, a prompt, an answer; its words speak of nothing here.
     re.compile(
-        r"^\s{0,12}[\"']?(?:title|description|prompt|text|question|answer|content|caption|query|response|input|output"
+        r"^\s{0,12}[\"']?(?:title|description|prompt|text|question|answer|content|caption|query|response|"
+        r"input|output"
         r"|instruction|sentence|summary|tags?)[\"']?\s?[:=]\s?[\"'][A-Za-z<\[]",
         re.IGNORECASE,
     ),
@@ -104,7 +133,8 @@ _DUMPS = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|Completion|Story) ?: \S|^[QA]: [A-Z]"
+        r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|"
+        r"Completion|Story) ?: \S|^[QA]: [A-Z]"
     ),
     re.compile(r"^https?://\S{1,400} \(.{1,300}\)\s*$"),  # an address and what stands there
     re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*(?:\s{1,8}#.*)?$"),
@@ -112,14 +142,16 @@ _DUMPS = (
     re.compile(r"^\s*\"\w{0,20}(?:callstack|stack_?trace|traceback)\"\s?:\s?\"", re.IGNORECASE),
     # The level from which a logger speaks is no report of it.
     re.compile(
-        r"^\W{0,12}[\w.-]{0,40}(?:level|verbosity|severity)[\"']?\s{0,20}[:=]\s{0,20}[\"']?[A-Za-z]{2,12}[\"']?,?\s*$",
+        r"^\W{0,12}[\w.-]{0,40}(?:level|verbosity|"
+        r"severity)[\"']?\s{0,20}[:=]\s{0,20}[\"']?[A-Za-z]{2,12}[\"']?,?\s*$",
         re.IGNORECASE,
     ),
     re.compile(r"^.{0,80}\b(?:Namespace|[A-Z]\w{0,40}(?:Config|Args|Arguments))\("),
     re.compile(r"^\s*\|[-=+|]+\|?\s*$|^\s*[-=+*_#~]{3,}\s*$"),
     re.compile(r"^.{0,100}Volatile Uncorr\. ECC|Uncorr\. ECC \||^\|\s+(?:N/A|\d+%)\s+\d+C\s"),
     re.compile(
-        r"^\s*(?:Uncorrectable|Correctable|Double Bit|Single Bit|(?:SRAM|DRAM)[\w ]*|Volatile|Aggregate|ECC Errors)\s*(?::\s*(?:0|N/A)\s*)?$"
+        r"^\s*(?:Uncorrectable|Correctable|Double Bit|Single Bit|(?:SRAM|DRAM)[\w ]*|Volatile|Aggregate|"
+        r"ECC Errors)\s*(?::\s*(?:0|N/A)\s*)?$"
     ),
     re.compile(r"^Filesystem\s+(?:Type\s+)?\S+\s+\S*Used\s|^Filesystem\s+.*\bUse%"),
 )
@@ -127,7 +159,10 @@ _DUMPS = (
 _SAID = (
     # The same said plainly: a few words, and no sign that a log would use.
     re.compile(
-        r"^\s*(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|target|hyp|ref|gt|hypothesis|reference|transcript|translation|caption|headline|title|sentence|review|comment|tweet|summary) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}[=:\d_])|(?:user|assistant|input|output|response|source|context|text) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}(?:[=:\d_()\[\]]|error|fail)))",
+        r"^\s*(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|target|hyp|ref|gt|hypothesis|reference|"
+        r"transcript|translation|caption|headline|title|sentence|review|comment|tweet|"
+        r"summary) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}[=:\d_])|(?:user|assistant|input|output|response|"
+        r"source|context|text) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}(?:[=:\d_()\[\]]|error|fail)))",
         re.IGNORECASE,
     ),
     re.compile(
@@ -135,34 +170,44 @@ _SAID = (
     ),
     # A transcript: one sort of letters, words of a story, no sign.
     re.compile(
-        r"^(?=[A-Z' ]{20,}$).{0,400}\b(?:HE|SHE|HIS|HER|HIM|THEY|THEIR|THEM|YOU|YOUR|WE|OUR|MY|I)\b|^(?=[a-z' ]{30,}$).{0,400}\b(?:he|she|his|her|him|they|their|my|i)\b|^[A-Z' ]{90,}$"
+        r"^(?=[A-Z' ]{20,}$).{0,400}\b(?:HE|SHE|HIS|HER|HIM|THEY|THEIR|THEM|YOU|YOUR|WE|OUR|MY|I)\b|"
+        r"^(?=[a-z' ]{30,}$).{0,400}\b(?:he|she|his|her|him|they|their|my|i)\b|^[A-Z' ]{90,}$"
     ),
     re.compile(r"^.{0,120}\b(?:Received|Added) request \S{1,80}: prompt: "),
     re.compile(r"^[STHDPA]-\d{1,9}\t"),  # a sentence, its target and what became of it
     re.compile(
-        r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|Assistant)\b)"
+        r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|"
+        r"Assistant)\b)"
     ),
     re.compile(
-        r"^\s*(?:tokens?|words|labels|classes|label_names|features|categories|tags|vocab|\w{0,20}columns) ?[:=] ?[\[{(]|^\s*\[(?:['\"][^'\"]{0,60}['\"](?:, ?)?){2,300}\]\s*$",
+        r"^\s*(?:tokens?|words|labels|classes|label_names|features|categories|tags|vocab|"
+        r"\w{0,20}columns) ?[:=] ?[\[{(]|^\s*\[(?:['\"][^'\"]{0,60}['\"](?:, ?)?){2,300}\]\s*$",
         re.IGNORECASE,
     ),
 )
 _BOILERPLATE = re.compile(
-    r"^(?:(?:[\w.]{1,80}Error: )?CUDA kernel errors might be asynchronously|For debugging consider passing CUDA_LAUNCH_BLOCKING|Compile with `?TORCH_USE_CUDA_DSA"
-    r"|If reserved memory is >> allocated|See documentation for Memory Management|To enable the following instructions"
-    r"|HYDRA_FULL_ERROR=|Set the environment variable HYDRA_FULL_ERROR)|^\s*(?:time|host|rank|error_file)\s+: |^\s*traceback : To enable traceback"
+    r"^(?:(?:[\w.]{1,80}Error: )?CUDA kernel errors might be asynchronously|"
+    r"For debugging consider passing CUDA_LAUNCH_BLOCKING|Compile with `?TORCH_USE_CUDA_DSA"
+    r"|If reserved memory is >> allocated|See documentation for Memory Management|"
+    r"To enable the following instructions"
+    r"|HYDRA_FULL_ERROR=|Set the environment variable HYDRA_FULL_ERROR)|^\s*(?:time|host|rank|"
+    r"error_file)\s+: |^\s*traceback : To enable traceback"
     r"|^(?:Root Cause|Other Failures)|^\s*<NO_OTHER_FAILURES>"
 )
 _QUIET = (*_SOURCE, *_HELP, *_DUMPS, _BOILERPLATE)
 # Source text or a frame behind any stamp, wherever no exception is named before it.
 _STAMPED = re.compile(
-    r"^(?:(?!Error|Exception|Traceback)[^\n]){1,120}?(?: {2}File \"[^\"]{1,300}\", line \d| {3,40}(?:raise [\w.]{1,60}(?:\(|$| from )|except [\w(].{0,100}:$|assert \S|self\.\w[\w.]{0,60}\(|(?:logger|logging|log|warnings)\.\w{1,12}\(|[\^~]{3,}$))"
+    r"^(?:(?!Error|Exception|Traceback)[^\n]){1,120}?(?: {2}File \"[^\"]{1,300}\", line \d|"
+    r" {3,40}(?:raise [\w.]{1,60}(?:\(|$| from )|except [\w(].{0,100}:$|assert \S|self\.\w[\w.]{0,60}\(|"
+    r"(?:logger|logging|log|warnings)\.\w{1,12}\(|[\^~]{3,}$))"
 )
 _QUOTED = (*_TITLES, *_SAID, _STAMPED)
 # When, where and by whom a line was written, and no level of trouble.
 _CALM_STAMP = re.compile(
-    r"^(?:(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?\]?|\[?\d\d:\d\d:\d\d\]?|[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:"
-    r"|\[?(?:INFO|DEBUG|NOTICE|stdout)\]?(?::[\w.]{1,40}:)?:?|(?!WARN|ERR|CRIT|FATAL)[\w.]{1,60}(?::\w{1,60}:\d{1,6})?(?= [-|] )|\d{1,4}:)(?: *[-|] | +|(?<=:)))+"
+    r"^(?:(?:\[?\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?\]?|\[?\d\d:\d\d:\d\d\]?|"
+    r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:"
+    r"|\[?(?:INFO|DEBUG|NOTICE|stdout)\]?(?::[\w.]{1,40}:)?:?|(?!WARN|ERR|CRIT|"
+    r"FATAL)[\w.]{1,60}(?::\w{1,60}:\d{1,6})?(?= [-|] )|\d{1,4}:)(?: *[-|] | +|(?<=:)))+"
 )
 _BEHIND_A_STAMP = (
     re.compile(r"^(?:##? [A-Za-z]|//|/\*|\"\"\"|\s{0,12}--[a-z][\w-]{1,40} |\s*:raises?\b)"),

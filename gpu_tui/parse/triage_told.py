@@ -19,9 +19,12 @@ TOLD: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "died|crashed|aborted|disconnected|lost|gone|dead|exited unexpectedly|no server running",
-        r"^\W{0,4}(?:the |your )?(?:\w{1,16} )?(?:runtime|session|server|kernel|instance|machine|program|process|job|training|worker|client|backend)s? (?:has |have |was )?"
+        r"^\W{0,4}(?:the |your )?(?:\w{1,16} )?(?:runtime|session|server|kernel|instance|machine|program|"
+        r"process|job|training|worker|client|backend)s? (?:has |have |was )?"
         + _GONE
-        + r"(?:\W{0,3}$|[.:,;!] ?(?:automatically|restarting|exiting|aborting)| (?:for an unknown|with|due|because|during|while)\b)|^\[?(?:lost server|server exited(?: unexpectedly)?)\]?\s*$|^no server running on \S",
+        + r"(?:\W{0,3}$|[.:,;!] ?(?:automatically|restarting|exiting|aborting)| (?:for an unknown|with|due|"
+        r"because|during|while)\b)|^\[?(?:lost server|server exited(?: unexpectedly)?)\]?\s*$|"
+        r"^no server running on \S",
         f"{SURVIVED}|\\bif\\b",
     ),
     # A crash that somebody reports, at whatever level.
@@ -29,22 +32,31 @@ TOLD: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "crash has|crash detected|crash was|compute failed|/error|(occurred at",
-        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bcompute failed\s*$|^Failure # \d{1,4} \(occurred at |\s[1-9]\d{0,3}\*?\s+(?:\|\s+)?/\S{1,300}/error\S{0,40}\.txt\b",
+        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bcompute failed\s*$|"
+        r"^Failure # \d{1,4} \(occurred at |\s[1-9]\d{0,3}\*?\s+(?:\|\s+)?/\S{1,300}/error\S{0,40}\.txt\b",
     ),
     # What was carried over is not what was sent.
     rule(
         "exception",
         FATAL,
         "differ|mismatch|match|corrupted on",
-        r"\b(?:md5|sha\d{0,3}|crc\d{0,2}|hash|checksum)(?:es|s|sums?)?\b.{0,24}\b(?:differs?|mismatch|do(?:es)? ?n.t match|do(?:es)? not match)\b|\bcorrupted on transfer\b",
+        r"\b(?:md5|sha\d{0,3}|crc\d{0,2}|hash|checksum)(?:es|s|sums?)?\b.{0,24}\b(?:differs?|mismatch|"
+        r"do(?:es)? ?n.t match|do(?:es)? not match)\b|\bcorrupted on transfer\b",
         f"{COPED}|\\bno (?:mismatch|difference)",
     ),
     # R says whom it caught, a shell or a torn line what it left with.
     rule(
         "exception",
         FATAL,
-        "exec format|did not match|unexpected eof|unexpected end of|signature not found|convergence not|not converged|internal error in|*** caught|exit code|failed with error|error(s)",
-        r"\bexec format error\b|\bcomputed checksums? did not match\b|\bunexpected (?:EOF|end of (?:file|archive|data|stream))\b|\bdirectory signature not found\b|\bconvergence (?:was |has )?not (?:been )?(?:achieved|reached)\b|\b(?:SCF|run|calculation) (?:run )?(?:has |did )?not converged?\b|\binternal error in (?:subroutine|routine|function|module)\b|^\s{0,4}\*\*\* caught \w|(?-i:[a-z]Exit code: [1-9])|\b(?:request|query|call|command|operation|ioctl)\b.{0,80}\bfailed with error\b|^\W{0,4}error\(?s\)? (?:running|executing|launching|starting)\b",
+        "exec format|did not match|unexpected eof|unexpected end of|signature not found|convergence not|"
+        "not converged|internal error in|*** caught|exit code|failed with error|error(s)",
+        r"\bexec format error\b|\bcomputed checksums? did not match\b|\bunexpected (?:EOF|end of (?:file|"
+        r"archive|data|stream))\b|\bdirectory signature not found\b|\bconvergence (?:was |"
+        r"has )?not (?:been )?(?:achieved|reached)\b|\b(?:SCF|run|calculation) (?:run )?(?:has |"
+        r"did )?not converged?\b|\binternal error in (?:subroutine|routine|function|module)\b|"
+        r"^\s{0,4}\*\*\* caught \w|(?-i:[a-z]Exit code: [1-9])|\b(?:request|query|call|command|operation|"
+        r"ioctl)\b.{0,80}\bfailed with error\b|^\W{0,4}error\(?s\)? (?:running|executing|launching|"
+        r"starting)\b",
         SURVIVED,
     ),
     # The same in Chinese: somebody's start, run or load failed, a process that left with a code.
@@ -59,16 +71,22 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "missing output|nothing provides|dependency problems|failed to|problems while|problems during|errors while|errors during",
-        r"\bmissing output files?\b|\bmissing output file\(s\)|\bnothing provides \S|\bdependency problems prevent\b|\b(?:module|package|wheel|driver|image|library|kernel) \S{1,60} failed to [a-z]{3,12}\b|^\W{0,4}encountered (?:\w{2,16} )?(?:errors|problems|exceptions) (?:while|during|when|in)\b",
+        "missing output|nothing provides|dependency problems|failed to|problems while|problems during|"
+        "errors while|errors during",
+        r"\bmissing output files?\b|\bmissing output file\(s\)|\bnothing provides \S|"
+        r"\bdependency problems prevent\b|\b(?:module|package|wheel|driver|image|library|"
+        r"kernel) \S{1,60} failed to [a-z]{3,12}\b|^\W{0,4}encountered (?:\w{2,16} )?(?:errors|problems|"
+        r"exceptions) (?:while|during|when|in)\b",
         f"{SURVIVED}|{CALM}|\\boptional|\\breason:",
     ),
     # A severity in words, a signal as a number, an error with an exclamation mark.
     rule(
         "exception",
         FATAL,
-        "critical error|error! |exception!|signal=|signal =|fatalerror|runtime error:|failed after|failed during|failed while",
-        r"\bcritical error\b|\bruntime error:\s*$|^\W{0,4}failed (?:after|during|while)\b|^\W{0,4}error! \w|\bexception!\s*$|\bsignal ?= ?(?:4|6|7|8|11)\b|(?-i:[A-Za-z]FatalError)\b",
+        "critical error|error! |exception!|signal=|signal =|fatalerror|runtime error:|failed after|"
+        "failed during|failed while",
+        r"\bcritical error\b|\bruntime error:\s*$|^\W{0,4}failed (?:after|during|while)\b|^\W{0,4}error! \w|"
+        r"\bexception!\s*$|\bsignal ?= ?(?:4|6|7|8|11)\b|(?-i:[A-Za-z]FatalError)\b",
         f"{COPED}|memory critical error",
     ),
     # The name of a failure as the value of a key.
@@ -84,7 +102,8 @@ TOLD: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "errors detected|error detected|errors generated|error generated|errors occurred|errors found|error(s)",
-        r"\b[1-9]\d{0,5} (?:\w{2,10} )?error(?:s|\(s\))? (?:detected in the compilation|generated\b|occurr?ed\b|found\.)",
+        r"\b[1-9]\d{0,5} (?:\w{2,10} )?error(?:s|\(s\))? (?:detected in the compilation|generated\b|"
+        r"occurr?ed\b|found\.)",
         f"{SURVIVED}|\\bcorrect",
     ),
     # A state of a scheduler in angle brackets, or behind the dots of a list of tests.
@@ -92,7 +111,9 @@ TOLD: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "status <exit>|... |error|failed|unknown",
-        r"^\S{1,80}\s+(?:\S{1,80}\s+)?\d{1,3}/\d{1,3}\s+(?-i:(?:Init:)?(?:\w{0,24}Error|\w{0,24}Failed|\w{0,24}Unknown))\s+\d|\bStatus <EXIT>|\.{4,} ?(?:\[[^\]]{1,40}\] )?(?-i:FAILED|FAIL|ERROR|CRASHED|TIMEOUT)\b",
+        r"^\S{1,80}\s+(?:\S{1,80}\s+)?\d{1,3}/\d{1,3}\s+(?-i:(?:Init:)?(?:\w{0,24}Error|\w{0,24}Failed|"
+        r"\w{0,24}Unknown))\s+\d|\bStatus <EXIT>|\.{4,} ?(?:\[[^\]]{1,40}\] )?(?-i:FAILED|FAIL|ERROR|CRASHED|"
+        r"TIMEOUT)\b",
         CALM,
     ),
     # What an MPI library says when one of its processes leaves or breaks the rules.
@@ -100,7 +121,9 @@ TOLD: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "local abort|function was called|will now",
-        r"\blocal abort (?:before|after) MPI|\bfunction was called (?:before|after) MPI_\w{1,20} was invoked|\b(?:job|program|run|process|application|simulation|training) will (?:now )?(?:abort|terminate|exit|stop|be (?:aborted|terminated|killed))\b",
+        r"\blocal abort (?:before|after) MPI|\bfunction was called (?:before|after) MPI_\w{1,20} was invoked|"
+        r"\b(?:job|program|run|process|application|simulation|training) will (?:now )?(?:abort|terminate|"
+        r"exit|stop|be (?:aborted|terminated|killed))\b",
         COPED,
     ),
     # A library's own error: `[omni.physx.plugin] PhysX error: `.
@@ -109,14 +132,22 @@ TOLD: tuple[Rule, ...] = (
         FATAL,
         "error: ",
         r"(?:^|(?<=[\]|] ))(?-i:[A-Z][A-Za-z]{1,16}) (?:internal |fatal )?error: (?!nan|-?inf|none)[a-z\"'`]",
-        f"{COPED}|\\b(?:mean|squared|absolute|relative|rms|train|training|test|val|validation|eval|total|max|average|avg|prediction|absolute|import) error|squarederror",
+        f"{COPED}|\\b(?:mean|squared|absolute|relative|rms|train|training|test|val|validation|eval|total|max|"
+        f"average|avg|prediction|absolute|import) error|squarederror",
     ),
     # A solver or a program that gives up at a limit of its own.
     rule(
         "exception",
         FATAL,
-        "diverged|converging|terminated|exceeded|too many|not been completed|not completed|invalid|overflowed|already in use|collective abort|there were|init",
-        r"^\W{0,4}(?:the )?(?:simulation|solution|solver|calculation|integration) (?:has )?diverged\b|\b(?:not|n.t) converging\b.{0,20}\bstop|\b(?:simulation|calculation|analysis|integration) (?:is |was |has been )?terminated\W*$|\bmaximum (?:number|amount) of .{2,40}\bexceeded\b|\btoo many (?:attempts|errors|open files|restarts|failures)\b|\bhas not been completed\b|\b\w{3,20}\(\): invalid (?:pointer|size|next)|\boverflowed its stack\b|\b(?:address|port \d{1,5}(?: is)?) already in use\b|\bcaused collective abort\b|\bthere were (?:failed|failures|errors)\b|\binit(?:i?ali[sz]ation)? error: ",
+        "diverged|converging|terminated|exceeded|too many|not been completed|not completed|invalid|"
+        "overflowed|already in use|collective abort|there were|init",
+        r"^\W{0,4}(?:the )?(?:simulation|solution|solver|calculation|integration) (?:has )?diverged\b|"
+        r"\b(?:not|n.t) converging\b.{0,20}\bstop|\b(?:simulation|calculation|analysis|integration) (?:is |"
+        r"was |has been )?terminated\W*$|\bmaximum (?:number|amount) of .{2,40}\bexceeded\b|"
+        r"\btoo many (?:attempts|errors|open files|restarts|failures)\b|\bhas not been completed\b|"
+        r"\b\w{3,20}\(\): invalid (?:pointer|size|next)|\boverflowed its stack\b|\b(?:address|"
+        r"port \d{1,5}(?: is)?) already in use\b|\bcaused collective abort\b|\bthere were (?:failed|failures|"
+        r"errors)\b|\binit(?:i?ali[sz]ation)? error: ",
         f"{_REDUCIBLE}|too many errors|[=:] ?0\\b",
     ),
     # Who is not let in: a key, a licence, an answer of a server.
@@ -124,7 +155,9 @@ TOLD: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "forbidden|unauthorized|api key|api-key|expired|invalid token|invalid credential|license|licence",
-        r"(?-i:\b40[13]\b ?[-:]? ?(?:Forbidden|Unauthorized|FORBIDDEN|UNAUTHORIZED))|\binvalid (?:api[- ]?key|token|credentials?|licen[cs]e)\b(?! [\"'<])|\b(?:licen[cs]e|token|credentials?|certificate) (?:has |have |is |are )?expired\b",
+        r"(?-i:\b40[13]\b ?[-:]? ?(?:Forbidden|Unauthorized|FORBIDDEN|UNAUTHORIZED))|"
+        r"\binvalid (?:api[- ]?key|token|credentials?|licen[cs]e)\b(?! [\"'<])|\b(?:licen[cs]e|token|"
+        r"credentials?|certificate) (?:has |have |is |are )?expired\b",
         f"{COPED}|{HOUSE}",
     ),
 )
@@ -135,7 +168,8 @@ LAST: tuple[Rule, ...] = (
         "hang",
         FATAL,
         "timed out|too long|hung",
-        r"\b(?:[a-z]{2,8}\d{1,5}|process|task|job|thread|driver|kernel) (?:has |is )?hung\W*$|\btimed out\b|\btook too long to\b",
+        r"\b(?:[a-z]{2,8}\d{1,5}|process|task|job|thread|driver|kernel) (?:has |is )?hung\W*$|\btimed out\b|"
+        r"\btook too long to\b",
         f"{COPED}|{HOUSE}|{_PROSE}|flight recorder|flush",
     ),
     rule(
@@ -148,9 +182,13 @@ LAST: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "exception raised|exception was|does not exist|unable to|cannot|can not|can't|couldn't|could not|refused|denied",
-        r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdoes not exist\b|\bunable to [a-z]{3}|\b(?:cannot|can not|can.t|could not|couldn.t) (?:be )?[a-z]{3}|\b(?:permission|access|connection|request) (?:was )?(?:refused|denied)\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU|\b(?:cannot|can not) be (?:used|combined|mixed|undone|changed|reproduced|guaranteed)\b",
+        "exception raised|exception was|does not exist|unable to|cannot|can not|can't|couldn't|could not|"
+        "refused|denied",
+        r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdoes not exist\b|\bunable to [a-z]{3}|"
+        r"\b(?:cannot|can not|can.t|could not|couldn.t) (?:be )?[a-z]{3}|\b(?:permission|access|connection|"
+        r"request) (?:was )?(?:refused|denied)\b",
+        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU|\b(?:cannot|"
+        f"can not) be (?:used|combined|mixed|undone|changed|reproduced|guaranteed)\b",
     ),
     # A word that stories use as well: only where the line looks like a log's.
     rule(
@@ -158,7 +196,9 @@ LAST: tuple[Rule, ...] = (
         FATAL,
         "died|are dead|is dead|crashed",
         r"\bdied\b|\b(?:is|are) dead\b(?! (?:simple|end|code))|(?<![\[\w])crashed\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego|survived|born)\\b|\\b(?:who|and) died\\b|died (?:in|at|of|on|from) (?-i:(?:the )?[A-Z])|(?-i:\\b[A-Z][a-z]{1, 20} [A-Z][a-z]{1, 20} died\\b)|['\"]died['\"]",
+        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego|survived|born)\\b|\\b(?:who|"
+        f"and) died\\b|died (?:in|at|of|on|from) (?-i:(?:the )?[A-Z])|"
+        f"(?-i:\\b[A-Z][a-z]{1, 20} [A-Z][a-z]{1, 20} died\\b)|['\"]died['\"]",
         also=r"[\d:=\[(/_<]",
     ),
 )

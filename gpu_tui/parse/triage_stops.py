@@ -1,0 +1,132 @@
+"""Labels 10 and 11: who ended the job from outside, a scheduler or a signal."""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_daemons import DAEMON_STOPS
+from gpu_tui.parse.triage_rule import (
+    ADVICE,
+    FATAL,
+    KILLS,
+    Rule,
+    rule,
+)
+from gpu_tui.parse.triage_runs import RUN_STOPS
+
+STOPS: tuple[Rule, ...] = (
+    # --- 10 preempted ---
+    *RUN_STOPS,
+    *DAEMON_STOPS,
+    rule(
+        "preempted",
+        FATAL,
+        "timeout exceeded|job was held|job was removed|job was suspended|cancelled|canceled|evicted|"
+        "wallclock|wall clock|deleted at|requeue|requeing|requeuing|terminating |timed-out|timed out|timeout|"
+        "node_fail|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|"
+        "revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
+        r"\bwill be preempted\b|^(?:\s*\"?reason\"?:)?\s+\"?(?:Evicted|Preempt\w{1,8}|NodeShutdown|NodeLost|"
+        r"TerminationByKubelet)\"?,?\s*$|\bWarning\s+(?:Evicted|Preempt\w{1,8}|NodeShutdown)\s|"
+        r"^scancel: terminating job|\b(?:run|job|task) cancell?ed by (?:the )?scheduler|\boutbid\b|"
+        r"\bjob was (?:held|removed|suspended)\b|\b(?:notebook|session|job|run|kernel|cell|"
+        r"step)\b.{0,12}\btime-?out exceeded\b|\bjob (?:was )?evicted\b|\bjob was aborted by the user\b|"
+        r"\bimminent node shutdown|\b(?:allocation|lease|reservation) (?:has )?expired\b|"
+        r"\bhit its timeout of\b|\btimed out waiting for job step\b|\breceived a cancellation signal|"
+        r"\bthe operation was cancel|\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|"
+        r"^\S{1,60}\s+(?:\S{1,80}\s+)?\d{1,3}/\d{1,3}\s+(?:Evicted|Preempt\w{1,8})\s|"
+        r"\bhost EC2 \(instance [\w-]{1,40}\) terminated|CANCELLED AT|due to (?:time limit|wall ?clock)|"
+        r"due to preemption|due to node fail|job step aborted|^srun: (?:[\w/]{1,24}: ){0,2}terminating |"
+        r"^.{0,12}job has timed out|not requeued because|"
+        r"^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED|"
+        r"NODE_FAIL)\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|"
+        r"handling auto-requeue signal|requeu?ing job \d|forcing job termination|(?:been|was|is|were|being|"
+        r"got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |"
+        r"job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
+        r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|"
+        r"walltime .{0,20}exceeded|exceeded.{0,20}\bwall ?(?:time|clock)|TERM_(?!MEM|SWAP|EXTERNAL|"
+        r"UNKNOWN)\w{0,16}(?:LIMIT|ADMIN|OWNER|PREEMPT)\b|run time limit|job deleted at request of|"
+        r"(?:time limit|maximum runtime|wall ?(?:time|clock))\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|"
+        r"exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
+        r"|\bforce terminated\b|\blame workers found\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|"
+        r"is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|"
+        r"\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
+        r"\bchecking for\b|\bif idle\b|rpc error|context deadline|sequence group|"
+        r"preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|"
+        r"\b0 preempt|asyncio|gRPC|grpc|" + r"--time|supports? preemption",
+    ),
+    # A limit, a person, or a rented box without funds: Chinese for "balance too low" and "was shut down".
+    rule(
+        "preempted",
+        FATAL,
+        "exceeding|cancelled by|余额不足|已关机|已停止|已释放",
+        r"\bexceeding (?:the )?(?:wall ?(?:time|clock)|time limit)|\bCANCELLED by \d{1,9}|余额不足|(?:实例|机器|主机|"
+        r"容器)已(?:关机|停止|释放)",
+        ADVICE,
+    ),
+    # --- 11 killed ---
+    rule(
+        "exception",
+        FATAL,
+        "killed by signal|on signal|to signal|with signal|received signal|caught ",
+        r"\*\*\* process received signal \*\*\*|killed by signal: (?:Seg|Abort|Illegal|Floating)|(?:killed|"
+        r"terminated) by signal:? ?(?:4|6|7|8|11)\b|program terminated with signal (?:SIG(?:FPE|SEGV|ILL|"
+        r"ABRT|BUS)|(?:4|6|7|8|11)\b)|(?:exited on|due to) signal (?:4|6|7|8|11)\b|"
+        r"received signal (?:SIG(?:FPE|SEGV|ILL|ABRT|BUS)|(?:4|6|7|8|11)\b)|caught (?:fatal )?signal:? (?:4|"
+        r"6|7|8|11)\b",
+    ),
+    rule(
+        "killed",
+        FATAL,
+        "for an unknown reason|by the external system|all the procs|terminating instance|user requested|"
+        "shutdown signal|\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62|killed|terminated|hangup|interrupt|kill pod|"
+        "abort|by user|by the user|signal|running tasks|exit_status",
+        r"^[*_>#\s]{0,6}(?-i:"
+        + KILLS
+        + r")[*_.!:\s]*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
+        + KILLS
+        + r")\s*$|(?:\bstderr|\[\d{1,9}\]): (?-i:"
+        + KILLS
+        + r")\s*$|line \d+:\s{1,8}\d+ (?-i:"
+        + KILLS
+        + r")\b|^(?:\S+: )?\d+ (?-i:"
+        + KILLS
+        + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|"
+        r"terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
+        r"|killed by signal|terminated by signal|\bterminated for an unknown reason\b|"
+        r"\bterminated by the (?:external |operating )?system\b|(?:process|worker|job|trainer|rank|container|"
+        r"subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|"
+        r"cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\b(?:training|learning|run|job|execution|"
+        r"optimi[sz]ation|simulation) (?:was |has been )?interrupted\b|\buser (?:has )?(?:abort(?:ed)?|"
+        r"interrupt(?:ed)?)\b|keyboard ?interrupt|\bstop signal received\b|\(killed\)|\(terminated\)|"
+        r"^killed by|need to kill pod|\bterminate all the procs|\bterminating instance\b|"
+        r"\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|"
+        r"received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|"
+        r"signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|"
+        r"^Aborted!$|command terminated(?! with exit code [1-9]\d{0,1}\s*$)|(?:^|\s)\u5df2(?:\u6740\u6b7b|"
+        r"\u7ec8\u6b62)(?:\s|$)",
+        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|"
+        r"\btyp\w{1,6}cally\b|task job report|keep_?alive|using the force",
+    ),
+    rule(
+        "killed",
+        FATAL,
+        "interruptexception|terminated|signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|"
+        "subprocess|exit status|^ct|^c |ctrl|exited with",
+        r"received (?:a )?(?:signal(?! (?:with|of) )|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|"
+        r"received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|"
+        r"got signal:? ?\w{1,40}|\bNegsignal\.SIG|(?:closing|sending|caught|got|terminated (?:by|with)|"
+        r"exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|"
+        r"due to) (?:the )?(?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG|"
+        r"\bsending process \d+ closing sig"
+        r"|signal (?:9|15|1|2)\b|signal \((?:9|15|1|2)(?:\.\d)?\)|\bInterruptException\b|"
+        r"^\W{0,4}worker \d{1,5} terminated\.?\s*$|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|"
+        r"exit[ _]?(?:code|status)\s*[:=\[]?\s*-\d{1,4}\b|exit[ _]?(?:code|"
+        r"status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|"
+        r"exited with (?:exit )?(?:code|status) (?:137|143|130)|\bexit (?:code|status) of .{1,120}\b(?:was|"
+        r"is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|"
+        r"process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|"
+        r"(?<!xargs )(?<!\+ )kill -9(?! \S{1,12} (?:to|and|in)\b)",
+        r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|using the force|"
+        r"signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\bSIG(?:HUP|"
+        r"USR[12])\b.{0,16}\b(?:ignoring|triggering|re-?load|re-?read|re-?open|reconfigur)|"
+        r"\btyp\w{1,6}cally\b|death_signal\(|^\W{0,4}(?:DEBUG|VERBOSE|TRACE)\b|press ctrl|ctrl\+c to|use ctrl",
+    ),
+)
