@@ -47,7 +47,7 @@ async def test_check_asks_on_its_terminal(  # type: ignore[no-untyped-def]
 ) -> None:
     words = ["ssh-keygen", "-q", "-p", "-P", "", "-N", "geheim", "-f", str(box.identity)]
     subprocess.run(words, check=True)
-    terminal: Terminal = make_terminal(100, 30)
+    terminal: Terminal = make_terminal(200, 30)  # wide: no line of the answer is broken
     fleet = str(write_fleet(tmp_path, box))
     command = shlex.join([sys.executable, "-m", "gpu_tui", "check", "--fleet", fleet])
     state = shlex.quote(f"XDG_STATE_HOME={tmp_path}")

@@ -158,7 +158,7 @@ CALM = [  # and no level of trouble
 @pytest.mark.parametrize("stamp", CALM)
 def test_text_behind_a_stamp_is_text(stamp: str) -> None:
     said = [
-        "# TODO: handle CUDA out of memory here",
+        "# handle CUDA out of memory here",
         "3f2a1c9 fix: CUDA out of memory in eval loop",
         'Prompt: Explain the error "CUDA out of memory".',
         '{"text": "He was killed by a bus error in judgement", "label": 1}',
