@@ -251,9 +251,8 @@ def _run_true() -> float:
 def _meter(pids: list[int]) -> Iterator:  # type: ignore[type-arg]
     """A function that gives the processor seconds that these and their children have used."""
     for root, clock, unit in CGROUPS:
-        group = Path(root) / f"gpu-tui-bench-{os.getpid()}-{pids[0]}"
-        try:
-            group.mkdir()
+        try:  # no pid makes a name of its own: each of us lives among pids of its own
+            group = Path(tempfile.mkdtemp(prefix="gpu-tui-bench-", dir=root))
         except OSError:
             continue
         if not (group / clock).exists():
