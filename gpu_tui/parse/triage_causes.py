@@ -24,12 +24,14 @@ from gpu_tui.parse.triage_rule import (
 )
 from gpu_tui.parse.triage_runs import RUN_CAUSES
 from gpu_tui.parse.triage_stops import STOPS
+from gpu_tui.parse.triage_sweeps import SWEEP_CAUSES
 
 CAUSES: tuple[Rule, ...] = (
     *QUIET,
     *MACHINE,
     *DAEMON_CAUSES,
     *RUN_CAUSES,
+    *SWEEP_CAUSES,
     # --- 6 hang ---
     rule(
         "hang",
@@ -56,7 +58,7 @@ CAUSES: tuple[Rule, ...] = (
         r"taking the entire process down|operations have failed or timed out|monitoredBarrier|"
         r"dataloader timed out|blocked for more than \d+ seconds|\bsoft ?lockup\b|hard lockup(?! detector)|"
         r"\bhung_task: blocked|\bworkqueue lockup"
-        r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|stalled (?:ranks|tensors?|"
+        r"|self-detected stall|detected stalls? on|may be stuck|^missing ranks|(?<!\b0 )(?<!\bno )stalled (?:ranks|tensors?|"
         r"ops)|waiting for remainder of ranks|(?:a|due to) collective timeout|collective.{0,30}timed out|"
         r"timed out waiting \d+ ?ms for (?:recv|send)|timed out initializing process group"
         r"|wait timeout after \d+ ?ms|termination timeout for|barrier.{0,40}timed out|"
@@ -265,7 +267,7 @@ CAUSES: tuple[Rule, ...] = (
         r"unable) to load (?:the )?(?:\w{1,12} )?model\b|trying to load a weight file containing|"
         r"layer count mismatch when loading|not found in checkpoint\b|\bgguf_init_from_file: (?:failed|"
         r"invalid)",
-        r"\.(?:jpe?g|png|tif)\b",
+        r"\.(?:jpe?g|png|tif)\b|(?-i:\d(?:[AP]M|Z)? (?:INF|DBG|WRN) )",
     ),
     rule(
         "ckpt_corrupt",

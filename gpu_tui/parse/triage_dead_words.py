@@ -12,7 +12,7 @@ _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
     r"No \")))\b\w{0,24}(?:ooms?|nans?|infs?|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|"
     r"overflow\w{0,2}|preempt\w{0,6}|xid|timeouts?|anomaly|fatal|abort(?:ed|s)?|crashe?[sd]?|panic)"
     r"(?:Counter|[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|"
-    r"labels))?[\"']?\s?[:=](?:\s{0,6}|\.{3,40})(?:0(?![.\dx])|0x0{1,16}\b|0\.0+\b|(?:false|off|none|null|"
+    r"labels)|(?: [a-z]{2,16}){0,2} [a-z]{2,16}[a-rt-z]s)?[\"']?\s?[:=](?:\s{0,6}|\.{3,40})(?:0(?![.\dx])|0x0{1,16}\b|0\.0+\b|(?:false|off|none|null|"
     r"no)(?=\s*(?:[,;|)}\]\"]|$)))"
     # "Trial 0 failed" counts from zero; it does not say that none failed.
     r"|"

@@ -8,6 +8,7 @@ from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
 from gpu_tui.parse.triage_runs import RUN_ENDS, RUN_LOST
+from gpu_tui.parse.triage_sweeps import SWEEP_ENDS, SWEEP_LOST
 from gpu_tui.parse.triage_told import LAST, TOLD
 
 _NETWORK = (
@@ -24,7 +25,7 @@ _NETWORK = (
     r"timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|"
     r"packet_write_wait|bad gateway|service unavailable|gateway time-?out"
     r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|backend error|error|"
-    r"server error|client error)|operation timed out|(?-i:\bSlowDown\b)|ConnectionClosedError|"
+    r"server error|client error)|operation timed out|(?-i:\bSlowDown\b)(?! ?: ?(?:not )?active)|ConnectionClosedError|"
     r"EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|"
     r"failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |"
     r"rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|"
@@ -47,6 +48,7 @@ _WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + S
 
 ENDS: tuple[Rule, ...] = (
     *RUN_LOST,
+    *SWEEP_LOST,
     *DAEMON_ENDS,
     # Daemons of the house speak of their own guests, not of the job.
     rule(
@@ -137,7 +139,8 @@ ENDS: tuple[Rule, ...] = (
         _NETWORK_NEEDS,
         _NETWORK,
         r"\bmax_retries\b|rate_limit|(?<!\S)--\w{1,40}|(?:readiness|startup) probe failed|"
-        r"connection closed by localrank|\[preauth\]|audit: rate|"
+        r"connection closed by localrank|\[preauth\]|audit: rate|\bconnections? (?:to|from|with|of|by) (?:the )?"
+        r"(?:client|user|browser|viewer)\b|^INFO:? {1,8}connection (?:closed|open)|"
         + ADVICE.replace(r"|\bnote:", ""),
     ),
     # --- 18 before 17: an end that something survived is only a warning ---
@@ -258,7 +261,8 @@ ENDS: tuple[Rule, ...] = (
         r"^\s*Aborted\b(?! (?:\d{1,6} )?requests?\b)|: Aborted\b(?! (?:\d{1,6} )?requests?\b)|\bBus error\b|"
         r"illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|"
         r"double|unsorted|heap)|malloc\(\): |(?<!tc)malloc: |terminate called|^\s*what\(\): |"
-        r"fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|"
+        r"line \d{1,5}:\s{1,8}\d{1,9} (?-i:Aborted|Bus error|Illegal instruction|Floating point exception|"
+        r"Trace/breakpoint trap)\s|fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|"
         r"\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
         r"register|handler|trapping|\?\s*$",
     ),
@@ -267,10 +271,10 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "exit|finish|returned non-zero|exitcode|return code|error |program failed|code",
         r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status|"
-        r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,9}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|"
+        r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,19}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|"
         r"\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|"
         r"failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexit_(?:status|"
-        r"code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bfinish(?:ed)? status ?= ?[1-9]|"
+        r"code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bended \((?:exit )?(?:code|status) [1-9]|\bfinish(?:ed)? status ?= ?[1-9]|"
         r"\breturn code:? -[1-9]\d{0,9}\b|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|"
         r"is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
         r"\battempt 1 failed\b|early exit|exit_?layer|exit in \d|exiting in|exit after \d|"
@@ -329,6 +333,7 @@ ENDS: tuple[Rule, ...] = (
     *TOLD,
     *REASONS,
     *RUN_ENDS,
+    *SWEEP_ENDS,
     *GRAMMAR[:-1],
     *LAST,
     GRAMMAR[-1],

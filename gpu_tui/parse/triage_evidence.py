@@ -12,11 +12,11 @@ from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, Rule, rule
 STAMP = r"^\W{0,4}(?:\d[\d\-/:., TZ+]{3,34}[\])|]?[\s|:\-]{0,4})?(?:[\w.-]{1,24}(?: \d{1,8})?: )?"
 ERROR_LEVEL = (
     r"(?-i:\b(?:ERROR|SEVERE)\b(?![_.\w]))|\[(?:error|err|e)\]|\blevel=\"?error|"
-    r"\"level(?:name)?\": ?\"error\"|\(EE\)"
+    r"\"level(?:name)?\": ?\"error\"|\(EE\)|(?-i:\d(?:[AP]M|Z)? ERR )"
 )
 ABORT_LEVEL = (
     r"(?-i:\b(?:FATAL|CRITICAL|PANIC|EMERG|ALERT)\b[\s:|\])>-])|\[(?:fatal|critical|crit|panic|"
-    r"emerg|f)\]|\blevel=\"?(?:fatal|panic|critical)"
+    r"emerg|f)\]|\blevel=\"?(?:fatal|panic|critical)|(?-i:\d(?:[AP]M|Z)? (?:FTL|PNC) )"
 )
 SUBJECT = (
     r"\b(?:job|process|rank|worker|node|gpus?|device|checkpoint|training|launch\w{0,3}|kernel|command|script|"
@@ -81,7 +81,7 @@ EVIDENCE: tuple[Rule, ...] = (
         "died|exist|exhausted|denied|refused|rejected|cancelled|exit",
         r"(?:^|[\s>\]|:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}_?[A-Z]\w{0,40}(?:Interrupt|Abort|Aborted|Expired|"
         r"Exceeded|Unavailable|NotFound|Timeout|Killed|Panic|Rendezvous|Died|NotExist|NotMet|Exhausted|"
-        r"Denied|Refused|Rejected|Cancelled|[a-z]Failed))(?:: \S|:?\s*$)|^KilledWorker: ",
+        r"Denied|Refused|Rejected|Cancelled|[a-z]Failed))(?:: (?!-?[\d.]{1,12}\W*$)\S|:?\s*$)|^KilledWorker: ",
         COPED,
     ),
     # The head of a line as Google's loggers print it: `E0102 03:04:05.6 7 file.cc:8] `.
@@ -95,7 +95,7 @@ EVIDENCE: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "fatal|critical|panic|emerg|alert|[f]",
+        "fatal|critical|panic|emerg|alert|[f]| ftl | pnc ",
         rf"^.{{0,100}}?(?:{ABORT_LEVEL})",
         COPED,
     ),
@@ -110,7 +110,7 @@ EVIDENCE: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "error|severe|level=|[e]|(ee)",
+        "error|severe|level=|[e]|(ee)| err ",
         rf"^.{{0,100}}?(?:{ERROR_LEVEL})",
         COPED
         + r"|\] +(?:[a-z_][\w.]{0,40} = [\w.]{1,60}\(|(?:return|raise|with|await|yield) \w|(?:self|"
@@ -123,7 +123,7 @@ EVIDENCE: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "failed",
-        r"(?-i:\b(?:failed|FAILED)\b)(?:[.!:;,)\]]|\s*$| (?:with|due|because|at|after|on|in|while|during|"
+        r"(?<![/\\])(?-i:\b(?:failed|FAILED)\b)(?:[.!:;,)\]]|\s*$| (?:with|due|because|at|after|on|in|while|during|"
         r"when|for|and|reason|-?\d{1,6}\s*$))",
         COPED
         + r"|\b(?:0|no|zero) fail|failed[\"']?\s?[:=]\s?[\d\[({]|failed[_ ](?:count|jobs|runs|samples)|"

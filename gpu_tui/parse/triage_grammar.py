@@ -28,7 +28,7 @@ HOUSE = (
     r"dpkg\S{0,20}|tput|stty|locale|bash|perl): "
     r"|\boptional|\blib\w{1,60}\.so|QStandardPaths|qt\.qpa|plugin|extension|font|pinned|mlock|ECC config|"
     r"amdsmi|systemd-oomd|backend '|temporary cache|display|file exists|already exists|microcode|"
-    r"retrieve .{0,30}\blogs\b|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
+    r"retrieve .{0,30}\blogs\b|\b(?:debug(?:ging)? )?symbols?(?: files?)?\b|\bfind (?:TensorRT|cuda drivers)\b|\bX11?\b|dynamic library|FailedScheduling|get rootfs|load_backend"
 )
 
 GRAMMAR: tuple[Rule, ...] = (
@@ -54,7 +54,7 @@ GRAMMAR: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "failed",
-        r"\bfailed\b(?:\s*[!.:]*\s*$| ?: ?[^\s\d])",
+        r"(?<![/\\])\bfailed\b(?:\s*[!.:]*\s*$| ?: ?[^\s\d])",
         f"{COPED}|{HOUSE}|\\bNVRM\\b|\\b(?:0|no) failed|retri|\\bimages?\\b|\\b(?:samples?|problems?|"
         f"questions?|prompts?)\\b|failed ?: ?(?:none|null|false)|\\bload failed",
     ),

@@ -190,8 +190,8 @@ REASONS: tuple[Rule, ...] = (
         FATAL,
         "not found|missing|not exist|no such file",
         r"^\W{0,4}(?:the )?(?:train\w* |input )?(?:data ?sets?|data(?: files?)?|config\w*(?: file)?|scripts?|"
-        r"input(?: file)?)(?: [\w./~-]{1,120})? (?:is |was |does )?(?:not found|missing|"
-        r"not exist)\b(?: (?:at|in|:) ?\S{1,160})?\W*$|^no such file or directory\b",
+        r"input(?: file)?|tokenizers?|vocab\w*(?: file)?)(?: [\w./~-]{1,120})? (?:is |was |does )?(?:not found|missing|"
+        r"not exist)\b(?:(?: (?:at|in|under)|:| :) ?\S{1,160})?\W*$|^no such file or directory\b",
         f"{COPED}|download|generat|creat|\\bcache|using|default",
     ),
     # A sentence that ends the program.

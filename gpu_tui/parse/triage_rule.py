@@ -120,7 +120,8 @@ SURVIVED = (
     r"\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|"
     r"the default)\b|\breconnect(?!\w{0,4} failed)(?<!failed to reconnect)|using cached|"
     r"thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|, (?:resetting|respawning|"
-    r"refreshing|trying \d)"
+    r"refreshing|creating|(?:re)?trying (?:\d|port|another|the next))|\bbacking off\b|"
+    r"\bsleeping (?:for )?\d"
 )
 ADVICE = (
     r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|"
@@ -150,7 +151,7 @@ START_VALUE = (
 CALM = (
     r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE(?!: Failed to)|WARN|WARNING)\b|_WARN\|)|"
     r"\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
-    r"|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
+    r"|(?-i:\d(?:[AP]M|Z)? (?:INF|DBG|WRN|TRC) )|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
 )
 XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"
 KILLS = r"(?:Killed|Terminated|Hangup|Interrupt)"

@@ -122,13 +122,17 @@ RUN_CAUSES: tuple[Rule, ...] = (
     rule(
         "hang",
         FATAL,
-        "stuck|hung|hanging|deadlock|did not|didn't|not responding|no output|timed out|stalled|frozen|watchdog",
+        "stuck|hung|hanging|deadlock|did not|didn't|not responding|no output|timed out|timeout waiting|stalled|frozen|watchdog|has not|have not",
         rf"\b{_PARTS}\b.{{0,24}}\b(?:appears?|seems?) to (?:be|have) (?:stuck|hung|hanging|deadlocked)|"
         rf"\b{_PARTS}\b.{{0,24}}\b(?:did not|didn.t|has not|have not|never) (?:reach|reached|join|joined|"
         rf"arrive|arrived|report|reported|check(?:ed)? in|enter|entered)\b.{{0,60}}\b(?:within|in|after|for|"
         rf"before)\b|\bno (?:output|response|activity|message|log) (?:from|of) .{{0,40}}\b(?:for|in|within|"
         rf"after) \d+ ?(?:s|sec|seconds|min|minutes|ms|h)\b"
-        rf"|\btimed out (?:after \S{{1,12}} )?(?:while )?waiting (?:for|on) (?:\S{{1,20}} ){{0,3}}{_PARTS}\b|"
+        rf"|\btime(?:d |-?)out (?:after \S{{1,12}} )?(?:while )?waiting (?:for|on) (?:\S{{1,20}} ){{0,3}}{_PARTS}\b|"
+        rf"\bwatchdog\b.{{0,24}}\btime-?out of \d|^\W{{0,4}}(?:training |run |job |process )?(?:is )?stuck (?:at|in|"
+        rf"on)\b.{{0,40}}\bfor \d+ ?(?:s|sec|seconds|min|minutes|h)\b|\b(?:environment|env|simulator|server|engine|"
+        rf"backend|client|device)s?\b.{{0,20}}\b(?:did not|didn.t|has not|have not) (?:respond|answer|reply)(?:ed)?\b"
+        rf".{{0,20}}\b(?:within|in|after|for) \d|"
         rf"\b(?:training|job|run|process|loop|pipeline|dataloader) (?:appears?|seems?) (?:to be |"
         rf"to have )?(?:stalled|stuck|hung|frozen|hanging|deadlocked)\b|\bdeadlock (?:was |is )?(?:suspected|"
         rf"found|occurred)\b|\bcollective mismatch\b|\bqueue (?:get|put) timed out\b|\bno (?:batch|data|item|"

@@ -81,7 +81,7 @@ _SOURCE = (
     ),
     re.compile(
         r"^\s*(?:#(?! ?[0-9]|#\[error\]| Out of bounds values|> Error|## CAUGHT| A fatal error|"
-        r" There is insufficient|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
+        r" There is insufficient| Ended \(code [1-9]|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
     ),
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
@@ -125,7 +125,8 @@ _DUMPS = (
     re.compile(
         r"^\s{0,12}[\"']?(?:title|description|prompt|text|question|answer|content|caption|query|response|"
         r"input|output"
-        r"|instruction|sentence|summary|tags?)[\"']?\s?[:=]\s?[\"'][A-Za-z<\[]",
+        r"|instruction|sentence|summary|tags?|generated|generation|decoded|completion|prediction|predicted|hypothesis|"
+        r"transcript|target)[\"']?\s?[:=]\s?[\"'] ?[A-Za-z<\[]",
         re.IGNORECASE,
     ),
     re.compile(

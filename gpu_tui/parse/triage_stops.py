@@ -108,7 +108,7 @@ STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "interruptexception|terminated|signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|"
+        "killing|interruptexception|terminated|signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|"
         "subprocess|exit status|^ct|^c |ctrl|exited with",
         r"received (?:a )?(?:signal(?! (?:with|of) )|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|"
         r"received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|"
@@ -121,12 +121,12 @@ STOPS: tuple[Rule, ...] = (
         r"exit[ _]?(?:code|status)\s*[:=\[]?\s*-\d{1,4}\b|exit[ _]?(?:code|"
         r"status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|"
         r"exited with (?:exit )?(?:code|status) (?:137|143|130)|\bexit (?:code|status) of .{1,120}\b(?:was|"
-        r"is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:worker|"
-        r"process|child|rank)|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|"
+        r"is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:(?:all|the|other|remaining|\d{1,5}) ){0,3}(?:worker|"
+        r"process|child|rank)|\bSIG(?:TERM|INT|KILL|HUP) (?:was )?(?:caught|detected|trapped)\b|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|"
         r"(?<!xargs )(?<!\+ )kill -9(?! \S{1,12} (?:to|and|in)\b)",
-        r"\bregister|\bhandler (?:installed|set|for)|install|will be sent|--signal|using the force|"
+        r"\bregister|\bhandler (?:installed|set|for)|install|\b(?:en|dis)abled\b|will be sent|--signal|using the force|"
         r"signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\bSIG(?:HUP|"
         r"USR[12])\b.{0,16}\b(?:ignoring|triggering|re-?load|re-?read|re-?open|reconfigur)|"
-        r"\btyp\w{1,6}cally\b|death_signal\(|^\W{0,4}(?:DEBUG|VERBOSE|TRACE)\b|press ctrl|ctrl\+c to|use ctrl",
+        r"\btyp\w{1,6}cally\b|death_signal\(|^\W{0,4}(?:DEBUG|VERBOSE|TRACE)\b|\[DEBUG\]|press ctrl|ctrl\+c to|use ctrl",
     ),
 )

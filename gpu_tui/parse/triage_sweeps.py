@@ -1,0 +1,103 @@
+"""How launchers of sweeps, simulators and pools of workers tell of an end: who failed and where to read it, who is gone."""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_evidence import COPED
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SERIOUS, SURVIVED, Rule, rule
+
+_ARM = r"(?:runs?|jobs?|tasks?|trials?|cells?|arms?|seeds?|stages?|experiments?|configs?)"
+_LEFT = r"(?:disappeared|vanished|left the (?:cluster|group|job|pool)|is gone|went away)"
+
+SWEEP_CAUSES: tuple[Rule, ...] = (
+    # The memory of a card, by its other names.
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory on|memory in|vram|hbm|gpu memory|device memory",
+        r"\bnot enough (?:free )?memory (?:on|in) (?:the )?(?:device|GPU|card|VRAM)\b|\b(?:VRAM|HBM|GPU memory|"
+        r"device memory) (?:is |was )?(?:exhausted|insufficient|full)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    rule(
+        "cuda_error",
+        FATAL,
+        "opencl|cl::error",
+        r"\bOpenCL (?:error|failure)\b:? ?\(?-?[1-9]|\bcl::Error\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+)
+
+SWEEP_LOST: tuple[Rule, ...] = (
+    rule(
+        "network",
+        FATAL,
+        "connection to",
+        r"\bconnection to (?:the )?(?:[a-z]{3,16} ){1,3}(?:was |has been |is )?lost\b",
+        f"{SURVIVED}|{CALM}|\\b(?:client|user|browser)\\b",
+    ),
+)
+
+SWEEP_ENDS: tuple[Rule, ...] = (
+    # An arm that failed, and where to read of it, at whatever level it is told.
+    rule(
+        "exception",
+        FATAL,
+        "fail",
+        rf"\b{_ARM}\b.{{1,200}}?\bfail(?:ed|ure|s)?,? (?:see|check|refer to|look at)\b",
+        f"{SURVIVED}|{ADVICE}",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "failed |fail |crashed ",
+        rf"^\W{{0,4}}(?-i:FAILED|FAIL|CRASHED):? {_ARM}\b[ =#:]{{1,3}}\S",
+        f"{SURVIVED}|[:=] ?(?:0\\s*$|none|\\[\\])",
+    ),
+    # A row of a list of runs: when it was made, and its state.
+    rule(
+        "exception",
+        FATAL,
+        "failed|crashed",
+        r"^\S{4,40} {2,40}(?:\S{2,40} {2,20})?(?:\d\d:\d\d [AP]M|[A-Z][a-z]{2} \d\d?, \d{4}) {1,12}(?-i:Failed|Crashed)\s*$",
+    ),
+    rule(
+        "exception",
+        SERIOUS,
+        "exception during|exception in",
+        r"\bexception (?:during|in) (?:the )?(?:train|fit)\w{0,4}\b[^:]{0,24}: \S",
+        f"{SURVIVED}|{ADVICE}|exception handling",
+    ),
+    # A check of Google's libraries: the file, its line and what did not hold.
+    rule(
+        "exception",
+        FATAL,
+        ".cc(|.cpp(|.cu(|.h(",
+        r"^\S{1,60}\.(?:cc|cpp|cxx|cu|h)\(\d{1,5}\) \[(?:!|\(|\w[\w:.>()-]{0,80}(?:\(\)| (?:==|!=|<=|>=|<|>) ))",
+    ),
+    # Somebody who was there.
+    rule(
+        "exception",
+        FATAL,
+        "disappeared|vanished|left the|is gone|went away|lost worker|lost node|lost host",
+        rf"^\W{{0,4}}(?:the )?(?:worker|node|rank|host|replica|peer|agent|executor|server) \S{{1,24}} (?:has )?{_LEFT}|"
+        rf"^\W{{0,4}}lost (?:worker|node|host|rank|peer) \S{{1,24}}\W*$",
+        f"{COPED}",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "terminated|environment|already in use",
+        r"\b(?:was|were) (?:unexpectedly|abruptly|abnormally) terminated\b|\bterminated (?:abruptly|unexpectedly|"
+        r"abnormally)\b|\b(?:environment|simulator|emulator)s? (?:has |have )?crashed\b|\bTPU is already in use by\b",
+        f"{SURVIVED}|{CALM}|\\bif\\b",
+    ),
+    # A calculation that left the realm of numbers.
+    rule(
+        "exception",
+        FATAL,
+        "simulation",
+        r"\bsimulation (?:has )?(?:become|became|becomes|went|turned) (?:numerically )?unstable\b|\bsimulation "
+        r"(?:has )?(?:exploded|blown up|blew up)\b",
+        f"{SURVIVED}|\\bif\\b|\\bmay\\b",
+    ),
+)

@@ -1,0 +1,69 @@
+"""Ends that launchers of sweeps, simulators and pools of workers tell, and what beside them tells of none. All are made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.parse.triage import triage
+
+ENDS = [
+    ("01/02 03:04:05 - Bench - WARNING - task Infer[toy-7b/quiz_0] fail, see", "exception"),
+    ("stage 'train' failed, see logs/train.err", "exception"),
+    ("FAILED seed=2 lr=0.01", "exception"),
+    ("a1b2c3d  brave-owl  03:04 PM   Failed", "exception"),
+    ("[WARNING] [2031-01-02 03:04:05:Trainer] Exception during train/eval: bad shape", "exception"),
+    ("toy_trainer.cc(150) [!std::isnan(score)]", "exception"),
+    ("toy_trainer.cc(582) [(n_chars + n_meta) <= (spec.size())] Vocabulary too small", "exception"),
+    ("# Ended (code 139) at Mon Jan 2 03:04:05 UTC 2031, elapsed time 2 seconds", "exception"),
+    ("(Exit code: 18446744073709515000). Unknown error.", "exception"),
+    ("start.sh: line 7: 1234 Aborted                 $PYTHON ./app.py --port 8860", "exception"),
+    ("Worker 3 left the cluster", "exception"),
+    ("lost worker 3", "exception"),
+    ("The environment crashed at step 12", "exception"),
+    ("A worker process was unexpectedly terminated.", "exception"),
+    ("simulation became unstable at step 231", "exception"),
+    ("Dataset not found: /data/train", "exception"),
+    ("OpenCL error -5", "cuda_error"),
+    ("Not enough memory on device 0 for model", "gpu_oom"),
+    ("VRAM insufficient for model", "gpu_oom"),
+    ("The connection to the remote worker was lost", "network"),
+    ("Watchdog exception - Timeout of 601.0 seconds occurred", "hang"),
+    ("stuck at step 120 for 1800s", "hang"),
+    ("timeout waiting for rollout workers", "hang"),
+    ("Timeout: environment did not respond within 60 s", "hang"),
+    ("[E] Executor loop crashed on this rank; hard-killing all 8 ranks in 9.9s", "killed"),
+    ("SIGTERM caught, saving checkpoint and exiting", "killed"),
+    ("3:04PM FTL cannot bind", "exception"),
+]
+QUIET = [
+    "5:38AM INF [toy] Fails: could not load model: rpc error: code = Unavailable",
+    "toy-1  | 10:41AM INF [run.sh] Fails: failed to load model with internal loader",
+    "3:04PM WRN connection lost, reconnecting",
+    "toy-server-INFO: INFO: Connection to client closed",
+    "INFO:     connection closed",
+    "Failed to find symbol file, expected location:",
+    "Number of crashed target algorithm runs: 0",
+    "RunTimeout: 3600",
+    "Saving on SIGTERM enabled",
+    "[12.5] [DEBUG]Killing all remaining processes.",
+    "HTTP 429 received, backing off 2.0 s",
+    "Rate limited; sleeping 30 s",
+    "Could not find TensorRT",
+    "Checkpoint directory does not exist, creating it",
+    "Address already in use, trying port 6007",
+    "stall check: 0 stalled tensors",
+    "SlowDown: not active",
+    "Saving failed cases to outputs/failed",
+    "generated: ' error: cannot find symbol'",
+]
+
+
+@pytest.mark.parametrize(("line", "label"), ENDS)
+def test_an_end_told_by_who_saw_it_raises_an_alarm(line: str, label: str) -> None:
+    mark = triage(line)
+    assert (mark.label, mark.alarm) == (label, True)
+
+
+@pytest.mark.parametrize("line", QUIET)
+def test_what_was_survived_counted_or_only_named_raises_none(line: str) -> None:
+    assert not triage(line).alarm
