@@ -8,6 +8,7 @@ words mean nothing (advice, options, a failure that was survived).
 from __future__ import annotations
 
 from gpu_tui.parse.triage_daemons import DAEMON_CAUSES
+from gpu_tui.parse.triage_drivers import DRIVER_CAUSES, DRIVER_QUIET
 from gpu_tui.parse.triage_machine import BESIDE, MACHINE, RAISED
 from gpu_tui.parse.triage_numbers import NUMBERS
 from gpu_tui.parse.triage_quiet import QUIET
@@ -28,8 +29,10 @@ from gpu_tui.parse.triage_sweeps import SWEEP_CAUSES
 
 CAUSES: tuple[Rule, ...] = (
     *QUIET,
+    *DRIVER_QUIET,
     *MACHINE,
     *DAEMON_CAUSES,
+    *DRIVER_CAUSES,
     *RUN_CAUSES,
     *SWEEP_CAUSES,
     # --- 6 hang ---
@@ -87,7 +90,7 @@ CAUSES: tuple[Rule, ...] = (
         r"errno: 97\b|\[W[^\]]{0,60}\bsocket\.cpp:\d{1,5}\] \[c10d\]|\bibv_open_device\b.{0,24}\bfailed|"
         r"hostname of the client socket cannot be retrieved"
         r"|NET/(?:IB|Socket|OFI).{0,30}\b(?:skipp|not found|No device)|"
-        r"\bNET/OFI (?:aws-ofi-nccl initiali[sz]ation failed|Only EFA)",
+        r"\bNET/OFI (?:aws-ofi-nccl initiali[sz]ation failed|Only EFA|OFI fi_getinfo\(\) call failed)",
     ),
     # By name, then what the library always advises.
     rule(

@@ -33,7 +33,8 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         + r".{0,120}?\b(?:fail(?:ed|ure)|fatal(?! ?[:=] ?0)|aborted|(?<!REG_WAIT )time(?:d )? ?out|"
         r"going to reset device|hard[- ]reset)\b",
         f"{ADVICE}|{CALM}|\\bnon-fatal|soft recover|\\bfirmware\\b.{{0,20}}\\boptional|\\bcorrectable|"
-        f"psp gfx command|\\bfirmware load for (?!amdgpu|nvidia|nouveau)|\\bout of memory",
+        f"psp gfx command|\\bVBIOS\\b|\\bVBT\\b|\\bDMC firmware\\b|\\bE?DID\\b|\\bvblank\\b|\\bflip|\\bHDMI\\b|"
+        f"\\be?DP(?:-\\d)?\\b|\\bbacklight\\b|\\baudio\\b|\\bnouveau\\b.{{0,60}}\\bload firmware|\\bfirmware load for (?!amdgpu|nvidia|nouveau)|\\bout of memory",
     ),
     # A state of a table of health, and a count of what cannot be corrected.
     rule(
@@ -140,7 +141,7 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         r"\bib_mlx5_log\.c:\d{1,4}\s+(?:Remote|Local|Receiver|Bad|Unknown|Memory)\b|"
         r"\bNET/OFI\b.{0,120}\b(?:completed with error|ERROR:|could ?n.t|failed)\b|\befa_rdm_\w{2,24}error\b|"
         r"\bunable to complete a TCP connection\b|\bOFI poll failed\b",
-        f"{ADVICE}|\\bbtl_openib_component|\\bINFO\\b|initiali[sz]ation failed",
+        f"{ADVICE}|\\bbtl_openib_component|\\bINFO\\b|initiali[sz]ation failed|fi_getinfo",
     ),
     # --- cuda_error: the device nodes of a card; what a test of the runtime returns ---
     rule(
@@ -162,11 +163,10 @@ DAEMON_STOPS: tuple[Rule, ...] = (
     rule(
         "preempted",
         SERIOUS,
-        'rebalance|spot_itn|spot itn|"action"|instances.preempted|eventtype|specified deadline|node_fail',
+        'rebalance|spot_itn|spot itn|"action"|instances.preempted|eventtype|specified deadline',
         r"\brebalance recommendation received\b|(?-i:\bSPOT_ITN\b|\bSpot ITN received\b)|"
         r"^\W{0,3}action\W{1,4}(?:terminate|stop|hibernate)\W{1,5}time\W|\bcompute\.instances\.preempted\b|"
-        r"\beventtype\W{1,4}(?:preempt|terminate)\b|\bactive longer than specified deadline\b|"
-        r"\bJobState=NODE_FAIL\b",
+        r"\beventtype\W{1,4}(?:preempt|terminate)\b|\bactive longer than specified deadline\b",
     ),
     # --- preempted: a scheduler's own word for a job that it ended ---
     rule(
@@ -180,7 +180,7 @@ DAEMON_STOPS: tuple[Rule, ...] = (
         r"deleted)\b.{0,40}\b(?:balance|credits?|funds)\b|\bthe system (?:is going down for|will reboot)\b|"
         r"\bjob killed: (?:cput|walltime)\b|^job <\d{1,12}> is being terminated|"
         r"\bhas been requeued to reclaim\b|\bjob \d{1,12} has been revoked\b|"
-        r"\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED|NODE_FAIL)\b|"
+        r"\bslurm job_id=.{1,200}\b(?-i:TIMEOUT|CANCELLED|PREEMPTED)\b|"
         r"^_?\W{0,4}\S{0,32}\s?_slurm_rpc_kill_job: |\bREQUEST_KILL_JOB\b|^\s{0,8}state: (?-i:TIMEOUT|"
         r"CANCELLED|PREEMPTED)\b|\bmarking for deletion pod\b",
     ),
@@ -229,9 +229,9 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "kernel: ",
-        r"^(?:\w{3} [ \d]\d [\d:]{8}|"
-        r"\d{4}-\d\d-\d\dT\S{8,30}) \S{1,80} kernel: (?:\[ {0,6}\d{1,8}\.\d{3,6}\] )?.{0,160}\b(?:fail\w{0,4}|"
+        "kernel: |fail|error|can't|cannot|unable|invalid|conflict",
+        r"^(?:(?:\w{3} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S{8,30}) \S{1,80} kernel: "
+        r"(?:\[ {0,6}\d{1,8}\.\d{3,6}\] )?|\[ {0,6}\d{1,8}\.\d{6}\] (?=[\w /-]{1,24}(?: [\da-f:.]{7,12})?: )).{0,160}\b(?:fail\w{0,4}|"
         r"error|can.t|cannot|unable|invalid|conflict)\b",
         r"segfault|panic|\bBUG\b|oops|general protection|\btraps?\b|call trace|NVRM|nvidia|nvlink|killed|"
         r"kill |dumped|ceph|\bnfs|mount|lustre|mlx5|infiniband|\bib_|audit|hung|\bstall|I/O|disk|amdgpu|i915|"

@@ -18,10 +18,10 @@ _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
     r"|"
     r"(?<!rank )(?<!trial )(?<!task )(?<!worker )(?<!node )(?<!cell )(?<!job )(?<!fold )(?<!replica )(?<!process )(?<!actor )(?<!gpu )(?<!run )(?<!stage )(?<!shard )(?<!device )(?<!exit code )(?<![._\d])\b(?:0|"
     r"no|without(?: any)?) (?:\w+ )?(?:errors?|fail(?:ed|ures?)?|corrupt(?:ed)?|nans?|ooms?|killed|"
-    r"overflows?|preempt\w+|xids?|warnings?)\b(?! (?:space|such|found at))",
+    r"overflows?|preempt\w+|xids?|warnings?|inactive|unhealthy|crashed)\b(?! (?:space|such|found at))",
     re.IGNORECASE,
 )
-TROUBLE = ("oom", "nan", "inf", "error", "fail", "kill", "corrupt", "skip", "overflow", "preempt", "xid", "timeout", "anomaly", "warning", "fatal", "abort", "crash", "panic")  # fmt: skip
+TROUBLE = ("oom", "nan", "inf", "error", "fail", "kill", "corrupt", "skip", "overflow", "preempt", "xid", "timeout", "anomaly", "warning", "fatal", "abort", "crash", "panic", "inactive", "unhealthy")  # fmt: skip
 _SAME = r"(?:(?![.!?] [A-Z])[^\n])"  # no new sentence begins
 # What to do about it, behind the sentence that told it, or where a line begins: that one stands, this one tells of nothing.
 _ADVICE = re.compile(

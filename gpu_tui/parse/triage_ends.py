@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_tui.parse.triage_daemons import DAEMON_ENDS
+from gpu_tui.parse.triage_drivers import DRIVER_ENDS
 from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_reasons import REASONS
@@ -19,7 +20,7 @@ _NETWORK = (
     r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to|"
     r"unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|"
     r"RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|"
-    r"socket\.(?:timeout|gaierror)|\bgaierror"
+    r"\bunable to find the server at\b|socket\.(?:timeout|gaierror)|\bgaierror"
     r"|HTTPSConnectionPool|ServerDisconnected|Client(?:OS|Connector|Payload)Error|FSTimeoutError|ProxyError|"
     r"broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed(?!\.\s*$)|"
     r"timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|"
@@ -29,12 +30,12 @@ _NETWORK = (
     r"EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|"
     r"failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |"
     r"rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|"
-    r"\brate ?limit(?!er)(?!\w{0,3}_)|connection closed|connection error|request failed after \d+ retries|"
+    r"\brate ?limit(?!er)(?!\w{0,3}_)(?! ?[:=] ?\d)|connection closed|connection error|request failed after \d+ retries|"
     r"^\W{0,4}runtime disconnected"
 )
 _NETWORK_NEEDS = (
     "slowdown|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|"
-    "network|retries|timed out|timeout|name resolution|name or service|resolve host|connect|"
+    "network|find the server|retries|timed out|timeout|name resolution|name or service|resolve host|connect|"
     "reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|"
     "sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|"
     "not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|"
@@ -49,6 +50,7 @@ _WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + S
 ENDS: tuple[Rule, ...] = (
     *RUN_LOST,
     *SWEEP_LOST,
+    *DRIVER_ENDS,
     *DAEMON_ENDS,
     # Daemons of the house speak of their own guests, not of the job.
     rule(
@@ -273,7 +275,7 @@ ENDS: tuple[Rule, ...] = (
         r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status|"
         r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,19}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|"
         r"\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|"
-        r"failed with (?:exit |error |return )?code:? ?-?[1-9]|\bexit_(?:status|"
+        r"failed with (?:exit |error |return )?(?:code|rc|status|ret|errno)\b(?:[:=]|: )? ?-?[1-9]|\bexit_(?:status|"
         r"code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bended \((?:exit )?(?:code|status) [1-9]|\bfinish(?:ed)? status ?= ?[1-9]|"
         r"\breturn code:? -[1-9]\d{0,9}\b|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|"
         r"is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",

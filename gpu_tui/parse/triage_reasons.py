@@ -151,10 +151,10 @@ REASONS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "fail|error|crash|abort",
+        "fail|error|crash|abort|witherrors",
         r"\b(?:status|state|phase|result|outcome|conclusion|event|"
         r"finished)[\"']?\s{0,2}[:=]\s{0,3}[\"']?(?:failed|failure|errored|crashed|aborted|"
-        r"[a-z]{2,20}_(?:failed|crashed|error)|(?-i:Error|ERROR|[A-Z]\w{1,20}Failed))\b(?!\s{0,2}[=:(])",
+        r"[a-z]{2,20}_(?:failed|crashed|error)|(?-i:[A-Z][a-z]{3,12}With(?:Errors|Failures)|Error|ERROR|[A-Z]\w{1,20}Failed))\b(?!\s{0,2}[=:(])",
         f"{COPED}|\\bin \\(|[|=] ?none",
     ),
     rule(

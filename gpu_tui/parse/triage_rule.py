@@ -129,7 +129,7 @@ ADVICE = (
     r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|"
     r"a)\b|\bin case\b"
     r"|\breasons (?:for|why)\b|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|"
-    r"\bnote:|\bnote that\b|\u5982\u679c|\u5efa\u8bae|\u53ef\u80fd|\u907f\u514d"
+    r"\bnote:|\bnote that\b|\bor possibly an?\b|\u5982\u679c|\u5efa\u8bae|\u53ef\u80fd|\u907f\u514d"
 )
 LOSS = (
     r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|"
@@ -149,7 +149,7 @@ START_VALUE = (
 
 # A level word or letter that says: this is no failure of its own. Generic words mean nothing on such a line.
 CALM = (
-    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|NOTICE(?!: Failed to)|WARN|WARNING)\b|_WARN\|)|"
+    r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|DIAG|NOTICE(?!: Failed to)|WARN|WARNING)\b|_WARN\|)|"
     r"\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
     r"|(?-i:\d(?:[AP]M|Z)? (?:INF|DBG|WRN|TRC) )|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
 )

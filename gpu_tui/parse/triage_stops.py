@@ -21,7 +21,7 @@ STOPS: tuple[Rule, ...] = (
         FATAL,
         "timeout exceeded|job was held|job was removed|job was suspended|cancelled|canceled|evicted|"
         "wallclock|wall clock|deleted at|requeue|requeing|requeuing|terminating |timed-out|timed out|timeout|"
-        "node_fail|time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|"
+        "time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|"
         "revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
         r"\bwill be preempted\b|^(?:\s*\"?reason\"?:)?\s+\"?(?:Evicted|Preempt\w{1,8}|NodeShutdown|NodeLost|"
         r"TerminationByKubelet)\"?,?\s*$|\bWarning\s+(?:Evicted|Preempt\w{1,8}|NodeShutdown)\s|"
@@ -33,10 +33,10 @@ STOPS: tuple[Rule, ...] = (
         r"\bthe operation was cancel|\*\*\* (?:JOB|STEP)\b.{0,80}\bCANCELLED|"
         r"^\S{1,60}\s+(?:\S{1,80}\s+)?\d{1,3}/\d{1,3}\s+(?:Evicted|Preempt\w{1,8})\s|"
         r"\bhost EC2 \(instance [\w-]{1,40}\) terminated|CANCELLED AT|due to (?:time limit|wall ?clock)|"
-        r"due to preemption|due to node fail|job step aborted|^srun: (?:[\w/]{1,24}: ){0,2}terminating |"
+        r"due to preemption|job step aborted|^srun: (?:[\w/]{1,24}: ){0,2}terminating |"
         r"^.{0,12}job has timed out|not requeued because|"
-        r"^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED|"
-        r"NODE_FAIL)\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|"
+        r"^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED)"
+        r"\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|"
         r"handling auto-requeue signal|requeu?ing job \d|forcing job termination|(?:been|was|is|were|being|"
         r"got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |"
         r"job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
