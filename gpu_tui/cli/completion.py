@@ -25,11 +25,12 @@ PLACES = {
 BASH = """\
 # {where}: eval "$(gpu-tui completion bash)"
 _gpu_tui() {{
-    local word found
+    local word found start=${{COMP_WORDS[COMP_CWORD]}}
+    [ "$start" = "=" ] && start=
     COMPREPLY=()
     mapfile -t found < <(gpu-tui completion words "${{COMP_WORDS[@]:1:COMP_CWORD}}" 2>/dev/null | cut -f1)
     if [ "${{found[0]-}}" = ":files" ]; then
-        mapfile -t COMPREPLY < <(compgen -f -- "${{COMP_WORDS[COMP_CWORD]}}")
+        mapfile -t COMPREPLY < <(compgen -f -- "$start")
         compopt -o filenames 2>/dev/null
         return
     fi
@@ -44,7 +45,7 @@ _gpu_tui() {{
     local line word
     local -a found shown
     for line in ${{(f)"$(gpu-tui completion words "${{(@)words[2,CURRENT]}}" 2>/dev/null)"}}; do
-        if [[ $line == :files ]]; then _files; return; fi
+        if [[ $line == :files ]]; then compset -P '--*='; _files; return; fi
         word=${{line%%$'\\t'*}}
         found+=("$word") shown+=("${{line/$'\\t'/  }}")
     done
@@ -59,7 +60,8 @@ function __gpu_tui
     set -l words (commandline -opc) (commandline -ct)
     set -l found (gpu-tui completion words $words[2..-1] 2>/dev/null)
     if test "$found[1]" = ":files"
-        __fish_complete_path (commandline -ct)
+        set -l flag (string match -r -- '^--[^=]*=' $words[-1])
+        printf "$flag%s\\n" (__fish_complete_path (string replace -- "$flag" '' $words[-1]))
     else
         printf '%s\\n' $found
     end
@@ -94,10 +96,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def offers(before: Sequence[str], start: str) -> Iterator[tuple[str, str]]:
-    """What may stand after `before` and begins with `start`: words, and what they do."""
-    for word, text in _every(before, start):
+    """What may stand after `before` and begins with `start`: words, and what they do.
+
+    `--flag=value` is one word of zsh and fish, and three of bash.
+    """
+    words = [part for word in before if word != "=" for part in _parts(word)]
+    *flag, start = _parts("" if start == "=" else start)
+    lead = "".join(f"{word}=" for word in flag)
+    for word, text in _every([*words, *flag], start):
         if word == FILES or word.startswith(start):
-            yield word, " ".join(text.split())
+            yield word if word == FILES else lead + word, " ".join(text.split())
+
+
+def _parts(word: str) -> tuple[str, ...]:
+    """A flag and its value, where they are written as one."""
+    flag, sign, value = word.partition("=")
+    return (flag, value) if sign and flag.startswith("--") else (word,)
 
 
 def _every(before: Sequence[str], start: str) -> Iterator[tuple[str, str]]:
@@ -116,13 +130,17 @@ def _every(before: Sequence[str], start: str) -> Iterator[tuple[str, str]]:
             return
     given = before if at is None else [*before[:at], *before[at + 1 :]]
     with suppress(SystemExit):
-        yield from _of_parser(parser_of(name), name, given, start)
+        yield from _of_parser(parser_of(name), name, given, start, given)
 
 
 def _of_parser(
-    parser: argparse.ArgumentParser, name: str, given: Sequence[str], start: str
+    parser: argparse.ArgumentParser,
+    name: str,
+    given: Sequence[str],
+    start: str,
+    line: Sequence[str],
 ) -> Iterator[tuple[str, str]]:
-    """What one parser takes after `given`."""
+    """What one parser takes after `given`, which is the end of `line`."""
     flags = {flag: action for action in parser._actions for flag in action.option_strings}
     places = [action for action in parser._actions if not action.option_strings]
     stand, waiting = 0, None
@@ -134,28 +152,29 @@ def _of_parser(
         elif not word.startswith("-"):
             action = places[min(stand, len(places) - 1)] if places else None
             if isinstance(action, argparse._SubParsersAction) and word in action.choices:
-                yield from _of_parser(action.choices[word], f"{name} {word}", given[n + 1 :], start)
+                inner = action.choices[word]
+                yield from _of_parser(inner, f"{name} {word}", given[n + 1 :], start, line)
                 return
             stand += 1
     if waiting is not None:
-        yield from _values(waiting, name, given)
+        yield from _values(waiting, name, line)
     elif start.startswith("-"):
         taken = {flags[word].dest for word in given if word in flags}
         for flag, action in flags.items():
             if flag.startswith("--") and action.dest not in taken:
                 yield flag, (action.help or "").replace("%%", "%")
     elif places and (stand < len(places) or places[-1].nargs in ("*", "+")):
-        yield from _values(places[min(stand, len(places) - 1)], name, given)
+        yield from _values(places[min(stand, len(places) - 1)], name, line)
 
 
-def _values(action: argparse.Action, name: str, given: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _values(action: argparse.Action, name: str, line: Sequence[str]) -> Iterator[tuple[str, str]]:
     """What a flag or an argument takes."""
     named = NAMED.get(f"{name} {action.dest}") or NAMED.get(action.dest)
     if action.choices is not None:
         yield from ((str(word), "") for word in action.choices)
     elif named is not None:
         with suppress(Exception):  # a broken file must not break the line that mends it
-            yield from ((word, "") for word in named(given))
+            yield from ((word, "") for word in named(line))
     elif action.metavar in PATHS:
         yield FILES, ""
 

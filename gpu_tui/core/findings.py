@@ -57,3 +57,12 @@ class Finding:
             last_seen=max(self.last_seen, other.last_seen),
             count=self.count + more,
         )
+
+
+def log_line(source: str) -> tuple[str, int | None]:
+    """The path and, where it is known, the line (from 0) of a source `log:PATH` or `log:PATH:LINE`."""
+    path = source.removeprefix("log:")
+    head, _, last = path.rpartition(":")
+    if head and last.isascii() and last.isdigit():
+        return head, max(0, int(last) - 1)
+    return path, None

@@ -109,8 +109,11 @@ def _demo(line: bytes, process: subprocess.Popen[bytes]) -> Demo:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Close its stdin, which ends it; insist only if it does not."""
     assert process.stdin
+    assert process.stdout
     with contextlib.suppress(OSError):
         process.stdin.close()
+    # The end of what it says comes with its own end: `wait` with a limit looks only now and then.
+    select.select([process.stdout], [], [], END_SECONDS)
     for insist in (process.terminate, process.kill):
         try:
             process.wait(END_SECONDS)

@@ -365,19 +365,27 @@ class CockpitApp(App[None]):
     # --- the clipboard ------------------------------------------------------------------------
 
     def copy_to_clipboard(self, text: str) -> None:
-        """By the terminal (OSC 52), or into a file where that cannot be; a toast says which."""
+        """By the terminal (OSC 52), or into a file where that cannot be; then a toast says where and why."""
+        self.copy(text, "")
+
+    def copy(self, text: str, said: str) -> None:
+        """The same; `said` is told where the terminal took it."""
         text = clipboard.harmless(text)
         code = clipboard.sequence(text, os.environ)
         self._clipboard = text
         if code is not None and (self.is_headless or terminal.send(self, code)):
+            if said:
+                self.notify(said, timeout=3)
             return
         try:
             path = clipboard.to_file(text, self._scratch)
         except OSError as error:
             self.notify(say("not copied: {strerror}", strerror=error.strerror), severity="error")
             return
-        self.call_after_refresh(
-            self.notify, say("too long for the clipboard: it is in {path}", path=path)
+        self.notify(
+            say("too long for the clipboard: it is in {path}", path=path)
+            if clipboard.too_long(text)
+            else say("this terminal takes nothing for the clipboard: it is in {path}", path=path)
         )
 
     # --- palette ------------------------------------------------------------------------------

@@ -11,10 +11,18 @@ import base64
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 CAP = 74_994  # bytes of text: 100,000 of base64, what xterm, tmux and screen take at most
 SCREEN_PIECE = 76  # characters that GNU screen passes on in one string
 DEAF = frozenset({"linux", "dumb", "vt100", "vt220"})  # terminals that have no clipboard
+
+
+class Copies(Protocol):
+    """Who has a clipboard: the cockpit's application."""
+
+    def copy(self, text: str, said: str) -> None:
+        """Copy, and say `said`; or say where it went instead."""
 
 
 def harmless(text: str) -> str:
@@ -23,15 +31,20 @@ def harmless(text: str) -> str:
     return "".join(kept)
 
 
+def too_long(text: str) -> bool:
+    """More than terminals take."""
+    return len(text.encode("utf-8", "replace")) > CAP
+
+
 def sequence(text: str, env: Mapping[str, str]) -> str | None:
     """What sets the clipboard to `text`; None where it is too long or the terminal has none.
 
     tmux takes the plain form with `set-clipboard on`, the wrapped one with `allow-passthrough on`;
     it drops the other. screen takes pieces.
     """
-    raw = text.encode("utf-8", "replace")
-    if len(raw) > CAP or env.get("TERM", "") in DEAF:
+    if too_long(text) or env.get("TERM", "") in DEAF:
         return None
+    raw = text.encode("utf-8", "replace")
     code = base64.b64encode(raw).decode("ascii")
     plain = f"\x1b]52;c;{code}\x07"
     if env.get("TMUX"):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import selectors
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from queue import Queue
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 from textual import screen
 from textual._styles_cache import StylesCache
@@ -49,7 +51,47 @@ def calm_driver(base: type[Driver]) -> type[Driver]:
             if self._mouse:
                 self.write("\x1b[?1000h\x1b[?1006h")
 
+        def disable_input(self) -> None:
+            """Let the thread that reads keys end now, and not when its wait is over."""
+            Ear.wake_all()
+            super().disable_input()
+
     return CalmDriver
+
+
+class Ear(selectors.SelectSelector):
+    """What the thread that reads keys waits with. It can be woken; textual's own sleeps out its time.
+
+    That was a fifth of a second at each end and before each shell: a tenth until the thread looks whether it
+    should end, and another one in which it waits for nothing at all.
+    """
+
+    _all: ClassVar[set[Ear]] = set()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._woken, self._waker = os.pipe()
+        self.register(self._woken, selectors.EVENT_READ)
+        self._all.add(self)
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """What was typed; nothing, and at once, when it was woken."""
+        ready = super().select(timeout)
+        return [(key, mask) for key, mask in ready if key.fd != self._woken]
+
+    def close(self) -> None:
+        """Let go of the pipe, too."""
+        self._all.discard(self)
+        super().close()
+        os.close(self._woken)
+        os.close(self._waker)
+
+    @classmethod
+    def wake_all(cls) -> None:
+        """From now on nobody waits."""
+        for ear in list(cls._all):
+            with suppress(OSError):  # it was closed meanwhile
+                os.write(ear._waker, b"x")
 
 
 @lru_cache(1024)
@@ -93,11 +135,14 @@ class PromptParser(XTermParser):
 
 
 def take_keys_apart() -> None:
-    """Read the terminal with this parser."""
+    """Read the terminal with this parser, and wait for it with this ear."""
     with suppress(ImportError):  # where there is no such terminal
         from textual.drivers import linux_driver
 
         vars(linux_driver)["XTermParser"] = PromptParser
+        vars(linux_driver)["selectors"] = SimpleNamespace(
+            SelectSelector=Ear, EVENT_READ=selectors.EVENT_READ
+        )
 
 
 def paint_soon() -> None:

@@ -69,8 +69,20 @@ def test_names_come_from_where_they_are_kept(place: Path) -> None:
     assert words("help", "runn") == ["runners"]
     assert words("replay", "") == [FILES]
     assert words("--fleet", "") == [FILES]
+    assert words("clocks", "--fleet", str(other), "mark", "g") == ["gamma"]
     assert words("triage", "x.log", "") == []
     assert "--theme" not in words("demo", "--theme", "night", "--")
+
+
+def test_a_flag_and_its_value_may_be_one_word(place: Path) -> None:
+    (place / "other.yaml").write_text(FLEET.replace("beta", "gamma"))
+    assert words("pull", "--fleet=other.yaml", "g") == ["gamma"]
+    assert words("demo", "--layout=q") == ["--layout=queue-first"]
+    assert words("pull", "--fleet=oth") == [FILES]
+    # bash makes three words of it, and completes the last one
+    assert words("pull", "--fleet", "=", "other.yaml", "g") == ["gamma"]
+    assert words("demo", "--layout", "=", "q") == ["queue-first"]
+    assert "queue-first" in words("demo", "--layout", "=")
 
 
 def test_a_broken_fleet_file_offers_nothing_and_says_nothing(place: Path) -> None:
@@ -87,11 +99,14 @@ eval "$(gpu-tui completion bash)"
 ask() { COMP_WORDS=(gpu-tui "$@"); COMP_CWORD=$#; _gpu_tui; echo "${COMPREPLY[*]}"; }
 complete -p gpu-tui
 ask pu; ask pull ""; ask demo --the; ask demo --theme am; ask pull --fleet fle
+ask demo --layout = lo; ask pull --fleet = fle; COMP_WORDS=(gpu-tui pull --fleet =); COMP_CWORD=3
+_gpu_tui; [[ " ${COMPREPLY[*]} " = *" fleet.yaml "* ]] && echo files
 """
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "complete -F _gpu_tui gpu-tui", "pull", "alpha-1 beta", "--theme", "amber", "fleet.yaml",
+        "log-first", "fleet.yaml", "files",
     ]  # fmt: skip
 
 
@@ -104,12 +119,20 @@ def test_fish_completes(place: Path) -> None:
             "gpu-tui pull ",
             "gpu-tui --theme am",
             "gpu-tui pull --fleet fle",
+            "gpu-tui demo --layout=lo",
+            "gpu-tui pull --fleet=fle",
         )
     )
     done = subprocess.run(["fish", "-c", script], capture_output=True, text=True)
     parts = [part.split() for part in done.stdout.split("==\n")]
     assert parts[0][0] == "pull", done.stderr
-    assert parts[1:] == [["alpha-1", "beta"], ["amber"], ["fleet.yaml"]]
+    assert parts[1:] == [
+        ["alpha-1", "beta"],
+        ["amber"],
+        ["fleet.yaml"],
+        ["--layout=log-first"],
+        ["--fleet=fleet.yaml"],
+    ]
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
@@ -147,6 +170,10 @@ def test_zsh_completes_at_its_prompt(place: Path) -> None:
         until("screenshots")
         os.write(master, b"\x15gpu-tui pull --fleet fle\t")
         until(r"fleet\.yaml")
+        os.write(master, b"\x15gpu-tui pull --fleet=fle\t")
+        until(r"--fleet=fleet\.yaml")
+        os.write(master, b"\x15gpu-tui demo --layout=lo\t")
+        until(r"--layout=log-first")
     finally:
         shell.kill()
         shell.wait()

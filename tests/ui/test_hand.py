@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.clipboard import CAP, harmless, sequence, to_file
 from gpu_tui.ui.keymap import KeymapError, keymap_of
 from gpu_tui.ui.keys import KEYS
+from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.panes.pane import FilterBar
 from gpu_tui.ui.recall import LONGEST, MOST, Recall, Walk
 from gpu_tui.ui.screens.cockpit import Cockpit
@@ -235,6 +238,26 @@ async def test_a_long_copy_says_where_it_is(cockpit: Make, tmp_path: Path) -> No
         assert said == [f"too long for the clipboard: it is in {tmp_path / 'copied.txt'}"]
 
 
+async def test_where_a_copy_went_is_the_last_word(
+    cockpit: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "linux")
+    app = cockpit(scratch=tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("5", "y")
+        await pilot.pause()
+        said = [note.message for note in app._notifications]
+        assert said == [
+            f"this terminal takes nothing for the clipboard: it is in {tmp_path / 'copied.txt'}"
+        ]
+        (tmp_path / "copied.txt").unlink()
+        (tmp_path / "copied.txt").mkdir()
+        await pilot.press("y")
+        await pilot.pause()
+        assert [note.message for note in app._notifications] == ["not copied: Is a directory"]
+
+
 # --- the way to a log line ------------------------------------------------------------------------
 
 
@@ -257,3 +280,46 @@ async def test_e_on_a_finding_of_the_card_goes_there_too(cockpit: Make) -> None:
         await pilot.pause()
         assert isinstance(app.screen, Cockpit)
         assert app.screen.query_one("#log").has_focus_within
+
+
+async def test_what_a_queues_log_tells_of_a_cell_opens_its_last_word_of_it(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.pause()
+        board, fleet = app.screen, app.screen.moment.fleet
+        view = fleet["autodl-1"]
+        source = view.logs[0].source
+        buffer = app._store.log("autodl-1", source)
+        texts = " ".join(buffer.text(number) for number in range(buffer.first, buffer.end))
+        cell = re.findall(r"(?<= )[a-z]{4,}(?= )", texts)[0]
+        named = [
+            number for number in range(buffer.first, buffer.end)
+            if re.search(rf"\b{cell}\b", buffer.text(number))
+        ]  # fmt: skip
+        told = replace(view.findings[0], cell=cell, source=f"log:{source.path}")
+        app._store.become(replace(fleet, findings=(told,)))
+        app._tick()
+        board._go_to(told.id)
+        await pilot.pause()
+        logs = board.query_one(LogPane)
+        assert logs.source() == source
+        assert logs.view.current == named[-1]
+
+
+# --- toasts ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30)])
+async def test_no_toast_stands_over_the_cause_and_the_remedy(
+    cockpit: Make, size: tuple[int, int]
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await pilot.pause()
+        await pilot.press("f")
+        await pilot.pause()
+        app.notify("a cell finished: its log says so, after 41 s, with a loss of 0.06 at the end")
+        await pilot.pause(0.5)
+        toast = app.screen.query_one("Toast").region
+        assert toast.area
+        assert not toast.overlaps(app.screen.query_one("#finding-detail").region)

@@ -6,6 +6,9 @@ import gc
 import inspect
 import os
 import random
+import selectors
+import threading
+import time
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -37,7 +40,7 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.output import CellOutput, Cells
 from gpu_tui.ui.scene_parts import SceneStore
 from gpu_tui.ui.scenes import sweep
-from gpu_tui.ui.terminal import CHOKED, calm_driver
+from gpu_tui.ui.terminal import CHOKED, Ear, calm_driver
 
 WORDS = (
     "loss 0.31", "训练中 第三轮", "é́tape", "👩‍💻 devs", "🫠 melted", "⚡ 300 W", "ดำเนินการ", "한국어 로그", "⚠️ hot",
@@ -373,3 +376,29 @@ def test_after_a_visit_to_the_shell_everything_is_drawn_again() -> None:
     stage.output.drop()  # ctrl+l, another size
     stage.output.paint(stage.screen, stage.update)
     assert stage.written[2] == stage.written[0]
+
+
+def test_the_thread_that_reads_keys_ends_when_it_is_told_and_not_later() -> None:
+    here, there = os.pipe()
+    ear, heard = Ear(), []
+    ear.register(here, selectors.EVENT_READ)
+
+    def listen() -> None:
+        heard.append([key.fd for key, _ in ear.select(60)])
+        os.read(here, 1)
+        heard.append([key.fd for key, _ in ear.select(60)])
+        ear.unregister(here)
+        heard.append([key.fd for key, _ in ear.select(60)])  # nothing can come any more
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    os.write(there, b"x")
+    while not heard:
+        time.sleep(0.001)
+    Ear.wake_all()
+    thread.join(30)
+    assert heard == [[here], [], []]
+    ear.close()
+    Ear.wake_all()  # of one that is closed nothing is wanted
+    os.close(here)
+    os.close(there)

@@ -416,7 +416,7 @@ async def test_the_steps_for_a_console_can_be_copied(
     )
     app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([ended])))
     copied: list[str] = []
-    monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+    monkeypatch.setattr(app, "copy", lambda text, said: copied.append(text))
     async with app.run_test(size=SIZE) as pilot:
         await climb(pilot)
         await pilot.press("y")

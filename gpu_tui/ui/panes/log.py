@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from textual import on
 from textual.binding import BindingType
@@ -20,6 +21,7 @@ from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import InstanceView
 from gpu_tui.state.views import LogView as Followed
+from gpu_tui.ui.clipboard import Copies
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.log_reach import LogReach
 from gpu_tui.ui.panes.pane import Moment, Pane, nobody
@@ -187,6 +189,15 @@ class LogPane(Pane):
             self._control.follow_cell(view.name, cell)
         self.again()
 
+    def last_naming(self, instance: str, source: LogSource, word: str) -> int | None:
+        """The last kept line of a log that names this."""
+        buffer = self._store.log(instance, source)
+        if buffer is None:
+            return None
+        names = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])")
+        numbers = range(buffer.end - 1, buffer.first - 1, -1)
+        return next((n for n in numbers if names.search(buffer.text(n))), None)
+
     def open_at(self, instance: str, source: LogSource, place: Place) -> None:
         """Show one log of one instance at a place, reading what is not loaded; once it is selected.
 
@@ -342,10 +353,9 @@ class LogPane(Pane):
 
     def action_copy(self) -> None:
         """What is in sight, to the clipboard."""
-        self.app.copy_to_clipboard("\n".join(self.view.texts))
-        self.app.notify(
-            say("{texts} copied", texts=units.counted(len(self.view.texts), "line")), markup=False
-        )
+        texts = self.view.texts
+        said = say("{texts} copied", texts=units.counted(len(texts), "line"))
+        cast("Copies", self.app).copy("\n".join(texts), said)
 
     def action_save(self) -> None:
         """Every loaded line, to a new file in the working directory."""

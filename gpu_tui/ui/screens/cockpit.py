@@ -8,9 +8,11 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.command import CommandPalette
 
+from gpu_tui.core.findings import Finding, log_line
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say
+from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.keys import bindings, refusals
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.board import Board
@@ -150,15 +152,25 @@ class Cockpit(Board):
         if found.instance not in [view.name for view in self._list.kept(fleet)]:
             self._list.close_filter()
         self.select(found.instance)
-        if found.source.startswith("log:"):
-            view = next((v for v in fleet.instances if v.name == found.instance), None)
-            if view is not None:
-                path, _, number = found.source.removeprefix("log:").rpartition(":")
-                log = next((one for one in view.logs if one.source.path == path), None)
-                self.bring("log")
-                if log is not None and number.isdigit():
-                    place = Place(seen=max(0, int(number) - 1))
-                    self._tail.open_at(found.instance, log.source, place)
+        view = next((v for v in fleet.instances if v.name == found.instance), None)
+        if view is not None and found.source.startswith("log:"):
+            self._show_line(view, found)
+
+    def _show_line(self, view: InstanceView, found: Finding) -> None:
+        """The line that a finding was read from; of one that a queue's log tells of a cell, its last word of it."""
+        path, number = log_line(found.source)
+        log = next((one for one in view.logs if one.source.path == path), None)
+        self.bring("log")
+        if log is None:
+            if found.cell is not None:
+                self._tail.choose(view, found.cell)
+            return
+        if number is None and found.cell is not None:
+            number = self._tail.last_naming(view.name, log.source, found.cell)
+        if number is not None:
+            self._tail.open_at(view.name, log.source, Place(seen=number))
+        else:
+            self._tail.choose(view, log.source.cell)
 
     def _go_to_cell(self, key: str | None) -> None:
         """Show the instance and the log of a cell of the sweep."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
+from textual.widgets._toast import ToastRack
 
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
@@ -68,6 +69,13 @@ class FindingsScreen(FilteredCard):
         chosen = next((f for f in self.moment.fleet.findings if f.id == rows.key), None)
         width = detail.size.width
         detail.put(finding_detail(chosen, width, self.moment.zone) if chosen else [])
+        self.call_after_refresh(self._lift_toasts)
+
+    def _lift_toasts(self) -> None:
+        """A toast stands over the list, which says its news, too; never over the cause and what to do about it."""
+        whole = self._whole.outer_size.height if self._whole.display else 0
+        for rack in self.query(ToastRack):
+            rack.styles.margin = (0, 0, whole + 1, 0)
 
     @on(Rows.Moved, "#finding-rows")
     def _moved(self) -> None:

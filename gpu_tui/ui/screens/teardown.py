@@ -7,7 +7,7 @@ can no longer show all nine rungs it shuts the gate: nobody confirms what nobody
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -25,6 +25,7 @@ from gpu_tui.core.ports import Teardown
 from gpu_tui.core.profile import Verb
 from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.clipboard import Copies
 from gpu_tui.ui.keys import Key, bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.abandon import AbandonScreen
@@ -373,10 +374,8 @@ class TeardownScreen(Card):
         if gate is None or gate.outcome != "steps":
             return
         steps = "\n".join(f"{n}. {step}" for n, step in enumerate(gate.outcome_lines, 1))
-        self.app.copy_to_clipboard(steps)
-        self.app.notify(
-            say("{outcome_lines} steps copied", outcome_lines=len(gate.outcome_lines)), timeout=3
-        )
+        said = say("{outcome_lines} steps copied", outcome_lines=len(gate.outcome_lines))
+        cast("Copies", self.app).copy(steps, said)
 
     def action_close(self) -> None:
         """Escape cancels."""
