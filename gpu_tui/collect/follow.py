@@ -26,6 +26,7 @@ from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.core.number import whole
 from gpu_tui.core.ports import Sink
 from gpu_tui.parse.log_flood import Appetite
 from gpu_tui.parse.log_reader import LogReader
@@ -42,7 +43,9 @@ SHORT = 2_048  # bytes, of a few lines: they are read before the loop turns
 QUIET_SECONDS = 0.005  # with nothing taken so before: many of them must not come in one turn
 CUT, ALONE = "cut", "alone"
 
-OPEN = re.compile(rb"open (new|resumed|rest|whole|copy) (\d+) ([\w?-]+) (\d+) (\d+) (\d+)")
+OPEN = re.compile(
+    rb"open (new|resumed|rest|whole|copy) (\d{1,20}) ([\w?-]+) (\d{1,18}) (\d{1,18}) (\d{1,18})"
+)
 PAST = re.compile(r"\d+:[\w?-]+")
 
 WHY = {
@@ -264,8 +267,8 @@ class _Tail:
                 if mark.endswith(b"file truncated"):
                     memory.cut = CUT if self.opened else memory.cut
                     return False
-            case [b"cut", sent] if self.opened and sent.isdigit():
-                self._cut(int(sent))
+            case [b"cut", sent] if self.opened and (count := whole(sent)) is not None:
+                self._cut(count)
                 return False
             case [b"trial"]:
                 self._on_trial = True
@@ -274,9 +277,9 @@ class _Tail:
             case [b"gone"]:
                 memory.done = True
                 self._gap(GONE)
-            case [b"rewritten", most] if most.isdigit():
+            case [b"rewritten", most] if (count := whole(most)) is not None:
                 self._gap(
-                    "was cut and written anew: up to {} of its beginning were not read", int(most)
+                    "was cut and written anew: up to {} of its beginning were not read", count
                 )
             case [b"divided"]:
                 self._gap("is still written under its old name, too: only the new file is read on")

@@ -10,6 +10,7 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import LogArrived, LogFailed, LogOpened
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.logs import LogSource
+from gpu_tui.core.number import INODE_DIGITS, whole
 from gpu_tui.core.ports import Sink
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.transport.base import Connection
@@ -73,7 +74,8 @@ async def _end_of(
     done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + NOISE_CAP)
     _, _, answer = done.stdout.partition(f"\n{mark} ".encode())
     header, _, body = answer.partition(b"\n")
-    numbers = header.split()
-    if done.exit != 0 or len(numbers) != 2 or not all(n.isdigit() for n in numbers):
+    first, _, second = header.partition(b" ")
+    inode, size = whole(first, INODE_DIGITS), whole(second)
+    if done.exit != 0 or inode is None or size is None:
         return None
-    return int(numbers[0]), int(numbers[1]), body
+    return inode, size, body

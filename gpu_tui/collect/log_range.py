@@ -25,6 +25,7 @@ from gpu_tui.core.log_range import (
     Term,
 )
 from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.core.number import INODE_DIGITS, whole
 from gpu_tui.parse.lines import sanitize
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.transport.base import ChannelRefused, Connection
@@ -150,7 +151,7 @@ async def search(
     status: int | None = None
     for row in body.split(b"\n"):
         if row.startswith(mark.encode()):
-            status = int(row.split()[1])
+            status = whole(row.partition(b" ")[2].strip())
             break
         hit = _hit(row, exact=bool(exact))
         if hit is not None:
@@ -181,12 +182,13 @@ def _hit(row: bytes, *, exact: bool) -> Hit | None:
     byte = b"0"
     if exact:
         byte, _, rest = rest.partition(b":")
-    if not (number.isdigit() and byte.isdigit()):
+    line, start = whole(number), whole(byte)
+    if line is None or start is None:
         return None
     shown = rest.rstrip(b"\r").rpartition(b"\r")[2]
     if len(row) == HIT_BYTES:  # it was cut, maybe within a character
         shown = shown[: len(shown) - _torn(shown)]
-    return Hit(int(number) - 1, int(byte) if exact else None, sanitize(shown)[0])
+    return Hit(line - 1, start if exact else None, sanitize(shown)[0])
 
 
 def _torn(text: bytes) -> int:
@@ -225,7 +227,8 @@ async def _answer(
 
 
 def _numbers(header: bytes, count: int) -> list[int]:
-    words = header.split()
-    if len(words) != count or not all(word.isdigit() for word in words):
+    numbers = [whole(word, INODE_DIGITS) for word in header.split()]
+    found = [number for number in numbers if number is not None]
+    if len(numbers) != count or len(found) != count:
         raise LogUnread("the box gave an answer that is none")
-    return [int(word) for word in words]
+    return found

@@ -10,6 +10,7 @@ from gpu_tui.collect.shell import quote_path, quote_pattern
 from gpu_tui.core import metrics
 from gpu_tui.core.artifact import CELL, layout_of
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.number import whole
 from gpu_tui.core.sample import FailureKind
 from gpu_tui.parse.mem_monitor import parse_mem_monitor
 from gpu_tui.parse.nvidia_smi import NOT_FOUND, TIMED_OUT
@@ -56,7 +57,7 @@ def _scores(target: Target, sections: Sections) -> object:
         return NoValue("the box has no `head` program")
     home = _word(sections, "home")
     count = _word(sections, "count")
-    dropped = max(0, int(count) - FILES_READ) if count.isdigit() else 0
+    dropped = max(0, (whole(count) or 0) - FILES_READ)
     return parse_scores(
         section.body, layout_of(target.instance).metrics_files(), home or None, dropped
     )

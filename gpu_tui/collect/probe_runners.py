@@ -26,6 +26,7 @@ from gpu_tui.collect.shell import quote_path, terse
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
+from gpu_tui.core.number import whole
 from gpu_tui.core.sample import FailureKind
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.box_host import parse_host, parse_uptime
@@ -225,11 +226,11 @@ def _feed(target: Target, sections: Sections) -> object:
     table = _read_feed(text, file)
     if isinstance(table, NoValue):
         return table
-    written = sections.get("stat", NOTHING).body.strip()
+    written = whole(sections.get("stat", NOTHING).body.strip())
     host = parse_host(sections.get("clock", NOTHING).body)
-    if host is None or not written.isdigit():
+    if host is None or written is None:
         return table
-    age = host.box_time - int(written)
+    age = host.box_time - written
     return _aged(table, age) if age > target.instance.stall_after else table
 
 

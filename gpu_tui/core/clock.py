@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
+# Epoch seconds. A calendar ends with the year 9999, and in the zones east of Greenwich sooner.
+LATEST = 253_400_000_000.0
+
 
 class Clock(Protocol):
     """Two readings of time; both are floats in seconds."""
@@ -41,7 +44,7 @@ class ManualClock:
 
 
 def rfc3339(at: float | None) -> str | None:
-    """An epoch time as RFC 3339 in UTC with whole seconds; None stays None."""
-    if at is None:
+    """An epoch time as RFC 3339 in UTC with whole seconds; None stays None, as does what no calendar names."""
+    if at is None or not 0 <= at < LATEST:
         return None
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

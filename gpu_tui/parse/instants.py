@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-LATEST = 253_402_300_800.0  # the year 10000, which no calendar here can name
+from gpu_tui.core.clock import LATEST
+
 _FINE = re.compile(r"(\.[0-9]{6})[0-9]+")
 
 
@@ -21,4 +22,6 @@ def epoch_of(value: object) -> float | None:
         moment = datetime.fromisoformat(_FINE.sub(r"\1", value))
     except ValueError:
         return None
-    return moment.timestamp() if moment.tzinfo is not None and moment.year > 1970 else None
+    if moment.tzinfo is None or moment.year <= 1970:
+        return None
+    return at if (at := moment.timestamp()) < LATEST else None

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 
 from gpu_tui.core.plain import plain
+from gpu_tui.parse.instants import epoch_of
 
 Object = Mapping[str, object]
 WORD, SENTENCE = 80, 240  # characters that are kept
@@ -78,13 +78,7 @@ def flag(value: Object, key: str) -> bool:
 def time(value: Object, key: str) -> float | None:
     """Epoch seconds of an RFC 3339 time."""
     found = value.get(key)
-    if not isinstance(found, str) or len(found) > 40:
-        return None
-    try:
-        parsed = datetime.fromisoformat(found)
-    except ValueError:
-        return None
-    return parsed.timestamp() if parsed.tzinfo else None
+    return epoch_of(found) if isinstance(found, str) and len(found) <= 40 else None
 
 
 def condition(status: Object, kind: str, *, holds: bool = True) -> Object | None:

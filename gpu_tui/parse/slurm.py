@@ -297,7 +297,7 @@ def task_ids(packed: str) -> Iterator[int]:
 
 
 def _order(id: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", id))
+    return tuple(int(part) for part in re.findall(r"[0-9]{1,18}", id))
 
 
 def _exit(text: str) -> tuple[int | None, int | None]:

@@ -8,6 +8,7 @@ command ended; without it a session goes with its command, and nobody tells.
 from __future__ import annotations
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.job_names import name_of_command, unique
@@ -17,6 +18,7 @@ FORMAT = (
     ":#{pane_current_command}:#{pane_start_command}"
 )
 FIELDS = FORMAT.count("}:") + 1
+CODE_DIGITS, TIME_DIGITS, PID_DIGITS = 4, 11, 10  # of an exit code, epoch seconds, a pid
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ash", "csh", "tcsh", "ksh", "login"})
 LOOKERS = frozenset(
     {
@@ -53,7 +55,7 @@ def _job(
         return None
     if ended and not start.strip():
         return None
-    code = int(status) if ended and status.isascii() and status.isdigit() else None
+    code = whole(status, CODE_DIGITS) if ended else None
     # A session that has only its number for a name is called by what it was started with.
     named = not session.isdigit()
     name = session if named else name_of_command(start.strip('"') or program)
@@ -68,7 +70,7 @@ def _job(
         state=state,
         word="ended" if ended else "running",
         why=None if ended else f"{plain(program, 30)} in tmux",
-        submitted_at=float(created) if created.isascii() and created.isdigit() else None,
+        submitted_at=None if (at := whole(created, TIME_DIGITS)) is None else float(at),
         exit_code=code,
-        pids=(int(pid),) if pid.isascii() and pid.isdigit() and len(pid) < 11 else (),
+        pids=() if (found := whole(pid, PID_DIGITS)) is None else (found,),
     )

@@ -8,6 +8,7 @@ from ipaddress import ip_address
 
 from gpu_tui.core.account import Address
 from gpu_tui.core.fleet import Money
+from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import BadAnswer
 
@@ -91,15 +92,16 @@ def iso_time(value: object) -> float | None:
         return None
     try:
         parsed = datetime.fromisoformat(value)
-        return parsed.timestamp() if parsed.tzinfo else None
+        at = parsed.timestamp() if parsed.tzinfo else None
     except (ValueError, OverflowError):
         return None
+    return at if at is not None and 0 <= at < MOST_SECONDS else None
 
 
 def address(host: object, port: object) -> Address | None:
     """Host and port of an ssh, if they are one."""
-    if isinstance(port, str) and port.isascii() and port.isdigit():
-        port = int(port)
+    if isinstance(port, str):
+        port = whole(port)
     if not isinstance(host, str) or not host or isinstance(port, bool) or not isinstance(port, int):
         return None
     return (plain(host, 253), port) if 0 < port < 65_536 else None

@@ -33,6 +33,8 @@ from gpu_tui.core.alarms import ORDER
 from gpu_tui.recording.shape import fits_metric, misfit
 
 Clean = Callable[[str], str]
+LARGEST = (1 << 64) - 1  # of the whole numbers, an inode; beyond the floats, arithmetic raises
+LONGEST = 1 << 40  # bytes of one line of a log
 
 
 class CodecError(ValueError):
@@ -96,6 +98,8 @@ def decode(plain: object) -> Any:
     if isinstance(plain, list):
         return tuple(decode(one) for one in plain)
     if not isinstance(plain, dict):
+        if isinstance(plain, int) and abs(plain) > LARGEST:
+            raise CodecError("a number in it is larger than any that is written")
         return plain
     if len(plain) != 1:
         raise CodecError(f"expected one name, found {len(plain)}")
@@ -137,4 +141,6 @@ def _is_known(made: object) -> bool:
             return fits_metric(metric, value)
         case logs.Mark(label=label, alarm=True):
             return label in ORDER
+        case logs.LogLine(size=int(size)):
+            return 0 <= size <= LONGEST
     return True

@@ -12,9 +12,9 @@ from functools import cache
 from typing import Any, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from gpu_tui.core import metrics
+from gpu_tui.core.clock import LATEST
 
 Check = Callable[[object], bool]
-LATEST = 253_402_300_800.0  # epoch seconds: the year 10000, which no calendar here can name
 _TIME = re.compile(r"(?:\w+_)?at|since")
 _VALUES = {
     metric.name: get_args(hint)[0]

@@ -123,7 +123,7 @@ def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:
 
 def _skew(box_time: float, taken_at: float) -> float:
     """Box clock minus ours in seconds. `date +%s` cuts the second off: on average half of one is lost."""
-    return box_time + (0.5 if box_time.is_integer() else 0.0) - taken_at
+    return box_time + (0.5 if box_time % 1 == 0 else 0.0) - taken_at
 
 
 def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:

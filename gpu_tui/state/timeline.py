@@ -56,7 +56,7 @@ class Timeline:
         value = reading.value
         if metric == metrics.HOST.name and isinstance(value, Host):
             # `date +%s` cuts the second off: on average half of one is lost.
-            half = 0.5 if value.box_time.is_integer() else 0.0
+            half = 0.5 if value.box_time % 1 == 0 else 0.0
             skew = value.box_time + half - reading.taken_at
             if self.skew is None or abs(skew - self.skew) > SKEW_SLACK:
                 self.skew = skew

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from gpu_tui.core.evidence import Identity
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.liveness import find_run
+from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import Roster
@@ -149,11 +150,12 @@ def _processes(table: str) -> tuple[Process, ...] | None:
             continue
         pid, _, rest = line.partition("\t")
         command, _, stat = rest.partition("\t")
-        match = re.match(r"\d+ \((.*)\) (\S) (\d+) ", stat)
-        if match is None or not pid.isdigit():
+        match = re.match(r"\d+ \((.*)\) (\S) ([0-9]{1,18}) ", stat)
+        number = whole(pid)
+        if match is None or number is None:
             return None
         words = tuple(word for word in command.split("\x1f") if word)
-        rows.append(Process(int(pid), int(match[3]), match[1], words, match[2]))
+        rows.append(Process(number, int(match[3]), match[1], words, match[2]))
     return tuple(rows) or None
 
 
@@ -171,7 +173,7 @@ def _holders(listing: str, root: str) -> tuple[tuple[tuple[int, str], ...], froz
     on_gpu: set[int] = set()
     pid: int | None = None
     for line in listing.split("\n"):
-        if head := re.fullmatch(r".*/(\d+)/fd:?", line):
+        if head := re.fullmatch(r".*/([0-9]{1,18})/fd:?", line):
             pid = int(head[1])
         elif pid is not None and line.startswith("l"):
             path = line.partition(" -> ")[2]

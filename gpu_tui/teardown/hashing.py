@@ -28,9 +28,10 @@ STAMPS_LIMIT = 120.0  # seconds
 AT_ONCE = 1_000  # files that one program is told of
 _DAY, _TIME = r"\d{4}-\d\d-\d\d", r"[0-2]\d:[0-5]\d:[0-5]\d"
 _GNU = re.compile(
-    rf"(\d+) (\d+) \S+ \S+ \S+ ({_DAY}) ({_TIME})\.(\d{{1,9}}) ([+-]\d{{4}})", re.ASCII
+    rf"(\d{{1,20}}) (\d{{1,18}}) \S+ \S+ \S+ ({_DAY}) ({_TIME})\.(\d{{1,9}}) ([+-]\d{{4}})",
+    re.ASCII,
 )
-_BSD = re.compile(r"(\d+) (\d+) \S+ (\d{1,12})\.(\d{1,9})", re.ASCII)
+_BSD = re.compile(r"(\d{1,20}) (\d{1,18}) \S+ (\d{1,12})\.(\d{1,9})", re.ASCII)
 YOUNG = 3  # box seconds: what changed within them may change again and look the same
 
 

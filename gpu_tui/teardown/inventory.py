@@ -7,6 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from gpu_tui.core.manifest import FileEntry, Manifest, compare
+from gpu_tui.core.number import whole
 from gpu_tui.core.proof import beside
 from gpu_tui.core.transfer import Count
 from gpu_tui.teardown.box import read_text
@@ -134,5 +135,6 @@ async def own_claim(connection: Connection, listing: Listing, manifest: Manifest
 
 def _size(stamp: str) -> int:
     """The size in a stamp `inode size mtime ctime`; -1 where it is none."""
-    size = stamp.split(" ")[1:2]
-    return int(size[0]) if size and size[0].isdigit() else -1
+    _, _, rest = stamp.partition(" ")
+    size = whole(rest.partition(" ")[0])
+    return -1 if size is None else size

@@ -47,11 +47,16 @@ def render_plot(
     plotext.theme("clear")
     plotext.limit_size(False, False)
     plotext.plotsize(width, height)
+    low, high = _limits([value for run in runs for _, value in run], top)
     for run in runs:
         thin = _thin(run, width * 2)
-        plotext.plot([at - end for at, _ in thin], [value for _, value in thin], marker="hd")
+        # Plotext walks every dot of a line, also those beyond the frame.
+        plotext.plot(
+            [min(0.0, max(start - end, at - end)) for at, _ in thin],
+            [min(high, max(low, value)) for _, value in thin],
+            marker="hd",
+        )
     plotext.xlim(min(start - end, -1.0), 0)
-    low, high = _limits([value for run in runs for _, value in run], top)
     plotext.ylim(low, high)
     levels = [low + (high - low) * part / 4 for part in range(5)]
     plotext.yticks(levels, [unit(level) for level in levels])

@@ -521,6 +521,11 @@ def event_of(kind: str, **values: object) -> dict[str, object]:
     return {"t": 1.0, "event": {kind: {"instance": "box", "at": 1e9, **values}}}
 
 
+def memory_of(used: int) -> dict[str, object]:
+    value = {"Memory": {"source": "cgroup2", "used": used, "limit": 1, "peak": None, "oom_kill": 0}}
+    return {"Reading": {"value": value, "taken_at": 1e9}}
+
+
 READING = {"Reading": {"value": 5, "taken_at": 1e9}}
 LATE = {"Reading": {"value": {"Host": {"box_time": 1.0}}, "taken_at": 1e300}}
 ALARM = {
@@ -541,6 +546,9 @@ LOG_OF = {"LogSource": {"path": "/l"}}
         event_of("Sampled", metric="host", sample=LATE),
         event_of("Sampled", metric=["memory"], sample=READING),
         event_of("ProviderRead", state={"ProviderState": {"started_at": "now"}}),
+        event_of("Sampled", metric="memory", sample=memory_of(10**400)),
+        event_of("LogArrived", source=LOG_OF, lines=[{"LogLine": {"text": "x", "size": 2**63}}]),
+        event_of("LogArrived", source=LOG_OF, lines=[{"LogLine": {"text": "x", "size": -1}}]),
         {"t": 1.0, "event": [1, 2]},
         {"t": 1.0, "event": None},
         {"t": 1.0, "fleet": "x"},

@@ -108,6 +108,17 @@ def test_no_series_breaks_the_chart(values: list[float | None]) -> None:
     assert render_plot(series, 60, 12).plain
 
 
+@pytest.mark.parametrize("value", [1e18, -1e18, 1e30])
+def test_what_is_far_beyond_the_frame_is_drawn_at_its_edge(value: float) -> None:
+    """A box may say that it uses any multiple of its limit; each dot of the way there would be walked."""
+    series = [(1000.0, 0.5), (1001.0, value), (1002.0, 0.5)]
+    shown = render_plot(series, 60, 12, top=1.0).plain
+    assert (
+        shown
+        == render_plot([(at, min(1.0, max(0.0, v))) for at, v in series], 60, 12, top=1.0).plain
+    )
+
+
 def test_a_chart_has_axes_and_breaks_at_gaps() -> None:
     series = [(float(n), None if 40 < n < 60 else 0.5) for n in range(100)]
     text = render_plot(series, 80, 12, top=1.0).plain
