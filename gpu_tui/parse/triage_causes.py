@@ -56,7 +56,7 @@ CAUSES: tuple[Rule, ...] = (
         r"collective operation timeout|(?:failure|timeout\)?) (?:is |was )?detected by watchdog|"
         r"ran for \d+ milliseconds before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|"
         r"timed out|expired|fired|hung|no progress|terminated with)|watchdog\b.{0,60}\bterminating|"
-        r"watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
+        r"\bfail(?:ed|s) to (?:send (?:a )?)?heartbeat\b|watchdog hang|no heartbeat of its watchdog|without making progress in monitoring"
         r"|Error: DEADLINE_EXCEEDED: Deadline exceeded|heartbeat ?monitor.{0,60}(?:timed|stuck|timeout)|"
         r"taking the entire process down|operations have failed or timed out|monitoredBarrier|"
         r"dataloader timed out|blocked for more than \d+ seconds|\bsoft ?lockup\b|hard lockup(?! detector)|"

@@ -42,7 +42,7 @@ _NETWORK_NEEDS = (
     "request failed after"
 )
 _SERVICE = (
-    r"(?-i:\bW\d{4} \d\d:\d\d:)|\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|"
+    r"(?-i:\bW\d{4} \d\d:\d\d:)|^.{0,60}?(?-i:\b(?:INFO|DEBUG)\b)|\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|"
     r"\bwarn(?:ing)?\b|offline|telemetry|" + SURVIVED
 )
 _WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + SURVIVED
@@ -266,7 +266,7 @@ ENDS: tuple[Rule, ...] = (
         r"line \d{1,5}:\s{1,8}\d{1,9} (?-i:Aborted|Bus error|Illegal instruction|Floating point exception|"
         r"Trace/breakpoint trap)\s|fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|"
         r"\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
-        r"register|handler|trapping|\?\s*$",
+        r"register|handler|trapping|while uploading|\?\s*$",
     ),
     rule(
         "exception",
@@ -297,7 +297,7 @@ ENDS: tuple[Rule, ...] = (
         r"the following arguments are required|unrecognized arguments|(?:python[\d.]{0,6}|"
         r"(?<!import )error): no module named|invalid choice: |cannot execute|unbound variable|syntax error|"
         r"^ERROR: ",
-        r"\bpy-?spy\b|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|df|"
+        r"\bpy-?spy\b|XDG_RUNTIME_DIR|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|df|"
         r"(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?(?:[\s,;]|$)|^debug\d: |\bwarn|ignored|"
         r"\bprinting\b|\btry using\b|munge|\bpyxis:\s{2,}(?:To|Parallel|Creating|\[INFO)|in ASGI application|"
         + CALM,
@@ -329,7 +329,7 @@ ENDS: tuple[Rule, ...] = (
         r"^\W{0,3}(?:FATAL|CRITICAL|ERROR)\b\s?[:\]]|PY interpreter is unavailable|"
         r"PROJECT_REPO_DIR not found|\bfatal {0,4}:|^error:",
         r"wandb|git command|when parsing line|upload_url|illegal to call|^error: ?[-+\d.e]+%?(?:[\s,;]|$)|"
-        r"unable to register|in ASGI application|" + _WARNED,
+        r"unable to register|in ASGI application|XDG_RUNTIME_DIR|" + _WARNED,
     ),
     *EVIDENCE,
     *TOLD,

@@ -35,7 +35,7 @@ ASIDE = (
     r"disconnect|upload_url|atexit|unregister"
     r"|systemd-[a-z-]{3,30}|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|"
     r"microcode|trapping|git command|git commit|performing test|FailedScheduling|state file|QStandardPaths|"
-    r"cni config|load cni|find image|dubious ownership|NoneType: None|process information)\b"
+    r"cni config|load cni|displaying widget|xdg_runtime_dir|fontconfig|slf4j|find image|dubious ownership|NoneType: None|process information)\b"
 )
 # What the program does without, or does in place of what it could not do; what a person may do, and need not.
 WITHOUT = (
@@ -117,7 +117,7 @@ EVIDENCE: tuple[Rule, ...] = (
         r"super\(\))\.\w|File \S)|:\s*$|(?-i:ERROR)\]?[^A-Za-z]{0,40}(?:\[[\w./-]{1,60}:\d{1,6}\])?\W*$|"
         r"[:\]-] +[{}\[\]]\s*$|[:\]-] +\"\w{1,40}\" ?: |error rate|^\s*\"|(?:ERROR|"
         r"Error)\]?(?: \(\w{1,24}\))?\s+(?:\d\)| -) |info_?dump\b|\bis successfully\b|\bbacktrace \(|"
-        r"-\[ ?cut here",
+        r"-\[ ?cut here|-{8,}\s*$",
     ),
     rule(
         "exception",

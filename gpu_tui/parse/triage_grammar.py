@@ -37,7 +37,7 @@ GRAMMAR: tuple[Rule, ...] = (
         FATAL,
         "fail|error|exception|not found|unable",
         WRONG,
-        COPED + r"|stack trace|get rootfs",
+        COPED + r"|stack trace|get rootfs|/plugin_registry\.",
         also=rf"^.{{0,80}}?{LETTER}",
     ),
     # A verb that failed, where a message begins.

@@ -170,7 +170,7 @@ MACHINE: tuple[Rule, ...] = (
         "memory|alloc|cudasuccess|exhausted|oom|reserved in total|rmm failure|gib is|out_of_resources|buffer|"
         "vram|cache",
         r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|"
-        r"hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)|(?:GPU|VRAM|device|"
+        r"hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|(?<!CL_OUT_OF_)RESOURCES)|(?:GPU|VRAM|device|"
         r"NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|"
         r"fail(?:ed)? to allocate memory\b|memory object allocation failure|"
         r"failed to allocate (?:a )?(?:memory|buffer|(?!CPU |host )\w{1,12} buffer|compute)\b|(?:unable|"

@@ -99,6 +99,14 @@ QUIET: tuple[Rule, ...] = (
         r"dhclient|dnsmasq|avahi-daemon|NetworkManager|cron|dbus-daemon)\[\d{1,9}\]: .{0,60}\b(?:SIGTERM|"
         r"signal 15)\b|\bignor\w{2,3}\b.{0,30}\bXIDs?\b",
     ),
+    # What Java is to do when it is out of memory.
+    rule(
+        "benign",
+        NONE,
+        "onoutofmemoryerror",
+        r"-XX:\+\w{1,20}OnOutOfMemoryError\b",
+        r"java\.lang\.OutOf",
+    ),
     # A port that is taken, where another one is tried.
     rule("benign", NONE, "trying another", r"\balready in use, trying another\b"),
     # What a configuration tries and does without.

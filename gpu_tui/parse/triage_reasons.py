@@ -48,7 +48,7 @@ REASONS: tuple[Rule, ...] = (
         r"depleted|used up)\b.{0,60}\b(?:stop|paus|terminat|suspend|shut|delet)\w{0,8}|\b(?:stopped|paused|"
         r"terminated|suspended)\b.{0,20}\b(?:credits?|balance|funds|budget)\b.{0,24}\b(?:out|exhausted|"
         r"too low|insufficient|depleted|used up)\b",
-        f"{SURVIVED}|\\bif\\b|\\bwill be\\b|\\bmight\\b",
+        f"{SURVIVED}|\\bif\\b|\\bwill be\\b|\\bmight\\b|\\bsearch\\b",
     ),
     rule(
         "nan",

@@ -36,12 +36,12 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "error",
         r"^(?-i:ERROR) [\dTZ:.+ -]{12,80}(?:\{\}|[|+][-+=| ]{0,200}|\|(?: [\w ]{1,30} \|){2,8})\s*$",
     ),
-    # One bad picture of many, a box that was drawn too slowly: data, not the run.
+    # One bad picture or molecule of many, a box that was drawn too slowly: data, not the run.
     rule(
         "benign",
         NONE,
-        "libpng|libjpeg|nms time",
-        r"\blib(?:png|jpeg)(?:-turbo)? error:|\bNMS time limit\b",
+        "libpng|libjpeg|nms time|smiles parse|kekulize",
+        r"\blib(?:png|jpeg)(?:-turbo)? error:|\bNMS time limit\b|\bSMILES Parse Error\b|\bcan.t kekulize mol\b",
     ),
     # A faster way between the nodes that is not there: the library takes another. What could not be looked up for a
     # report of the environment, a limit of the shell that stays as it is, a clock in brackets.
@@ -49,11 +49,12 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "benign",
         NONE,
         "lsb_release|lspci|dmidecode|prctl(pr_|sharp|hcol|relevant network|_is_a_lwp|btl_openib|gdrcopy|"
-        "active ports|devices list|could not collect|cannot modify limit|wall clock",
+        "active ports|devices list|could not collect|cannot modify limit|wall clock|shmem: mmap|memory btl",
         r"\b(?:ba)?sh: (?:line )?\d{1,5}: (?:lsb_release|lspci|dmidecode): (?:command )?not found|"
         r"^error in cpuinfo: prctl\(PR_|\bsharp_(?:am|create_job|init|coll)\b|\bmca_coll_hcoll_\w{1,30}|"
         r"\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|"
         r"\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|"
+        r"\bshmem: mmap: an error occurred while determining\b|\bunable to create shared memory BTL\b|"
         r"[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\[Wall Clock [\d.]{1,16}s\]",
     ),
     # --- hardware: a card that was there, and is no more ---

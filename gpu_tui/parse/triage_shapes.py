@@ -10,7 +10,7 @@ import re
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
     r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|"
-    r"Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] |\x5b(?:default|"
+    r"Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|\x5b(?:default|"
     r"rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|"
     r"out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
     # A collector of logs before a frame, or before a launcher: it says when, where and who.
@@ -42,6 +42,8 @@ _FRAMES = (
     re.compile(r"^\s{4,40}[rfb]{1,2}[\"'].{0,400}[\"']\s*[,)]{0,3}\s*$"),
     re.compile(r"^\s{4,40}[rfb]{0,2}\"[^\"]{8,300}(?: \"|\"\){1,3})\s*$"),
     re.compile(r"^\s{4,40}[\"'].{0,400}[\"'] % [\w(][\w.,() ]{0,80}$"),
+    # The source line below a warning: a text and no more.
+    re.compile(r"^ {2}[rfb]{0,2}\"(?![^\"]{0,300}Error: )[^\"]{8,300}\"\)?\s*$"),
     # A frame of glibc at the end of any line: `libfoo.so(bar+0x5c) [0x7f00]`.
     re.compile(r"^.{0,200}?\.so[\w.]{0,8}\(.{0,300}\+0x[0-9a-f]{1,8}\) ?\[0x[0-9a-f]{6,16}\]\s*$"),
     re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),
@@ -81,7 +83,7 @@ _SOURCE = (
     ),
     re.compile(
         r"^\s*(?:#(?! ?[0-9]|#\[error\]| Out of bounds values|> Error|## CAUGHT| A fatal error|"
-        r" There is insufficient| Ended \(code [1-9]|##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
+        r" There is insufficient| Ended \(code |#{0,5} ERROR: |##+ .{0,60}\b(?:failed|FAILED|crashed|aborted)\b)|//|/\*)"
     ),
     re.compile(
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"

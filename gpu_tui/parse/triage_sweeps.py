@@ -19,15 +19,32 @@ SWEEP_CAUSES: tuple[Rule, ...] = (
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     rule(
+        "host_oom",
+        FATAL,
+        "ran out of",
+        r"\b(?:instance|machine|vm|box|host|notebook|session|container|pod) (?:has )?(?:ran|run) out of (?:memory|RAM)\b",
+        f"{SURVIVED}|{ADVICE}",
+    ),
+    rule(
         "cuda_error",
         FATAL,
-        "opencl|cl::error",
-        r"\bOpenCL (?:error|failure)\b:? ?\(?-?[1-9]|\bcl::Error\b",
+        "opencl|cl::error|(): cl_",
+        r"\bOpenCL (?:error|failure)\b:? ?\(?-?[1-9]|\bcl::Error\b|(?-i:\bcl[A-Z]\w{3,40}\(\): CL_"
+        r"(?!SUCCESS|DEVICE_NOT_FOUND|MEM_OBJECT|OUT_OF_HOST)[A-Z])|(?-i:\bOpenCL CL_(?!SUCCESS|MEM_OBJECT)[A-Z_]{3,40} error\b)",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
 )
 
 SWEEP_LOST: tuple[Rule, ...] = (
+    # All of those who worked: whoever waits for them waits long.
+    rule(
+        "exception",
+        FATAL,
+        "all ",
+        rf"\ball (?:of )?(?:the )?(?:\d{{1,5}} )?(?:workers|nodes|ranks|replicas|actors|executors|servers|engines|{_ARM}) "
+        r"(?:are |were |have )?(?:dead|failed|died|crashed|gone|unhealthy)\b",
+        f"{ADVICE}|\\bretr|\\bbut\\b|\\b(?:not|until|unless|when|once)\\b",
+    ),
     rule(
         "network",
         FATAL,
@@ -49,8 +66,8 @@ SWEEP_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "failed |fail |crashed ",
-        rf"^\W{{0,4}}(?-i:FAILED|FAIL|CRASHED):? {_ARM}\b[ =#:]{{1,3}}\S",
+        "failed|fail|crashed",
+        rf"^\W{{0,4}}(?-i:FAILED|FAIL|CRASHED)[\]:]? {_ARM}\b[ =#:]{{1,3}}\S",
         f"{SURVIVED}|[:=] ?(?:0\\s*$|none|\\[\\])",
     ),
     # A row of a list of runs: when it was made, and its state.
@@ -74,6 +91,16 @@ SWEEP_ENDS: tuple[Rule, ...] = (
         ".cc(|.cpp(|.cu(|.h(",
         r"^\S{1,60}\.(?:cc|cpp|cxx|cu|h)\(\d{1,5}\) \[(?:!|\(|\w[\w:.>()-]{0,80}(?:\(\)| (?:==|!=|<=|>=|<|>) ))",
     ),
+    # A part that cannot be used any more, a count and nothing else.
+    rule(
+        "exception",
+        FATAL,
+        "no longer",
+        r"\b(?:object|handle|pipeline|context|communicator|process group|engine|session|pointer|stream)s? (?:is|are) "
+        r"no longer (?:valid|usable|alive|available)\b",
+        COPED,
+    ),
+    rule("exception", FATAL, "failure", r"^\W{0,6}[1-9]\d{0,4} failures?\W*$"),
     # Somebody who was there.
     rule(
         "exception",
@@ -90,6 +117,13 @@ SWEEP_ENDS: tuple[Rule, ...] = (
         r"\b(?:was|were) (?:unexpectedly|abruptly|abnormally) terminated\b|\bterminated (?:abruptly|unexpectedly|"
         r"abnormally)\b|\b(?:environment|simulator|emulator)s? (?:has |have )?crashed\b|\bTPU is already in use by\b",
         f"{SURVIVED}|{CALM}|\\bif\\b",
+    ),
+    # A library of linear algebra that was called wrongly.
+    rule(
+        "exception",
+        FATAL,
+        "illegal value",
+        r"\bon entry to \w{3,10}\b.{0,40}\bhad an illegal value\b",
     ),
     # A calculation that left the realm of numbers.
     rule(
