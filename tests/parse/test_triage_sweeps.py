@@ -71,7 +71,7 @@ QUIET = [
     "[03:04:05] TOY INFO    If you encounter the error 'an illegal memory access was encountered', set X to a smaller value",
     "[box:00020] shmem: mmap: an error occurred while determining whether or not /tmp/x could be created.",
     "[box:00020] create_and_attach: unable to create shared memory BTL coordinating structure :: size 134217728",
-    "2031-03-21 14:12:49,418\tERR cli.py:71 -- ---------------------------------------",
+    "2031-03-21 14:12:49,418 ERR cli.py:71 -- ---------------------------------------",
     "(toy pid=25346) INFO 03-21 13:56:21 toy.py:24] Request error: HTTPConnectionPool(host='127.0.0.1'): Read timed out.",
     "Using the latest cached version of the dataset since toy couldn't be found on the Hub (offline mode is enabled).",
     "Error displaying widget: model not found",
