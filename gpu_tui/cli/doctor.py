@@ -220,7 +220,11 @@ def _mount_items(name: str, track: Track[tuple[Mount, ...]]) -> Iterator[Item]:
 
 
 def _skew_item(box: InstanceView) -> Item:
-    skew = box.clock_skew
+    skew, good = box.clock_skew, box.track(HOST).good
+    if skew is None and good is not None:
+        late = f"{good.taken_at - box.link.since:.0f} s"
+        said = f"the box's time came up to {late} late: whether its clock is off is not known"
+        return Item(box.name, "clock", "unknown", said, "Ask again when the line is quicker.")
     if skew is None:
         return Item(box.name, "clock", "unknown", "the box's time was not read")
     if abs(skew) < SKEW:

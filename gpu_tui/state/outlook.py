@@ -96,7 +96,9 @@ def view_of(
         findings=kept.book.findings(),
         logs=kept.log_views(),
         profile=kept.profile,
-        clock_skew=_skew(box.box_time, host.good.taken_at) if box and host.good else None,
+        clock_skew=_skew(box.box_time, host.good.taken_at)
+        if box and host.good and kept.timeline.knows_skew
+        else None,
         uptime=box.uptime_seconds if box else None,
         oom_baseline=kept.witness.oom_base,
         series=_series_view(kept),

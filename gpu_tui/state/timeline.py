@@ -8,6 +8,7 @@ skew that is measured once and only given up when it is plainly another one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
@@ -31,13 +32,16 @@ class Timeline:
         self._history = history
         self._running_written = 0.0
         self.skew: float | None = None  # box clock minus ours, seconds
+        self._agreed = 0  # readings that say so
+        self._way = inf  # seconds that the first of them may have been under way
+        self._live_since = -inf
         self.lost = False  # it did not answer, and has not answered since
         self.held: dict[str, str] = {}  # clock key -> the threshold it has crossed
 
     def link_changed(self, link: LinkState) -> None:
         """The connection went into another state; while it is tried again nothing new is known."""
         if link.live:
-            self.lost = False
+            self.lost, self._live_since = False, link.since
         elif link.state in SILENT:
             self.lost = True
 
@@ -59,7 +63,9 @@ class Timeline:
             half = 0.5 if value.box_time % 1 == 0 else 0.0
             skew = value.box_time + half - reading.taken_at
             if self.skew is None or abs(skew - self.skew) > SKEW_SLACK:
-                self.skew = skew
+                self.skew, self._agreed = skew, 0
+                self._way = reading.taken_at - self._live_since
+            self._agreed += 1
         elif metric == metrics.PROCESSES.name and isinstance(value, tuple):
             self._begun(value, reading.taken_at)
 
@@ -74,6 +80,17 @@ class Timeline:
         known = self._history.anchor(self._instance, "begun_at")
         if known is None or abs(known[0] - begun) > BEGUN_SLACK:
             self._history.set_anchor(self._instance, "begun_at", begun, "reading")
+
+    @property
+    def knows_skew(self) -> bool:
+        """The difference is one of the clocks. A time that came late looks like a clock that is behind.
+
+        It was read after the connection stood, so it can be late by no more than that; and two that came
+        one after the other are hardly late by the same seconds.
+        """
+        if self.skew is None:
+            return False
+        return self.skew > -SKEW_SLACK or self._agreed > 1 or self.skew + self._way <= -SKEW_SLACK
 
     def ours(self, box_time: float) -> float:
         """A time by the box's clock, by ours."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,25 @@ def test_what_is_not_well_is_told(metric, sample: object, check: str, status: st
 def test_seconds_that_an_answer_took_are_no_difference_between_clocks() -> None:
     late = {**WELL, HOST.name: Reading(Host(NOW - 3, 100.0, "boot"), NOW)}
     assert items(samples=late)["clock"].status == "ok"
+
+
+def test_a_time_that_may_have_come_late_says_nothing_of_the_clock() -> None:
+    def clock(behind: float, waited: float, *, readings: int = 1) -> Item:
+        box = Instance("box", SshAccess("gpu.example.org"), queue=QueueFiles("/root/q.txt"))
+        store = Store(Fleet(None, (box,)), {})
+        store.apply(LinkChanged("box", NOW - waited, replace(LIVE, since=NOW - waited)))
+        for n in range(readings):
+            told = Reading(Host(NOW + 15 * n - behind, 100.0, "boot"), NOW + 15 * n)
+            store.apply(Sampled("box", told.taken_at, HOST.name, told))
+        view = store.view(NOW + 15 * (readings - 1))
+        return next(item for item in box_items(view.instances[0]) if item.check == "clock")
+
+    assert clock(12, 20).status == "unknown"
+    assert "came up to 20 s late" in clock(12, 20).detail
+    assert clock(12, 3).status == "warn"  # it was under way for three seconds at most
+    assert clock(12, 20, readings=2).status == "warn"  # two in a row are not late by the same
+    assert clock(-12, 20).status == "warn"  # what is late can only seem to be behind
+    assert clock(2, 20).status == "ok"
 
 
 def test_nothing_read_is_unknown_not_well() -> None:

@@ -81,6 +81,10 @@ def test_the_manual_has_every_key_and_the_readme_those_of_the_footer() -> None:
 
 def test_help_shows_every_key_and_no_dangerous_one_when_read_only() -> None:
     text = "\n".join(line.plain for line in help_lines(140, read_only=False, replay=True))
+    for width in (80, 140):
+        first, second = help_lines(width, read_only=True, replay=True)[:2]
+        assert first.plain.startswith("in a replay"), "what only a recording has leads there"
+        assert "Pause the recording" in second.plain
     assert all(key.help in text for key in KEYS)
     quiet = "\n".join(line.plain for line in help_lines(70, read_only=True))
     assert [key.help for key in KEYS if key.help in quiet and key.dangerous] == []

@@ -55,10 +55,11 @@ def help_lines(
     two = width >= TWO and not words
     room = (width // 2 if two else width) - 2 - KEY_CELLS
     blocks: list[list[Text]] = []
-    for context, where in CONTEXTS.items():
+    # What only a recording has stands first there: who asks for help wants to get about in it.
+    for context in sorted(CONTEXTS, key=lambda name: name != "replay"):
         if context == "replay" and not replay:
             continue
-        rows = []
+        where, rows = CONTEXTS[context], []
         for key in KEYS:
             if key.context != context or (read_only and key.dangerous):
                 continue
@@ -79,8 +80,9 @@ def help_lines(
         return [row for block in blocks for row in block] or nothing
     if not two:
         return [row for block in blocks for row in block] + _legend()
-    left = blocks[0] + _legend()
-    right = [row for block in blocks[1:] for row in block]
+    lead = 2 if replay else 1  # its own keys, and those of everywhere
+    left = [row for block in blocks[:lead] for row in block] + _legend()
+    right = [row for block in blocks[lead:] for row in block]
     half = width // 2
     tall = max(len(left), len(right))
     pad = line()
