@@ -59,6 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit 0 healthy, 1 escalate (also unreachable), 2 nothing could be read."""
     from gpu_tui import wiring
+    from gpu_tui.wiring.kept import NOT_KEPT
 
     if args.test_alert:
         return _test(_alerts())
@@ -67,6 +68,9 @@ def run(args: argparse.Namespace) -> int:
     for wrong in wiring.misfits(os.environ):  # the patrol can do without: it goes on
         print("gpu-tui check: " + "\n".join(shown(wrong)), file=sys.stderr)
     view = wiring.run(wiring.collect_once(fleet, args.limit))
+    for note in view.notes:
+        if note.startswith(NOT_KEPT):
+            print(f"gpu-tui check: {plain(told(note), 1_000)}", file=sys.stderr)
     last = wiring.turn_over(view)
     text = FORMATS[args.format or ("json" if args.json else "text")](view, last)
     if args.out is None:

@@ -6,7 +6,8 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
@@ -143,6 +144,18 @@ def _calendar(path: Path, view: FleetView) -> None:
         print(say("nothing is known now of {names}", names=", ".join(blind)), file=sys.stderr)
 
 
+@contextmanager
+def _history() -> Iterator[SqliteHistory]:
+    """The history in its file: a mark in memory alone would be lost at once."""
+    with SqliteHistory(state_dir(os.environ) / "history.sqlite") as history:
+        if history.trouble is not None:
+            raise FleetError(
+                f"the marks cannot be kept: {history.trouble}",
+                next="Is the disk full, or is that no file of gpu-tui? Move it away, and try it again.",
+            )
+        yield history
+
+
 def _mark(args: argparse.Namespace, instance: Instance) -> int:
     from gpu_tui.wiring.clock import SystemClock
 
@@ -150,7 +163,7 @@ def _mark(args: argparse.Namespace, instance: Instance) -> int:
     profile = load_profiles().get(instance.platform)
     kind = anchor_of(profile, instance.provider.variant, args.what, args.clock)
     at = parse_moment(" ".join(args.time), now)
-    with SqliteHistory(state_dir(os.environ) / "history.sqlite") as history:
+    with _history() as history:
         contact = history.anchor(args.name, "last_contact")
         refuse(args.what, at, now, contact[0] if contact else None)
         history.set_anchor(args.name, kind, at, "manual")
@@ -162,7 +175,7 @@ def _mark(args: argparse.Namespace, instance: Instance) -> int:
 
 def _unmark(args: argparse.Namespace, instance: Instance) -> int:
     profile = load_profiles().get(instance.platform)
-    with SqliteHistory(state_dir(os.environ) / "history.sqlite") as history:
+    with _history() as history:
         marked = [
             kind for kind, (_, basis) in history.anchors(args.name).items() if basis == "manual"
         ]

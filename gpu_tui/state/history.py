@@ -5,10 +5,13 @@ A small SQLite file in the state directory, shared by the cockpit and cron's `ch
 
 from __future__ import annotations
 
+import math
 import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
+from urllib.parse import quote
 
 SCHEMA = """
 create table if not exists anchors (
@@ -90,15 +93,18 @@ class SqliteHistory:
 
     It is asked while the screen lives, so it never waits for long and never raises: a write that
     finds the file locked or the disk full is left out and comes again with the next reading.
+
+    A file that cannot be written at all keeps nobody from watching: `trouble` says why, what can be read
+    of it is taken, and what comes is kept in memory alone.
     """
 
     def __init__(self, path: Path) -> None:
-        self._db = sqlite3.connect(path, timeout=OPEN_SECONDS, isolation_level=None)
-        path.chmod(0o600)
-        self._db.execute("pragma journal_mode=wal")
-        self._db.execute("pragma synchronous=normal")
-        self._db.executescript(SCHEMA)
-        self._db.execute(f"pragma busy_timeout={BUSY_MILLISECONDS}")
+        self.trouble: str | None = None
+        try:
+            self._db = _opened(path)
+        except (sqlite3.Error, OSError) as error:
+            self.trouble = f"{path}: {error}"
+            self._db = _in_memory(path)
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +124,7 @@ class SqliteHistory:
     def anchors(self, instance: str) -> dict[str, tuple[float, str]]:
         """All anchors of one instance."""
         rows = self._ask("select kind, at, basis from anchors where instance = ?", (instance,))
-        return {kind: (at, basis) for kind, at, basis in rows}
+        return {kind: (at, basis) for kind, at, basis in rows if _is_anchor(kind, at, basis)}
 
     def set_anchor(self, instance: str, kind: str, at: float, basis: str) -> None:
         """Keep a time."""
@@ -147,3 +153,43 @@ class SqliteHistory:
             return self._db.execute(statement, values).fetchall()
         except sqlite3.Error:
             return []
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=OPEN_SECONDS, isolation_level=None)
+    try:
+        path.chmod(0o600)
+        db.execute("pragma journal_mode=wal")
+        db.execute("pragma synchronous=normal")
+        db.executescript(SCHEMA)
+        db.execute(f"pragma busy_timeout={BUSY_MILLISECONDS}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _in_memory(path: Path) -> sqlite3.Connection:
+    """A copy of what the file held when it was last put in order, without a byte being written beside it."""
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    if path.is_file():
+        with suppress(sqlite3.Error):
+            there = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+            with closing(sqlite3.connect(there, uri=True)) as old:
+                old.backup(db)
+    try:
+        db.executescript(SCHEMA)
+    except sqlite3.Error:  # what was copied is no database
+        db.close()
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        db.executescript(SCHEMA)
+    return db
+
+
+def _is_anchor(kind: object, at: object, basis: object) -> bool:
+    """The file takes any value in any column."""
+    return isinstance(kind, str) and isinstance(basis, str) and _is_time(at)
+
+
+def _is_time(at: object) -> bool:
+    return isinstance(at, float) and math.isfinite(at)

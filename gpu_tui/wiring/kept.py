@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gpu_tui import settings
 from gpu_tui.core.clock import Clock
+from gpu_tui.core.events import Noted
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse.config_file import UserConfig
 from gpu_tui.resources import Library, library
@@ -20,6 +21,8 @@ from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.logbuffer import POOL
 from gpu_tui.state.store import Store
 from gpu_tui.wiring.clock import SystemClock
+
+NOT_KEPT = "nothing of this watch is kept for the next one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +46,7 @@ def open_kept(fleet: Fleet, state: Path | None = None) -> Iterator[Kept]:
     with SqliteHistory(directory / "history.sqlite") as history:
         memory = config.log_memory or POOL
         store = Store(fleet, shelf.profiles, history, config.thresholds, memory)
-        yield Kept(SystemClock(), shelf, directory, config, store)
+        clock = SystemClock()
+        if history.trouble is not None:
+            store.apply(Noted(None, clock.now(), f"{NOT_KEPT}: {history.trouble}"))
+        yield Kept(clock, shelf, directory, config, store)

@@ -96,6 +96,19 @@ def test_a_mark_that_is_not_kept_is_an_error(
     assert "could not be kept" in capsys.readouterr().err
 
 
+def test_a_mark_is_an_error_where_the_history_is_no_file_of_ours(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = place / "gpu-tui" / "history.sqlite"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(range(256)) * 32)
+    for words in (["mark", "old", "stopped", "1h ago"], ["unmark", "old"]):
+        assert main(["clocks", *words]) == 2
+        err = capsys.readouterr().err
+        assert "the marks cannot be kept" in err
+        assert str(path) in err
+
+
 @pytest.mark.parametrize(
     ("platform", "anchor"),
     [

@@ -6,6 +6,7 @@ import math
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -319,6 +320,40 @@ def test_acknowledging_hides_a_finding_from_the_fleet_list() -> None:
     (finding,) = bench.store.view(bench.at).findings
     bench.store.acknowledge(finding.id)
     assert bench.store.view(bench.at).findings == ()
+
+
+@pytest.mark.parametrize("there", ["noise", "directory", "no journal beside it"])
+def test_a_history_that_cannot_be_written_keeps_nobody_from_watching(
+    tmp_path: Path, there: str
+) -> None:
+    path = tmp_path / "history.sqlite"
+    kept = {}
+    match there:
+        case "noise":
+            path.write_bytes(bytes(range(256)) * 32)
+        case "directory":
+            path.mkdir()
+        case _:
+            with SqliteHistory(path) as history:
+                history.set_anchor("box", "stopped_at", 5.0, "manual")
+            (tmp_path / "history.sqlite-wal").mkdir()  # no journal can be written beside it
+            kept = {"stopped_at": (5.0, "manual")}
+    with SqliteHistory(path) as history:
+        assert history.trouble is not None
+        assert str(path) in history.trouble
+        assert history.anchors("box") == kept
+        history.set_anchor("box", "first_seen", 6.0, "last-contact")
+        assert history.anchors("box") == kept | {"first_seen": (6.0, "last-contact")}
+
+
+def test_an_anchor_of_another_type_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "history.sqlite"
+    with SqliteHistory(path) as history:
+        history.set_anchor("box", "a", "soon", "api")  # type: ignore[arg-type]
+        history.set_anchor("box", "b", math.inf, "api")
+        history.set_anchor("box", "c", 5.0, "api")
+        assert history.anchors("box") == {"c": (5.0, "api")}
+        assert history.trouble is None
 
 
 def test_history_in_a_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
