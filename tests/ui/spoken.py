@@ -59,6 +59,7 @@ PARTS = {
     *("gpu", "memory", "cpu", "disk", "  util", "  vram", "  state", "  procs"),  # Vitals
     *("hung", "lost", "err", "box", "above", "below", "ends", "money"),
     *("line", "older line", "cell", "name", "box", "more box", "clock", "finding", "deadline"),
+    *("cell finished", "sweep finished"),  # titles of toasts
     *("path", "convenience", "trap", "day", "h", "min"),
     *("positional arguments", "options", "show this help message and exit"),  # argparse
     *("dns", "timeout", "refused", "host-key", "auth", "no-shell"),

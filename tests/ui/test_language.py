@@ -24,6 +24,7 @@ from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import finding
 from gpu_tui.ui.shots import SIZES, VIEWS
+from gpu_tui.ui.text.survival import choices, find_choice, spoken
 
 Make = Callable[..., CockpitApp]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -452,3 +453,15 @@ def test_every_page_is_there_in_chinese_with_the_same_examples(topic: str) -> No
     assert max(map(cell_len, chinese.splitlines())) <= 112
     typed = [line for line in examples(chinese) if not line.startswith("language:")]
     assert typed == [line for line in examples(english) if not line.startswith("language:")]
+
+
+def test_verbs_and_the_titles_of_toasts_are_chinese(chinese: None) -> None:
+    for profile in load_profiles().values():
+        names = [spoken(choice.verb) for choice in choices(profile)]
+        assert all(CHINESE.search(name) for name in names), (profile.id, names)
+        for number, choice in enumerate(choices(profile)):
+            assert find_choice(profile, choice.verb.verb) is not None
+            if names.count(spoken(choice.verb)) == 1:
+                assert find_choice(profile, spoken(choice.verb)) == number
+    assert CHINESE.search(say("cell finished"))
+    assert CHINESE.search(say("sweep finished"))

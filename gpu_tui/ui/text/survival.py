@@ -118,9 +118,12 @@ def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = N
 
 
 def spoken(verb: Verb) -> str:
-    """The verb as who reads this language says it: a platform's own Chinese word only in Chinese."""
-    own = verb.verb.isascii() or language() != LANGUAGES[0]
-    return verb.verb if own else verb.label.partition(" (")[0]
+    """The verb as who reads this language says it: its id or the platform's own word, else its name's first words."""
+    if language() == LANGUAGES[0]:
+        return verb.verb if verb.verb.isascii() else verb.label.partition(" (")[0]
+    name = told(verb.label)
+    known = verb.verb.isascii() and name != verb.label
+    return name.partition("（")[0] if known else verb.verb
 
 
 def survival(
