@@ -100,7 +100,8 @@ class Track(Generic[T]):
             return Freshness.ABSENT
         if self.good is None:
             return Freshness.UNKNOWN
-        late = now - self.good.taken_at > STALE_AFTER_PERIODS * self.good.period
+        # One that is to come was read before the clock was set back: nobody knows its age.
+        late = abs(now - self.good.taken_at) > STALE_AFTER_PERIODS * self.good.period
         if late or not live or isinstance(self.latest, Failure):
             return Freshness.STALE
         return Freshness.FRESH

@@ -10,6 +10,9 @@ from itertools import islice
 from typing import overload
 
 Point = tuple[float, float | None]
+SET_BACK = (
+    300.0  # seconds: a point that is older than the newest by more came after a clock was set back
+)
 
 
 class Points(Sequence[Point]):
@@ -87,9 +90,18 @@ class Series:
         self._begin = 0
 
     def add(self, at: float, value: float | None) -> None:
-        """Append a point; one that is older than the newest is dropped."""
+        """Append a point; one that is a little older than the newest is dropped. Where the clock was set
+        back, those from then on go: they lie in what is now to come, and would count as the newest for as long.
+        """
         if len(self) and at < self._times[-1]:
-            return
+            if at > self._times[-1] - SET_BACK:
+                return
+            end = bisect_left(self._times, at, self._begin)
+            self._times, self._values = (
+                self._times[self._begin : end],
+                self._values[self._begin : end],
+            )
+            self._begin = 0
         self._times.append(at)
         self._values.append(math.nan if value is None else value)
         self._begin = max(self._begin, len(self._times) - self.size)

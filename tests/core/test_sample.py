@@ -22,6 +22,13 @@ def test_the_four_states_and_what_moves_between_them() -> None:
     assert gone.why == "no cgroup"
 
 
+def test_a_reading_from_before_a_clock_was_set_back_is_not_fresh() -> None:
+    track: Track[int] = Track().follow(Reading(1, 10_000.0, 1.0))
+    assert track.freshness(10_000.0) is Freshness.FRESH
+    assert track.freshness(9_998.0) is Freshness.FRESH
+    assert track.freshness(6_400.0) is Freshness.STALE
+
+
 def test_no_number_has_no_level() -> None:
     assert level("bytes", None) is Level.NONE
     assert level("bytes", 0.0) is Level.OK

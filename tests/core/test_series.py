@@ -29,6 +29,28 @@ def test_a_series_holds_the_newest_and_what_it_handed_out_stays(
         assert [points[place] for place in range(-len(points), len(points))] == then * 2
 
 
+def test_a_clock_that_was_set_back_stops_no_history() -> None:
+    series = Series(100)
+    for at in range(5):
+        series.add(10_000.0 + at, 0.1)
+    before = series.points
+    series.add(9_990.0, 0.2)  # late by a little
+    assert list(series) == list(before)
+    for at in range(3):
+        series.add(6_400.0 + at, 0.9)
+    assert list(series) == [(6_400.0, 0.9), (6_401.0, 0.9), (6_402.0, 0.9)]
+    assert list(series.points.since(6_401.0)) == [(6_401.0, 0.9), (6_402.0, 0.9)]
+    assert len(before) == 5  # what was handed out stays
+
+
+def test_what_was_before_the_hour_that_came_twice_stays() -> None:
+    series = Series(100)
+    for at in range(0, 7_200, 60):
+        series.add(float(at), 0.1)
+    series.add(3_600.0, 0.9)
+    assert [at for at, _ in series][-2:] == [3_540.0, 3_600.0]
+
+
 @given(ADDED, st.integers(-130, 130), st.integers(-130, 130), st.integers(0, 200))
 def test_parts_are_the_parts_of_a_list(
     added: list[tuple[int, float | None]], begin: int, end: int, at: int
