@@ -109,7 +109,7 @@ CAUSES: tuple[Rule, ...] = (
         "lost communication|peer|store",
         r"\b(?:H|N|R|Bi?)CCL[_ ]error\b|\bh?ccl\w{4,40} failed|\boneCCL: .{0,120}\bexception|"
         r"\bgot completion (?:with error|from peer \S{1,60} with (?:error|status=[1-9]))|"
-        r"\bpeer closed connection\b|\b(?:ib port \S{1,30} (?:went|is) down|mlx5_\d{1,3}: link (?:is )?down)|"
+        r"\bpeer closed connection\b(?! without)|\b(?:ib port \S{1,30} (?:went|is) down|mlx5_\d{1,3}: link (?:is )?down)|"
         r"\bMPICH ERROR\b|\bORTE was unable\b|\bNCCL error|retrieving ncclUniqueId|"
         r"\bduplicate GPU detected\b|\bdistributed service detected fatal errors|Error: Socket Timeout$|"
         r"nccl(?:System|UnhandledCuda|Internal|Remote|Timeout)?Error\b|ncclInvalid(?:Usage|Argument)|"

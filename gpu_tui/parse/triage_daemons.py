@@ -100,10 +100,10 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "oom|page allocation|available ram|memorypressure",
+        "oom|page allocation|available ram|memorypressure|result of limit",
         r"^\s{0,8}MemoryPressure\s{1,40}True\b|\bsystem ?OOM encountered\b|\bTaskOOM event\b|\b(?:JobId|"
         r"StepId|job|step|task)[= ]\S{1,24} OOM failure\b|: page allocation failure: order:\d|"
-        r"\bcrashed after using all available RAM\b",
+        r"\bcrashed after using all available RAM\b|\bkilled as a result of limit of\b",
     ),
     # --- disk_full: the system's own words at the end of a line, whatever is advised before them; a quota ---
     rule(
@@ -133,10 +133,11 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "nccl",
         FATAL,
-        "btl_|mtl_|oob_|hfi units|test failure|out of bounds values|hydu_sock|ib_mlx|efa_rdm|net/ofi|"
+        "btl_|mtl_|oob_|pml_|osc_|psm|hfi units|test failure|out of bounds values|hydu_sock|ib_mlx|efa_rdm|net/ofi|"
         "tcp connection|ofi poll",
         r"\b(?:btl|mtl|oob)_[a-z]{2,12}\w{0,40}(?:\.c)?\b.{0,120}\b(?:failed|unexpected process|"
         r"connection reset|timed out|broken pipe|unreachable)\b|\bno hfi units (?:are )?available\b|"
+        r"\b(?:pml|osc|btl|mtl)_\w{2,24}\.c:\d{1,5}\s{0,4}(?:Fatal|Error)\b|\bPSM2? (?:can.t|could not|cannot|unable to) open\b|"
         r": Test failure \w{1,40}\.cu:\d|\bout of bounds values ?: [1-9]|"
         r"\bib_mlx5_log\.c:\d{1,4}\s+(?:Remote|Local|Receiver|Bad|Unknown|Memory)\b|"
         r"\bNET/OFI\b.{0,120}\b(?:completed with error|ERROR:|could ?n.t|failed)\b|\befa_rdm_\w{2,24}error\b|"
@@ -188,11 +189,11 @@ DAEMON_STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "parent appears to have exited|task exit notification|powering down|is rebooting|wtermsig|exited (|"
+        "died through|parent appears to have exited|task exit notification|powering down|is rebooting|wtermsig|exited (|"
         "exit code: |killed signal|by pbs server|sending signal|sending ctrl|srun: interrupt|"
         "signal termination|liveness probe|killing '|signal 15|shutdown requested|by request of|via signal|"
         "code=killed|status:",
-        r"\bparent appears to have exited, shutting down\b|"
+        r"\bdied through signal (?:KILL|TERM|INT|HUP)\b|\bparent appears to have exited, shutting down\b|"
         r"\btask exit notification\b.{0,60}\(status=0x000(?:9|f|2)\)|\bsystem is (?:powering down|rebooting|"
         r"halting)\b|\bWTERMSIG (?:1|2|9|15)\b|\bexited \((?:137|143|130)\)|^=\s{1,6}EXIT CODE: (?:2|9|"
         r"15)\s*$|: fatal error: killed signal\b|^aborted by \w{2,12} server\b|\bsending signal (?:TERM|KILL|"
@@ -235,14 +236,14 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         r"error|can.t|cannot|unable|invalid|conflict)\b",
         r"segfault|panic|\bBUG\b|oops|general protection|\btraps?\b|call trace|NVRM|nvidia|nvlink|killed|"
         r"kill |dumped|ceph|\bnfs|mount|lustre|mlx5|infiniband|\bib_|audit|hung|\bstall|I/O|disk|amdgpu|i915|"
-        r"\bGPU\b|\[drm",
+        r"\bGPU\b|\[drm|\bsd \d|\bsector\b|uncorrect|XFS|EXT4|BTRFS|JBD2|nvme",
     ),
     # The client of a tunnel whose far end nobody serves; apt's own letter for a warning.
     rule(
         "warning",
         WARN,
-        "open failed|gpg error|w: ",
-        r"^channel \d{1,5}: open failed: |^(?-i:W: [A-Z][a-z]{2,20} |W: GPG )",
+        "open failed|gpg error|w: |n: ",
+        r"^channel \d{1,5}: open failed: |^(?-i:[WN]: [A-Z][a-z]{2,20} |W: GPG )",
     ),
     # The first try of a file; a limit of rates that is set or unset.
     rule(
@@ -260,7 +261,7 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         "unable to contact slurm|localentrynotfound|handshake|couldnt_|osd|connection failure|slurm_|"
         "lustreerror|lost connection to|received disconnect|stdio forwarding|commlib|transfer failed",
         r"\brequest canceled while waiting for connection\b|\bClient\.Timeout exceeded\b|"
-        r"\breconnection failed\b|\bfailed to reconnect\b|\breading a body from connection\b|"
+        r"\breconnection failed\b|\bfailed to reconnect\b|\bcan ?not reconnect, |\breading a body from connection\b|"
         r"\bdial tcp\b.{0,200}\b(?:timeout|refused|no route|unreachable|reset|no such host)\b|"
         r": i/o timeout\W*$|\bunable to contact slurm controller\b|\bLocalEntryNotFoundError: |\b(?:TLS|"
         r"SSL)(?:/TLS)? handshake (?:failure|failed|timeout|error)\b|(?-i:\bCURLE_COULDNT_[A-Z_]{4,24}\b)|"
@@ -312,6 +313,32 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         r"\bwarning\s{1,8}(?-i:Failed|FailedCreate\w{0,12}|FailedAttachVolume|UnexpectedAdmissionError|"
         r"InspectFailed|BackoffLimitExceeded|FailedStart\w{0,8})\s",
         r"\bprobe failed|\bwill retry\b",
+    ),
+    # A row of a spooler: who finished with a level of errors that is not zero.
+    rule(
+        "exception",
+        FATAL,
+        "finished ",
+        r"^\d{1,6}\s{1,8}finished\s{1,8}\S{1,120}\s{1,12}(?:[1-9]\d{0,2}|-1)\s{1,12}\d[\d.]{0,12}(?:m|h|d|/|\s)",
+    ),
+    # A launcher of MPI names the line of its source only where it fails; a frame of MPICH's own stack of errors.
+    rule(
+        "exception",
+        FATAL,
+        "[mpiexec@|[proxy|mpi",
+        r"^\[(?:mpiexec|proxy[:\d]{0,12})@[\w.-]{1,80}\] \w{3,60} \([\w./]{3,100}:\d{1,5}\): |"
+        r"^P?MPI\w{0,60}\(\d{1,5}\)\.{0,80}: .{0,200}\b(?:failed|failure|error|aborted|invalid|unable)\b",
+        r"\bdebug\b",
+    ),
+    # An answer of a store of objects, by its number or its name.
+    rule(
+        "exception",
+        FATAL,
+        " error|fail: |failed",
+        r"\b(?:client|server|service|unknown) error \((?-i:[A-Z])\w{2,40}\) (?:has )?occurred\b|"
+        r"\berror:? 4(?!29)\d\d \((?-i:[A-Z])[\w ]{2,40}\)|^FAIL: [\w./-]{3,120}\s*$|"
+        r"^[\w./-]{3,120}::\S{1,160} (?-i:FAILED|ERROR)\b|^={2,} (?:.{0,20} )?[1-9]\d{0,5} (?:failed|errors?)\b.{0,80}={2,}$",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     # Who is turned away: by a queue, a server, a terminal.
     rule(

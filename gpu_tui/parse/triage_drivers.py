@@ -7,12 +7,13 @@ failed is the part's, whatever the word. `DRIVER_QUIET` stands before every caus
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SERIOUS, SURVIVED, WARN, Rule, rule
 
 # Drivers of parts that a run hangs on: cards, their ports, disks, networks between nodes.
 _NAMES = (
     r"(?:mlx\d_\w{2,8}|vfio-pci|pcieport|nvme|xe|i915|nouveau|megaraid_sas|mpt3sas\w{0,6}|hpsa|aacraid|"
-    r"bnxt_\w{2,4}|ena|efa|irdma|hfi1|ice|i40e|ixgbe|tg3|qede?|be2net|nfp|ionic|bnx2x)"
+    r"bnxt_\w{2,4}|ena|efa|irdma|hfi1|ice|i40e|ixgbe|tg3|qede?|be2net|nfp|ionic|bnx2x|"
+    r"e1000e?|igbv?f?|igc|r81\d\d|atlantic)"
 )
 _DRIVER = rf"\b{_NAMES}"
 _PLACE = r"(?:[\da-f]{4}:)?[\da-f]{2}:[\da-f]{2}\.\d"
@@ -43,7 +44,7 @@ DRIVER_CAUSES: tuple[Rule, ...] = (
         "hardware",
         FATAL,
         "mlx|vfio-pci|pcieport|nvme|xe |i915|nouveau|megaraid|mpt3sas|hpsa|aacraid|bnxt|ena |efa |irdma|hfi1|"
-        "ice |i40e|ixgbe|tg3|qed|be2net|nfp|ionic|bnx2x",
+        "ice |i40e|ixgbe|tg3|qed|be2net|nfp|ionic|bnx2x|e1000|igb|igc|r81|atlantic",
         _DRIVER
         + rf" {_PLACE}\b.{{0,160}}?\b(?:fail(?:ed|ure)|fatal(?! ?[:=] ?0)|giving up|unrecoverable|broken device|"
         rf"non-functional|(?:adapter|controller|firmware|device) (?:is )?(?:hung|dead|not responding|lost|"
@@ -54,7 +55,42 @@ DRIVER_CAUSES: tuple[Rule, ...] = (
         + r" failed\b",
         f"{SURVIVED}|{ADVICE}|{CALM}|\\bfirmware\\b.{{0,24}}\\b(?:optional|load)|\\bnon-fatal|\\bcorrect|"
         f"\\bdebugfs\\b|\\bop_mod\\b|\\bPTP\\b|\\bLLDP\\b|\\bDDP\\b|\\bdevlink\\b|\\bVPD\\b|\\bSMART\\b|\\bI/O Cmd\\b|"
-        f"\\bASPM\\b|\\bVBIOS\\b|\\bVBT\\b|\\bDMC\\b|\\bEDID\\b|\\bload firmware\\b|\\bidle channel\\b|\\bBAR \\d|\\bmodule parameter\\b|\\bpower state\\b.{{0,40}}\\bunable",
+        f"\\bASPM\\b|\\bVBIOS\\b|\\bVBT\\b|\\bDMC\\b|\\bEDID\\b|\\bload firmware\\b|\\bidle channel\\b|\\bbridge window\\b|\\bwake\\s?up\\b|\\bsafe mode\\b|\\bBAR \\d|\\bmodule parameter\\b|\\bpower state\\b.{{0,40}}\\bunable",
+    ),
+    # A disk and its file system, by the words of the layers above the driver; a state of health.
+    rule(
+        "hardware",
+        FATAL,
+        "critical target|critical nexus|hostbyte|unhandled error|unhandled sense|flushing file|abort status|rectify|"
+        "wedged|unmasked|down node|health|marking it lost|lost contact|error_sw_reset|heartbeat lost|is in reset",
+        r"\bcritical (?:target|nexus) error, dev(?!.{0,60}\bDISCARD\b)|\bFAILED Result: hostbyte=(?!DID_OK driverbyte=DRIVER_OK)|"
+        r"\bsd [\d:]{7,16}: \[sd[a-z]{1,3}\] .{0,24}\bUnhandled (?:error|sense) code\b|"
+        r"\bdetected IO errors while flushing file data\b|\bnvme\d{1,3}: Abort status: 0x[1-9]|"
+        r"\bunmount the filesystem and rectify\b|\bdevice (?:is )?wedged\b|\bunmasked uncorrectable error\b|"
+        r"(?-i:\bon DOWN node\b)|\bhealth(?: status)?\s{0,40}: ?(?-i:Alarm|Critical|Fault\w{0,3}|UnHealthy|Failed)\b|"
+        r"\bmarking it LOST\b|\blost contact with job shell\b|\bmlx5_error_sw_reset\b|\bdevice \d{1,3} heartbeat lost\b|"
+        r"\bhabanalabs .{0,24}\bdevice is in reset\b",
+        f"{ADVICE}|{CALM}|\\brecovered\\b",
+    ),
+    # A network card that sends no more, until it is set up anew.
+    rule(
+        "hardware",
+        SERIOUS,
+        "netdev watchdog|reset adapter|trigger reset|reset the device|watchdog time|tx timeout",
+        r"\bNETDEV WATCHDOG: |"
+        + _DRIVER
+        + rf" {_PLACE}\b.{{0,160}}?(?:\breset adapter\b|\btrigger reset is on\b|\. reset the device\b|"
+        r"\bwatchdog time(?:d )?out|\btx timeout\b(?! ?[:=]))",
+        ADVICE,
+    ),
+    # A card that does not come back from a reset.
+    rule(
+        "hardware",
+        FATAL,
+        "waiting for",
+        r"\b(?:timeout|timed out) (?:while )?waiting for (?:the )?(?:device|GPU|card|accelerator|NPU)\b(?! ?(?:plugin|"
+        r"memory|query|mapper))",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     rule(
         "hardware",
@@ -82,9 +118,9 @@ DRIVER_CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "node fail|node_fail|state=down|state=fail|not responding|node-fail",
+        "node fail|node_fail|state=down|state=fail|not responding|node-fail|notready",
         r"\bdue to node failure\b|(?-i:[= ]NODE_FAIL\b(?! (?:state|jobs?)\b))|\bnode-failure\b|(?-i:\bState=(?:DOWN|FAIL)\b)|"
-        r"\s(?-i:down|fail)[*$~#]?\s.{1,200}\bNot responding\s*$",
+        r"(?-i:\b(?:phase|reason|condition|state): ?NotReady\b)|\s(?-i:down|fail)[*$~#]?\s.{1,200}\bNot responding\s*$",
         r"\bif\b|\bmail",
     ),
 )
@@ -94,7 +130,8 @@ DRIVER_ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "/sys/|/proc/",
+        "/sys/|/proc/|sysctl: ",
+        r"^sysctl: |^mount: /sys/|^/(?:sys|proc/sys)/\S{1,120} (?:could not|cannot)\b|"
         r"\b(?:writ\w{1,5}|setting|set|echo|open|enabl\w{1,3})\b[^\n]{0,60}[\"' ](?:/host)?/(?:sys|proc/sys)/\S",
         r"traceback|[a-z]Error: ",
     ),

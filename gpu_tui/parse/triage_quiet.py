@@ -107,6 +107,22 @@ QUIET: tuple[Rule, ...] = (
         r"-XX:\+\w{1,20}OnOutOfMemoryError\b",
         r"java\.lang\.OutOf",
     ),
+    # Servers of a house, by their own names: no run hangs on them. An event that a policy names.
+    rule(
+        "benign",
+        NONE,
+        "ah0|ah1|[pid |neutron|nova|cinder|keystone|glance|octavia|event: |podfailed|taskfailed|jobfailed|podevicted",
+        r"(?:^|\] |: )AH[01]\d{4}: |^\[\w{2,16}:(?:notice|info|debug|warn|error)\] \[pid \d|"
+        r"(?-i:\b(?:ERROR|WARNING|CRITICAL) (?:neutron|nova|cinder|keystone|glance|octavia)\w{0,12}\.[\w.]{2,80} \[)|"
+        r"^\s{0,24}(?:- )?(?-i:event: [A-Z]\w{2,30})\s*$|^\s{1,24}- (?-i:(?:Pod|Task|Job)(?:Failed|Evicted))\s*$",
+    ),
+    # What a scheduler's daemon notes about orders and states of its own.
+    rule(
+        "benign",
+        NONE,
+        "denied: |ticket order|order package|checkpoint file",
+        r"\|[EW]\|(?:denied: |unable to find job )|\bincomplete \w{3,12} (?:data |state )?checkpoint file\b",
+    ),
     # A port that is taken, where another one is tried.
     rule("benign", NONE, "trying another", r"\balready in use, trying another\b"),
     # What a configuration tries and does without.

@@ -46,7 +46,7 @@ STOPS: tuple[Rule, ...] = (
         r"(?:time limit|maximum runtime|wall ?(?:time|clock))\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|"
         r"exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
         r"|\bforce terminated\b|\blame workers found\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|"
-        r"is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed) in \d|DeadlineExceeded|"
+        r"is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed|interrupted|stopped|shut down|preempted|evicted) in \d|DeadlineExceeded|"
         r"\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
         r"\bchecking for\b|\bif idle\b|rpc error|context deadline|sequence group|"
         r"preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|"
