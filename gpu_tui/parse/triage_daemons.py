@@ -173,9 +173,10 @@ DAEMON_STOPS: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "balance|credit|out of funds|going down for|will reboot|job killed: |being terminated|"
+        "normal |to accommodate|balance|credit|out of funds|going down for|will reboot|job killed: |being terminated|"
         "not ending with signals|time limit exhausted|requeued to reclaim|revoked|slurm job_id|"
         "request_kill_job|state: |deletion pod|taintmanager",
+        r"^\s{0,8}Normal\s{1,8}(?-i:Evicted|Preempted)\w{0,40}\s|\bpreempted to accommodate\b|"
         r"\bdue to (?-i:JOB NOT ENDING WITH SIGNALS)|\btime limit exhausted for\b|\b(?:instance|pod|box|"
         r"machine|server|job|vm)\b.{0,40}\b(?:stopped|terminated|paused|shut down|"
         r"deleted)\b.{0,40}\b(?:balance|credits?|funds)\b|\bthe system (?:is going down for|will reboot)\b|"
@@ -236,7 +237,7 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         r"error|can.t|cannot|unable|invalid|conflict)\b",
         r"segfault|panic|\bBUG\b|oops|general protection|\btraps?\b|call trace|NVRM|nvidia|nvlink|killed|"
         r"kill |dumped|ceph|\bnfs|mount|lustre|mlx5|infiniband|\bib_|audit|hung|\bstall|I/O|disk|amdgpu|i915|"
-        r"\bGPU\b|\[drm|\bsd \d|\bsector\b|uncorrect|XFS|EXT4|BTRFS|JBD2|nvme",
+        r"\bGPU\b|\[drm|\bsd \d|\bsector\b|uncorrect|XFS|EXT4|BTRFS|JBD2|nvme|\bconn error\b",
     ),
     # The client of a tunnel whose far end nobody serves; apt's own letter for a warning.
     rule(
@@ -257,10 +258,11 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "network",
         FATAL,
-        "request canceled|client.timeout|reconnect|reading a body|dial tcp|i/o timeout|"
+        "request canceled|conn error|iscsi_err|secs expired|server disconnected|client.timeout|reconnect|reading a body|dial tcp|i/o timeout|"
         "unable to contact slurm|localentrynotfound|handshake|couldnt_|osd|connection failure|slurm_|"
         "lustreerror|lost connection to|received disconnect|stdio forwarding|commlib|transfer failed",
-        r"\brequest canceled while waiting for connection\b|\bClient\.Timeout exceeded\b|"
+        r"\bdetected conn error \(\d|\bISCSI_ERR_[A-Z]|\bping timeout of \d{1,4} secs expired\b|"
+        r"\b[a-z]{2,16}server disconnected\b|\brequest canceled while waiting for connection\b|\bClient\.Timeout exceeded\b|"
         r"\breconnection failed\b|\bfailed to reconnect\b|\bcan ?not reconnect, |\breading a body from connection\b|"
         r"\bdial tcp\b.{0,200}\b(?:timeout|refused|no route|unreachable|reset|no such host)\b|"
         r": i/o timeout\W*$|\bunable to contact slurm controller\b|\bLocalEntryNotFoundError: |\b(?:TLS|"
@@ -330,6 +332,16 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         r"^P?MPI\w{0,60}\(\d{1,5}\)\.{0,80}: .{0,200}\b(?:failed|failure|error|aborted|invalid|unable)\b",
         r"\bdebug\b",
     ),
+    # A compiler that builds nothing; a state and a message as JSON has them.
+    rule(
+        "exception",
+        FATAL,
+        '-- broken|not able to|"status|"state|"message|"msg|"reason',
+        r"^-- .{1,300} -- broken\s*$|^\s{0,8}is not able to [a-z]{3,20} |"
+        r"^\s{0,24}\"(?:status|state)\": ?\"(?:error|failed|failure)\",?\s*$|"
+        r"^\s{0,24}\"(?:message|msg|reason|error)\": ?\"(?:failed to|unable to|could not|cannot) [a-z]{3}",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     # An answer of a store of objects, by its number or its name.
     rule(
         "exception",
@@ -373,7 +385,7 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         r": unexpected (?:end of (?:input|file|archive|data)|EOF)\b|^[a-z]\w{2,15} fatal\s{1,4}: [^\d\s]|"
         r"^\[FIRING:[1-9]|^q(?:sub|del|alter|stat): (?!warning|waiting|job \S{1,40} (?:ready|"
         r"completed))[a-z]|^job <\d{1,12}> is not found",
-        f"{ADVICE}|{CALM}",
+        f"{ADVICE}|{CALM}|\\bretrying: ",
     ),
     rule("exception", FATAL, "kernelrestarter", r"KernelRestarter: restart failed"),
 )

@@ -62,14 +62,15 @@ DRIVER_CAUSES: tuple[Rule, ...] = (
         "hardware",
         FATAL,
         "critical target|critical nexus|hostbyte|unhandled error|unhandled sense|flushing file|abort status|rectify|"
-        "wedged|unmasked|down node|health|marking it lost|lost contact|error_sw_reset|heartbeat lost|is in reset",
+        "wedged|unmasked|down node|health|marking it lost|lost contact|error_sw_reset|heartbeat lost|is in reset|gpu hang (|mark-offline|offline: |nhc: ",
         r"\bcritical (?:target|nexus) error, dev(?!.{0,60}\bDISCARD\b)|\bFAILED Result: hostbyte=(?!DID_OK driverbyte=DRIVER_OK)|"
         r"\bsd [\d:]{7,16}: \[sd[a-z]{1,3}\] .{0,24}\bUnhandled (?:error|sense) code\b|"
         r"\bdetected IO errors while flushing file data\b|\bnvme\d{1,3}: Abort status: 0x[1-9]|"
         r"\bunmount the filesystem and rectify\b|\bdevice (?:is )?wedged\b|\bunmasked uncorrectable error\b|"
         r"(?-i:\bon DOWN node\b)|\bhealth(?: status)?\s{0,40}: ?(?-i:Alarm|Critical|Fault\w{0,3}|UnHealthy|Failed)\b|"
         r"\bmarking it LOST\b|\blost contact with job shell\b|\bmlx5_error_sw_reset\b|\bdevice \d{1,3} heartbeat lost\b|"
-        r"\bhabanalabs .{0,24}\bdevice is in reset\b",
+        r"\bhabanalabs .{0,24}\bdevice is in reset\b|\berror\b.{0,60}\bGPU hang \(|"
+        r"\bnode-mark-offline:\s{1,4}Marking\b|^\s{0,8}NHC: [A-Z]\w",
         f"{ADVICE}|{CALM}|\\brecovered\\b",
     ),
     # A network card that sends no more, until it is set up anew.

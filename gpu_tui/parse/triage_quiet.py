@@ -63,7 +63,7 @@ QUIET: tuple[Rule, ...] = (
         NONE,
         "[   ",
         r"\[ {3,4}\d{1,2}\.\d{3,6}\](?:\[ {1,6}T\d{1,7}\])? ",
-        r"\b(?:NVRM|nvidia\w{0,8}|GPUs?|amdgpu|radeon|kfd|habanalabs|mlx\d\w{0,8}|infiniband|nvme\w{0,8}|"
+        r"\b(?:NVRM|nvidia\w{0,8}|GPUs?|i915|xe|amdgpu|radeon|kfd|habanalabs|mlx\d\w{0,8}|infiniband|nvme\w{0,8}|"
         r"EXT\d-fs|XFS|BTRFS|md/raid\w{0,4}|ata\d|I/O error|medium error|panic|Oops|BUG|soft lockup|"
         r"hard LOCKUP(?! detector)|hung|stall\w{0,3}|segfault|out of memory|oom\w{0,6}|machine check|mce|"
         r"hardware error|UE|uncorrect\w{0,6}|AER|protection fault|blocked for more|traps|Xid|fallen|poisoned|"
@@ -120,8 +120,8 @@ QUIET: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "denied: |ticket order|order package|checkpoint file",
-        r"\|[EW]\|(?:denied: |unable to find job )|\bincomplete \w{3,12} (?:data |state )?checkpoint file\b",
+        "mark-online|denied: |ticket order|order package|checkpoint file",
+        r"\bnode-mark-online: |\|[EW]\|(?:denied: |unable to find job )|\bincomplete \w{3,12} (?:data |state )?checkpoint file\b",
     ),
     # A port that is taken, where another one is tried.
     rule("benign", NONE, "trying another", r"\balready in use, trying another\b"),
@@ -130,7 +130,7 @@ QUIET: tuple[Rule, ...] = (
         "benign",
         NONE,
         "-- performing|-- could|-- looking|-- check|-- try",
-        r"^-- (?:Performing|Could NOT|Looking for|Check|Try)",
+        r"^-- (?:Performing|Could NOT|Looking for|Check|Try)(?!.{1,300} -- broken\s*$)",
     ),
     # A row of a queue gives the reason why a job waits.
     rule("benign", NONE, " pd ", r"^\s{0,20}[\d_]{3,16}\S{0,24}\s.{1,120}\s(?-i:PD)\s.{1,60}\("),

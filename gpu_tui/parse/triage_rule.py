@@ -150,7 +150,7 @@ START_VALUE = (
 # A level word or letter that says: this is no failure of its own. Generic words mean nothing on such a line.
 CALM = (
     r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|DIAG|NOTICE(?!: Failed to)|WARN|WARNING)\b|_WARN\|)|"
-    r"\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]"
+    r"\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]|(?-i:^ {0,8}Normal {1,8}[A-Z][A-Za-z]{3,40} {2,})"
     r"|(?-i:\d(?:[AP]M|Z)? (?:INF|DBG|WRN|TRC) )|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
 )
 XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"

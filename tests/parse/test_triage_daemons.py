@@ -33,6 +33,11 @@ ENDS = [
     ("exception", "A client error (InvalidObjectState) occurred when calling the GetObject operation: it is archived"),
     ("exception", "3    finished   /tmp/ts-out.abc      1        1.2/0.1/0.0    python train.py"),
     ("exception", "tests/test_x.py::test_y FAILED [ 12%]"),
+    ("hardware", "/usr/libexec/nhc/node-mark-offline:  Marking n1 offline:  NHC: Check check_nv_gpu_count returned 1"),
+    ("network", "fedora kernel:  connection3:0: detected conn error (1020)"),
+    ("preempted", "  Normal  EvictedDueToPodsReadyTimeout  2m5s  kueue-workload-controller  Exceeded the PodsReady timeout"),
+    ("exception", "-- Check for working CUDA compiler: /usr/local/cuda/bin/nvcc -- broken"),
+    ("exception", '    "status": "error",'),
     ("hardware", "i915 0000:00:02.0: Resetting rcs0 for hang on rcs0"),
     ("hardware", "vfio-pci 0000:03:00.0: not ready 65535ms after bus reset; giving up"),
     ("hardware", "bnxt_en 0000:19:00.0 eno1: Firmware not responding, tx timed out"),
@@ -157,6 +162,9 @@ ENDS = [
 ]  # fmt: skip
 
 QUIET = [
+    "  Normal  Pending  3m5s  kueue-admission  couldn't assign flavors to pod set main: insufficient unused quota",
+    "/usr/libexec/nhc/node-mark-online:  Marking n1 online and clearing note (NHC: Watchdog timer unable to terminate)",
+    'time="2020-03-19T16:56:11Z" level=error msg="Download failed, retrying: unexpected EOF"',
     "[91235.120001] sd 2:0:0:0: [sdb] tag#3 FAILED Result: hostbyte=DID_OK driverbyte=DRIVER_OK cmd_age=0s",
     "[91235.120001] pcieport 0000:40:01.1: bridge window [io size 0x1000]: failed to assign",
     'sysctl: permission denied on key "vm.overcommit_memory"',
