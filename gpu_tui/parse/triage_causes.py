@@ -157,7 +157,7 @@ CAUSES: tuple[Rule, ...] = (
         r"aborting|quitting|stopping)|failed to get device handle\b|\bMIOpen error\b|"
         r"the inner error is reported as above|\bCNRT_RET_ERR\w{1,40}|\bMLU (?:unknown |queue )?error\b|"
         r"\bMUSA error\b|\bCNCL error\b|(?-i:\bE[1-9]\d{4}: (?!.{0,40}memory))|"
-        r"(?<!dlerror: )libcuda\.so\S{0,4}: cannot open|\bno CUDA runtime is found\b(?!, using)|\b(?:GPU|"
+        r"(?<!dlerror: )(?<!dlopen: )libcuda\.so\S{0,4}: cannot open|\bno CUDA runtime is found\b(?!, using)|\b(?:GPU|"
         r"CUDA) (?:device )?(?:is )?(?:not available|not found|unavailable)\b.{0,12}\b(?:exit|abort|quit|"
         r"stop)|\bCUDA driver (?:initiali[sz]ation failed|error)|thrust::system::system_error|"
         r"(?-i:\bcuda[A-Z]\w{2,30}\(?\)?).{0,30}\bfailed\b|could not (?:locate|load)(?: library|"

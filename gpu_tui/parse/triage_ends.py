@@ -250,7 +250,7 @@ ENDS: tuple[Rule, ...] = (
         r"Exception)[A-Z]\w{1,40}(?:Error|Exception)\b)|^FAILED: |build stopped: subcommand failed|"
         r"(?-i:\d: F [a-z]\w{1,40}/)",
         CALM
-        + r"|\binternal error : 0|tpu_driver|dead\. restarting|backend|in ASGI application|"
+        + r"|\binternal error : 0|tpu_driver|dead\. restarting|\binitiali[sz]e backend|backend '|in ASGI application|"
         + SURVIVED,
     ),
     rule(

@@ -90,7 +90,8 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "error: |exception: ",
-        STAMP + r"(?:[a-z-]{2,16} ){0,2}(?:error|exception): (?!nan|-?inf|tensor|none)[a-z\"'`]",
+        STAMP + r"(?:[a-z-]{2,16} ){0,2}(?:error|exception): (?!nan|-?inf|tensor|none)[a-z\"'`]|"
+        r"\b(?:pars(?:e|ing)|syntax|link(?:er|ing)|compil(?:e|ation)|lowering|codegen|shader) error: ?[a-z\"'`]",
         f"{COPED}|{_MEASURE}|\\bimport error",
     ),
     rule(

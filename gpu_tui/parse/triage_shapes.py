@@ -9,7 +9,8 @@ import re
 
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|"
+    r"^(?:(?:\| \d{1,16} \| )?\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[[A-Z]{4,5} ?\] \S{1,80}-std(?:err|out) \S{1,80} - |"
+    r"\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \| |ERROR \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|"
     r"Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|\x5b(?:default|"
     r"rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|"
     r"out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
@@ -60,6 +61,10 @@ _FRAMES = (
     ),
     re.compile(r"^\s*[│╭╰] ?(?:[❱>]? *\d{1,5} +│? ?|.{1,160}:\d{1,6} in \w)"),
     re.compile(r"^╰─+╯"),
+    # Frames of Java and JavaScript.
+    re.compile(
+        r"^\s{1,8}at (?:async |new )?[\w$.<>/@]{2,200}(?: \[as \w{1,40}\])? ?\([^()]{0,300}\)\s*$"
+    ),
     re.compile(r"^\[?\d.{0,120}? {3}raise \w{1,40}\("),
     re.compile(r"^\s*Error in \S{1,80} \(line \d+\)"),
     # Frames of Julia: `[1] f(x::Int)`, `@ Module path.jl:7`.

@@ -19,6 +19,13 @@ SWEEP_CAUSES: tuple[Rule, ...] = (
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
     rule(
+        "cuda_error",
+        FATAL,
+        "adapter",
+        r"\bno (?:suitable |compatible )?(?:GPU |graphics |wgpu )?adapters? (?:was |were )?(?:found|available)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    rule(
         "host_oom",
         FATAL,
         "ran out of",
@@ -36,6 +43,13 @@ SWEEP_CAUSES: tuple[Rule, ...] = (
 )
 
 SWEEP_LOST: tuple[Rule, ...] = (
+    rule(
+        "nan",
+        SERIOUS,
+        "resulted in",
+        r"\bresulted in (?:an? )?NaNs?\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     # All of those who worked: whoever waits for them waits long.
     rule(
         "exception",
@@ -83,6 +97,24 @@ SWEEP_ENDS: tuple[Rule, ...] = (
         "exception during|exception in",
         r"\bexception (?:during|in) (?:the )?(?:train|fit)\w{0,4}\b[^:]{0,24}: \S",
         f"{SURVIVED}|{ADVICE}|exception handling",
+    ),
+    # Rust's own last words; what a server says of the worker that was to load its model.
+    rule("exception", FATAL, "panicked at", r"\bthread '[^']{0,60}' (?:\(\d{1,9}\) )?panicked at "),
+    rule(
+        "exception",
+        FATAL,
+        "error: ",
+        r"\berror: (?:the )?(?:worker|process|server|engine|backend)s? (?:has |have )?(?:died|crashed|exited)\b",
+        f"{SURVIVED}|{ADVICE}",
+    ),
+    # A library by its name, and its error.
+    rule(
+        "exception",
+        FATAL,
+        " error: ",
+        r"^\W{0,4}(?!(?:mean|test|train|valid|val|eval|avg|std|max|min|total|rms|bit|word|char|import)\b)(?-i:[a-z][a-z0-9]{2,16}) "
+        r"error: (?-i:[A-Z][a-z])",
+        COPED,
     ),
     # A check of Google's libraries: the file, its line and what did not hold.
     rule(

@@ -44,6 +44,23 @@ ENDS = [
     ("The instance ran out of memory and was restarted", "host_oom"),
     (" ** On entry to DLASCL parameter number  4 had an illegal value", "exception"),
     ("### ERROR: config missing", "exception"),
+    (
+        "2031-01-02 03:04:05,678 [INFO ] W-9000-toy_1.0-stdout TOY_LOG - Backend worker process died.",
+        "exception",
+    ),
+    (
+        "2031-01-02 03:04:05,678 [WARN ] W-9000-toy_1.0 org.Toy - Load model failed: toy, error: Worker died.",
+        "exception",
+    ),
+    (
+        "2031-01-02 03:04:05,678 [INFO ] W-9000-toy-stdout TOY_LOG - Traceback (most recent call last):",
+        "traceback",
+    ),
+    ("thread 'main' panicked at /home/user/toy/src/backend/core.rs:1051:30:", "exception"),
+    ("toygpu error: Validation Error", "exception"),
+    ("Shader '' parsing error: redefinition of `powf`", "exception"),
+    ("No adapter found for graphics API Auto", "cuda_error"),
+    ("Propagating replica 0 at state 0 resulted in a NaN!", "nan"),
 ]
 QUIET = [
     "5:38AM INF [toy] Fails: could not load model: rpc error: code = Unavailable",
@@ -63,6 +80,8 @@ QUIET = [
     "Address already in use, trying port 6007",
     "stall check: 0 stalled tensors",
     "SlowDown: not active",
+    "\tat java.base/java.util.concurrent.Toy.fatalError(Toy.java:432)".expandtabs(),
+    "2031-01-02 03:04:05,678 [INFO ] W-9000-toy-stdout TOY_LOG -     raise RuntimeError('x')",
     "Saving failed cases to outputs/failed",
     "generated: ' error: cannot find symbol'",
     "[sim.sh-1] process has died, will respawn",
