@@ -243,8 +243,9 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "open failed|gpg error|w: |n: ",
-        r"^channel \d{1,5}: open failed: |^(?-i:[WN]: [A-Z][a-z]{2,20} |W: GPG )",
+        "open failed|gpg error|w: |n: download|n: skipping|n: see apt|n: ignoring|n: repository|n: unable|n: updating",
+        r"^channel \d{1,5}: open failed: |^(?-i:W: [A-Z][a-z]{2,20} |W: GPG )|"
+        r"^(?-i:N: (?:Download is|Skipping acquire|See apt|Ignoring file|Repository '|Unable to|Updating from))",
     ),
     # The first try of a file; a limit of rates that is set or unset.
     rule(
