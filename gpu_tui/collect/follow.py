@@ -322,7 +322,10 @@ class _Tail:
     def _another(self) -> None:
         """Not the text that we read before."""
         memory = self._memory
-        if self._how == b"resumed":  # under the same number: it was cut, and has grown since
+        known = self._how == b"rest" and memory.born.strip("0").isdigit()  # born when ours was
+        if (
+            self._how == b"resumed" or known
+        ):  # under the same number: it was cut, and has grown since
             memory.cut = CUT
         elif self._how == b"copy":
             memory.cut = ALONE

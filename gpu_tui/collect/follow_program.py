@@ -195,6 +195,7 @@ find_rotated() { # $oldest unread file called as ours is once rotated, not older
     for name; do
         case $name in *.gz | *.bz2 | *.xz | *.zst | *.lz4 | *.zip) continue ;; esac
         [ -f "$name" ] && [ -r "$name" ] && ! [ "$name" -ef "$real" ] || continue
+        [ -z "$newest" ] || ! { [ "$name" -ef "$newest" ] || [ "$name" -nt "$newest" ]; } || continue
         set -- $(stat -L -c '%i:%W %Y' -- "$name")
         all="$all $1"
         case $past in *" $1 "*) continue ;; esac
@@ -202,18 +203,47 @@ find_rotated() { # $oldest unread file called as ours is once rotated, not older
         ! [ "$name" -ef "$old" ] && ! [ "$name" -ot "$than" ] || continue
         # Of two that were written at the same moment the higher number, which comes later, is older.
         [ -z "$oldest" ] || ! [ "$oldest" -ot "$name" ] || continue
-        oldest=$name
+        oldest=$name id=$1
     done
+}
+
+list_rotated() { # find_rotated, twice the same: who looks while files are renamed may pass one over
+    for try in 1 2 3 4 5; do
+        find_rotated "$1"
+        before=$all
+        find_rotated "$1"
+        [ "$all" != "$before" ] || return 0
+    done
+    exit 1
+}
+
+hold_oldest() {
+    list_rotated "$1"
+    while [ -n "$oldest" ]; do
+        hold "$oldest" && [ "$inode:$born" = "$id" ] && return
+        list_rotated "$1"
+    done
+    return 1
 }
 
 hold() { exec 4<"$1" && look; } # fails where there is none, but the shell stays
 
-missed() { # what has to be read before the file at the path
+hold_known() { # the file that we knew, whatever it is called now
+    for try in 1 2 3; do
+        name=$(find "${real%/*}/" -maxdepth 1 -type f -inum "$known" | head -n 1)
+        [ -r "$name" ] && hold "$name" && [ "$inode:$born" = "$known:$known_born" ] && return
+    done
+    return 1
+}
+
+missed() { # what has to be read before the file at the path; a name may be another file's a moment later
     old=
     if [ -z "$same" ]; then
-        old=$(find "${real%/*}/" -maxdepth 1 -type f -inum "$known" | head -n 1)
-        if ! [ -r "$old" ] || ! hold "$old" || [ "$inode:$born" != "$known:$known_born" ]; then
-            old= cut=
+        if hold_known; then
+            exec 6<&4
+            old=/proc/self/fd/6
+        else
+            cut=
             [ -n "$done" ] || say gone
             done=yes
         fi
@@ -223,17 +253,15 @@ missed() { # what has to be read before the file at the path
         limit @MOST@
         [ "$size" = "$at" ] || send
     elif [ -z "$done" ]; then
-        find_rotated
-        if [ "$cut" != alone ] && [ -r "$oldest" ] && hold "$oldest" && [ "$size" -ge "$at" ] &&
-            [ $((size - at)) -le @MOST@ ]; then
+        if [ "$cut" != alone ] && hold_oldest && [ "$size" -ge "$at" ] && [ $((size - at)) -le @MOST@ ]; then
             how=copy from=$((at - overlap))
             send
         fi
         [ -z "$same" ] || return
         hold "$old" && whole
     fi
-    find_rotated "$old"
-    [ -r "$oldest" ] && hold "$oldest" && whole
+    hold_oldest "$old" && whole
+    exec 6<&-
 }
 
 whole() {
@@ -255,7 +283,7 @@ main() {
         [ -n "$BASH_VERSION" ] || read -r -t 0.01 sign_of_life <&3
         case $? in 1) clock=poll ;; *) exec 3<&- ;; esac
     fi
-    known=@INODE@ known_born=@BORN@ at=@OFFSET@ overlap=@HAVE@ cut=@CUT@ done=@DONE@ since=@SINCE@
+    newest= known=@INODE@ known_born=@BORN@ at=@OFFSET@ overlap=@HAVE@ cut=@CUT@ done=@DONE@ since=@SINCE@
     past=' @PAST@ ' path=@PATH@
     while :; do
         if [ -f "$path" ] && [ -r "$path" ]; then break
@@ -276,11 +304,12 @@ main() {
         follow
     fi
     if [ "$known" -gt 0 ]; then
+        next=$inode:$born
         missed
-        hold "$path" || exit 1
+        hold "$path" && [ "$inode:$born" = "$next" ] || exit 1 # it has been renamed: begin anew
     fi
-    old= since=0
-    find_rotated
+    old= since=0 newest=/proc/self/fd/4 # who was renamed since we hold it is no older than it
+    list_rotated
     say past $all
     how=new from=0 most=@MOST@
     [ "$known" != 0 ] || most=@HISTORY@

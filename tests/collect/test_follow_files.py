@@ -107,6 +107,51 @@ async def test_a_copy_made_before_a_cut_has_what_we_missed(
     assert made.memory.gaps == 0
 
 
+@pytest.mark.parametrize("cut", [False, True], ids=["renamed", "cut and renamed"])
+async def test_a_rotation_at_any_moment_of_our_look_loses_nothing(
+    box: Sshd, connection: Connection, cut: bool
+) -> None:
+    """Each `stat` that the program runs is, in a turn of its own, the moment at which all names change."""
+    log, at, count = (box.home / name for name in ("train.log", "at", "count"))
+    box.program(
+        "stat",
+        f"""#!/bin/sh
+        read n <{count}; n=$((n + 1)); echo $n >{count}
+        read at <{at}
+        if [ $n = $at ]; then
+            for k in 3 2 1; do [ ! -e {log}.$k ] || mv {log}.$k {log}.$((k + 1)); done
+            mv {log} {log}.1
+            echo "d 1" >{log}
+        fi
+        exec {shutil.which("stat")} "$@"
+        """,
+    )
+    for moment in range(1, 100):
+        for file in box.home.glob("train.log*"):
+            file.unlink()
+        at.write_text("0\n")
+        count.write_text("0\n")
+        log.write_text("a 1\n")
+        made = Follower(box)
+        await look(made, connection, ["a 1"])
+        with log.open("r+") as text:
+            if cut:
+                text.truncate(0)  # what stood there was read; what follows is longer than that was
+            else:
+                text.seek(0, os.SEEK_END)
+            text.write("b 1, which is longer\n")
+        rotate(log, "train.log.1", "c 1\n")
+        count.write_text("0\n")
+        at.write_text(f"{moment}\n")
+        async with following(made, connection):
+            await made.heard.until(lambda: made.heard.lines()[-1:] in (["c 1"], ["d 1"]))
+            if int(count.read_text()) < moment:
+                break
+            await made.heard.until(lambda: "d 1" in made.heard.lines())
+        assert made.heard.lines() == ["a 1", "b 1, which is longer", "c 1", "d 1"], moment
+    assert moment > 5
+
+
 async def test_a_directory_that_appears_later(box: Sshd, connection: Connection) -> None:
     made = Follower(box, LogSource("~/runs/today/train.log", "cell"))
     async with following(made, connection):
