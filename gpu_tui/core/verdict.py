@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from gpu_tui.core import verdict_jobs as jobs
 from gpu_tui.core.cause import GONE, Cause, cause_of
-from gpu_tui.core.facts import Evidence, span
+from gpu_tui.core.facts import LAST_WORDS, Evidence, span
 from gpu_tui.core.sweep import CellState
 
 
@@ -43,8 +43,6 @@ class Judgement:
     because: tuple[str, ...]
     cause: Cause | None = None
 
-
-LAST_WORDS = 10.0  # seconds in which a log tells of an end
 
 Question = Callable[[Evidence], str | None]
 
@@ -163,7 +161,7 @@ def _table_unread(seen: Evidence) -> str | None:
 
 
 def _log_unread(seen: Evidence) -> str | None:
-    if not (seen.started and seen.log_unread):
+    if not seen.log_unread:
         return None
     return "no process of the run is left, and the queue's log was not read to its end yet"
 

@@ -52,6 +52,7 @@ class Scenario:
 
 SCENARIOS: list[Scenario] = []
 NO_QUEUE = replace(BOX, queue=QueueFiles())
+LOGIN_NODE = replace(NO_QUEUE, scheduler="slurm", logs=None)
 
 
 def scenario(
@@ -340,6 +341,87 @@ def between_two_jobs_of_a_runner_nothing_has_crashed(s: Scene) -> None:
 def a_runner_that_has_nothing_left_says_what_failed(s: Scene) -> None:
     alone(s)
     jobs(s, CellState.FINISHED, CellState.FAILED)
+
+
+def slurm(s: Scene, *listed: Job) -> None:
+    """What Slurm lists, asked on its login node: no job is a process there."""
+    s.link("live")
+    s.processes = NOBODY
+    s.watch(60)
+    s.say("slurm", JobTable("slurm", listed))
+
+
+def pending(s: Scene) -> Job:
+    """A job that waits, and why."""
+    return Job("18", "vit-b", CellState.PENDING, "PENDING", "Resources", submitted_at=s.box_now)
+
+
+def over(s: Scene, name: str, state: CellState, word: str, ago: float) -> Job:
+    """A job that ended so long ago."""
+    end = s.box_now - ago
+    job = Job(name, name, state, word, started_at=end - 600, finished_at=end)
+    return replace(job, preempted=True, finding="preempted") if word == "PREEMPTED" else job
+
+
+@scenario("cannot-tell", because=("Slurm does not say what runs",), box=LOGIN_NODE)
+def a_scheduler_that_was_not_asked_yet(s: Scene) -> None:
+    s.link("live")
+    s.processes = NOBODY
+    s.watch(60)
+
+
+@scenario("running", because=("1 job runs and 1 wait",), box=LOGIN_NODE)
+def a_job_runs_on_another_machine(s: Scene) -> None:
+    slurm(s, Job("17", "vit-a", CellState.RUNNING, "RUNNING", started_at=s.box_now), pending(s))
+
+
+@scenario("idle", because=("no job runs; 1 job in the queue (Resources)",), box=LOGIN_NODE)
+def all_that_a_scheduler_has_waits(s: Scene) -> None:
+    slurm(s, over(s, "17", CellState.FINISHED, "COMPLETED", 90), pending(s))
+
+
+@scenario(
+    "preempted",
+    "preempted:fatal",  # nothing follows it
+    "preempted:serious",  # and which one it is
+    because=("17 was preempted",),
+    box=LOGIN_NODE,
+)
+def the_last_job_of_a_scheduler_was_preempted(s: Scene) -> None:
+    slurm(
+        s,
+        over(s, "16", CellState.FINISHED, "COMPLETED", 900),
+        over(s, "17", CellState.FAILED, "PREEMPTED", 90),
+    )
+
+
+@scenario("finished", "crashed:serious", because=("1 of 2 failed",), box=LOGIN_NODE)
+def all_jobs_of_a_scheduler_are_over(s: Scene) -> None:
+    slurm(
+        s,
+        over(s, "16", CellState.FINISHED, "COMPLETED", 900),
+        over(s, "17", CellState.FAILED, "FAILED", 90),
+    )
+
+
+@scenario("idle", because=("Slurm lists no job",), box=LOGIN_NODE)
+def a_scheduler_that_has_nothing(s: Scene) -> None:
+    slurm(s)
+
+
+@scenario("cannot-tell", because=("its log may still say how it ended",))
+def a_run_that_left_at_its_last_step_a_moment_ago(s: Scene) -> None:
+    running(s)
+    s.write(A, "Epoch 20/20 train_loss: 0.11\n")
+    gone(s, after=5)
+
+
+@scenario("cannot-tell", because=("was not read to its end yet",))
+def a_run_that_is_over_while_the_log_of_its_queue_is_on_the_way(s: Scene) -> None:
+    s.link("live")
+    s.roster = ROSTER
+    s.touch(QUEUE_LOG, ago=60)
+    gone(s, after=20)
 
 
 @scenario("idle", because=("nothing says how",), box=NO_QUEUE)
