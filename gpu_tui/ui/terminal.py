@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import selectors
 import signal
 import sys
@@ -56,6 +57,14 @@ def calm_driver(base: type[Driver]) -> type[Driver]:
             Ear.wake_all()
             super().disable_input()
 
+        def _sigcont_application(self, *_: object) -> None:
+            """Start anew only if we were stopped: a hangup comes with a SIGCONT, too.
+
+            textual 8.2.8 starts a second thread that reads keys; the first one never ends, nor does the program.
+            """
+            if self._must_signal_resume:
+                super()._sigcont_application()
+
     return CalmDriver
 
 
@@ -63,7 +72,8 @@ class Ear(selectors.SelectSelector):
     """What the thread that reads keys waits with. It can be woken; textual's own sleeps out its time.
 
     That was a fifth of a second at each end and before each shell: a tenth until the thread looks whether it
-    should end, and another one in which it waits for nothing at all.
+    should end, and another one in which it waits for nothing at all. And it knows when the terminal has gone,
+    which not everybody is sent a SIGHUP for: textual reads nothing then, again and again, and never ends.
     """
 
     _all: ClassVar[set[Ear]] = set()
@@ -72,12 +82,20 @@ class Ear(selectors.SelectSelector):
         super().__init__()
         self._woken, self._waker = os.pipe()
         self.register(self._woken, selectors.EVENT_READ)
+        self._gone = False
         self._all.add(self)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """What was typed; nothing, and at once, when it was woken."""
-        ready = super().select(timeout)
-        return [(key, mask) for key, mask in ready if key.fd != self._woken]
+        """What was typed; nothing, and at once, when it was woken. Of a terminal that has gone, nothing any more."""
+        if self._gone:
+            select.select([self._woken], [], [], timeout)
+            return []
+        ready = [(key, mask) for key, mask in super().select(timeout) if key.fd != self._woken]
+        if any(_hung_up(key.fd) for key, _ in ready):
+            self._gone = True
+            os.kill(os.getpid(), signal.SIGHUP)
+            return []
+        return ready
 
     def close(self) -> None:
         """Let go of the pipe, too."""
@@ -92,6 +110,12 @@ class Ear(selectors.SelectSelector):
         for ear in list(cls._all):
             with suppress(OSError):  # it was closed meanwhile
                 os.write(ear._waker, b"x")
+
+
+def _hung_up(fd: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 @lru_cache(1024)
