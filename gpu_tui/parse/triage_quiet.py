@@ -142,4 +142,14 @@ QUIET: tuple[Rule, ...] = (
         r"\berror: (?:\w{1,40}: )?(?:Setting|Using) [\w/]{1,60} (?:to|for) [\w/]{1,60}\s*$|"
         r"\berror: common_file_write_content: |\bconfiguration differs from hardware\b",
     ),
+    # A source's own manual, a command with its reason behind it, a feature that is off, an attempt that the end made good.
+    rule(
+        "benign",
+        NONE,
+        "@throws|@raises|@exception|locale: cannot|oom-killer: |completed successfully after|"
+        "after normal shutdown|: import |kill -",
+        r"^\s{0,8}(?:\*|//|#)?\s{0,4}@(?:throws|raises|exception)\s|^locale: Cannot set LC_|"
+        r"\boom-killer: (?:disabled|off)\b|\bcompleted successfully after \d{1,4} failed attempt|"
+        r"\bafter normal shutdown, ignor|^\s{0,8}try: import \w{1,40} except\b|^\s{0,8}kill -\w{1,8} \d{1,9}\s{1,8}#",
+    ),
 )

@@ -122,6 +122,35 @@ def test_what_looks_like_text_may_be_an_end(label: str, line: str) -> None:
     assert (mark.label, mark.alarm) == (label, True)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        " * @throws OutOfMemoryError if the heap is exhausted",
+        "locale: Cannot set LC_ALL to default locale: No such file or directory",
+        "oom-killer: disabled for this cgroup",
+        "Job 881 completed successfully after 1 failed attempt",
+        "SIGTERM received by child after normal shutdown, ignoring",
+        "try: import apex except ImportError: apex = None",
+        "kill -9 3312   # if it hangs",
+    ],
+)
+def test_words_about_a_failure_are_none(line: str) -> None:
+    assert not triage(line).alarm
+
+
+@pytest.mark.parametrize(
+    ("label", "line"),
+    [
+        ("killed", "bash: line 1:  3312 Killed                  python train.py # kill -9"),
+        ("host_oom", "python invoked oom-killer: gfp_mask=0xcc0, order=0, oom_score_adj=0"),
+        ("exception", "ImportError: cannot import name 'x' from 'y'"),
+    ],
+)
+def test_and_the_failure_itself_still_is(label: str, line: str) -> None:
+    mark = triage(line)
+    assert (mark.label, mark.alarm) == (label, True)
+
+
 STAMPS = [  # of collectors and launchers, which stand before every line
     "2031-03-11T17:57:32.3723781Z ", "2031-03-11T17:57:32.372Z (EngineCore_DP0 pid=269) ", "2031-03-11T17:57:32+00:00 algo-1-abcd1 ",
     "Mar 11 17:57:32 box bash[123]: ", "Mar 11 17:57:32 box vllm[8]: (APIServer pid=12) ", "[1,3]<stderr>:", "[default3]:", "[0]:",
