@@ -12,7 +12,6 @@ from gpu_tui.core.sweep import Cell, CellState, Queue
 
 BUSY_SHARE = 0.05
 MOVES_WITHIN = 60.0  # seconds: a log that grew this lately is being written
-LAST_WORDS = 10.0  # seconds in which a log tells of an end
 
 
 @dataclass(frozen=True, slots=True)

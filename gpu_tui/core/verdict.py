@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from gpu_tui.core import verdict_jobs as jobs
 from gpu_tui.core.cause import GONE, Cause, cause_of
-from gpu_tui.core.facts import LAST_WORDS, Evidence, span
+from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState
 
 
@@ -218,16 +218,6 @@ def _unrecognised(seen: Evidence) -> str | None:
     return "a card computes, but no process of the queue is recognised"
 
 
-def _just_gone(seen: Evidence) -> str | None:
-    """What follows a run that reached its last step (a copy, the end line) is a moment behind its process."""
-    quiet, cell = seen.log_quiet, seen.open_cell
-    if quiet is None or quiet > LAST_WORDS or _ends_told(seen):
-        return None
-    if cell is None or cell.share is None or cell.share < 1.0:
-        return None
-    return "no process of the run is left, and its log may still say how it ended"
-
-
 def _gone(_: Evidence) -> str:
     return GONE
 
@@ -273,7 +263,6 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.FINISHED, _frozen_but_whole),
     (Verdict.CANNOT_TELL, _frozen),
     (Verdict.CANNOT_TELL, _unrecognised),
-    (Verdict.CANNOT_TELL, _just_gone),
     (Verdict.CRASHED, _gone),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_tui.core import metrics
 from gpu_tui.core.alarms import Alarm
-from gpu_tui.core.facts import LAST_WORDS, Evidence
+from gpu_tui.core.facts import Evidence
 from gpu_tui.core.idle import BUSY_SHARE
 from gpu_tui.core.levels import share
 from gpu_tui.core.liveness import Run, find_run, find_trainers
@@ -57,15 +57,15 @@ def alive_of(kept: InstanceState, run: Run | None, now: float) -> bool | None:
 
 
 def cells_alive_of(kept: InstanceState, run: Run | None, now: float) -> bool | None:
-    """The same of its cells; None too where a log that froze, has not come yet or may still say more, or a
-    run that is not recognised, hides an end.
+    """The same of its cells; None too where a log that froze or has not come yet, or a run that is not
+    recognised, hides an end.
     """
     alive = alive_of(kept, run, now)
     if alive is not False or _failure(kept, _last_run(kept)) is not None:
         return alive
     busy = utilization(kept.fresh(metrics.GPUS, now))
     unrecognised = busy is not None and busy > BUSY_SHARE and kept.witness.alive_at is None
-    hidden = unrecognised or _log_unread(kept) or _full_mount(kept, now) or _just_left(kept, now)
+    hidden = unrecognised or _log_unread(kept) or _full_mount(kept, now)
     return None if hidden else False
 
 
@@ -166,17 +166,6 @@ def _log_unread(kept: InstanceState) -> bool:
         if came.upto < there.size and not came.open:
             return True
     return not views and (files is None or log in files.found)
-
-
-def _just_left(kept: InstanceState, now: float) -> bool:
-    """The log moved a moment ago and had come to the last step: the end line may be on its way."""
-    last, seen = _last_run(kept), read_on_box(kept, metrics.FILES)
-    trace = kept.cells.get(last.name) if last else None
-    if last is None or trace is None or seen is None or kept.fresh(metrics.FILES, now) is None:
-        return False
-    quiet, place = kept.witness.logs.quiet(seen), trace.course.place
-    come = place.share(last.epochs) if place else None
-    return quiet is not None and quiet <= LAST_WORDS and come is not None and come >= 1.0
 
 
 def _last_run(kept: InstanceState) -> CellRun | None:

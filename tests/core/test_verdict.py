@@ -19,11 +19,6 @@ def queue(*states: CellState, done: bool = False) -> Queue:
 RUN, FIN, FAIL, WAIT = CellState.RUNNING, CellState.FINISHED, CellState.FAILED, CellState.PENDING
 
 
-AT_THE_END = Queue(
-    (Cell("c1", 1, None, RUN, epoch=6, epochs=6, step=500, steps=500, started_at=1.0),), "q", "l", 1
-)
-
-
 @pytest.mark.parametrize(
     ("seen", "verdict"),
     [
@@ -35,13 +30,7 @@ AT_THE_END = Queue(
         (Evidence("live", queue=queue(RUN, WAIT), alive=True), Verdict.RUNNING),
         (Evidence("live", queue=queue(RUN, WAIT), alive=None), Verdict.CANNOT_TELL),
         (Evidence("live", queue=queue(FAIL, WAIT), alive=False), Verdict.CRASHED),
-        (Evidence("live", queue=AT_THE_END, alive=False, log_quiet=1.0), Verdict.CANNOT_TELL),
         (Evidence("live", queue=queue(RUN), alive=False, log_quiet=1.0), Verdict.CRASHED),
-        (Evidence("live", queue=AT_THE_END, alive=False, log_quiet=11.0), Verdict.CRASHED),
-        (
-            Evidence("live", queue=AT_THE_END, alive=False, log_quiet=1.0, oom_rose=1),
-            Verdict.CRASHED,
-        ),
         (Evidence("live", queue=queue(FIN, FIN, done=True), alive=False), Verdict.FINISHED),
         (Evidence("live", queue=queue(FIN, done=True), alive=True), Verdict.FINISHED_BUT_HUNG),
         (Evidence("live", queue=queue(FIN, done=True), alive=None), Verdict.FINISHED),

@@ -409,13 +409,6 @@ def a_scheduler_that_has_nothing(s: Scene) -> None:
     slurm(s)
 
 
-@scenario("cannot-tell", because=("its log may still say how it ended",))
-def a_run_that_left_at_its_last_step_a_moment_ago(s: Scene) -> None:
-    running(s)
-    s.write(A, "Epoch 20/20 train_loss: 0.11\n")
-    gone(s, after=5)
-
-
 @scenario("cannot-tell", because=("was not read to its end yet",))
 def a_run_that_is_over_while_the_log_of_its_queue_is_on_the_way(s: Scene) -> None:
     s.link("live")
