@@ -275,8 +275,8 @@ CAUSES: tuple[Rule, ...] = (
     rule(
         "ckpt_corrupt",
         SERIOUS,
-        "checkpoint|ckpt|resum|snapshot|weights|restor|corrupt",
-        r"(?:checkpoint|ckpt|snapshot|weights|\.pth?\b|\.safetensors)\b.{0,60}\b(?:corrupt\w{0,40}|truncated|"
+        "checkpoint|ckpt|resum|snapshot|weights|restor|corrupt|safetensors",
+        r"(?:checkpoint|ckpt|snapshot|weights|\.pth?\b|\bsafetensors)\b.{0,60}\b(?:corrupt\w{0,40}|truncated|"
         r"damaged|unreadable|is incomplete)|corrupt(?:ed)? (?:checkpoint|ckpt|snapshot|file .{0,60}\.(?:pt|"
         r"pth|ckpt|safetensors)\b)"
         r"|(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|\berror)\b.{0,24}\b(?:load\w{0,40}|"

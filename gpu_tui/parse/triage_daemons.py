@@ -40,14 +40,14 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "fail|nvswitch|blacklist|dbe |uncorrect|nvlink|retirements|remap",
+        "fail|nvswitch|blacklist|dbe |uncorrect|nvlink|retirements|remap|pending  |pages pending",
         r"^\|[^|]{1,80}\|\s{0,3}(?-i:Fail(?:ed|ure)?)(?:\b.{0,30}\bGPUs?\b|\s{0,3}-\s|\s{1,60}\|)|"
         r"\bNVSwitch fatal error\b|\bpending page blacklist\s{0,24}: ?yes\b|\boverall health: ?failure\b|"
         r"\bDBEs? (?:volatile |aggregate )?(?:ECC )?(?:errors? )?(?:has |have )?(?:been )?occurred\b|"
         r"\bdetected [1-9]\d{0,8} DBE\b|\buncorrectable memory errors?\b(?!\W{0,3}0)|"
         r"\bnvlink\b.{0,16}\b(?:link )?\d{0,3} ?is (?:currently )?down\b|"
         r"\bmore than \d{1,4} page retirements\b|\brow remapp\w{2,3} (?:has )?failed\b|"
-        r"\brow remapper pending ?: ?yes\b",
+        r"\brow remapper pending ?: ?yes\b|^\s{4,16}pending\s{4,40}: yes\s*$|\bretired pages pending\s{0,24}: ?yes\b",
         f"{ADVICE}|{CALM}",
     ),
     # A slot, a disk or a port that the kernel sees no more.
@@ -73,6 +73,7 @@ DAEMON_CAUSES: tuple[Rule, ...] = (
         r"\bMemory failure: 0x[\da-f]{1,16}: .{0,60}\b(?:hardware poisoned|killing|unmap failed)|"
         r"\bnode has (?:been|beem) marked (?:as )?dead\b|\bGPU is probably locked\b|"
         r"\bGPU likely needs to be reset\b",
+        r"\b(?:recovered|recovery succeeded)\b",
     ),
     # A scheduler that takes a node out of service, or a job off a dead one.
     rule(

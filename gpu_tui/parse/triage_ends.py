@@ -152,7 +152,7 @@ ENDS: tuple[Rule, ...] = (
         "optimizers/|_algorithm_picker|buffer_comparator|slow_operation|cuda_timer|git repository|"
         "error caught was|dependency resolver|which is incompatible|x server|display",
         r"\bcore/grappler/optimizers/|/(?:conv|gemm\w{0,8})_algorithm_picker\.|/buffer_comparator\.|"
-        r"/slow_operation_alarm\.|/cuda_timer\.|not a git repository|error caught was:|"
+        r"/slow_operation_alarm\.|/cuda_timer\.|(?<!fatal: )not a git repository|not a git repository \(|error caught was:|"
         r"pip.s dependency resolver|which is incompatible\.?\s*$|no local display",
     ),
     rule(
@@ -271,13 +271,14 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "exit|finish|returned non-zero|exitcode|return code|error |program failed|code",
+        "exit|finish|returned non-zero|exitcode|return code|error |program failed|code|rc=|rc:|rc =",
         r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status|"
         r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,19}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|"
         r"\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|"
         r"failed with (?:exit |error |return )?(?:code|rc|status|ret|errno)\b(?:[:=]|: )? ?-?[1-9]|\bexit_(?:status|"
         r"code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bended \((?:exit )?(?:code|status) [1-9]|\bfinish(?:ed)? status ?= ?[1-9]|"
-        r"\breturn code:? -[1-9]\d{0,9}\b|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|"
+        r"(?:^\W{0,3}|\b(?:exit\w{0,4}|finish\w{0,3}|done|end\w{0,3}|return\w{0,3}|fail\w{0,3}|with|stopp\w{0,3}|"
+        r"completed?|\.(?:py|sh))[\s:,(]{1,3})(?-i:rc) ?[=:] ?-?[1-9]\d{0,2}\b(?!\.\d)|\breturn code:? -[1-9]\d{0,9}\b|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|"
         r"is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
         r"\battempt 1 failed\b|early exit|exit_?layer|exit in \d|exiting in|exit after \d|"
         + ADVICE,

@@ -251,6 +251,6 @@ EVIDENCE: tuple[Rule, ...] = (
         r"^.{0,60}?[\]|>)] {0,3}(?-i:Error: [\"'A-Za-z])|\bsegmentation violation\b|\bfatal exception\b|"
         r"\bthread error detected|^error from server\b|\bmanifest unknown\b|\bnot enough slots\b|"
         r"\berror has been caught in function|\bexiting now$",
-        f"{ADVICE}|{ASIDE}",
+        f"{ADVICE}|{ASIDE}|\\bignor(?:ed|ing)\\b",
     ),
 )

@@ -31,6 +31,13 @@ MACHINE: tuple[Rule, ...] = (
     rule("xid", SERIOUS, "sxid", r"\bSXid \(PCI:[^)]{1,40}\): \d{4,6}\b"),
     rule("xid", SERIOUS, "xid", XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?![\da-f])"),
     rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?![\da-f])", r"\bno xid\b"),
+    rule(
+        "xid",
+        FATAL,
+        "xid",
+        r"\bcritical xid (?:errors?|events?)\b(?! ?[:=] ?(?:0|none|no)\b)",
+        r"\bif\b|\bno critical",
+    ),
     # --- 2 hardware ---
     # What the machine corrected by itself, and a chip that slows down, are known; nobody has to act.
     rule(

@@ -35,7 +35,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"\bnans? in (?:the )?(?:forward|backward|loss|grad\w{0,40}|weights?|logits|activations?|"
         r"parameters)\b|\bnan/inf (?:was |were )?(?:detected|found|encountered)|\binvalid value \(nan\)|"
         r"\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|"
-        r"\bnan in summary histogram|\breturned nan\b|\binf (?:or|and|/) ?nan values? in (?:the )?grad|"
+        r"\bnan in summary histogram|\breturned nan\b|\btrial \d{1,6} failed with value -?nan\b|\binf (?:or|and|/) ?nan values? in (?:the )?grad|"
         r"\bpotential energy is -?nan|\b(?:loss|parameter|gradient|energy|"
         r"energies)\b.{0,40}\bis not finite|tensor\(\[{1,3}nan, {1,3}nan|returned nan values|"
         r"\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|"

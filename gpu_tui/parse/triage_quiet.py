@@ -152,4 +152,12 @@ QUIET: tuple[Rule, ...] = (
         r"\boom-killer: (?:disabled|off)\b|\bcompleted successfully after \d{1,4} failed attempt|"
         r"\bafter normal shutdown, ignor|^\s{0,8}try: import \w{1,40} except\b|^\s{0,8}kill -\w{1,8} \d{1,9}\s{1,8}#",
     ),
+    # A loss or a metric is named, whose class ends as that of an exception does; a test that was left out.
+    rule(
+        "benign",
+        NONE,
+        "squarederror|absoluteerror|percentageerror|logarithmicerror|tweedieerror|: skipped",
+        r"^\W{0,12}[\w .-]{1,60}[:=]\s{0,4}[\"'<]?[\w.]{0,60}(?:Squared|Absolute|Percentage|Logarithmic|"
+        r"Tweedie)Error\b[\"'>(),]{0,4}\s*$|^[\w ./:-]{1,120}\b(?:tests?|suite|case)\b[\w ./:-]{0,60}: skipped\W*$",
+    ),
 )

@@ -209,7 +209,9 @@ RUN_STOPS: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "will be|session",
+        "will be|session|was stopped because|was shut down because|was terminated because",
+        r"\b(?:notebook|session|runtime|kernel|workspace|studio|instance|machine|pod|job) was (?:automatically )?"
+        r"(?:stopped|shut down|terminated) because\b.{0,40}\b(?:limit|quota|time|hours?)\b|"
         r"\bsession (?:has |was )?(?:expired|ended|timed out|closed)\b.{0,24}\b(?:limit|quota|usage)\b|"
         r"\b(?:instance|vm|node|machine|host|pod|box)\b.{0,30}\b(?:will|is going to|"
         r"is about to) be (?:reclaimed|preempted|evicted|revoked|deallocated)\b",

@@ -80,7 +80,7 @@ _FRAMES = (
 )
 _SOURCE = (
     re.compile(
-        r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|def \w{1,40}\(|class \w{1,40}[(:]|"
+        r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|In ?\[\d{1,5}\]: ?|def \w{1,40}\(|class \w{1,40}[(:]|"
         r"import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|"
         r"(?:el)?if .{1,160}:\s*$"
         r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|"
@@ -142,7 +142,7 @@ _DUMPS = (
     ),
     re.compile(
         r"^\s*(?:User|Assistant|Human|Question|Answer|Generated(?: text)?|Hypothesis|Reference|Transcript|"
-        r"Completion|Story) ?: \S|^[QA]: [A-Z]"
+        r"Completion|Story|(?:Model |LLM |Sample )(?:output|response|answer|text)) ?: \S|^[QA]: [A-Z]"
     ),
     re.compile(r"^https?://\S{1,400} \(.{1,300}\)\s*$"),  # an address and what stands there
     re.compile(r"^[A-Z][A-Z0-9]{1,20}_[A-Z0-9_]{1,40}=\S*(?:\s{1,8}#.*)?$"),
@@ -182,6 +182,14 @@ _SAID = (
         r"^(?=[a-z' ]{30,}$).{0,400}\b(?:he|she|his|her|him|they|their|my|i)\b|^[A-Z' ]{90,}$"
     ),
     re.compile(r"^.{0,120}\b(?:Received|Added) request \S{1,80}: prompt: "),
+    # A sentence of a book or of a patient's record: a year, a sickness, a war, no sign and no subject of a log.
+    re.compile(
+        r"^(?:(?:Step|Sample|Example) \d{1,4}: |\[\d{1,4}\] )?(?=[^=:_\[\]{}()/<>|\\]{12,2000}$)(?!.{0,1000}"
+        r"\b(?:jobs?|process\w{0,2}|tasks?|runs?|workers?|training|ranks?|nodes?|steps?|epochs?|servers?|gpus?|"
+        r"devices?|containers?|pods?|threads?|memory)\b).{0,1000}\b(?:(?:in|crash of) \d{4}(?:[.,;]|$| [a-z]{2,12} [a-z])|"
+        r"patients?\b|(?:heart|renal|kidney|liver|respiratory|bank|crop) (?:failure|attack)|plane\b|king\b|"
+        r"army\b|village\b|rebellion\b|stock market\b)"
+    ),
     re.compile(r"^[STHDPA]-\d{1,9}\t"),  # a sentence, its target and what became of it
     re.compile(
         r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|"

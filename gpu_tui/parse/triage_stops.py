@@ -108,7 +108,7 @@ STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "killing|interruptexception|terminated|signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|"
+        "rc=|rc:|killing|interruptexception|terminated|signal|sig|exitcode|exit code|exit_status|exit_code|exit=|return code|"
         "subprocess|exit status|^ct|^c |ctrl|exited with",
         r"received (?:a )?(?:signal(?! (?:with|of) )|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|"
         r"received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|"
@@ -119,7 +119,7 @@ STOPS: tuple[Rule, ...] = (
         r"|signal (?:9|15|1|2)\b|signal \((?:9|15|1|2)(?:\.\d)?\)|\bInterruptException\b|"
         r"^\W{0,4}worker \d{1,5} terminated\.?\s*$|signal \d+ \(SIG\w{1,40}\)|terminated with signal SIG|"
         r"exit[ _]?(?:code|status)\s*[:=\[]?\s*-\d{1,4}\b|exit[ _]?(?:code|"
-        r"status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|"
+        r"status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|\b(?-i:rc) ?[=:] ?(?:137|143|130|-9|-15)\b|"
         r"exited with (?:exit )?(?:code|status) (?:137|143|130)|\bexit (?:code|status) of .{1,120}\b(?:was|"
         r"is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:(?:all|the|other|remaining|\d{1,5}) ){0,3}(?:worker|"
         r"process|child|rank)|\bSIG(?:TERM|INT|KILL|HUP) (?:was )?(?:caught|detected|trapped)\b|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|"

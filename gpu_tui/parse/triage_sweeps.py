@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_tui.parse.triage_evidence import COPED
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SERIOUS, SURVIVED, Rule, rule
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SERIOUS, SURVIVED, WARN, Rule, rule
 
 _ARM = r"(?:runs?|jobs?|tasks?|trials?|cells?|arms?|seeds?|stages?|experiments?|configs?)"
 _LEFT = r"(?:disappeared|vanished|left the (?:cluster|group|job|pool)|is gone|went away)"
@@ -43,6 +43,21 @@ SWEEP_CAUSES: tuple[Rule, ...] = (
 )
 
 SWEEP_LOST: tuple[Rule, ...] = (
+    # A second copy of a daemon finds the first one's file; a way of transfer that keeps the owners it may not set.
+    rule(
+        "warning",
+        WARN,
+        "pid file|pidfile|rsync: ",
+        r"\b(?:lock|create|write|open|read|remove|unlink) (?:the )?(?:PID ?file)\b|"
+        r"^rsync: (?:\[\w{1,12}\] )?(?:chgrp|chown|chmod|failed to set \w{1,16}).{1,300}\bnot permitted\b",
+    ),
+    # A library that a program tries to open, and one that it does without; a volume that a kubelet mounts again and again.
+    rule(
+        "warning",
+        WARN,
+        "dlopen|failedmount|failedattach",
+        r"^Failed to load \S{1,120}\.so[\d.]{0,12}: dlopen\b|^\s*(?:Warning|\S{1,6} +Warning) +Failed(?:Mount|AttachVolume) ",
+    ),
     rule(
         "nan",
         SERIOUS,
