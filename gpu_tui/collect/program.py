@@ -44,6 +44,19 @@ QUIET = 30  # seconds between two signs of life where only the client gives beat
 PATIENCE = 5  # seconds in which a python has to live
 LONGEST = 100_000  # bytes; Linux takes 131,072 in one variable
 
+# Where pythons are that a login without a terminal does not have in its PATH: rented boxes' images put
+# theirs there in files that only a person's shell reads (AutoDL and Matpool in the home, Featurize below
+# /environment, vast.ai below /venv, most of the others in /opt/conda).
+PYTHONS = (
+    "/usr/bin",
+    "/usr/local/bin",
+    "/opt/conda/bin",
+    *(f"$HOME/{name}/bin" for name in ("miniconda3", "anaconda3", "miniforge3", "mambaforge")),
+    "/venv/main/bin",
+    "/environment/miniconda3/bin",
+    "/usr/local/miniconda3/bin",
+)
+
 # bash where it works: it has a clock of its own. The program travels in the environment, because a
 # shell reads its stdin in blocks (and stdin is our lifeline), a here-document may become a file, and
 # a command line is for everybody to see and to grep. A sh that is a bash always hands over, to itself:
@@ -65,14 +78,15 @@ begin() {
 begin; exit # on one line: what followed would be read as if the client had sent it
 """
 
-# Before all, python where it works: the first in the PATH that is no script (such shims are slow). It has
+# Before all, python where it works: the first in the PATH or PYTHONS that is no script (such shims are slow). It has
 # let go of its fd 9 once it lives. It is a child: where it ends before the client leaves, we go on here.
 FOR_PYTHON = r"""
 find_python() {
     python=
+    places=$PATH:@PYTHONS@ # only what a variable holds is split
     IFS=:
     set -f
-    for at in $PATH:/usr/bin; do
+    for at in $places; do
         [ -f "$at/python3" ] && [ -x "$at/python3" ] || continue
         head=
         IFS= read -r head <"$at/python3" || [ -n "$head" ] || continue
@@ -349,6 +363,7 @@ def write_program(
         "QUIET": str(QUIET),
         "PLAY": shlex.quote(PLAY),
         "PATIENCE": str(PATIENCE),
+        "PYTHONS": ":".join(PYTHONS),
         "PROC": proc,
         "CGROUP": cgroup,
     }

@@ -7,7 +7,9 @@ import asyncio
 import datetime
 import inspect
 import os
+import shutil
 import signal
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +24,10 @@ from gpu_tui.collect.on_box import files as small
 from gpu_tui.collect.on_box import frames as said
 from gpu_tui.collect.probe import Sections
 from gpu_tui.collect.probes import PROBES
-from gpu_tui.collect.program import MAIN_LANE, PATIENCE
+from gpu_tui.collect.program import MAIN_LANE, PATIENCE, PYTHONS
 from gpu_tui.collect.sampler import Group, plan
+
+PYTHON = Path(sys.executable).resolve()
 
 
 @pytest.fixture
@@ -260,8 +264,9 @@ async def test_a_python_that_is_none(files: ShellBox, make):  # type: ignore[no-
         (files.bin / "python3").chmod(0o755)
     files.cgroup2()
     group = files.group()
-    quick = group.program.replace(f"( sleep {PATIENCE};", "( sleep 0.3;").replace(":/usr/bin;", ";")
+    quick = group.program.replace(f"( sleep {PATIENCE};", "( sleep 0.3;")
     assert quick != group.program
+    quick = quick.replace(":" + ":".join(PYTHONS), "")
     async with sampling(files, "dash", replace(group, program=quick)) as inbox:
         assert value(await inbox.metric("memory")).used == 5000
 
@@ -272,6 +277,28 @@ async def test_a_shim_of_a_python_is_passed_over(files: ShellBox):
     async with running(files, "python", files.group()) as (process, _):
         assert any(b"python3" in command_line(pid)[0] for pid in child_of(process.pid))
     assert not (files.root / "run").exists()
+
+
+async def test_a_python_that_only_a_terminal_s_login_has_in_its_path(
+    files: ShellBox, monkeypatch: pytest.MonkeyPatch
+):
+    """As on an image whose only one is a conda's in the home."""
+    tools = files.root / "tools"
+    tools.mkdir()
+    for name in ("dash", "sh", "cat", "sleep", "kill", "true", "renice"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    conda = files.home / "miniconda3" / "bin"
+    conda.mkdir(parents=True)
+    (conda / "python3").symlink_to(PYTHON)
+    monkeypatch.setenv("PATH", str(tools))
+    files.cgroup2()
+    group = files.group()
+    system = "/usr/bin:/usr/local/bin:/opt/conda/bin:"  # this machine's own
+    assert system in group.program
+    group = replace(group, program=group.program.replace(system, ""))
+    async with running(files, "python", group) as (process, _):
+        commands = [command_line(pid)[0] for pid in child_of(process.pid)]
+        assert os.fsencode(conda / "python3") in commands
 
 
 # --- its parts -----------------------------------------------------------------------------------
