@@ -8,15 +8,17 @@ may come twice, but none is lost.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from gpu_tui.alerts.once import Known, Sifted, sift
+from gpu_tui.state.history import keep_private
 from gpu_tui.state.news import News
 
 R = TypeVar("R")
@@ -131,8 +133,14 @@ class Ledger:
             ).fetchall()
             if not rows:
                 return None
-            items = tuple(json.loads(body) for _, _, body in rows)
-            return Batch(row[0], rows[0][0], min(made for _, made, _ in rows), items)
+            items = tuple(item for _, _, body in rows if (item := _item(body)) is not None)
+            if not items:
+                self._db.execute("delete from outbox where batch = ?", row)
+                return None
+            tries = max((one for one, _, _ in rows if isinstance(one, int)), default=0)
+            return Batch(
+                row[0], tries, min((at for _, at, _ in rows if _is_time(at)), default=now), items
+            )
 
         return self._try(act)
 
@@ -165,7 +173,7 @@ class Ledger:
         rows = self._db.execute(
             "select key, place, told, rank, gone, happened from news where sweep = ?", (sweep,)
         )
-        known = {key: Known(*rest) for key, *rest in rows}
+        known = {key: Known(*rest) for key, *rest in rows if _is_known(key, *rest)}
         places = self._db.execute("select place from looked where sweep = ?", (sweep,))
         return known, frozenset(place for (place,) in places)
 
@@ -247,10 +255,33 @@ def _open(path: str) -> sqlite3.Connection:
     db.execute("pragma synchronous=normal")
     db.executescript(SCHEMA)
     if path != ":memory:":
-        Path(path).chmod(0o600)
+        keep_private(Path(path))
     return db
 
 
-def _dropped(body: str) -> int:
-    item: dict[str, Any] = json.loads(body)
-    return int(item["count"]) if item.get("kind") == OVERFLOW else 1
+# The file takes any value in any column, and another version may have written it.
+
+
+def _item(body: object) -> Mapping[str, object] | None:
+    """What waits in a row; None where that is no item."""
+    try:
+        item = json.loads(body) if isinstance(body, str) else None
+    except (ValueError, RecursionError):
+        return None
+    return item if isinstance(item, dict) and isinstance(item.get("kind"), str) else None
+
+
+def _dropped(body: object) -> int:
+    item = _item(body) or {}
+    count = item.get("count")
+    return count if item.get("kind") == OVERFLOW and isinstance(count, int) else 1
+
+
+def _is_known(*row: object) -> bool:
+    key, place, told, rank, gone, happened = row
+    times = _is_time(told) and all(at is None or _is_time(at) for at in (gone, happened))
+    return times and isinstance(key, str) and isinstance(place, str) and isinstance(rank, int)
+
+
+def _is_time(at: object) -> bool:
+    return isinstance(at, float) and math.isfinite(at)

@@ -163,7 +163,7 @@ def _lines(items: Sequence[Item]) -> Iterator[str]:
     cells: dict[str, list[str]] = {}
     for item in items:
         if item["kind"] == CELL_FINISHED:
-            cells.setdefault(str(item["instance"]), []).append(str(item.get("cell")))
+            cells.setdefault(str(item.get("instance")), []).append(str(item.get("cell")))
     for item in items:
         names = cells.get(str(item.get("instance")), [])
         if item["kind"] != CELL_FINISHED or len(names) < CELLS_APART:
@@ -171,7 +171,7 @@ def _lines(items: Sequence[Item]) -> Iterator[str]:
         elif names[0] == str(item.get("cell")):
             shown = ", ".join(names[:NAMES])
             more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
-            yield f"{item['instance']}: {len(names)} cells finished by their logs: {shown}{more}"
+            yield f"{item.get('instance')}: {len(names)} cells finished by their logs: {shown}{more}"
 
 
 def _rank(item: Item) -> int:
@@ -181,9 +181,9 @@ def _rank(item: Item) -> int:
 
 def _line(item: Item) -> str:
     if item["kind"] == OVERFLOW:
-        return f"{item['count']} older alerts were dropped: too many waited to be delivered"
+        return f"{item.get('count', 'some')} older alerts were dropped: too many waited to be delivered"
     if item["kind"] in (FIRST_LOOK, TEST):
-        return str(item["text"])
+        return str(item.get("text", ""))
     where = " · ".join(str(item[key]) for key in ("instance", "cell") if item.get(key))
     kind = str(item["kind"]).replace("_", " ")
     severity = str(item.get("severity", "none"))
@@ -194,4 +194,4 @@ def _line(item: Item) -> str:
         if isinstance(count, int) and count > 1 and item["kind"] != FIRST_LOOK
         else ""
     )
-    return f"{mark}{where}: {kind}{times}: {item['text']}"
+    return f"{mark}{where}: {kind}{times}: {item.get('text', '')}"

@@ -158,7 +158,7 @@ class SqliteHistory:
 def _opened(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=OPEN_SECONDS, isolation_level=None)
     try:
-        path.chmod(0o600)
+        keep_private(path)
         db.execute("pragma journal_mode=wal")
         db.execute("pragma synchronous=normal")
         db.executescript(SCHEMA)
@@ -167,6 +167,12 @@ def _opened(path: Path) -> sqlite3.Connection:
         db.close()
         raise
     return db
+
+
+def keep_private(path: Path) -> None:
+    """Nobody else reads a file of ours. Where a link stands in its place, the file is another's."""
+    if not path.is_symlink():
+        path.chmod(0o600)
 
 
 def _in_memory(path: Path) -> sqlite3.Connection:

@@ -147,12 +147,12 @@ class Gather:
         names = names_of(self.instance, self.link())
         why = await asyncio.to_thread(abroad, self.local, names, any_host=self._verb is not None)
         if why is not None:
-            return Pulled(0, manifest.total_bytes, ((f"into {self.local}", why),))
+            return Pulled(0, 0, ((f"into {self.local}", why),))
         there = await stamps(self.link(), listing.root)
         here = await asyncio.to_thread(local_stamps, self.local)
         if same := sorted(path for path in there if _one_file(path, there, here, self.local)):
             why = "here it is the box's own file and no copy: name another results.local"
-            return Pulled(0, manifest.total_bytes, tuple((path, why) for path in same))
+            return Pulled(0, 0, tuple((path, why) for path in same))
         meter = self._meter(manifest.total_bytes)
         return await pull_files(self.link(), listing.root, manifest, self.local, meter)
 

@@ -61,7 +61,8 @@ async def stamps(connection: Connection, root: str) -> Stamps:
         changed, tab, rest = line.partition("\t")
         stamp, more, path = rest.partition("\t./")
         if tab and more:
-            found[path] = stamp
+            # A name with a newline can make a second line for another file: it never takes the true one's place.
+            found[path] = f"{found[path]}, {stamp}" if path in found else stamp
             age = int(began[1]) - int(changed) if re.fullmatch(r"\d{1,12}", changed) else 0
             if age < YOUNG:
                 young.add(path)

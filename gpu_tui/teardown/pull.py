@@ -38,7 +38,7 @@ async def pull_files(
     try:
         await _held(shelf.open)
     except BoxError as error:
-        return Pulled(0, manifest.total_bytes, (("the directory here", str(error)),))
+        return Pulled(0, 0, (("the directory here", str(error)),))
     try:
         return await _Pull(connection, root, shelf, count).all(manifest)
     finally:
@@ -52,7 +52,7 @@ class _Pull:
         self._connection, self._root, self._shelf, self._count = connection, root, shelf, count
         self._left: deque[FileEntry] = deque()
         self._again: set[FileEntry] = set()  # whose part was of no use
-        self._arrived = 0
+        self._arrived = self._bytes = 0  # files that are home, and how much they hold
         self._failed: list[tuple[str, str]] = []
         self._over = False  # no further file is begun
         self._channels = 0
@@ -61,14 +61,14 @@ class _Pull:
         """Whatever is missing here, then make all names durable."""
         for file in manifest.files:
             if await _held(self._shelf.is_here, file):
-                self._arrived += 1
+                self._home(file)
                 self._count(file.bytes, file.path, moved=False)
             else:
                 self._left.append(file)
         missing = tuple(self._left)
         await _held(self._shelf.sweep, missing)
         if short := await _held(self._shelf.problem, missing):
-            return Pulled(self._arrived, manifest.total_bytes, (("the disk here", short),))
+            return Pulled(self._arrived, self._bytes, (("the disk here", short),))
         self._channels = min(CHANNELS, len(missing))
         try:
             async with asyncio.TaskGroup() as group:
@@ -80,7 +80,7 @@ class _Pull:
             self._over = True
             await _held(self._shelf.settle)
         failed, aside = tuple(sorted(self._failed)), tuple(sorted(self._shelf.aside))
-        return Pulled(self._arrived, manifest.total_bytes, failed, aside)
+        return Pulled(self._arrived, self._bytes, failed, aside)
 
     async def _channel(self) -> None:
         """One channel after the other, until no file is left."""
@@ -184,7 +184,7 @@ class _Pull:
             self._fail(part, self._why(error))
             return
         if right:
-            self._arrived += 1
+            self._home(part.file)
         elif part.resumed and part.file not in self._again:
             self._again.add(part.file)
             self._tell(part, -part.told, moved=False)
@@ -193,6 +193,10 @@ class _Pull:
             self._fail(
                 part, "what came is not what was hashed on the box, where it may have changed"
             )
+
+    def _home(self, file: FileEntry) -> None:
+        self._arrived += 1
+        self._bytes += file.bytes
 
     def _tell(self, part: Part, count: int, *, moved: bool = True) -> None:
         part.told += count

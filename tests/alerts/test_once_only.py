@@ -204,17 +204,17 @@ def test_a_message_stays_the_same_until_it_arrived_and_is_with_one_program_at_a_
     tmp_path: Path,
 ) -> None:
     one, other = Ledger(tmp_path / "l"), Ledger(tmp_path / "l")
-    one.put("c", [{"n": 1}, {"n": 2}], now=T0, due=T0)
-    one.put("c", [{"n": 9}], now=T0, due=T0 + 500)
+    one.put("c", [{"kind": "x", "n": 1}, {"kind": "x", "n": 2}], now=T0, due=T0)
+    one.put("c", [{"kind": "x", "n": 9}], now=T0, due=T0 + 500)
     first = one.take("c", T0)
     assert first is not None
-    assert first.items == ({"n": 1}, {"n": 2})
+    assert first.items == ({"kind": "x", "n": 1}, {"kind": "x", "n": 2})
     assert other.take("c", T0) is None
     one.again(first, T0 + 5)
-    other.put("c", [{"n": 3}], now=T0 + 1, due=T0 + 1)
+    other.put("c", [{"kind": "x", "n": 3}], now=T0 + 1, due=T0 + 1)
     fresh = other.take("c", T0 + 1)
     assert fresh is not None
-    assert fresh.items == ({"n": 3},)
+    assert fresh.items == ({"kind": "x", "n": 3},)
     retried = other.take("c", T0 + 5)
     assert retried is not None
     assert (retried.id, retried.items, retried.tries) == (first.id, first.items, 1)
@@ -228,7 +228,7 @@ def test_a_message_stays_the_same_until_it_arrived_and_is_with_one_program_at_a_
     assert one.waiting("c") == 1
     held = one.take("c", T0 + 500)
     assert held is not None
-    assert held.items == ({"n": 9},)
+    assert held.items == ({"kind": "x", "n": 9},)
 
 
 def test_what_waits_is_bounded_and_the_dropped_are_counted(tmp_path: Path) -> None:

@@ -269,6 +269,8 @@ async def test_a_disk_that_fills_up_under_way_keeps_what_came(
     pulled = await pull_files(scene.connection, root, manifest, local, take_the_rest)
     assert "the disk here is full" in dict(pulled.failed).values()
     assert wrong(local, manifest) == []
+    here = local_tree(local).manifest
+    assert (pulled.files, pulled.bytes) == (len(here.files), here.total_bytes)
     stranger.unlink()
     assert (await pull_files(scene.connection, root, manifest, local)).failed == ()
     assert local_tree(local).manifest == manifest
