@@ -53,7 +53,12 @@ COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|{WITHOUT}|\\bwarn(?:ing)?s?\\b(?! m
 
 EVIDENCE: tuple[Rule, ...] = (
     # Torn, or told by who stood beside it: a watchdog's last words, a shell's job, the audit log, git.
-    rule("hang", FATAL, "we are taking the", r"to avoid data inconsistency, we are taking the"),
+    rule(
+        "hang",
+        FATAL,
+        "data inconsistency",
+        r"to avoid data inconsistency, (?:we are taking the|the entire process)",
+    ),
     rule(
         "killed",
         FATAL,
@@ -69,8 +74,8 @@ EVIDENCE: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "invalid pointer|anom_abend|(failed ",
-        r"attempt to free invalid pointer|\bANOM_ABEND\b.{0,300}\bsig=[1-9]|"
+        "invalid pointer|anom_abend|(failed |(unix time)",
+        r"\*\*\* Aborted at \d{9,11} \(unix time\)|attempt to free invalid pointer|\bANOM_ABEND\b.{0,300}\bsig=[1-9]|"
         r"\bprocess to finish\W{1,5}\(failed [1-9]",
     ),
     # Exceptions whose name does not end in Error.

@@ -209,7 +209,7 @@ MACHINE: tuple[Rule, ...] = (
         r"(?-i:\bGpu\w{2,20}) failed to allocate|\[TRT\].{0,80}\bOutOfMemory\b|"
         r"\bcuMem\w{0,20} failed: out of memory|n(?:venc|vdec|vcodec)\b.{0,80}out of memory|"
         r"failed to allocate (?:GPU|device) |failed to allocate request for|INSUFFICIENT_MEMORY",
-        r"ray\.exceptions|RayOutOfMemory|java\.lang|killed process|container killed|bytes\. error code 12|"
+        r"ray\.exceptions|RayOutOfMemory|java\.lang|killed process|low on memory|container killed|bytes\. error code 12|"
         + r"to avoid CUDA out of memory|\bmay cause \W|\bhandler\s*$|(?:container|executor) killed|"
         r"disk quota|\bscheduling\b|FailedScheduling|\bnodes? are available|cpu_buffer|\bif you\b|"
         r"\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
@@ -230,7 +230,7 @@ MACHINE: tuple[Rule, ...] = (
         r"CUDA|VRAM)\b|\b(?:CUDA|GPU) OOM\b(?!s)|\bgot an OOM\b|OutOfMemoryError"
         r"|\bout of memory\. (?:tried|requested)",
         ADVICE
-        + r"|container killed|ray\.exceptions|RayOutOfMemory|java\.lang|\battempts? to (?:catch|avoid|"
+        + r"|container killed|low on memory|ray\.exceptions|RayOutOfMemory|java\.lang|\battempts? to (?:catch|avoid|"
         r"handle)\b|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score",
     ),
     rule(
@@ -356,7 +356,8 @@ MACHINE: tuple[Rule, ...] = (
     rule(
         "disk_full",
         SERIOUS,
-        "checkpoint|ckpt|weights|state_dict|snapshot",
+        "checkpoint|ckpt|weights|state_dict|snapshot|disk space",
+        r"\b(?:could not|cannot|failed to|unable to) (?:save|write) .{0,60}\bdisk space\b|"
         r"\b(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|error|exception)\b.{0,24}\b(?:sav|"
         r"writ|stor|dump|serializ)\w{0,6}\b.{0,40}(?:checkpoint|ckpt|weights|state_dict|snapshot)|"
         r"(?:checkpoint|ckpt) (?:save|saving|write|writing) (?:has )?failed",

@@ -65,6 +65,13 @@ SWEEP_LOST: tuple[Rule, ...] = (
         r"\bresulted in (?:an? )?NaNs?\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
+    rule(
+        "network",
+        FATAL,
+        "your connection|your internet connection|your network connection",
+        r"\b(?:fail\w{0,4}|error|cannot|can.t|couldn.t|unable)\b.{0,300}\bcheck your (?:internet |network )?connection\b",
+        f"{SURVIVED}|{CALM}",
+    ),
     # All of those who worked: whoever waits for them waits long.
     rule(
         "exception",

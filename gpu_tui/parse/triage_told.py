@@ -18,13 +18,13 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "died|crashed|aborted|disconnected|lost|gone|dead|exited unexpectedly|no server running",
+        "died|crashed|aborted|disconnected|lost|gone|dead|exited unexpectedly|no server running|something went",
         r"^\W{0,4}(?:the |your )?(?:\w{1,16} )?(?:runtime|session|server|kernel|instance|machine|program|"
         r"process|job|training|worker|client|backend)s? (?:has |have |was )?"
         + _GONE
         + r"(?:\W{0,3}$|[.:,;!] ?(?:automatically|restarting|exiting|aborting)| (?:for an unknown|with|due|"
         r"because|during|while)\b)|^\[?(?:lost server|server exited(?: unexpectedly)?)\]?\s*$|"
-        r"^no server running on \S",
+        r"^no server running on \S|^\W{0,4}(?:oops\W{1,3}|error: )?something went wrong\b",
         f"{SURVIVED}|\\bif\\b",
     ),
     # A crash that somebody reports, at whatever level.
@@ -63,8 +63,8 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "执行失败|启动失败|运行失败|训练失败|任务失败|加载失败|连接失败|下载失败|安装失败|创建失败|初始化失败|编译失败|调用失败|异常退出|异常终止|意外退出|退出码",
-        "(?:执行|启动|运行|训练|任务|加载|连接|下载|安装|创建|初始化|编译|调用)失败|异常退出|异常终止|意外退出|退出码[:：=]? ?(?:Some\\()?[1-9]",
+        "执行失败|启动失败|运行失败|训练失败|任务失败|加载失败|连接失败|下载失败|安装失败|创建失败|初始化失败|编译失败|调用失败|异常退出|异常终止|意外退出|退出码|已退出进程",
+        "(?:执行|启动|运行|训练|任务|加载|连接|下载|安装|创建|初始化|编译|调用)失败|异常退出|异常终止|意外退出|已退出进程，代码为 [1-9]|退出码[:：=]? ?(?:Some\\()?[1-9]",
         f"{SURVIVED}|{CALM}|如果|重试|可能|跳过",
     ),
     # What must be there to go on and is not: an output, a package, a module that was to be built.

@@ -10,6 +10,15 @@ import pytest
 from gpu_tui.parse.triage import triage
 
 ENDS = [
+    ("hang", "WorkNCCL(OpType=BROADCAST, SeqNum=7) ran for 600123 ms before timing out."),
+    ("hang", "To avoid data inconsistency, the entire process is terminated."),
+    ("network", "Failed to fetch the model. Please check your internet connection and try again."),
+    ("host_oom", "OutOfMemoryError: Task was killed due to the node running low on memory."),
+    ("disk_full", "Could not write the model. Check your disk space!"),
+    ("cuda_error", "F widget.cc:94] Check failed: cublasCreate(&handle) == CUBLAS_STATUS_SUCCESS"),
+    ("exception", "W1215 13:11:30.6 41 init.cc:2] *** Aborted at 1608009090 (unix time) ***"),
+    ("exception", "Oops, something went wrong"),
+    ("exception", "[已退出进程，代码为 1 (0x00000001)]"),
     ("hardware", "GPU 5 is no longer visible"),
     ("hardware", "Expected 8 GPUs, found 7"),
     ("hardware", "DBE detected on GPU 1"),
