@@ -17,7 +17,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.marks import WORDS, anchor_of, refuse
 from gpu_tui.core.plain import plain
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import headed, listed, say, told
 from gpu_tui.parse.moment import FORMS, parse_moment
 from gpu_tui.resources import load_profiles
 from gpu_tui.settings import FleetError, state_dir
@@ -79,12 +79,12 @@ def run(args: argparse.Namespace) -> int:
         clocks = [clock_json(clock) for clock in view.clocks]
         print(json.dumps({"version": 1, "clocks": clocks}, ensure_ascii=False))
     elif not args.ics:
-        for line in listed(view.clocks, view.taken_at, armed=args.all):
+        for line in clock_lines(view.clocks, view.taken_at, armed=args.all):
             print(line)
     return 0
 
 
-def listed(clocks: Sequence[DangerClock], now: float, *, armed: bool = False) -> Iterable[str]:
+def clock_lines(clocks: Sequence[DangerClock], now: float, *, armed: bool = False) -> Iterable[str]:
     """What ticks, soonest first, each with what to do; what is only armed counted, or told as well with `armed`."""
     # Imported here: only the list needs what the screen is drawn with.
     from gpu_tui.ui.text.deadlines import rows_of
@@ -93,7 +93,7 @@ def listed(clocks: Sequence[DangerClock], now: float, *, armed: bool = False) ->
     for row in rows:
         clock = row.clock
         what = told(clock.what).rstrip(".。")
-        yield plain(f"{_when(clock, now)}  {', '.join(row.instances)}: {what}", WIDTH)
+        yield plain(headed(f"{_when(clock, now)}  {listed(row.instances)}", what), WIDTH)
         only = say(" only if it is {states};", states=" / ".join(clock.only)) if clock.only else ""
         yield plain(f"    ->{only} {told(clock.avoid)}", WIDTH)
         proof = say(

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.core.ladder import GateView
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import headed, joined, say, told
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.settings import FleetError
 
@@ -80,8 +80,8 @@ class Lines:
         """Print what is new in it."""
         passed = [rung for rung in view.rungs if rung.state in ("passed", "blocked")]
         for rung in passed[self._done :]:
-            lines = "; ".join(map(told, rung.lines))
-            self._print(f"{say(WORDS[rung.state])} {say(rung.title)}: {lines}")
+            lines = joined(map(told, rung.lines))
+            self._print(headed(f"{say(WORDS[rung.state])} {say(rung.title)}", lines))
             if rung.next:
                 self._print("         " + say("next: {step}", step=told(rung.next)))
         self._done = len(passed)

@@ -28,6 +28,7 @@ class Playhead:
     known_to: float  # up to here it was searched for findings
     marks: tuple[TapeMark, ...] = ()
     damage: str | None = None  # why it ends before its end
+    without: bool = False  # a finding was looked for, and there was none on that side
 
     @property
     def ended(self) -> bool:

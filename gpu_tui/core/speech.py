@@ -20,6 +20,10 @@ LONGEST = 2_000  # characters of a sentence; what is longer is data
 SPECIFIC, BEGINS, PIECES = 12, 4, 4
 
 LANGUAGES = ("en", "zh")
+# What stands between the words of a list, between two clauses, and behind what is spoken of.
+COMMA = {"en": ", ", "zh": "、"}
+SEMICOLON = {"en": "; ", "zh": "；"}
+COLON = {"en": ": ", "zh": "："}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +126,32 @@ def told_names(text: str) -> str:
     """A name, or several with commas between them and remarks in brackets, each told where it is known."""
     if text in _words:
         return _words[text]
-    return "".join(_words.get(part, part) for part in re.split(r"(, | \()", text))
+    words = [_words.get(part, part) for part in re.split(r"(, | \()", text)]
+    if "".join(words) == text:
+        return text
+    return "".join(COMMA[language()] if word == ", " else word for word in words)
+
+
+def listed(parts: Iterable[str]) -> str:
+    """The words of one list."""
+    return COMMA[language()].join(parts)
+
+
+def joined(clauses: Iterable[str]) -> str:
+    """The clauses of one sentence."""
+    return SEMICOLON[language()].join(clauses)
+
+
+def headed(subject: str, words: str) -> str:
+    """What is said of a subject."""
+    return f"{subject}{COLON[language()]}{words}"
 
 
 def _parts(sentence: str) -> str | None:
     """Sentences joined by semicolons, each told by itself; None where none of them is known."""
     parts = sentence.split("; ")
     others = [told(part) for part in parts]
-    return "；".join(others) if others != parts else None
+    return joined(others) if others != parts else None
 
 
 class _Part(str):

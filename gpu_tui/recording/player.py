@@ -47,6 +47,7 @@ class Player:
         self.speed = 1.0
         self.paused = False
         self._seeking_finding = False
+        self._without = False  # where a finding was looked for there was none
         self._damage: str | None = None
         self._told = False  # of the damage, in this store
         self._swapped = True  # the screen does not know yet that this is another store
@@ -97,6 +98,7 @@ class Player:
             self._length if self._scout.done else self._scout.reached,
             tuple(self._scout.marks),
             self._damage or self._scout.damage,
+            self._without,
         )
 
     @property
@@ -170,7 +172,7 @@ class Player:
     def next_finding(self) -> None:
         """Go on to where a finding appears that is not there now; there it pauses."""
         self._anchor(self.position)
-        self._seeking_finding = True
+        self._seeking_finding, self._without = True, False
         self._woken.set()
 
     def finding_before(self) -> None:
@@ -179,10 +181,10 @@ class Player:
         at = self.position - (0.0 if self.paused else REACTION * self.speed)
         before = [mark.t for mark in self._scout.marks if mark.t < at and self._is_news(mark)]
         self._go(before[-1] if before else 0.0)
-        self.paused = True
+        self.paused, self._without = True, not before
 
     def _go(self, position: float) -> None:
-        self._seeking_finding = False
+        self._seeking_finding = self._without = False
         self._anchor(max(0.0, min(self._length, position)))
         self._woken.set()
 
@@ -277,6 +279,7 @@ class Player:
                 return
         if self._scout.done:
             self._stand(self._length)
+            self._without = True
 
     def _stand(self, position: float) -> None:
         self._seeking_finding, self.paused = False, True

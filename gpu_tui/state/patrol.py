@@ -17,7 +17,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.levels import share
 from gpu_tui.core.plain import plain
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import headed, joined, listed, say, told
 from gpu_tui.core.sweep import Cell
 from gpu_tui.core.verdict import ESCALATES
 from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
@@ -96,7 +96,7 @@ def since_json(view: InstanceView, last: Tick | None) -> dict[str, object] | Non
 
 def patrol_report(view: FleetView, last: Mapping[str, Tick]) -> list[str]:
     """The whole report: verdict and why, what is about no instance of the file, the instances, the accounts."""
-    lines = [f"{say(fleet_verdict(view))}: {_why(view)}"]
+    lines = [headed(say(fleet_verdict(view)), _why(view))]
     lines += [_beside_line(found) for found in view.beside[:BESIDE_SHOWN]]
     if len(view.beside) > BESIDE_SHOWN:
         more = len(view.beside) - BESIDE_SHOWN
@@ -119,20 +119,20 @@ def _why(view: FleetView) -> str:
             culprits.setdefault(one.name, f"{one.name} {say(one.verdict)}")
     if culprits:
         named = list(culprits.values())
-        shown, more = plain(", ".join(named[:CULPRITS_SHOWN]), LINE), len(named) - CULPRITS_SHOWN
+        shown, more = plain(listed(named[:CULPRITS_SHOWN]), LINE), len(named) - CULPRITS_SHOWN
         return say("{shown} and {names} more", shown=shown, names=more) if more > 0 else shown
     counted = Counter(str(one.verdict) for one in view.instances)
-    return ", ".join(f"{number} {say(verdict)}" for verdict, number in counted.most_common())
+    return listed(f"{number} {say(verdict)}" for verdict, number in counted.most_common())
 
 
 def patrol_lines(view: InstanceView, now: float, last: Tick | None = None) -> list[str]:
     """Three to five lines for one instance; the first names it with its verdict and why."""
     seen = view.last_contact
     age = say("never read") if seen is None else _ago(now - seen)
-    because = "; ".join(map(told, view.because[:REASONS_SHOWN]))
+    because = joined(map(told, view.because[:REASONS_SHOWN]))
     lines = [
-        f"{view.name}: {say(view.verdict)} ({because}) [{say(view.link.state)}, {age}]",
-        f"  {_queue_line(view)}{_since(view, last)}",
+        f"{headed(view.name, say(view.verdict))} ({because}) [{listed((say(view.link.state), age))}]",
+        "  " + joined(part for part in (_queue_line(view), _since(view, last)) if part),
         f"  {_box_line(view)}",
     ]
     lines += [f"  {line}" for line in (_findings_line(view), _money_line(view, now)) if line]
@@ -144,9 +144,9 @@ def _since(view: InstanceView, last: Tick | None) -> str:
     if tick is None:
         return ""
     if last is None:
-        return "; " + say("first check: a baseline")
+        return say("first check: a baseline")
     ago, changed = _ago(tick.at - last.at), changes(last, tick)
-    return "; " + say("since {ago}: {changed}", ago=ago, changed=changed)
+    return say("since {ago}: {changed}", ago=ago, changed=changed)
 
 
 def _ago(seconds: float) -> str:
@@ -169,9 +169,12 @@ def _findings_line(view: InstanceView) -> str | None:
     shown = [f for f in view.findings if f.severity.rank <= 1][:FINDINGS_SHOWN]
     if not shown:
         warned = Counter(_kind(found) for found in view.findings)
-        return f"{say('warn')}: {', '.join(warned)}" if warned else None
-    text = "; ".join(
-        f"{say(f.severity)} {_kind(f)}{f' {f.cell}' if f.cell else ''}: {plain(told(f.evidence), EVIDENCE)}"
+        return headed(say("warn"), listed(warned)) if warned else None
+    text = joined(
+        headed(
+            f"{say(f.severity)} {_kind(f)}{f' {f.cell}' if f.cell else ''}",
+            plain(told(f.evidence), EVIDENCE),
+        )
         for f in shown
     )
     more = len(view.findings) - len(shown)
@@ -188,7 +191,7 @@ def _money_line(view: InstanceView, now: float) -> str | None:
     if cost.per_hour is not None:
         parts.append(f"{cost.per_hour:.2f} {cost.currency or ''}/h".replace(" /h", "/h"))
         if cost.spent is not None:
-            parts[0] += ", " + say("{cost} so far", cost=f"{cost.spent:.2f}")
+            parts[0] += say(", {cost} so far", cost=f"{cost.spent:.2f}")
     timed = [clock for clock in view.clocks if clock.ticks and clock.deadline is not None]
     if timed:
         first = min(timed, key=lambda clock: clock.deadline or 0.0)
@@ -196,7 +199,7 @@ def _money_line(view: InstanceView, now: float) -> str | None:
         bound = f" {say(BOUND_WORDS[first.bound])}" if first.bound in BOUND_WORDS else ""
         when = say("in {span}", span=span(left)) + bound if left > 0 else _ago(-left)
         parts.append(say("next deadline {when}: {what}", when=when, what=told(first.what)))
-    return "; ".join(parts) or None
+    return joined(parts) or None
 
 
 def _account_line(account: Account) -> str:
@@ -209,7 +212,7 @@ def _account_line(account: Account) -> str:
     if account.runway is not None:
         most = say("at most {span}", span=span(account.runway))
         lasts = most if account.spend_at_least else span(account.runway)
-        line += ", " + say("lasts {lasts}", lasts=lasts)
+        line += say(", lasts {lasts}", lasts=lasts)
     if account.error:
         line += say(" (not read now: {error})", error=told(account.error))
     return plain(line, LINE)
@@ -218,7 +221,8 @@ def _account_line(account: Account) -> str:
 def _beside_line(found: Finding) -> str:
     """A box that bills and that nobody named, an account that runs empty."""
     return plain(
-        f"! {say(found.severity)} {_kind(found)} {found.instance}: {told(found.evidence)}", LINE
+        headed(f"! {say(found.severity)} {_kind(found)} {found.instance}", told(found.evidence)),
+        LINE,
     )
 
 
@@ -267,7 +271,7 @@ def _vitals_line(view: InstanceView) -> str:
         parts.append(
             say("{path} bytes {size} inodes {inodes}", path=mount.path, size=size, inodes=inodes)
         )
-    return ", ".join(parts)
+    return listed(parts)
 
 
 def _percent(value: float | None) -> str:

@@ -21,7 +21,6 @@ from textual.theme import Theme
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.plain import plain
 from gpu_tui.core.ports import FleetControl, Playback, TeardownPort
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say, told
@@ -42,12 +41,13 @@ from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.themes import ThemeScreen
+from gpu_tui.ui.text.bulletin import bulletin
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 
 FRAME = 0.25  # seconds between two looks at the log in sight
-TOAST_WIDTH = 100  # characters of news in a toast
+TOAST_EDGES = 2  # cells beside the text of a toast
 TOAST_STANDS = 0.2  # seconds after which a toast is mounted for sure
 FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
 
@@ -298,7 +298,7 @@ class CockpitApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """One toast stands at a time, so that toasts never hide the panes. No text is markup."""
+        """One toast stands at a time, over the keys at the bottom. No text is markup."""
         self.clear_notifications()
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
         self.set_timer(TOAST_STANDS, self._only_the_last)
@@ -310,13 +310,11 @@ class CockpitApp(App[None]):
                 older.remove()
 
     def _toast(self, news: News, others: int) -> None:
-        """The worst of what is new."""
-        more = say(" · {others} more: f", others=others) if others else ""
+        """The worst of what is new, in one line."""
         bad = {Severity.FATAL: "error", Severity.SERIOUS: "warning", Severity.WARN: "warning"}
         self._toasted = True
         self.notify(
-            f"{safe(news.where)}: {plain(safe(told(news.text)), TOAST_WIDTH)}",
-            title=say(news.title) + more,
+            bulletin(news, others, self.size.width - TOAST_EDGES),
             severity=cast("SeverityLevel", bad.get(news.severity, "information")),
             markup=False,
         )

@@ -21,10 +21,10 @@ from gpu_tui.core.speech import say
 from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import bindings, footer_keys
 from gpu_tui.ui.safe import LastFilter, safe
-from gpu_tui.ui.text.help import footer
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.theme import CockpitTheme
-from gpu_tui.ui.widgets.paint import Block, OneLine
+from gpu_tui.ui.widgets.footer import Footer
+from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
 AT_ONCE = 2  # boxes that are looked at at the same time; as many are looked at unasked
@@ -107,7 +107,7 @@ class FirstRun(App[Picked]):
         self._head = Block(id="first-head")
         self._rows = Rows(id="first-rows")
         self._said = Block(id="first-said")
-        self._footer = OneLine(id="footer")
+        self._footer = Footer()
 
     # --- life ---------------------------------------------------------------------------------
 
@@ -263,7 +263,7 @@ class FirstRun(App[Picked]):
         keys = footer_keys(("first",), read_only=False)
         if not self._candidates:
             keys = [key for key in keys if key.action in ("demo", "leave")]
-        self._footer.put(footer(keys, self.size.width))
+        self._footer.show(keys, self.size.width, {})
 
     # --- what a person does -------------------------------------------------------------------
 

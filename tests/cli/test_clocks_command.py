@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_tui.cli.clocks import listed
+from gpu_tui.cli.clocks import clock_lines
 from gpu_tui.cli.main import main
 from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.clocks import clocks_of
@@ -134,7 +134,7 @@ def test_the_list_says_what_a_time_is_worth() -> None:
     seen = Anchors("stopped", last_contact=1_795_000_000.0)
     clocks = clocks_of(profile, "old", seen, 1_795_000_000.0 + 86400, "pro")
     now = 1_795_086_400.0
-    told = list(listed(clocks, now))
+    told = list(clock_lines(clocks, now))
     assert told[0].startswith(
         "2026-12-03T11:06:40Z (in 14.0 days at the earliest)  old: loses system disk"
     )
@@ -142,7 +142,7 @@ def test_the_list_says_what_a_time_is_worth() -> None:
     assert told[2].startswith("    autodl-release-15d, high confidence, 20")
     armed = sum(not clock.ticks for clock in clocks)
     assert told[-1].startswith(f"{armed} more are armed")
-    everything = "\n".join(listed(clocks, now, armed=True))
+    everything = "\n".join(clock_lines(clocks, now, armed=True))
     assert "autodl-timed-shutdown" in everything
     assert "autodl-timed-shutdown" not in "\n".join(told)
     assert "--all" not in everything
@@ -156,10 +156,10 @@ def test_boxes_that_share_a_clock_share_its_lines() -> None:
         for name in ("one", "two")
         for clock in clocks_of(profile, name, seen, 1_795_000_000.0)
     ]
-    told = [line for line in listed(clocks, 1_795_000_000.0, armed=True) if line[0] != " "]
+    told = [line for line in clock_lines(clocks, 1_795_000_000.0, armed=True) if line[0] != " "]
     assert told
     assert all("  one, two: " in line for line in told)
 
 
 def test_a_fleet_in_which_nothing_ticks_says_so() -> None:
-    assert list(listed([], 1_795_000_000.0)) == ["no clock is ticking"]
+    assert list(clock_lines([], 1_795_000_000.0)) == ["no clock is ticking"]

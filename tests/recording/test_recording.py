@@ -356,11 +356,16 @@ async def test_findings_are_gone_through_both_ways_and_a_seen_one_is_passed(tmp_
     show.player.finding_before()
     await show.settled()
     assert show.player.position == mark.t
+    assert not show.player.head().without
     show.player.finding_before()  # there is none before that one
     assert await show.settled() == (0, 1)
+    assert show.player.head().without
     show.player.acknowledge(next(iter(mark.ids)))
     show.player.next_finding()
     assert (await show.settled())[0] == 299
+    assert show.player.head().without
+    show.player.skip(-1)
+    assert not show.player.head().without
     await show.close()
 
 

@@ -18,9 +18,10 @@ from gpu_tui.ui.plot import TICKS, render_plot, time_ticks
 from gpu_tui.ui.screens.chart import place, unit
 from gpu_tui.ui.shots import SHOTS, picture, plain_svg
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.card import verb_rows
+from gpu_tui.ui.text.card import verb_choices
 from gpu_tui.ui.text.fleet import SETS, columns
 from gpu_tui.ui.text.marks import bar, fit, line, wrap
+from gpu_tui.ui.text.survival import named
 from gpu_tui.ui.theme import CockpitTheme
 
 GIB = 1024**3
@@ -91,9 +92,12 @@ def test_a_long_name_takes_the_room_that_nothing_else_needs() -> None:
 @pytest.mark.parametrize("profile", load_profiles().values(), ids=lambda profile: profile.id)
 def test_no_two_ways_to_stop_the_meter_look_alike(profile: Profile) -> None:
     verbs = profile.teardown
-    heads = [rows[0].plain for rows in verb_rows(verbs, 146)]
+    heads = [row.plain for row in verb_choices(verbs, 200, profile.storage)]
     assert len({verb.key for verb in verbs}) == len(set(heads)) == len(verbs)
     assert all(verb.label in head for verb, head in zip(verbs, heads, strict=True))
+    for verb, head in zip(verbs, heads, strict=True):
+        gone = [named(tier) for tier in profile.storage if tier.id in verb.deletes]
+        assert not gone or "deletes " not in head or all(name in head for name in gone)
 
 
 def test_fit_counts_cells_and_not_characters() -> None:

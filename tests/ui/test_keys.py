@@ -38,7 +38,7 @@ from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.screens.themes import ThemeScreen
 from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.terminal import PromptParser
-from gpu_tui.ui.text.help import footer, help_lines
+from gpu_tui.ui.text.help import footer, help_lines, placed_keys
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -92,11 +92,11 @@ def test_help_shows_every_key_and_no_dangerous_one_when_read_only() -> None:
 
 def test_the_footer_is_the_table_and_fits() -> None:
     keys = footer_keys(("log", "cockpit"), read_only=False)
-    text = footer(keys, 60)
+    text = footer(placed_keys(keys, 60))
     assert text.cell_len <= 60
     assert text.plain.startswith(" space pause")
     assert not any(key.dangerous for key in footer_keys(("cockpit",), read_only=True))
-    remapped = footer(keys, 60, {"log.pause": "x"})
+    remapped = footer(placed_keys(keys, 60, {"log.pause": "x"}))
     assert remapped.plain.startswith(" x pause")
 
 
@@ -163,7 +163,7 @@ def test_the_way_to_help_or_out_is_in_every_footer(width: int) -> None:
     for context in CONTEXTS:
         cards = ("cockpit",) if context in (*PANES, "replay", "list", "cockpit") else ("overlay",)
         keys = footer_keys((context, *cards) if context != cards[0] else cards, read_only=False)
-        shown = footer(keys, width)
+        shown = footer(placed_keys(keys, width))
         assert shown.cell_len <= width
         if context != "first":
             assert any(word in shown.plain for word in ("? help", "esc close")), (context, shown)

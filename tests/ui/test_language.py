@@ -99,13 +99,31 @@ def test_facts_of_a_platform_are_quoted_where_they_are_not_told(chinese: None) -
     assert quoted("Automatic payment, or a pull.") == "“Automatic payment, or a pull.”"
     assert quoted("data disk") == "数据盘"
     assert told("bills a paid data disk, every day") == "计费 “a paid data disk, every day”"
-    assert told("loses system disk, data disk") == "丢失 系统盘, 数据盘"
+    assert told("loses system disk, data disk") == "丢失 系统盘、数据盘"
     assert told("lost: data disk (/root/autodl-tmp)") == "丢失：数据盘 (/root/autodl-tmp)"
     assert told("release (destroy): cannot be undone; by the provider's API").startswith(
         "释放（销毁）：不可恢复；"
     )
     speak(Catalogue())
     assert quoted("Automatic payment, or a pull.") == "Automatic payment, or a pull."
+
+
+# A comma, semicolon or colon of ASCII that belongs to Chinese words.
+FOREIGN = re.compile(r"[\u4e00-\u9fff）”][,;:](?= |$|[\u4e00-\u9fff])|[,;] ?[\u4e00-\u9fff（“]")
+
+
+def foreign(text: str) -> list[str]:
+    """What a Chinese typesetter would mark."""
+    return [text[max(0, one.start() - 8) : one.end() + 8] for one in FOREIGN.finditer(text)]
+
+
+def test_chinese_words_have_chinese_punctuation_between_them() -> None:
+    assert foreign("系统盘, 数据盘")
+    assert foreign("关机: 删除")
+    assert not foreign("loss 0.2, psnr 28：好")
+    words = catalogue("zh")
+    for other in (*words.screen.values(), *words.sentences.values(), *words.names.values()):
+        assert not foreign(re.sub("`.*?`", "", other)), other  # what is typed keeps its own
 
 
 # Where a misunderstanding costs most, and what the screen shows of the rooms below it.
@@ -349,6 +367,7 @@ async def test_every_view_is_drawn_in_chinese(
         await pilot.pause()
         text = text_of(app)
     assert CHINESE.search(text)
+    assert not foreign(text)
     assert max(map(cell_len, text.splitlines())) <= size[0]
     walls = [cell_len(row) for row in text.splitlines() if row.endswith(("│", "╮", "╯"))]
     assert len(set(walls)) <= 1

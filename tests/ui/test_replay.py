@@ -14,6 +14,7 @@ from gpu_tui.resources import themes_dir
 from gpu_tui.state.store import Store
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.screens.cockpit import Cockpit
+from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.text.tape import tape_line
 from gpu_tui.ui.theme_file import load_themes
 from gpu_tui.ui.widgets.paint import OneLine
@@ -24,6 +25,7 @@ class Tape:
 
     def __init__(self) -> None:
         self.asked: list[object] = []
+        self.seeking = self.without = False
 
     def badge(self) -> str:
         return "replay ×4"
@@ -49,12 +51,12 @@ class Tape:
 
     def head(self) -> Playhead:
         marks = (TapeMark(600.0, Severity.FATAL, frozenset({"a"})),)
-        return Playhead(750.0, 3_600.0, 4.0, False, False, 1_800.0, marks)
+        seeking, without = self.seeking, self.without
+        return Playhead(750.0, 3_600.0, 4.0, False, seeking, 1_800.0, marks, without=without)
 
 
-async def test_the_keys_of_a_replay_reach_the_tape_and_none_acts_outside() -> None:
-    tape = Tape()
-    app = CockpitApp(
+def replayed(tape: Tape) -> CockpitApp:
+    return CockpitApp(
         Store(Fleet("made", ()), {}),
         ManualClock(),
         control=None,
@@ -65,6 +67,11 @@ async def test_the_keys_of_a_replay_reach_the_tape_and_none_acts_outside() -> No
         read_only=True,
         playback=tape,
     )
+
+
+async def test_the_keys_of_a_replay_reach_the_tape_and_none_acts_outside() -> None:
+    tape = Tape()
+    app = replayed(tape)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         line = app.screen.query_one("#tape", OneLine)
@@ -94,6 +101,30 @@ async def test_the_keys_of_a_replay_reach_the_tape_and_none_acts_outside() -> No
         assert screen.badges() == ("replay ×4",)
         await pilot.press("question_mark")
         assert app.screen is not screen
+
+
+@pytest.mark.parametrize(("key", "said"), [("F", "no further finding"), ("b", "no finding before")])
+async def test_a_finding_that_is_not_there_is_said_to_be_missing_once_it_is_known(
+    key: str, said: str
+) -> None:
+    tape = Tape()
+    app = replayed(tape)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press(key)
+        assert len(app._notifications) == 0  # there is one
+        tape.seeking = tape.without = True
+        await pilot.press(key)
+        assert len(app._notifications) == 0  # still looking
+        screen = app.screen
+        assert isinstance(screen, ReplayCockpit)
+        tape.seeking = False
+        screen._draw_line()
+        screen._draw_line()
+        await pilot.pause()
+        assert [
+            note.message.partition(" this")[0].partition(":")[0] for note in app._notifications
+        ] == [said]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 160])

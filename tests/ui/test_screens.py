@@ -197,7 +197,7 @@ async def test_a_new_alarm_is_announced_once_and_an_old_one_never(cockpit: Make)
         assert [note.markup for note in app._notifications] == [False]
 
 
-async def test_a_toast_hides_at_most_three_lines_of_a_small_screen(cockpit: Make) -> None:
+async def test_news_takes_one_line_and_it_is_that_of_the_keys(cockpit: Make, text_of: Read) -> None:
     store = healthy()
     app = cockpit(store)
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
@@ -208,7 +208,8 @@ async def test_a_toast_hides_at_most_three_lines_of_a_small_screen(cockpit: Make
         app._tick()
         await pilot.pause()
         toast = app.screen.query_one("Toast")
-        assert 2 <= toast.outer_size.height <= 3
+        assert app.screen.query_one("#footer").region.contains_region(toast.region)
+        assert text_of(app).splitlines()[-1].endswith("… · 1 more: f")
         app.notify("another")
         await pilot.pause()
         assert len(app.screen.query("Toast")) == 1

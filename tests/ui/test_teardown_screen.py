@@ -347,7 +347,7 @@ async def test_no_word_of_a_box_stands_over_an_open_ladder(
         store.touch("")
         app._tick()
         await pilot.pause()
-        assert [note.title for note in app._notifications] == ["xid"]
+        assert [note.message.split(" · ")[0] for note in app._notifications] == ["✗ xid"]
 
 
 SECONDS = (

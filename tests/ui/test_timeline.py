@@ -34,6 +34,15 @@ def test_every_row_has_the_width_it_was_given(width: int) -> None:
         assert cell_len(event_row(one, NOW, width, UTC).plain) <= max(width, 72)
 
 
+def test_now_is_at_the_right_edge_also_a_moment_after_the_start() -> None:
+    (lane, axis) = (
+        row.plain
+        for row in lanes([finding("nan", Severity.FATAL, "box", "x", "y", ago=0)], NOW, 80, UTC)
+    )
+    assert lane.endswith("✗")
+    assert axis.endswith("now")
+
+
 def test_the_newest_stands_first_and_each_box_has_a_lane() -> None:
     found = by_time(MANY)
     assert [one.last_seen for one in found] == sorted((one.last_seen for one in MANY), reverse=True)

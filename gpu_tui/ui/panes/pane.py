@@ -141,6 +141,11 @@ class Pane(Vertical):
             self._subtitle = below
             self.border_subtitle = Text(safe(below))
 
+    def on_click(self) -> None:
+        """A click anywhere on it puts it in front."""
+        if not self.has_focus_within:
+            self.focus_inside()
+
     def focus_inside(self) -> None:
         """Put the focus on what the keys are for."""
         self.screen.set_focus(next(iter(self.query("Rows, LogView"))))

@@ -8,6 +8,7 @@ from textual import on
 from textual.message import Message
 from textual.widget import Widget
 
+from gpu_tui.core.speech import headed, told
 from gpu_tui.core.sweep import Cell
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
@@ -94,7 +95,7 @@ class QueuePane(Pane):
         cell = next((cell for cell in view.queue.cells if key_of(cell) == key), None)
         why = line()
         if cell is not None and cell.why:
-            why = line((f"{cell.name}: {cell.why}", "level-watch"))
+            why = line((headed(cell.name, told(cell.why)), "level-watch"))
         elif cell is not None and cell.metrics:
             shown = "  ".join(f"{name} {value:g}" for name, value in list(cell.metrics.items())[:4])
             why = line((f"{cell.name}: {shown}", "muted"))

@@ -45,7 +45,7 @@ class AbandonScreen(LosingScreen):
         words = units.counted(number, "file") if gate.lost_sizes else units.counted(number, "path")
         if known:
             least = "" if len(known) == len(sizes) else "≥ "
-            words += f", {least}{units.size(sum(known))},"
+            words = say("{files}, {size},", files=words, size=f"{least}{units.size(sum(known))}")
         rows = [line((say("{paths} will be lost for good:", paths=words), "danger"))]
         for at, path in enumerate(gate.lost_paths):
             size = sizes[at] if at < number else None

@@ -36,8 +36,8 @@ from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.text.fleet import tells
 from gpu_tui.ui.text.header import header
-from gpu_tui.ui.text.help import footer
 from gpu_tui.ui.text.tour import live
+from gpu_tui.ui.widgets.footer import Footer
 from gpu_tui.ui.widgets.paint import Block, OneLine
 from gpu_tui.ui.widgets.tour import Tour
 
@@ -78,7 +78,7 @@ class Board(Screen[None]):
         self.filled = False  # the panes were told of a moment since they have a place
         self._header = OneLine(id="header")
         self._small = Block(id="too-small")
-        self._footer = OneLine(id="footer")
+        self._footer = Footer()
         self._footed: tuple[tuple[Key, ...], int] = (
             (),
             0,
@@ -156,7 +156,7 @@ class Board(Screen[None]):
         keys, width = tuple(self.footer_keys()), self.size.width
         if (keys, width) != self._footed:
             self._footed = keys, width
-            self._footer.put(footer(keys, width, self._keymap))
+            self._footer.show(keys, width, self._keymap)
 
     def footer_keys(self) -> list[Key]:
         """The keys of the pane in front, then those of everywhere."""

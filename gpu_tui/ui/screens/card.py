@@ -18,8 +18,7 @@ from gpu_tui.ui.keymap import remapped
 from gpu_tui.ui.keys import Key, bindings, footer_keys
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
-from gpu_tui.ui.text.help import footer
-from gpu_tui.ui.widgets.paint import OneLine
+from gpu_tui.ui.widgets.footer import Footer
 from gpu_tui.ui.widgets.rows import Rows
 
 
@@ -37,7 +36,7 @@ class Card(ModalScreen[str | None]):
         self.moment = moment
         self.rows = Rows(id="card-rows")
         self._frame = Vertical(id="card")
-        self._footer = OneLine(id="footer")
+        self._footer = Footer()
 
     def content(self) -> Iterable[Widget]:
         """The widgets of this card."""
@@ -72,7 +71,7 @@ class Card(ModalScreen[str | None]):
         self.moment = moment
         if self.is_mounted and self.size.width:
             self.paint(moment)
-            self._footer.put(footer(self.footer_keys(), self.size.width, remapped(self.app)))
+            self._footer.show(self.footer_keys(), self.size.width, remapped(self.app))
 
     def footer_keys(self) -> list[Key]:
         """The keys that matter here."""

@@ -8,13 +8,12 @@ from typing import ClassVar
 from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
-from textual.widgets._toast import ToastRack
 
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, more_below
 from gpu_tui.ui.screens.filtered import FilteredCard
-from gpu_tui.ui.text.findings import finding_detail, finding_row
+from gpu_tui.ui.text.findings import columns_of, finding_detail, finding_row
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.text.timeline import words_of
 from gpu_tui.ui.widgets.rows import Rows
@@ -58,7 +57,8 @@ class FindingsScreen(FilteredCard):
         else:
             now, width = moment.fleet.taken_at, rows.size.width
             names = [view.name for view in moment.fleet.instances]
-            shown = [finding_row(one, now, width, names) for one in found]
+            columns = columns_of(found, width)
+            shown = [finding_row(one, now, width, names, columns) for one in found]
             rows.put(shown, [one.id for one in found])
         self.edge(more_below(rows.hidden))
         self._detail()
@@ -69,13 +69,6 @@ class FindingsScreen(FilteredCard):
         chosen = next((f for f in self.moment.fleet.findings if f.id == rows.key), None)
         width = detail.size.width
         detail.put(finding_detail(chosen, width, self.moment.zone) if chosen else [])
-        self.call_after_refresh(self._lift_toasts)
-
-    def _lift_toasts(self) -> None:
-        """A toast stands over the list, which says its news, too; never over the cause and what to do about it."""
-        whole = self._whole.outer_size.height if self._whole.display else 0
-        for rack in self.query(ToastRack):
-            rack.styles.margin = (0, 0, whole + 1, 0)
 
     @on(Rows.Moved, "#finding-rows")
     def _moved(self) -> None:

@@ -11,6 +11,7 @@ from textual.binding import BindingType
 
 from gpu_tui.core.ports import Playback
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore
@@ -20,6 +21,7 @@ from gpu_tui.ui.widgets.paint import OneLine
 from gpu_tui.ui.widgets.place_bar import PlaceBar
 
 LINE_SECONDS = 0.5  # between two looks at where the tape is
+UNFOUND_SECONDS = 3.0
 HINT = "12:30 · 1:05:00 · 90s · 10m · +30s · -5m · 50% · start · end"
 
 
@@ -41,6 +43,7 @@ class ReplayCockpit(Cockpit):
         self._playback = playback
         self._line = OneLine(id="tape")
         self._place = PlaceBar()
+        self._unfound = ""  # what is to be said if the finding that was asked for is not there
 
     def compose(self) -> ComposeResult:
         """The cockpit, and under it the line of the tape, or where a place of it is typed."""
@@ -62,8 +65,13 @@ class ReplayCockpit(Cockpit):
         return (self._playback.badge(),)
 
     def _draw_line(self) -> None:
+        head = self._playback.head()
         if self.size.width:
-            self._line.put(tape_line(self._playback.head(), self.size.width))
+            self._line.put(tape_line(head, self.size.width))
+        if self._unfound and not head.seeking:
+            if head.without:
+                self.app.notify(self._unfound, timeout=UNFOUND_SECONDS)
+            self._unfound = ""
 
     def _moved(self) -> None:
         """A key is answered at once, also while nothing in the recording changes."""
@@ -93,11 +101,13 @@ class ReplayCockpit(Cockpit):
     def action_next_finding(self) -> None:
         """On to a new finding."""
         self._playback.next_finding()
+        self._unfound = say("no further finding: this is the end of the recording")
         self._moved()
 
     def action_finding_before(self) -> None:
         """Back to the finding before."""
         self._playback.finding_before()
+        self._unfound = say("no finding before this: this is the start of the recording")
         self._moved()
 
     def action_seek(self) -> None:

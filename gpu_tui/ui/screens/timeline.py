@@ -14,7 +14,7 @@ from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text.marks import line
-from gpu_tui.ui.text.timeline import by_time, event_row, lanes, summary, words_of
+from gpu_tui.ui.text.timeline import by_time, dated, event_row, lanes, summary, words_of
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
@@ -63,12 +63,13 @@ class TimelineScreen(FilteredCard):
         self._lanes.put([*lanes(kept, now, width, zone, chosen), line("")] if high and kept else [])
         self._sums.put([summary(kept, len(found), width) if found else line("")])
         if kept:
+            days = dated(kept, now, zone)
             names = [view.name for view in moment.fleet.instances]
             rows = self._near.lines(
                 keys,
                 self._list.key,
-                lambda n: (kept[n], int(now), width),
-                lambda n: event_row(kept[n], now, width, zone, names),
+                lambda n: (kept[n], int(now), width, days),
+                lambda n: event_row(kept[n], now, width, zone, names, with_days=days),
             )
             self._list.put(rows, keys)
         else:

@@ -50,7 +50,8 @@ class VerbScreen(Card):
         """What this platform offers."""
         rows = self._list
         lines = [line((say("Keep everything as it is"), "safe"))]
-        lines += verb_choices(self._verbs, rows.size.width)
+        profile = self._view.profile
+        lines += verb_choices(self._verbs, rows.size.width, profile.storage if profile else ())
         rows.put(lines, [KEEP, *(verb.key for verb in self._verbs)])
         self._detail()
 

@@ -8,8 +8,8 @@ from datetime import date
 from rich.cells import cell_len
 from rich.text import Text
 
-from gpu_tui.core.profile import ClockFact, Profile, Verb, fact_is_stale, meet
-from gpu_tui.core.speech import quoted, say, told
+from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, fact_is_stale, meet
+from gpu_tui.core.speech import headed, listed, quoted, say, told
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.prose import markdown
 from gpu_tui.ui.text.survival import (
@@ -30,7 +30,6 @@ STATES = {
     "storage": "on storage", "reading": "on a reading",
 }  # fmt: skip
 EFFECTS = {"destroys": "destroys", "stops": "stops the run", "bills": "bills"}
-BESIDE = 70  # cells that a verb's row needs beside its label
 
 
 def card(
@@ -53,18 +52,12 @@ def card(
     ]
 
 
-def verb_rows(verbs: Sequence[Verb], width: int) -> list[list[Text]]:
-    """Each verb with its note: first what it does to the meter and to the data, then the way it goes."""
-    longest = max((cell_len(named(verb)) for verb in verbs), default=0)
-    label = min(longest, max(20, width - BESIDE))
-    meter = max((cell_len(_meter(verb)[0]) for verb in verbs), default=0)
-    deletes = max((cell_len(_deletes(verb)) for verb in verbs), default=0)
-    deletes = min(deletes, max(1, width - label - meter - 4))
-    return [_verb_lines(verb, (label, meter, deletes), width) for verb in verbs]
+def verb_choices(verbs: Sequence[Verb], width: int, tiers: Sequence[Tier] = ()) -> list[Text]:
+    """Each verb in one line, its name whole; what finds no room beside it is left to the whole story.
 
-
-def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
-    """Each verb in one line, its name whole; what finds no room beside it is left to the whole story."""
+    `tiers` are the disks of the platform, for their names.
+    """
+    names = {tier.id: named(tier) for tier in tiers}
     columns: list[list[tuple[str, str]]] = [
         [_meter(verb) for verb in verbs],
         [
@@ -73,7 +66,7 @@ def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
             else (say("cannot be undone"), "level-act")
             for verb in verbs
         ],
-        [(_deletes(verb), "level-act" if verb.deletes else "level-ok") for verb in verbs],
+        [(_deletes(verb, names), "level-act" if verb.deletes else "level-ok") for verb in verbs],
         [(say(WAYS.get(verb.via, verb.via)), "accent") for verb in verbs],
     ]
     if len({verb.label for verb in verbs}) < len(verbs):
@@ -92,32 +85,15 @@ def verb_choices(verbs: Sequence[Verb], width: int) -> list[Text]:
     return rows
 
 
-def _verb_lines(verb: Verb, widths: tuple[int, int, int], width: int) -> list[Text]:
-    label, meter, deletes = widths
-    back = say("can be undone") if verb.reversible else say("cannot be undone")
-    first = line(
-        fit(line((named(verb), "strong")), label), "  ",
-        fit(line(_meter(verb)), meter), "  ",
-        fit(line((_deletes(verb), "level-act" if verb.deletes else "level-ok")), deletes), "  ",
-        fit(line((back, "muted" if verb.reversible else "level-act")), 16), "  ",
-        (say(WAYS.get(verb.via, verb.via)), "accent"),
-    )  # fmt: skip
-    if first.cell_len > width:
-        first = fit(first, max(label, width))  # the matrix says the rest
-    return [first, *(wrap(quoted(verb.note), width, "muted", indent=2) if verb.note else [])]
-
-
 def _meter(verb: Verb) -> tuple[str, str]:
     words, style = METERS.get(verb.meter, (f"meter: {verb.meter}", "unknown"))
     return say(words), style
 
 
-def _deletes(verb: Verb) -> str:
-    return (
-        say("deletes {deletes}", deletes=", ".join(verb.deletes))
-        if verb.deletes
-        else say("deletes nothing")
-    )
+def _deletes(verb: Verb, names: Mapping[str, str]) -> str:
+    if not verb.deletes:
+        return say("deletes nothing")
+    return say("deletes {deletes}", deletes=listed(names.get(id, id) for id in verb.deletes))
 
 
 def _head(profile: Profile, width: int, variant: str | None, today: date | None) -> list[Text]:
@@ -189,12 +165,12 @@ def _clock(
     names = [named(tier) for tier in map(profile.tier, clock.loses) if tier is not None]
     if clock.effect == "bills" and clock.note:
         names = [quoted(clock.note)]
-    what = say(EFFECTS.get(clock.effect, clock.effect)) + (f" {', '.join(names)}" if names else "")
+    what = say(EFFECTS.get(clock.effect, clock.effect)) + (f" {listed(names)}" if names else "")
     severity = SEVERITIES.get(clock.severity, "muted")
     rows = [
         line(
             ("● ", severity), fit(line((after, "strong")), 14),
-            (f"{say(STATES.get(clock.when, clock.when))}: {what}", "text"),
+            (headed(say(STATES.get(clock.when, clock.when)), what), "text"),
         )
     ]  # fmt: skip
     if rows[0].cell_len > width:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
-from gpu_tui.core.speech import quoted, say, told
+from gpu_tui.core.speech import headed, quoted, say, told
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
@@ -110,8 +110,10 @@ def _left(clock: DangerClock, now: float) -> str:
 
 
 def _what(clock: DangerClock) -> str:
-    subject = f"{clock.subject}: " if clock.subject and clock.subject not in clock.what else ""
-    return f"{subject}{quoted(clock.what)}"
+    what = quoted(clock.what)
+    return (
+        headed(clock.subject, what) if clock.subject and clock.subject not in clock.what else what
+    )
 
 
 def _worth(clock: DangerClock) -> Iterable[str]:
@@ -119,7 +121,8 @@ def _worth(clock: DangerClock) -> Iterable[str]:
     if clock.bound in BOUND_WORDS and clock.deadline is not None:
         may = say("may have fired: ") if clock.state == FIRED else ""
         base = BASES.get(clock.started_basis, "")
-        yield f"{may}{say(BOUND_WORDS[clock.bound])}{f', {say(base)}' if base else ''}"
+        bound = say(BOUND_WORDS[clock.bound])
+        yield may + (say("{bound}, {base}", bound=bound, base=say(base)) if base else bound)
     if clock.only:
         yield say(
             "only if it is {only} (provider.variant is not set)", only=say(" or ").join(clock.only)
@@ -214,7 +217,7 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
         return []
     rows = [line(), line((say("armed on {name}: starts when …", name=selected.name), "heading"))]
     for clock in found:
-        text = f"{_lead(clock)}: {quoted(clock.what)}"
+        text = headed(_lead(clock), quoted(clock.what))
         why = f" ({told(clock.why)})" if clock.why else ""
         rows += wrap(f"{text.rstrip('.')}{why}", width, "muted", indent=2)
     return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.findings import Finding, Severity
@@ -17,18 +18,35 @@ from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.names import cut_name
 
 TITLE = 18
+NAME, CELL = 12, 14
 SMALL, NARROW = 46, 60  # below which there is no column for the count, and none for the cell
 ROOMY, ROOMY_TITLE, ROOMY_NAME = 130, 22, 24  # where whole names have room
 STRANGERS_SHOWN = 2
 LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
 
 
-def finding_row(finding: Finding, now: float, width: int, names: Sequence[str] = ()) -> Text:
-    """One finding in one line; `names` are those of all boxes."""
-    where = finding.cell or ""
+def columns_of(findings: Sequence[Finding], width: int) -> tuple[int, int]:
+    """The cells for a box's name and for its cell: a name may have what no cell needs."""
+    name = ROOMY_NAME if width >= ROOMY else NAME
+    if width < NARROW:
+        return name, 0
+    cell = min(CELL, max((cell_len(one.cell or "") for one in findings), default=0))
+    longest = max((cell_len(one.instance) for one in findings), default=0)
+    more = max(0, min(CELL - cell, longest - name))
+    return name + more, CELL - more
+
+
+def finding_row(
+    finding: Finding,
+    now: float,
+    width: int,
+    names: Sequence[str] = (),
+    columns: tuple[int, int] | None = None,
+) -> Text:
+    """One finding in one line; `names` are those of all boxes, `columns` what `columns_of` says."""
+    name, room = columns or columns_of((finding,), width)
     wide = width >= ROOMY
-    name = ROOMY_NAME if wide else 12
-    cell = line(fit(line((where, "text")), 14), " ") if width >= NARROW else line()
+    cell = line(fit(line((finding.cell or "", "text")), room), " ") if room else line()
     count = f"×{finding.count}" if finding.count > 1 else ""
     times = line(fit(line((count, "muted")), 5, right=True), " ") if width >= SMALL else line()
     style = f"severity-{finding.severity}"

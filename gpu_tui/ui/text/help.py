@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -11,14 +12,31 @@ from gpu_tui.ui.keys import CONTEXTS, KEYS, Key, shown
 from gpu_tui.ui.text.marks import fit, line, wrap
 
 KEY_CELLS = 10
+EDGE = " "
 GAP = "   "
 WAYS = ("help", "close", "leave")  # to all keys, or out
 TWO = 130  # from this width on there are two columns
 
 
-def footer(keys: Sequence[Key], width: int, keymap: Mapping[str, str] | None = None) -> Text:
+@dataclass(frozen=True, slots=True)
+class PlacedKey:
+    """One key of the footer, and the cells in which it stands."""
+
+    key: Key
+    text: Text
+    at: int
+
+    @property
+    def cells(self) -> range:
+        """Its columns."""
+        return range(self.at, self.at + self.text.cell_len)
+
+
+def placed_keys(
+    keys: Sequence[Key], width: int, keymap: Mapping[str, str] | None = None
+) -> list[PlacedKey]:
     """As many keys as fit, most useful first; the way to help or out is never the one that does not."""
-    pieces = [
+    texts = [
         line(
             (shown(key, keymap), "danger" if key.dangerous else "key"),
             " ",
@@ -27,15 +45,24 @@ def footer(keys: Sequence[Key], width: int, keymap: Mapping[str, str] | None = N
         for key in keys
     ]
     way = next((n for n, key in enumerate(keys) if key.action in WAYS), -1)
-    text, gap = line(" "), ""
-    for n, piece in enumerate(pieces):
-        kept = len(GAP) + pieces[way].cell_len if n < way else 0
-        if text.cell_len + len(gap) + piece.cell_len + kept > width:
-            if n < way and text.cell_len + len(gap) + pieces[way].cell_len <= width:
-                text.append_text(line(gap, pieces[way]))
+    placed: list[PlacedKey] = []
+    at = len(EDGE)
+    for n, text in enumerate(texts):
+        kept = len(GAP) + texts[way].cell_len if n < way else 0
+        if at + text.cell_len + kept > width:
+            if n < way and at + texts[way].cell_len <= width:
+                placed.append(PlacedKey(keys[way], texts[way], at))
             break
-        text.append_text(line(gap, piece))
-        gap = GAP
+        placed.append(PlacedKey(keys[n], text, at))
+        at += text.cell_len + len(GAP)
+    return placed
+
+
+def footer(placed: Sequence[PlacedKey]) -> Text:
+    """The line of these."""
+    text = line(EDGE)
+    for one in placed:
+        text.append_text(line(" " * (one.at - text.cell_len), one.text))
     return text
 
 

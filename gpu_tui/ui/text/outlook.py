@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gpu_tui.core.campaign import LaneOutlook, Outlook, Tally, Trust, spent_so_far
 from gpu_tui.core.rebalance import Plan
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import headed, listed, say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import bounds, units
 from gpu_tui.ui.text.fleet import box_style
@@ -201,7 +201,7 @@ def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) ->
         "{last} ends {late}: move {parts} → {done} {after} instead of {before}{rough}",
         last=plan.last,
         late=late,
-        parts=", ".join(parts),
+        parts=listed(parts),
         done=done,
         after=after,
         before=before,
@@ -209,7 +209,7 @@ def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) ->
     )
     files = {one.lane.name: one.lane.queue.file for one in outlook.lanes}
     origins = dict.fromkeys(move.origin for move in plan.moves)
-    out = ", ".join(
+    out = listed(
         say("the end of {files} on {name}", files=files[name], name=name) for name in origins
     )
     how = say(
@@ -218,14 +218,14 @@ def plan_words(outlook: Outlook, plan: Plan, now: float, zone: tzinfo | None) ->
     )
     if plan.restart:
         how += say(
-            "; start the queue of {restart} again, it has ended", restart=", ".join(plan.restart)
+            "; start the queue of {restart} again, it has ended", restart=listed(plan.restart)
         )
     return what, how
 
 
 def _some(names: tuple[str, ...]) -> str:
     more = len(names) - NAMES_SHOWN
-    return ", ".join(names[:NAMES_SHOWN]) + (say(" and {more} more", more=more) if more > 0 else "")
+    return listed(names[:NAMES_SHOWN]) + (say(" and {more} more", more=more) if more > 0 else "")
 
 
 # --- one row for each queue -------------------------------------------------------------------
@@ -333,7 +333,7 @@ def lane_why(outlook: Outlook, width: int) -> list[Text]:
     rows: list[Text] = []
     for one in outlook.lanes:
         if one.why:
-            rows += wrap(f"{one.lane.name}: {told(one.why)}", width, "unknown", indent=2)
+            rows += wrap(headed(one.lane.name, told(one.why)), width, "unknown", indent=2)
     return rows
 
 

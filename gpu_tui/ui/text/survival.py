@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.profile import ClockFact, Profile, Tier, Verb, meet
-from gpu_tui.core.speech import LANGUAGES, language, quoted, say, told
+from gpu_tui.core.speech import LANGUAGES, headed, joined, language, listed, quoted, say, told
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.table import Cell, table
@@ -44,7 +44,7 @@ class Choice:
     @property
     def ways(self) -> str:
         """How it can be done."""
-        return ", ".join(dict.fromkeys(say(WAYS.get(row.via, row.via)) for row in self.rows))
+        return listed(dict.fromkeys(say(WAYS.get(row.via, row.via)) for row in self.rows))
 
 
 def choices(profile: Profile, variant: str | None = None) -> tuple[Choice, ...]:
@@ -186,8 +186,10 @@ def consequences(choice: Choice, width: int) -> list[Text]:
     for one in choice.rows:
         if one.note and one.note not in seen:
             seen.add(one.note)
-            way = f"{say(WAYS.get(one.via, one.via))}: " if len(choice.rows) > 1 else ""
-            rows += wrap(f"{way}{quoted(one.note)}", width, "muted")
+            note = quoted(one.note)
+            if len(choice.rows) > 1:
+                note = headed(say(WAYS.get(one.via, one.via)), note)
+            rows += wrap(note, width, "muted")
     return rows
 
 
@@ -216,14 +218,14 @@ def _later(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> Cel
         remarks = [] if variant else [*clock.applies_to]
         if clock.confidence == "low":
             remarks.append(say("unconfirmed"))
-        said = f" ({', '.join(remarks)})" if remarks else ""
+        said = f" ({listed(remarks)})" if remarks else ""
         words.append(
             say("deleted {duration} later{said}", duration=duration(clock.after or 0.0), said=said)
         )
     if tier.bills_when_stopped and not re.match(r"no\b", tier.bills_when_stopped):
         said = re.sub(r"(?i)^yes\b[,:]? *", "", tier.bills_when_stopped)
         words.append(say("bills") if not said else say("bills: {said}", said=quoted(said)))
-    return "; ".join(words), "level-watch" if doomed else "muted"
+    return joined(words), "level-watch" if doomed else "muted"
 
 
 def _losses(profile: Profile, tier: Tier, verb: Verb, variant: str | None) -> tuple[ClockFact, ...]:

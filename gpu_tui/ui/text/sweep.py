@@ -10,7 +10,7 @@ from rich.text import Text
 from gpu_tui.core import metrics
 from gpu_tui.core.campaign import LaneOutlook, spent_so_far
 from gpu_tui.core.sample import Absent, Failure, Freshness
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
@@ -216,7 +216,7 @@ def _no_cells(view: InstanceView) -> tuple[str, str]:
     """What is the matter with a queue file that gave no cell."""
     track, file = view.track(metrics.ROSTER), view.instance.queue.file
     if file and isinstance(track.latest, Absent):
-        return f"{file}: {told(track.latest.why)}", "absent"
+        return headed(file, told(track.latest.why)), "absent"
     if isinstance(track.latest, Failure) and track.good is None:
         why = told(track.latest.why)
         return say(

@@ -18,8 +18,10 @@ from gpu_tui.ui.text.names import cut_name
 LANES_MOST = 8
 NAME, NAME_MOST = 14, 26
 SHORT = 900.0  # seconds below which the axis needs seconds
+LEAST_SPAN = 60.0  # seconds of a lane
 LEAST = 20  # cells of a lane that still says something
 ROOMY, NARROW = 110, 76
+DATED = 12  # cells of a time with its day
 LOGGED, MEASURED = "≡", " "  # a finding that stands in a log can be opened there
 
 
@@ -44,8 +46,8 @@ def lanes(
     room = width - side - 2
     if not findings or room < LEAST:
         return []
-    start = min(one.first_seen for one in findings)
-    span = max(60.0, now - start)
+    span = max(LEAST_SPAN, now - min(one.first_seen for one in findings))
+    start = now - span
 
     def cell(at: float) -> int:
         return max(0, min(room - 1, int((at - start) / span * room)))
@@ -90,8 +92,19 @@ def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
     return out[: room - cell_len(now) - 1].ljust(room - cell_len(now)) + now
 
 
+def dated(findings: Sequence[Finding], now: float, zone: tzinfo | None) -> bool:
+    """Some of them are not of today: times have a day before them."""
+    return any(_day(one.last_seen, zone) != _day(now, zone) for one in findings)
+
+
 def event_row(
-    finding: Finding, now: float, width: int, zone: tzinfo | None, names: Sequence[str] = ()
+    finding: Finding,
+    now: float,
+    width: int,
+    zone: tzinfo | None,
+    names: Sequence[str] = (),
+    *,
+    with_days: bool = True,
 ) -> Text:
     """One finding: when, how bad, where, what, and the evidence; `names` are those of all boxes."""
     wide = width >= ROOMY
@@ -103,9 +116,11 @@ def event_row(
     place = 36 if wide else 18 if narrow else 22
     box = cut_name(finding.instance, place, names)
     time = _time(finding.last_seen, zone, days=days, seconds=not days and not narrow)
+    clock = DATED if with_days else 5 if narrow else 8
+    title = 20 if wide else 13 if narrow else 13 + DATED - clock
     fixed = line(
-        (f"{time:>{5 if narrow and not days else 12}} ", "faint"),
-        fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), 20 if wide else 13),
+        (f"{time:>{clock}} ", "faint"),
+        fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), title),
         " ",
         ("▌", box_style(finding.instance)),
         fit(line((box, "strong"), " ", (finding.cell or "", "text")), place),

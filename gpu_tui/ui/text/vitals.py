@@ -10,7 +10,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Freshness
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import (
@@ -77,7 +77,9 @@ def _no_link(view: InstanceView, width: int) -> list[Text]:
     if link.state == "connecting" and link.error is None:
         rows = wrap(say("◔ connecting: the first numbers come in a few seconds"), width, "muted")
         return [*rows, line()]
-    rows = wrap(f"⊘ {say(link.state)}: {told(link.error or 'no connection')}", width, "level-act")
+    rows = wrap(
+        headed(f"⊘ {say(link.state)}", told(link.error or "no connection")), width, "level-act"
+    )
     if link.next:
         rows += wrap(f"→ {told(link.next)}", width, "accent")
     elif link.state != "live":
@@ -98,7 +100,7 @@ def _age_note(view: InstanceView, metric: metrics.Metric[T]) -> Text:
     fresh = view.freshness(metric)
     age = track.age(view.taken_at)
     if fresh is Freshness.STALE and age is not None:
-        why = f", {told(track.why)}" if track.why else ""
+        why = say(", {why}", why=told(track.why)) if track.why else ""
         return line((say("  {age} old{why}", age=units.age(age), why=why), "stale"))
     if fresh is Freshness.UNKNOWN:
         return line((f"  {told(track.why)}", "muted"))

@@ -42,7 +42,7 @@ class Rows(Painted, can_focus=True):
             return self.rows
 
     class Chosen(Moved):
-        """Enter, or a click on the cursor's line."""
+        """Enter, or two clicks on one line."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -208,10 +208,13 @@ class Rows(Painted, can_focus=True):
             self.post_message(self.Chosen(self, self.key))
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the cursor there."""
+        """A click puts the cursor there, a second one on the same line is enter."""
         index = self._top + event.y - (1 if self._head is not None else 0)
         if self._keys and 0 <= index < len(self._keys):
+            again = event.chain > 1 and index == self._index
             self._move(index - (self._index or 0))
+            if again:
+                self.action_choose()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel moves like the keys."""
