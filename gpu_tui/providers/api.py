@@ -20,6 +20,8 @@ from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderErro
 
 CONNECT_LIMIT, TOTAL_LIMIT = 5.0, 30.0  # seconds
 BODY_CAP = 1 << 20
+# Of the pieces that an answer comes in: single bytes cost far more time than they say anything.
+MOST_PIECES, PIECES_AT_ONCE = 10_000, 50
 LONGEST_WAIT = 900.0  # seconds that an API may ask to be left alone
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 RESET = re.compile(r"\b(?:reset|t)=(\d{1,6})\b")
@@ -99,15 +101,19 @@ class Api:
             ):
                 if response.headers.get("Content-Encoding", "identity") != "identity":
                     raise NoAnswer("the answer is packed although that was refused")
-                data = b""
-                async for part in response.aiter_raw():
-                    data += part
-                    if len(data) > BODY_CAP:
+                pieces: list[bytes] = []
+                size = 0
+                async for piece in response.aiter_raw():
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > BODY_CAP or len(pieces) > MOST_PIECES:
                         raise NoAnswer("the answer is far too long")
+                    if len(pieces) % PIECES_AT_ONCE == 0:
+                        await asyncio.sleep(0)  # what came at once is read without a pause
                 # An API that repeats the key in its complaint must not put it into a journal.
                 return Reply(
                     response.status_code,
-                    data.replace(key.encode(), b"***"),
+                    b"".join(pieces).replace(key.encode(), b"***"),
                     _after(response.headers),
                 )
         except TimeoutError as error:

@@ -17,13 +17,13 @@ from gpu_tui.providers.api import TOTAL_LIMIT, Reply, checked_id
 from gpu_tui.providers.base import BadAnswer, KeyRefused, Means, ProviderError, Refused
 from gpu_tui.providers.fields import (
     Row,
+    add_page,
     address,
     id_of,
     iso_time,
     money,
     number,
     row_of,
-    rows_of,
     status_of,
     text,
     texts,
@@ -112,7 +112,7 @@ class AutoDL(Platform):
         for page in range(1, MOST_PAGES + 1):
             asked = {"page_index": page, "page_size": PAGE_SIZE}
             data = self.judged(await self.read(PATH + "list", method="POST", body=asked))
-            found += rows_of(data, "list")
+            add_page(found, data, "list")
             told = row_of(data, "list")
             pages = told.get("max_page")
             if not isinstance(pages, int):

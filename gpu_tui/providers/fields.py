@@ -16,6 +16,7 @@ Row = Mapping[str, object]
 HOURS_PER_MONTH = 730.0  # what providers divide a monthly price by
 MOST = 1e9  # no price, balance or size in GB that is larger is believed
 MOST_SECONDS, MOST_BYTES = 1e11, 1e18
+MOST_ROWS = 2_000  # of one list: nobody reads more, and each of them costs the screen time
 
 
 def row_of(value: object, what: str) -> Row:
@@ -30,7 +31,16 @@ def rows_of(value: object, name: str) -> list[Row]:
     rows = value.get(name) if isinstance(value, dict) else None
     if not isinstance(rows, list):
         raise BadAnswer(f"the answer holds no list of {name}")
+    if len(rows) > MOST_ROWS:
+        raise BadAnswer(f"the list has more than {MOST_ROWS} rows")
     return [row_of(row, f"list of {name}") for row in rows]
+
+
+def add_page(found: list[Row], value: object, name: str) -> None:
+    """The rows of one more page behind those before it; all of them together are one list."""
+    found += rows_of(value, name)
+    if len(found) > MOST_ROWS:
+        raise BadAnswer(f"the list has more than {MOST_ROWS} rows")
 
 
 def id_of(row: Row, name: str = "id") -> str:

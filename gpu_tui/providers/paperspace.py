@@ -14,13 +14,13 @@ from gpu_tui.providers.api import checked_id
 from gpu_tui.providers.base import BadAnswer
 from gpu_tui.providers.fields import (
     Row,
+    add_page,
     address,
     addresses,
     id_of,
     iso_time,
     number,
     row_of,
-    rows_of,
     text,
     texts,
 )
@@ -108,7 +108,7 @@ class Paperspace(Platform):
         query, found = {"limit": str(PAGE_SIZE)}, list[Row]()
         for _ in range(MOST_PAGES):
             page = row_of(self.judged(await self.read(path, query=query)), "page")
-            found += rows_of(page, "items")
+            add_page(found, page, "items")
             if page.get("hasMore") is False:
                 return found
             after = page.get("nextPage")

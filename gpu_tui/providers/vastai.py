@@ -16,6 +16,7 @@ from gpu_tui.providers.base import BadAnswer, Refused
 from gpu_tui.providers.fields import (
     HOURS_PER_MONTH,
     Row,
+    add_page,
     address,
     epoch,
     id_of,
@@ -81,7 +82,7 @@ class Vast(Platform):
         found: list[Row] = []
         for _ in range(MOST_PAGES):
             body = self.judged(await self.read("/api/v1/instances/", query=query))
-            found += rows_of(body, "instances")
+            add_page(found, body, "instances")
             page = row_of(body, "page")
             token = page.get("next_token")
             if token is None:

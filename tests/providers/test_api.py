@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gpu_tui.providers.api import BODY_CAP, Api, Reply, checked_base_url
+from gpu_tui.providers.api import BODY_CAP, MOST_PIECES, Api, Reply, checked_base_url
 from gpu_tui.providers.base import BadAnswer, NoAnswer, ProviderError
 
 ENV = {"KEY": "k"}
@@ -46,6 +46,32 @@ async def test_a_packed_answer_is_never_unpacked() -> None:
 async def test_an_endless_answer_is_cut() -> None:
     with pytest.raises(NoAnswer, match="too long"):
         await answer("", b"0" * (BODY_CAP + 1))
+
+
+CHUNKED = "Transfer-Encoding: chunked\r\n"
+
+
+async def test_an_answer_in_single_bytes_is_cut_long_before_it_is_a_long_one() -> None:
+    with pytest.raises(NoAnswer, match="too long"):
+        await answer(CHUNKED, b"1\r\n0\r\n" * 2 * MOST_PIECES)
+
+
+async def test_the_program_lives_on_while_an_answer_comes_in_small_pieces() -> None:
+    turns = 0
+
+    async def screen() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    pieces = MOST_PIECES - 10
+    asking = asyncio.create_task(answer(CHUNKED, b"1\r\n0\r\n" * pieces + b"0\r\n\r\n"))
+    await asyncio.sleep(0)
+    drawing = asyncio.create_task(screen())
+    assert (await asking).body == b"0" * pieces
+    drawing.cancel()
+    assert turns > pieces / 100
 
 
 @pytest.mark.parametrize(

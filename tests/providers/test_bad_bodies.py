@@ -22,8 +22,9 @@ from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.gate import StopPermit
 from gpu_tui.providers.api import Api, Reply
-from gpu_tui.providers.base import AnswerKind, Means
+from gpu_tui.providers.base import AnswerKind, BadAnswer, Means
 from gpu_tui.providers.featurize import FeaturizeApi
+from gpu_tui.providers.fields import MOST_ROWS
 from gpu_tui.providers.platform import Platform
 from gpu_tui.providers.rented import Rented
 
@@ -258,3 +259,43 @@ async def test_a_body_that_repeats_the_key_does_so_for_nobody(name: str) -> None
         assert state.error
         assert KEY not in repr((state, answer, account))
         assert "***" in answer.text
+
+
+def _page(name: str, rows: list[dict[str, Any]]) -> object:
+    """A page of the platform's list that, where it has pages, is not the last one."""
+    last = str(rows[-1]["id"])
+    return {
+        "runpod": {"pods": rows},
+        "lambda": {"data": rows},
+        "vastai": {"instances": rows, "next_token": last},
+        "paperspace": {"items": rows, "hasMore": True, "nextPage": last},
+        "autodl": {"code": "Success", "data": {"list": rows, "max_page": 90, "result_total": 9}},
+    }[name]
+
+
+@pytest.mark.parametrize("size", [MOST_ROWS + 1, MOST_ROWS // 2 + 1])
+async def test_a_list_without_an_end_is_refused_before_it_is_long(
+    name: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten thousands of instances that nobody named held up the screen for seconds."""
+    asked: list[str] = []
+
+    async def send(self: Api, env: Mapping[str, str], method: str, path: str, **more: Any) -> Reply:
+        asked.append(path)
+        first = len(asked) * size
+        rows = [{**ROWS[name], "id": str(n), "uuid": str(n)} for n in range(first, first + size)]
+        return Reply(200, json.dumps(_page(name, rows)).encode())
+
+    async def at_once(seconds: float) -> None:
+        """Waits for nothing."""
+
+    monkeypatch.setattr(Api, "send", send)
+    means = Means({"KEY": KEY}, ManualClock(), sleep=at_once)
+    platform = SEATS[name].platform(means, ProviderAccess(key_env="KEY"))
+    paged = name not in ("runpod", "lambda")
+    if size <= MOST_ROWS and not paged:
+        assert len(await platform.listing()) == size
+        return
+    with pytest.raises(BadAnswer, match=f"more than {MOST_ROWS} rows"):
+        await platform.listing()
+    assert len(asked) == (2 if paged and size <= MOST_ROWS else 1)
