@@ -16,7 +16,7 @@ from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.triage_dead_words import cut, dead_words, lower, without_dead_words
 from gpu_tui.parse.triage_digits import casts
 from gpu_tui.parse.triage_scan import LONGEST_REMEMBERED, REMEMBERED, RULES, Kind, kind_of, may_see
-from gpu_tui.parse.triage_shapes import PREFIX, quoted, shape_of
+from gpu_tui.parse.triage_shapes import PREFIX, interrupted, quoted, shape_of
 from gpu_tui.parse.triage_volume import judge_volume
 
 LABELS = (
@@ -28,6 +28,7 @@ _RANK = {label: rank for rank, label in enumerate(LABELS)}
 LONGEST = 16_384  # characters judged; of a longer line the head and the tail
 BENIGN = Mark("benign", Severity.NONE, False)
 PROGRESS = Mark("progress", Severity.NONE, False)
+_BY_HAND = Mark("killed", Severity.FATAL, True)
 
 
 def triage(line: str) -> Mark:
@@ -112,6 +113,8 @@ def _plan(line: str, kind: Kind) -> _Plan:
     if (shape := shape_of(text)) is not None:
         severity = Severity.WARN if shape == "warning" else Severity.NONE
         return _Plan(Mark(shape, severity, False))
+    if interrupted(text):
+        return _Plan(_BY_HAND)
     if "%" in text and (volume := judge_volume(text)) is not None:
         return _Plan(volume)
     if not kind.rules or quoted(text):

@@ -188,6 +188,7 @@ def _judge(bones: bytes) -> Kind:
         or SHAPE in found
         or QUEUE in found
         or volume
+        or b"^c" in low[-4:]
     )
     group = low.translate(None, _IN_GROUP)[:_GROUP]
     sees = tuple(

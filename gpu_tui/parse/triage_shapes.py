@@ -233,7 +233,9 @@ _BEHIND_A_STAMP = (
     *_SAID,
 )
 WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
-SHAPES = (WARNED, *_FRAMES, *_QUIET, *_QUOTED, _CALM_STAMP)
+# Ctrl-C as a terminal shows it, alone or behind a progress bar: too short a word for a rule.
+_INTERRUPTED = re.compile(r"(?:^|[\])|%] {0,40})(?:\^C){1,8}[\"']?$")
+SHAPES = (WARNED, _INTERRUPTED, *_FRAMES, *_QUIET, *_QUOTED, _CALM_STAMP)
 
 
 def shape_of(text: str) -> str | None:
@@ -260,3 +262,8 @@ def quoted(text: str) -> bool:
     return stamp is not None and any(
         pattern.match(text[stamp.end() :]) for pattern in _BEHIND_A_STAMP
     )
+
+
+def interrupted(text: str) -> bool:
+    """Somebody pressed Ctrl-C, and the line says no more."""
+    return "^C" in text[-4:] and _INTERRUPTED.search(text) is not None

@@ -55,8 +55,8 @@ SWEEP_LOST: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "dlopen|failedmount|failedattach",
-        r"^Failed to load \S{1,120}\.so[\d.]{0,12}: dlopen\b|^\s*(?:Warning|\S{1,6} +Warning) +Failed(?:Mount|AttachVolume) ",
+        "dlopen|native library|failedmount|failedattach",
+        r"^Failed to load \S{1,120}\.so[\d.]{0,12}: dlopen\b|^Could not load \S{1,40} native library\b|^\s*(?:Warning|\S{1,6} +Warning) +Failed(?:Mount|AttachVolume) ",
     ),
     rule(
         "nan",

@@ -25,7 +25,7 @@ from gpu_tui.parse.triage import cause, causes, triage
 from gpu_tui.parse.triage_dead_words import without_dead_words
 from gpu_tui.parse.triage_digits import blind_to_digits, casts
 from gpu_tui.parse.triage_scan import RULES, _others_are_blind, kind_of, kinds_of
-from gpu_tui.parse.triage_shapes import PREFIX, quoted, shape_of
+from gpu_tui.parse.triage_shapes import PREFIX, interrupted, quoted, shape_of
 from gpu_tui.parse.triage_volume import judge_volume
 
 REAL = [line for lines in MARKED.values() for line in lines]
@@ -48,6 +48,8 @@ def old_cause(line: str) -> Mark | None:
         return Mark("benign", Severity.NONE, False)
     if (shape := shape_of(text)) is not None:
         return Mark(shape, Severity.WARN if shape == "warning" else Severity.NONE, False)
+    if interrupted(text):
+        return Mark("killed", Severity.FATAL, True)
     if "%" in text and (volume := judge_volume(text)) is not None:
         return volume
     if quoted(text):

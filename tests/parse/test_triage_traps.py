@@ -75,6 +75,8 @@ COUNTS = [
 TRIED = [  # and done without
     "Failed to import sageattention",
     "Failed to load libwidget-cuda-avxonly.so: dlopen: libcuda.so.1: cannot open shared object file: No such file or directory",
+    "Could not load widget native library: /x/libwidget_cpu.so: cannot open shared object file: No such file or directory",
+    "Quit with ^C",
     "nvidia-persistenced: failed to lock pid file",
     'rsync: [generator] chgrp "/data/x" failed: Operation not permitted (1)',
     '  Warning  FailedMount  2m (x5 over 10m)  kubelet  MountVolume.SetUp failed for volume "data" : configmap "x" not found',
@@ -131,6 +133,9 @@ def test_advice_behind_a_failure_takes_nothing_back(label: str, line: str, advic
         ("exception", "Workflow outputs failed validation"),
         ("nan", "71.39% [6930/9707 3:56:27<1:34:45 nan]"),
         ("nan", "Finding Nan in gaussian loss"),
+        ("killed", "^C"),
+        ("killed", "[rank0]: ^C^C"),
+        ("killed", " 12%|█▏        | 12/100 [00:10<01:00,  1.2it/s]^C"),
         ("exception", "The job failed in 1912."),
         ("exception", "rc=1"),
         ("exception", "[launch] train.py rc=2"),
