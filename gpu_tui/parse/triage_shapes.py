@@ -79,12 +79,25 @@ _FRAMES = (
     ),
     re.compile(r"^\s*\[?(?:Previous line repeated|Stack \(most recent call last\))"),
 )
+# Of a shell, and of languages whose statements end with a sign.
+_STATEMENTS = (
+    re.compile(
+        r"^\s*(?:(?:if|elif|while|until) (?:! ?)?(?:\[|\(\(|test |[\w./-]{1,40} )[^\n]{0,300}; (?:then|do)\b|"
+        r"(?:\} )?(?:echo|printf|die) [\"']|(?:\|\||&&) ?[{(]? ?(?:echo|exit|die)\b|"
+        r"[a-z][\w./-]{0,40} [^:\n]{0,200}? (?:\|\||&&) [{(]? ?(?:exit \d|(?:echo|die)\b[^\n]{0,200}[\"'});])\s*$)"
+    ),
+    re.compile(
+        r"^\s*(?:\d{1,5} ?\| *)?(?:\} ?)?(?:throw |(?:std::)?c(?:err|out|log) ?<<|f?printf ?\(|fputs ?\(|"
+        r"(?:static_)?assert ?\(|\w{1,30}(?:CHECK|ASSERT|[Cc]heck|[Aa]ssert|[Ee]rrchk)\w{0,20} ?\(|if ?\(|if err [!:]?= |catch ?\(|"
+        r"exit ?\(|abort ?\(|console\.\w{1,10}\(|log\.[A-Z]\w{1,20}\(|#define )[^\n]{0,400}[;{}\\]\s*(?://[^\n]{0,200})?$"
+    ),
+)
 _SOURCE = (
     re.compile(
         r"^(?:>>> |\.\.\. |\$ |\+{1,3} |%%|In ?\[\d{1,5}\]: ?|def \w{1,40}\(|class \w{1,40}[(:]|"
         r"import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|"
         r"(?:el)?if .{1,160}:\s*$"
-        r"|print\(|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|"
+        r"|print\(|sys\.exit\(|try: \w|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|"
         r"loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
     re.compile(
@@ -95,6 +108,7 @@ _SOURCE = (
         r"^\s*(?:[\w.]{1,80} = )?(?:float\(['\"]|(?:np|torch|math)\.[\w.]{1,60}\().{0,400}[)\],:]\s*$"
     ),
     re.compile(r"^\s*(?:trap ['\"]|alias \w{1,40}=|\w{1,40}\.add_argument\()"),
+    *_STATEMENTS,
 )
 _HELP = (
     re.compile(r"^\s*usage: \S", re.IGNORECASE),
@@ -228,6 +242,7 @@ _CALM_STAMP = re.compile(
 )
 _BEHIND_A_STAMP = (
     re.compile(r"^(?:##? [A-Za-z]|//|/\*|\"\"\"|\s{0,12}--[a-z][\w-]{1,40} |\s*:raises?\b)"),
+    *_STATEMENTS,
     *_TITLES,
     *_DUMPS[:4],
     *_SAID,

@@ -210,6 +210,37 @@ def test_source_behind_a_stamp_is_quiet_and_an_exception_is_not(stamp: str) -> N
     assert triage(f"{stamp}Traceback (most recent call last):").alarm
 
 
+STATEMENTS = [
+    'if [ $? -ne 0 ]; then echo "training failed"; exit 1; fi',
+    'python train.py || { echo "training crashed"; exit 1; }',
+    '|| { echo "download failed"; exit 1; }',
+    'command -v nvidia-smi >/dev/null || die "nvidia-smi failed"',
+    'while ! nc -z host 22; do echo "Connection refused"; sleep 1; done',
+    '    echo "ERROR: CUDA not found"',
+    '    } catch (const std::exception& e) { std::cerr << "fatal error: " << e.what(); abort(); }',
+    '  42 |   throw std::runtime_error("CUDA error: out of memory");',
+    'fprintf(stderr, "CUDA error: %s\\n", cudaGetErrorString(err));',
+    "gpuErrchk(cudaPeekAtLastError());  // illegal memory access",
+    'if err != nil { log.Fatal("failed to connect") }',
+    'console.error("process crashed with code 1");',
+    'sys.exit("ERROR: no GPU found")',
+]
+
+
+def test_statements_of_a_shell_and_of_other_languages_are_quiet_and_what_they_end_with_is_not() -> (
+    None
+):
+    assert [line for line in STATEMENTS if triage(line).alarm] == []
+    for end in (
+        'ERROR: process "/bin/sh -c make || exit 1" did not complete successfully: exit code: 2',
+        "executor failed running [/bin/sh -c pip install x && echo done]: exit code: 1",
+        "train.sh: line 3: 4242 Segmentation fault      (core dumped) python train.py || exit 1",
+        "terminate called after throwing an instance of 'std::runtime_error'",
+        "train.cu:42: CUDA error: out of memory",
+    ):
+        assert triage(end).alarm, end
+
+
 CALM = [  # and no level of trouble
     "2031-03-11T17:57:32.372Z ", "2031-03-11 17:57:32,123 - INFO - ", "[2031-03-11 17:57:32] ", "Mar 11 17:57:32 box bash[123]: ",
     "[stdout] ", "INFO:root:", "[17:57:32] ", "2031-03-11 17:57:32.123 | INFO     | __main__:main:12 - ", "3: ", "trainer-1  | ",
@@ -226,6 +257,7 @@ def test_text_behind_a_stamp_is_text(stamp: str) -> None:
         "tokens: ['the', 'process', 'was', 'killed']",
         "H-12\t-0.3412\tthe connection was lost during the storm",
         "ref: the bridge failed",
+        'if [ $? -ne 0 ]; then echo "training failed"; exit 1; fi',
     ]
     assert [line for line in said if triage(stamp + line).alarm] == []
 
