@@ -18,6 +18,7 @@ from gpu_tui.parse.triage_digits import casts
 from gpu_tui.parse.triage_scan import LONGEST_REMEMBERED, REMEMBERED, RULES, Kind, kind_of, may_see
 from gpu_tui.parse.triage_shapes import PREFIX, interrupted, quoted, shape_of
 from gpu_tui.parse.triage_volume import judge_volume
+from gpu_tui.parse.triage_wrapped import inside
 
 LABELS = (
     "xid", "hardware", "gpu_oom", "host_oom", "disk_full", "inode", "hang", "nccl", "cuda_error",
@@ -25,6 +26,7 @@ LABELS = (
     "exception", "warning", "progress", "benign",
 )  # fmt: skip
 _RANK = {label: rank for rank, label in enumerate(LABELS)}
+WEAK = len(RULES) - 2  # the last rules take a warning or a report by its words alone
 LONGEST = 16_384  # characters judged; of a longer line the head and the tail
 BENIGN = Mark("benign", Severity.NONE, False)
 PROGRESS = Mark("progress", Severity.NONE, False)
@@ -61,7 +63,7 @@ def cause(line: str) -> Mark | None:
     text = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} {line[-LONGEST // 2 :]}"
     kind = kind_of(text)
     if not kind.rules:
-        return _plan(text, kind).mark
+        return _seen(text, _plan(text, kind))
     return _judged(casts([text.encode("utf-8", "replace")]), lambda _: text, [kind])[0]
 
 
@@ -74,13 +76,22 @@ def causes(lines: list[bytes], kinds: list[Kind]) -> list[Mark | None]:
 class _Plan:
     """What is settled for all lines of one cast: the mark, unless a rule of `sees` fits.
 
-    Those tell digits apart, so they are asked each time, about the text from `start` on, `cuts` cut out.
+    Those tell digits apart, so they are asked each time, about the text from `start` on, `cuts` cut out. Where no
+    more than a `weak` rule answers, the line `inside` may raise an alarm; where that one is a `frame`, none is raised.
     """
 
     mark: Mark | None
     sees: tuple[int, ...] = ()
     start: int = 0
     cuts: tuple[tuple[int, int], ...] = ()
+    weak: bool = False
+    inside: _Plan | None = None
+    frame: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """No digit can change the mark any more."""
+        return not self.sees and (self.inside is None or self.inside.settled)
 
 
 _plans: dict[bytes, _Plan] = {}
@@ -100,19 +111,18 @@ def _judged(
             if len(_plans) >= REMEMBERED:
                 _plans.clear()
             _plans[key] = plan
-        found.append(_seen(text(place), plan) if plan.sees else plan.mark)
+        found.append(plan.mark if plan.settled else _seen(text(place), plan))
     return found
 
 
-def _plan(line: str, kind: Kind) -> _Plan:
-    """Everything but the rules that tell digits apart."""
-    bare = line.rstrip()
+def _plan(line: str, kind: Kind, at: int = 0) -> _Plan:
+    """Everything but the rules that tell digits apart, for what stands from `at` on."""
+    bare = line[at:].rstrip()
     text = PREFIX.sub("", bare)
     if not text or text.isspace():
         return _Plan(BENIGN)
     if (shape := shape_of(text)) is not None:
-        severity = Severity.WARN if shape == "warning" else Severity.NONE
-        return _Plan(Mark(shape, severity, False))
+        return _Plan(_of_shape(shape))
     if interrupted(text):
         return _Plan(_BY_HAND)
     if "%" in text and (volume := judge_volume(text)) is not None:
@@ -125,20 +135,39 @@ def _plan(line: str, kind: Kind) -> _Plan:
     blind = (order for order in kind.rules if order not in sees and _fits(order, rest, low))
     order = next(blind, len(RULES))
     mark = _mark(RULES[order].label, RULES[order].severity) if order < len(RULES) else None
-    return _Plan(mark, tuple(o for o in sees if o < order), len(bare) - len(text), cuts)
+    sees = tuple(o for o in sees if o < order)
+    start = at + len(bare) - len(text)
+    begin = inside(text)
+    weak, frame = order >= WEAK, begin > 0 and shape_of(PREFIX.sub("", text[begin:])) == "traceback"
+    inner = _plan(line, kind, start + begin) if begin and weak else None
+    plan = _Plan(mark, sees, start, cuts, weak, inner, frame)
+    return _Plan(_seen(line, plan)) if plan.settled else plan
 
 
 def _seen(line: str, plan: _Plan) -> Mark | None:
-    """The mark where a rule must look at the digits."""
-    text = cut(line.rstrip()[plan.start :], plan.cuts)
-    low = lower(text)
-    order = next((order for order in plan.sees if _fits(order, text, low)), None)
-    return plan.mark if order is None else _mark(RULES[order].label, RULES[order].severity)
+    """The mark where a rule must look at the digits, or at the line inside."""
+    mark, weak = plan.mark, plan.weak
+    if plan.sees:
+        text = cut(line.rstrip()[plan.start :], plan.cuts)
+        low = lower(text)
+        order = next((order for order in plan.sees if _fits(order, text, low)), None)
+        if order is not None:
+            mark, weak = _mark(RULES[order].label, RULES[order].severity), order >= WEAK
+    if plan.frame and mark is not None and mark.alarm:
+        return _of_shape("traceback")
+    if weak and plan.inside is not None:
+        inner = _seen(line, plan.inside)
+        return inner if inner is not None and inner.alarm else mark
+    return mark
 
 
 def _fits(order: int, text: str, low: str) -> bool:
     rule = RULES[order]
     return any(need in low for need in rule.needs) and rule.fits(text)
+
+
+def _of_shape(shape: str) -> Mark:
+    return _mark(shape, Severity.WARN if shape == "warning" else Severity.NONE)
 
 
 def _mark(label: str, severity: Severity) -> Mark:

@@ -50,7 +50,8 @@ CAUSES: tuple[Rule, ...] = (
         r"\bwatchdog timeout(?: \(|!|\.|$| (?:occurred|triggered|detected|fired|expired))|"
         r"\bcould ?n.t get a response\b.{0,40}\bseconds|"
         r"\btime-?out waiting for (?:all )?(?:other )?(?:ranks?|workers?|processes|nodes|clients|peers)\b|"
-        r"\b(?:training|job|run|process) (?:has |is |have )?stalled\b|seconds waiting for clients|\b(?:no|"
+        r"\b(?:training|job|run|process) (?:has |is |have )?stalled\b|"
+        r"\bProcessGroup abort timed out|\btime-?out waiting for key\b|(?-i:\bDeadlineExceededError: D)|\b(?:no|"
         r"lack of|missed|missing|lost) heartbeats?\b(?! of its)|\bheartbeat (?:was )?(?:not received|lost|"
         r"missed|expired|timed out|timeout)|\bwait execution of the notify register times out|"
         r"collective operation timeout|(?:failure|timeout\)?) (?:is |was )?detected by watchdog|"
@@ -106,7 +107,10 @@ CAUSES: tuple[Rule, ...] = (
         "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|"
         "distnetwork|diststore|ucx|ibv_|deadline_exceeded|startconnect|pollconnect|warn call to|horovod|"
         "mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|"
-        "lost communication|peer|store",
+        "lost communication|peer|store|waiting for clients|crash on rank|collective ops",
+        r"\bseconds waiting for clients\b|\bpossible application crash on rank\b|"
+        r"\b(?:broken pipe|error|interrupted|connection \w{4,8})\b.{0,40}\bTCPStore\b|\bCollective ops is aborted by\b|"
+        r"(?<![a-z])(?:mca_)?btl_tcp_\w{3,40}\b.{0,120}\b(?:failed|unexpected|reset|refused|timed out)\b|"
         r"\b(?:H|N|R|Bi?)CCL[_ ]error\b|\bh?ccl\w{4,40} failed|\boneCCL: .{0,120}\bexception|"
         r"\bgot completion (?:with error|from peer \S{1,60} with (?:error|status=[1-9]))|"
         r"\bpeer closed connection\b(?! without)|\b(?:ib port \S{1,30} (?:went|is) down|mlx5_\d{1,3}: link (?:is )?down)|"
@@ -253,7 +257,12 @@ CAUSES: tuple[Rule, ...] = (
         "safetensor|deserializing|weights only|ran out of input|badzip|not a zip|truncated|"
         "checkpointexception|bad magic|loaded state dict|loading model|load model|load the|load weights|"
         "weight file|layer count|found in checkpoint|unable to open|unable to synchronously|magic number|"
-        "dataloss|sstable",
+        "dataloss|sstable|both tensors|slicereader|valid checkpoint|saved weight|has shape|being loaded|stored shape|"
+        "value metadata",
+        r"\bassign requires shapes of both tensors to match|\bUnsuccessful TensorSliceReader|"
+        r"\bvalid checkpoint (?:at|found|in)\b|\bis not a valid checkpoint\b|\bsaved weight (?:with|has) shape\b|"
+        r"\bset a tensor of shape .{0,80}\bwhich has shape\b|\bcheckpoint being loaded\b|"
+        r"\bnot compatible with the stored shape\b|\bon-disk value metadata\b|"
         r"\bCheckpointException:|\(bad magic\)|\b(?:checkpoint|ckpt) shard .{0,20}\b(?:is )?(?:missing|"
         r"corrupt\w{0,3}|not found)|\bcheckpoint was saved with a different\b|"
         r"\bno metadata found for checkpoint|\b(?:md5|sha\d{0,3}|checksum|hash|crc)\w{0,4} (?:mismatch|"

@@ -16,7 +16,7 @@ _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
     r"no)(?=\s*(?:[,;|)}\]\"]|$)))"
     # "Trial 0 failed" counts from zero; it does not say that none failed.
     r"|"
-    r"(?<!rank )(?<!thread )(?<!trial )(?<!task )(?<!worker )(?<!node )(?<!cell )(?<!job )(?<!fold )(?<!replica )(?<!process )(?<!actor )(?<!gpu )(?<!run )(?<!stage )(?<!shard )(?<!device )(?<!exit code )(?<![._\d])\b(?:0(?:(?:/| of )\d{1,7})?|"
+    r"(?<!rank )(?<!thread )(?<!trial )(?<!task )(?<!worker )(?<!node )(?<!cell )(?<!job )(?<!fold )(?<!replica )(?<!process )(?<!actor )(?<!gpu )(?<!run )(?<!stage )(?<!shard )(?<!device )(?<!exit code )(?<![._#/\d])(?<!\w-)(?<!gpu:)(?<!cuda:)(?<!npu:)\b(?:0(?:(?:/| of )\d{1,7})?|"
     r"no|without(?: any)?) (?:\w+ )?(?:errors?|fail(?:ed|ures?)?|corrupt(?:ed)?|nans?|ooms?|killed|"
     r"overflows?|preempt\w+|xids?|warnings?|inactive|unhealthy|crashed)\b(?! (?:space|such|found at))",
     re.IGNORECASE,

@@ -31,7 +31,8 @@ _NETWORK = (
     r"failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |"
     r"rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|"
     r"\brate ?limit(?!er)(?!\w{0,3}_)(?! ?[:=] ?\d)|connection closed|connection error|request failed after \d+ retries|"
-    r"^\W{0,4}runtime disconnected"
+    r"^\W{0,4}runtime disconnected|\bhttpx\.(?:Read|Write|Connect|Network|Close)Error\b|\bserver closed the connection\b|"
+    r"\breading SSH protocol banner\b"
 )
 _NETWORK_NEEDS = (
     "slowdown|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|"
@@ -39,7 +40,7 @@ _NETWORK_NEEDS = (
     "reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|"
     "sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|"
     "not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|"
-    "request failed after"
+    "request failed after|httpx.|protocol banner"
 )
 _SERVICE = (
     r"(?-i:\bW\d{4} \d\d:\d\d:)|^.{0,60}?(?-i:\b(?:INFO|DEBUG)\b)|\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|"
@@ -182,7 +183,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|exception|exit|failure|interrupt|fault|iteration",
         r"(?:^\.?|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|"
-        r"Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\))?(?:: \S|"
+        r"Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\)| \(see above for traceback\))?(?:: \S|"
         r": {2,4}[A-Za-z`'(\[<]|:?\s*$)",
         r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|\bOn(?:Failure|Error)\b|exception ignored|"
         r"mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )|"
@@ -273,7 +274,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "exit|finish|returned non-zero|exitcode|return code|error |program failed|code|rc=|rc:|rc =",
         r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status|"
-        r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,19}\b(?!\.\d|%)|-\d{6,12}\b|0xc\d{7})|"
+        r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,19}\b(?!\.\d|%)|-(?:1|\d{6,12})\b|0xc\d{7})|"
         r"\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|"
         r"failed with (?:exit |error |return )?(?:code|rc|status|ret|errno)\b(?:[:=]|: )? ?-?[1-9]|\bexit_(?:status|"
         r"code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bended \((?:exit )?(?:code|status) [1-9]|\bfinish(?:ed)? status ?= ?[1-9]|"

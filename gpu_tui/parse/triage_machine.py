@@ -177,7 +177,7 @@ MACHINE: tuple[Rule, ...] = (
         "memory|alloc|cudasuccess|exhausted|oom|reserved in total|rmm failure|gib is|out_of_resources|buffer|"
         "vram|cache",
         r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|"
-        r"hipErrorOutOfMemory|ErrorOutOfDeviceMemory|_OUT_OF_(?:DEVICE_MEMORY|(?<!CL_OUT_OF_)RESOURCES)|(?:GPU|VRAM|device|"
+        r"ErrorOutOf(?:Device)?Memory\b|_OUT_OF_(?:DEVICE_MEMORY|(?<!CL_OUT_OF_)RESOURCES)|(?:GPU|VRAM|device|"
         r"NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|"
         r"fail(?:ed)? to allocate memory\b|memory object allocation failure|"
         r"failed to allocate (?:a )?(?:memory|buffer|(?!CPU |host )\w{1,12} buffer|compute)\b|(?:unable|"
@@ -239,7 +239,7 @@ MACHINE: tuple[Rule, ...] = (
         "alloc|reserve",
         r"\b(?:fail(?:ed|ure)? to|unable to|cannot|can.t|could ?n.t|could not) (?:alloc\w{0,6}|"
         r"reserve)\b.{0,60}\b(?:GPU|CUDA|HIP|VRAM|HBM|XPU|NPU|KV cache|device memory|on device)\b",
-        f"{SURVIVED}|{ADVICE}|{CALM}|\\bpinned\\b|\\bhost\\b|cpu_buffer|\\bnodes? are available",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\bpinned\\b|\\bhost\\b|cpu_buffer|\\bnodes? are available|no space left",
     ),
     # --- 4 host_oom ---
     # A guess at causes is none: what is sure is that the worker is gone.
@@ -295,7 +295,8 @@ MACHINE: tuple[Rule, ...] = (
         r"\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|"
         r"\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|"
         r"^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|"
-        r"\b(?:shared memory (?:object|segment)|shm\.\w{1,3}:\d|posix_fallocate)\b.{0,120}\bno space|"
+        r"(?:\b(?:shared memory(?: object| segment)?|shm\.\w{1,3}:\d|shm_open|posix_fallocate)\b|/dev/shm/)"
+        r".{0,120}\bno space|\bno space left on device\b.{0,8}/dev/shm/|"
         r"\bfailed to extend /dev/shm/|\[enforce fail at alloc_cpu|\bmemory limit (?:was )?exceeded\b|"
         r"\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|"
         r"\bto process \d+.{0,60}\b(?:badness|oom_score)\b|container killed (?:due to|"
@@ -323,7 +324,7 @@ MACHINE: tuple[Rule, ...] = (
         "inode",
         FATAL,
         "inode",
-        r"\b(?:no (?:more )?(?:free )?|out of |run out of )inodes?\b|inodes? (?:are )?(?:exhausted|full|"
+        r"\b(?:no (?:more )?(?:free )?|out of |run out of |low on resource: )inodes?\b|inodes? (?:are )?(?:exhausted|full|"
         r"limit (?:reached|exceeded))|inode\w{0,12}[^%\n]{0,30}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|"
         r"100)(?:\.\d+)?\s?% (?:of )?inodes\b|inode quota exceeded",
         ADVICE,
@@ -343,7 +344,7 @@ MACHINE: tuple[Rule, ...] = (
         r"\bwrite\(\): fd \d+ failed|failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|"
         r"\bshort write\b|\bwrote \d+ \w{1,10} instead of \d+|\b\d{2,18} requested and \d{1,18} written\b|"
         r"no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|"
-        r"enforce fail at inline_container|PytorchStreamWriter|file write failed|"
+        r"enforce fail at inline_container(?!.{0,60}StreamReader)|PytorchStreamWriter|file write failed|"
         r"basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|"
         r"ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space(?! in the buffer)|"

@@ -25,6 +25,7 @@ from gpu_tui.parse.triage_index import Index, Row, parts_of, row_of
 from gpu_tui.parse.triage_rule import Rule
 from gpu_tui.parse.triage_shapes import PREFIX, SHAPES, WARNED
 from gpu_tui.parse.triage_words import DIGITS, Needed, Written, needed_by, needed_by_literal
+from gpu_tui.parse.triage_wrapped import AROUND
 
 RULES: tuple[Rule, ...] = (*CAUSES, *ENDS)
 REMEMBERED = 8_192  # skeletons
@@ -230,7 +231,7 @@ def _wide(order: int) -> re.Pattern[str] | None:
 
 @cache
 def _others_are_blind() -> bool:
-    return all(map(blind_to_digits, (PREFIX, *SHAPES, *DEAD)))
+    return all(map(blind_to_digits, (PREFIX, AROUND, *SHAPES, *DEAD)))
 
 
 def _needed(order: int, quiet: bytes, torn: bool) -> bool:

@@ -91,6 +91,14 @@ SWEEP_LOST: tuple[Rule, ...] = (
 )
 
 SWEEP_ENDS: tuple[Rule, ...] = (
+    # A scheduler that passes on, at its own level, how its task ended: nothing stands before the exception's name.
+    rule(
+        "exception",
+        FATAL,
+        "error: |exception: ",
+        r"(?-i:\bINFO\b\]?\W{1,4}(?:\S{1,40}:\d{1,5}\]? )?(?:[a-z_]\w{0,40}\.){0,5}[A-Z]\w{2,40}(?:Error|Exception)): [\w\"'`(\[<]",
+        f"{SURVIVED}|{ADVICE}",
+    ),
     # An arm that failed, and where to read of it, at whatever level it is told.
     rule(
         "exception",

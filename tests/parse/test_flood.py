@@ -21,12 +21,13 @@ from gpu_tui.parse.log_flood import FLOOD, LARGE, LARGEST, Appetite, mouthful
 from gpu_tui.parse.log_reader import LogReader, read_line
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line
-from gpu_tui.parse.triage import cause, causes, triage
+from gpu_tui.parse.triage import WEAK, cause, causes, triage
 from gpu_tui.parse.triage_dead_words import without_dead_words
 from gpu_tui.parse.triage_digits import blind_to_digits, casts
 from gpu_tui.parse.triage_scan import RULES, _others_are_blind, kind_of, kinds_of
 from gpu_tui.parse.triage_shapes import PREFIX, interrupted, quoted, shape_of
 from gpu_tui.parse.triage_volume import judge_volume
+from gpu_tui.parse.triage_wrapped import inside
 
 REAL = [line for lines in MARKED.values() for line in lines]
 MIX = list(islice(log_mix.lines(7), 2_000))
@@ -54,11 +55,23 @@ def old_cause(line: str) -> Mark | None:
         return volume
     if quoted(text):
         return None
-    text, low = without_dead_words(text)
-    for rule in RULES:
-        if any(need in low for need in rule.needs) and rule.fits(text):
-            return Mark(rule.label, rule.severity, rule.severity.rank <= Severity.SERIOUS.rank)
-    return None
+    rest, low = without_dead_words(text)
+    fitting = (
+        (order, Mark(rule.label, rule.severity, rule.severity.rank <= Severity.SERIOUS.rank))
+        for order, rule in enumerate(RULES)
+        if any(need in low for need in rule.needs) and rule.fits(rest)
+    )
+    order, mark = next(fitting, (len(RULES), None))
+    begin = inside(text)
+    if (
+        begin
+        and mark is not None
+        and mark.alarm
+        and shape_of(PREFIX.sub("", text[begin:])) == "traceback"
+    ):
+        return Mark("traceback", Severity.NONE, False)
+    inner = old_cause(text[begin:]) if begin and order >= WEAK else None
+    return inner if inner is not None and inner.alarm else mark
 
 
 @st.composite

@@ -1,0 +1,24 @@
+"""What a launcher, a collector or a clock put around a line, and means nothing: the line inside is the one to judge.
+
+`triage_shapes.PREFIX` is taken off every line. What stands here is known to some rules (a daemon by its stamp),
+so that it is taken off only where no rule answered to the whole line.
+"""
+
+from __future__ import annotations
+
+import re
+
+_STAMPS = (
+    r"(?:(?:\[\d{4}-\d\d-\d\d [\d:.,]{8,18}\]|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?)"
+    r"(?: [-|])?:? |\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? |\[?(?:std(?:err|out)|STD(?:ERR|OUT))\]?(?: ?[:|])? |"
+    r" {0,3}\d{1,4}: |\[?pod/[\w./-]{1,120}\]? |(?:worker|node|gpu|host|rank|box|trainer)[\w.-]{0,40}: |"
+    r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} (?!kernel|systemd|sshd|cron|CRON)[\w./-]{1,40}\[\d{1,8}\]: )*"
+)
+_BAR = r"(?:.{0,300}\d(?:it/s|s/it|B/s|steps?/s|examples/s)[^\[\]]{0,120}\](?=[^\s,\]|]))?"
+AROUND = re.compile(f"^{_STAMPS}{_BAR}{_STAMPS}(?![IWDV] [a-z])")
+
+
+def inside(text: str) -> int:
+    """Where the line inside begins; 0 where nothing stands around it."""
+    found = AROUND.match(text)
+    return found.end() if found and found.end() < len(text) else 0
