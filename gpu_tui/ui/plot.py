@@ -16,6 +16,7 @@ from gpu_tui.ui.text.units import DAY, HOUR, MINUTE, count, number
 Point = tuple[float, float | None]
 SMALLEST = (20, 5)
 NOW = "now"
+TALL = 14  # rows of a chart whose quarters lie about equally far apart
 TICKS = 5  # beside the one that says now
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 FIRST_COLOUR = 100  # of plotext's numbered colours: which one is replaced by a meaning afterwards
@@ -58,7 +59,7 @@ def render_plot(
         )
     plotext.xlim(min(start - end, -1.0), 0)
     plotext.ylim(low, high)
-    levels = [low + (high - low) * part / 4 for part in range(5)]
+    levels = [low + (high - low) * part for part in _parts(height)]
     plotext.yticks(levels, [unit(level) for level in levels])
     ticks = time_ticks(end - start)
     plotext.xticks([*ticks, 0], [*(f"-{_ago(-tick)}" for tick in ticks), NOW])
@@ -68,6 +69,12 @@ def render_plot(
     axis, _, _ = drawn.rpartition(NOW)
     now = say(NOW)  # plotext takes every character for one cell
     return Text(axis[: len(axis) - cell_len(now) + len(NOW)] + now, "accent")
+
+
+def _parts(height: int) -> list[float]:
+    """Where the upright axis is marked; where it is short only at its ends and middle, for rows are coarse."""
+    count = 4 if height >= TALL else 2
+    return [part / count for part in range(count + 1)]
 
 
 def time_ticks(span: float) -> list[float]:
@@ -126,9 +133,9 @@ def render_curves(
             )  # fmt: skip
     plotext.xlim(0, 1)
     plotext.ylim(0, 1)
-    parts = [part / 4 for part in range(5)]
+    parts = _parts(height)
     plotext.yticks(parts, [number(straight(low + tall * part)) for part in parts])
-    spots = [first + wide * part for part in parts]
+    spots = [first + wide * part / 4 for part in range(5)]
     if across is count and wide >= 4:  # whole numbers stand where they are
         spots = [min(last, max(first, float(round(spot)))) for spot in spots]
     plotext.xticks([(spot - first) / wide for spot in spots], [across(spot) for spot in spots])

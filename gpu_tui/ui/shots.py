@@ -30,6 +30,7 @@ from gpu_tui.ui.theme import CockpitTheme
 
 Steps = Callable[[Pilot[None], CockpitApp], Awaitable[None]]
 CONVERT_SECONDS = 60
+STRETCH = 16  # characters in one piece of a picture: over more of them a font drifts off the grid
 
 
 async def _nothing(pilot: Pilot[None], app: CockpitApp) -> None:
@@ -213,10 +214,10 @@ def word_by_word(svg: str) -> str:
         head, x, middle, length, tail, content, end = found.groups()
         text = html.unescape(content)
         cells = cell_len(text)
-        if not cells or " " not in text.strip():
+        if not cells or (cells <= STRETCH and " " not in text.strip()):
             return found[0]
         step, made = float(length) / cells, []
-        for word in re.finditer(r"\S+(?: \S+)?", text):
+        for word in re.finditer(rf"\S{{1,{STRETCH}}}(?: \S{{1,{STRETCH}}})?", text):
             at = float(x) + step * cell_len(text[: word.start()])
             shown = html.escape(word[0], quote=False)
             made.append(f'{head}x="{at:.1f}"{middle}{tail}{shown}{end}')

@@ -99,7 +99,7 @@ async def test_a_new_platform_introduces_itself_once(cockpit: Make, text_of: Rea
         await pilot.press("2")
         await pilot.pause()
         text = text_of(app)
-        assert "first time on AutoDL: 1 convenience and 1 trap to know, press i" in text
+        assert "press i: first time on AutoDL, 1 convenience and 1 trap to know" in text
         assert "21:36:00" in text  # what is at stake is not covered
         await pilot.press("i")
         await pilot.pause()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import Preset
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.screens.columns import CHOICES
+from gpu_tui.ui.shots import word_by_word
 from gpu_tui.ui.text.fleet import ORDER
 
 Make = Callable[..., CockpitApp]
@@ -124,3 +126,14 @@ def test_habits_survive_nonsense_and_other_writers(tmp_path: Path) -> None:
     nowhere = Habits(tmp_path / "none" / "screen.json")
     nowhere.keep("theme", "day")
     assert nowhere.get("theme") == "day"
+
+
+def test_a_long_line_in_a_picture_stays_on_the_grid_of_cells() -> None:
+    line = '<text class="a" x="0" y="20" textLength="1220" clip-path="url(#b)">{}</text>'
+    placed = re.findall(r'x="([\d.]+)"[^>]*>([^<]*)<', word_by_word(line.format("─" * 100)))
+    assert "".join(run for _, run in placed) == "─" * 100
+    at = 0
+    for x, run in placed:
+        assert float(x) == pytest.approx(at * 12.2, abs=0.06)
+        assert len(run) <= 16
+        at += len(run)

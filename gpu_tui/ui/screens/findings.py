@@ -57,7 +57,7 @@ class FindingsScreen(FilteredCard):
         else:
             now, width = moment.fleet.taken_at, rows.size.width
             names = [view.name for view in moment.fleet.instances]
-            columns = columns_of(found, width)
+            columns = columns_of(moment.fleet.findings, width)
             shown = [finding_row(one, now, width, names, columns) for one in found]
             rows.put(shown, [one.id for one in found])
         self.edge(more_below(rows.hidden))

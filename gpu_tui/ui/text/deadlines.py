@@ -201,7 +201,7 @@ def introduction(fleet: FleetView, selected: InstanceView | None, width: int) ->
     parts = ((len(profile.conveniences), "convenience"), (len(profile.gotchas), "trap"))
     counts = say(" and ").join(units.counted(count, noun) for count, noun in parts if count)
     text = say(
-        "first time on {title}: {counts} to know, press i", title=profile.title, counts=counts
+        "press i: first time on {title}, {counts} to know", title=profile.title, counts=counts
     )
     return [fit(line((text, "heading")), width)]
 

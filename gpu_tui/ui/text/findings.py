@@ -17,7 +17,7 @@ from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.names import cut_name
 
-TITLE = 18
+TITLE = 19
 NAME, CELL = 12, 14
 SMALL, NARROW = 46, 60  # below which there is no column for the count, and none for the cell
 ROOMY, ROOMY_TITLE, ROOMY_NAME = 130, 22, 24  # where whole names have room
@@ -25,15 +25,21 @@ STRANGERS_SHOWN = 2
 LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
 
 
-def columns_of(findings: Sequence[Finding], width: int) -> tuple[int, int]:
-    """The cells for a box's name and for its cell: a name may have what no cell needs."""
-    name = ROOMY_NAME if width >= ROOMY else NAME
-    if width < NARROW:
-        return name, 0
-    cell = min(CELL, max((cell_len(one.cell or "") for one in findings), default=0))
-    longest = max((cell_len(one.instance) for one in findings), default=0)
-    more = max(0, min(CELL - cell, longest - name))
-    return name + more, CELL - more
+def columns_of(findings: Sequence[Finding], width: int) -> tuple[int, int, int]:
+    """The cells for kind, box and cell: no more than these findings need, the rest is for what they say."""
+    kind, name, cell = (TITLE, NAME, CELL) if width < ROOMY else (ROOMY_TITLE, ROOMY_NAME, CELL)
+    longest = [
+        max((cell_len(text) for text in texts), default=0)
+        for texts in zip(*((_kind(f), f.instance, f.cell or "") for f in findings), strict=True)
+    ]
+    if width < NARROW or not longest:
+        return kind, name, 0 if width < NARROW else cell
+    cell = min(cell, longest[2])
+    return min(kind, longest[0]), min(name + CELL - cell, longest[1]), cell
+
+
+def _kind(finding: Finding) -> str:
+    return f"{SEVERITY_GLYPH[finding.severity]} {say(finding.kind.replace('_', ' '))}"
 
 
 def finding_row(
@@ -41,22 +47,16 @@ def finding_row(
     now: float,
     width: int,
     names: Sequence[str] = (),
-    columns: tuple[int, int] | None = None,
+    columns: tuple[int, int, int] | None = None,
 ) -> Text:
     """One finding in one line; `names` are those of all boxes, `columns` what `columns_of` says."""
-    name, room = columns or columns_of((finding,), width)
-    wide = width >= ROOMY
+    kind, name, room = columns or columns_of((finding,), width)
     cell = line(fit(line((finding.cell or "", "text")), room), " ") if room else line()
     count = f"×{finding.count}" if finding.count > 1 else ""
     times = line(fit(line((count, "muted")), 5, right=True), " ") if width >= SMALL else line()
     style = f"severity-{finding.severity}"
     fixed = line(
-        fit(
-            line(
-                (f"{SEVERITY_GLYPH[finding.severity]} {say(finding.kind.replace('_', ' '))}", style)
-            ),
-            ROOMY_TITLE if wide else TITLE,
-        ),
+        fit(line((_kind(finding), style)), kind),
         " ",
         ("▌", box_style(finding.instance)),
         fit(line((cut_name(finding.instance, name, names), "strong")), name),
@@ -132,6 +132,9 @@ def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Te
 
 def _seen(finding: Finding, zone: tzinfo | None) -> str:
     first, last = _clock(finding.first_seen, zone), _clock(finding.last_seen, zone)
+    day, _, time = last.rpartition(" ")
+    if first != last and first.startswith(f"{day} "):
+        last = time
     times = say(", {count} times", count=finding.count) if finding.count > 1 else ""
     return (
         f"{first}{times}"
