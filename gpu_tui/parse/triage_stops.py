@@ -12,6 +12,14 @@ from gpu_tui.parse.triage_rule import (
 )
 from gpu_tui.parse.triage_runs import RUN_STOPS
 
+_RENTED = (
+    r"(?:instances?|pods?|machine|vm|workspace|notebook|runtime|session|kernel|container|gpus?)"
+)
+_TAKEN = (
+    r"(?:terminat(?:ed|ing)|stopp(?:ed|ing)|disconnected|shut ?down|shutting down|culled|recycled|"
+    r"released|suspend(?:ed|ing)|paused|deleted|reclaimed)"
+)
+
 STOPS: tuple[Rule, ...] = (
     # --- 10 preempted ---
     *RUN_STOPS,
@@ -60,6 +68,18 @@ STOPS: tuple[Rule, ...] = (
         r"\bexceeding (?:the )?(?:wall ?(?:time|clock)|time limit)|\bCANCELLED by \d{1,9}|余额不足|(?:实例|机器|主机|"
         r"容器)已(?:关机|停止|释放)",
         ADVICE,
+    ),
+    # What a rented box, or a notebook on one, is stopped for: nobody used it, or nobody paid.
+    rule(
+        "preempted",
+        FATAL,
+        "inactivity|idle|culling kernel|usage limit|balance|credit|longer than",
+        rf"\b{_RENTED}\b.{{0,40}}\b{_TAKEN}\b.{{0,30}}\b(?:inactivity|idle|usage limits?|longer than \d{{1,4}}|"
+        r"(?:insufficient|negative|low|zero|no) (?:account )?(?:balance|funds|credits?))\b|\bculling kernel\b|"
+        rf"\b(?:balance|credits?)\b.{{0,30}}\b(?:negative|exhausted|depleted|used up)\b.{{0,30}}\b{_TAKEN}\b|"
+        r"\bcannot (?:currently )?connect to a gpu due to usage limits\b",
+        ADVICE
+        + r"|\bif\b|\bwhen\b|\bunless\b|\bwill be\b|\bcan be\b|\bconnections?\b|\bto avoid\b",
     ),
     # --- 11 killed ---
     rule(

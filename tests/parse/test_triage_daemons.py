@@ -94,6 +94,13 @@ ENDS = [
     ("hardware", "gpu-burn: GPU 3: FAULTY"),
     ("hardware", "beegfs-client: Storage target 301 is OFFLINE"),
     ("preempted", "Your instance gpu-1 has been stopped because your account balance is too low"),
+    ("preempted", "Your session was terminated due to inactivity"),
+    ("preempted", "Runtime disconnected due to inactivity."),
+    ("preempted", "Notebook instance stopped because it was idle for 60 minutes"),
+    ("preempted", "Your session has been shut down as it ran longer than 12 hours"),
+    ("preempted", "[I 2024-11-02 03:11:45.120 ServerApp] Culling kernel 'python3' (1b2c3d4e) in room due to 3600 seconds of inactivity."),
+    ("preempted", "You cannot currently connect to a GPU due to usage limits in Colab."),
+    ("preempted", "Account balance is negative, stopping all instances"),
     ("preempted", "The system will reboot at Sat 2024-11-02 03:20:00 UTC!"),
     ("killed", "Signal 15 received, shutting down..."),
     ("network", "libceph: osd3 10.0.0.9:6801 socket closed (con state OPEN)"),
@@ -162,6 +169,9 @@ ENDS = [
 ]  # fmt: skip
 
 QUIET = [
+    "Your notebook will be stopped if it is idle for 60 minutes",
+    "Set an idle timeout to avoid that instances are stopped due to inactivity",
+    "database connection terminated due to idle timeout, reconnecting",
     "  Normal  Pending  3m5s  kueue-admission  couldn't assign flavors to pod set main: insufficient unused quota",
     "/usr/libexec/nhc/node-mark-online:  Marking n1 online and clearing note (NHC: Watchdog timer unable to terminate)",
     'time="2020-03-19T16:56:11Z" level=error msg="Download failed, retrying: unexpected EOF"',
