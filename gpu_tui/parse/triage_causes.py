@@ -258,10 +258,12 @@ CAUSES: tuple[Rule, ...] = (
         "checkpointexception|bad magic|loaded state dict|loading model|load model|load the|load weights|"
         "weight file|layer count|found in checkpoint|unable to open|unable to synchronously|magic number|"
         "dataloss|sstable|both tensors|slicereader|valid checkpoint|saved weight|has shape|being loaded|stored shape|"
-        "value metadata",
+        "value metadata|checkpoint f|checkpoint path|checkpoint has|checkpointed",
         r"\bassign requires shapes of both tensors to match|\bUnsuccessful TensorSliceReader|"
         r"\bvalid checkpoint (?:at|found|in)\b|\bis not a valid checkpoint\b|\bsaved weight (?:with|has) shape\b|"
-        r"\bset a tensor of shape .{0,80}\bwhich has shape\b|\bcheckpoint being loaded\b|"
+        r"(?-i:KeyError): [\"'](?:\w{1,20}_)?state_dict[\"']|\b(?:unrecognized|unknown|unsupported|invalid) checkpoint (?:format|"
+        r"file|path)|\bis not a checkpoint file\b|(?-i:[a-z]Error): no checkpoint found|\bcheckpoint has no key\b|"
+        r"\bnot bound to checkpointed values\b|\bset a tensor of shape .{0,80}\bwhich has shape\b|\bcheckpoint being loaded\b|"
         r"\bnot compatible with the stored shape\b|\bon-disk value metadata\b|"
         r"\bCheckpointException:|\(bad magic\)|\b(?:checkpoint|ckpt) shard .{0,20}\b(?:is )?(?:missing|"
         r"corrupt\w{0,3}|not found)|\bcheckpoint was saved with a different\b|"

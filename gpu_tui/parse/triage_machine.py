@@ -152,7 +152,7 @@ MACHINE: tuple[Rule, ...] = (
         r"unrecovered read) error|md/raid.{0,40}\bfail|\bata\d[\d.]{0,4}: (?:failed command|exception emask)|"
         r"\bmlx5_core\b.{0,60}(?:compromised|fatal|health poll failed|fw error)|\bSMART\b.{0,30}\b(?:failed|"
         r"failure)\b|^\W{0,4}(?:uncorrected error|processor context corrupt)\W*$",
-        r"\b0 errors?|\bdev (?:loop|fd|sr|ram|zram)\d|\bbytes of corrupted metadata\b|re-?mounted|"
+        r"\b0 errors?|ENOSPC|no space left|\bdev (?:loop|fd|sr|ram|zram)\d|\bbytes of corrupted metadata\b|re-?mounted|"
         r"journal checksum|optional",
     ),
     rule(
@@ -183,7 +183,7 @@ MACHINE: tuple[Rule, ...] = (
         r"failed to allocate (?:a )?(?:memory|buffer|(?!CPU |host )\w{1,12} buffer|compute)\b|(?:unable|"
         r"failed) to (?:allocate|create) (?:\w{1,12} )?(?:CUDA|ROCm|GPU|Metal|Vulkan|kv)\w{0,4} ?(?:buffer|"
         r"cache)|unable to allocate \w{1,12} buffer|would exceed allowed memory|"
-        r"^\W{0,4}allocation on device\b|(?<=: )allocation on device\b|"
+        r"^\W{0,4}allocation on device\b|(?<=: |! )allocation on device\b|"
         r"free memory on device .{0,60}less than desired|ran out of (?:GPU|VRAM|CUDA|device)|(?:insufficient|"
         r"not enough) (?:free )?(?:GPU|CUDA|device|video|VRAM)(?: memory)?\b|cuda\.memory\.OutOfMemoryError"
         r"|CUDA_ERROR_OUT_OF_MEMORY|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|"
@@ -292,7 +292,7 @@ MACHINE: tuple[Rule, ...] = (
         "by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
         r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |"
         r"its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|"
-        r"\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel appears to have died|"
+        r"\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel (?:for \S{1,60} )?appears to have died|\bmalloc failed\b|"
         r"\boomd\b.{0,20}\bkilled\b|\bexceeded \d+% memory budget|"
         r"^(?:\S{1,40}: )?fork: (?:retry: )?(?:resource temporarily|cannot alloc)|"
         r"(?:\b(?:shared memory(?: object| segment)?|shm\.\w{1,3}:\d|shm_open|posix_fallocate)\b|/dev/shm/)"
@@ -316,7 +316,7 @@ MACHINE: tuple[Rule, ...] = (
         "memory",
         r"\b(?:out of|not enough|insufficient|ran out of|exhausted|lack of) (?:\w{1,12} )?memory\b|"
         r"\bmemory (?:is |was )?exhausted",
-        BESIDE + r"|\bkill|cgroup|\bhost\b|\bCPU\b|\bRAM\b|\bjava\b|ray\.",
+        BESIDE + r"|\bkill|cgroup|\bhost\b|\bCPU\b|\bRAM\b|\bjava\b|ray\.|\bmalloc\b",
         also=RAISED,
     ),
     # --- 5 disk_full, inode ---
@@ -343,14 +343,14 @@ MACHINE: tuple[Rule, ...] = (
         "unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
         r"\bwrite\(\): fd \d+ failed|failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|"
         r"\bshort write\b|\bwrote \d+ \w{1,10} instead of \d+|\b\d{2,18} requested and \d{1,18} written\b|"
-        r"no space(?: is)? left|disk quota exceeded|(?<!rate )quota exceeded|\bENOSPC\b|"
+        r"no space(?: is)? left|disk quota exceeded|(?<!rate )quota (?:is |has been )?exceeded|\bENOSPC\b|"
         r"enforce fail at inline_container(?!.{0,60}StreamReader)|PytorchStreamWriter|file write failed|"
         r"basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|"
         r"ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space(?! in the buffer)|"
         r"insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|"
         r"122)\b"
-        r"|(?:run|ran|running) out of disk|out of disk space|is over 9\d(?:\.\d+)?% full|(?<!No)DiskPressure|"
+        r"|(?:run|ran|running) out of disk|out of disk ?space|\blow disk space: \d|is over 9\d(?:\.\d+)?% full|(?<!No)DiskPressure|"
         r"evicted.{0,40}(?:storage|disk)",
         ADVICE + r"|DiskPressure\s+False|api quota",
     ),
@@ -361,14 +361,14 @@ MACHINE: tuple[Rule, ...] = (
         r"\b(?:could not|cannot|failed to|unable to) (?:save|write) .{0,60}\bdisk space\b|"
         r"\b(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|error|exception)\b.{0,24}\b(?:sav|"
         r"writ|stor|dump|serializ)\w{0,6}\b.{0,40}(?:checkpoint|ckpt|weights|state_dict|snapshot)|"
-        r"(?:checkpoint|ckpt) (?:save|saving|write|writing) (?:has )?failed",
+        r"(?:checkpoint|ckpt) (?:save|saving|write|writing) (?:has )?failed|\b(?:writing|saving) (?:checkpoint|ckpt)\b.{0,30}\bfailed\b",
         SURVIVED + r"|\b(?:is|are) not (?:json )?serializable|" + ADVICE,
     ),
     rule(
         "disk_full",
         SERIOUS,
         "disk|volume|filesystem|partition|storage|mount|space|% full|% used",
-        r"(?:\s|^)/[\w./-]{1,80} (?:is|at) (?:9[0-9]|100)(?:\.\d+)?\s?%|\b(?:disk|volume|filesystem|"
+        r"(?:\s|^)/[\w./-]{1,80} (?:(?:is|at) (?:9[0-9]|100)(?:\.\d+)?\s?%|(?:9[0-9]|100)(?:\.\d+)?\s?% (?:used|full)\b)|\b(?:disk|volume|filesystem|"
         r"file system|partition|storage|mount(?:ed)?|disk space)\b[^%\n|]{0,60}?\b(?:9[0-9]|"
         r"100)(?:\.\d+)?\s?%(?!\||\d| (?:free|available|left|idle))|(?:9[0-9]|100)(?:\.\d+)?\s?% (?:full|"
         r"used)\b.{0,40}(?:\bdisk|\bvolume|\s/)"

@@ -68,7 +68,7 @@ NUMBERS: tuple[Rule, ...] = (
         + NAN
         + r"|\b(?:acc\w{0,40}|auc|f1|map|ap|iou|miou|reward|mean|std|score|psnr|ssim|recall|precision|kl|"
         r"entropy|rew_mean|len_mean)\b\s{0,4}\|?\s{0,8}" + NAN + r"|\|\s{0,20}nan\s{0,20}\|",
-        r"(?:missing|fill_value|na_values?|default|nan_policy|constant_values|value|mask_value)[\"']?\s*[:=]|"
+        r"(?:missing|fill_value|na_values?|default|nan_policy|constant_values|value|mask_value)[\"']?\s*[:=]|Error: nans? [a-z]{2}|"
         r"np\.nan|float\(|math\.nan|namespace\(|def |dtype",
     ),
     # --- 13 inf ---

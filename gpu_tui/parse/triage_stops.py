@@ -141,7 +141,7 @@ STOPS: tuple[Rule, ...] = (
         r"exit[ _]?(?:code|status)\s*[:=\[]?\s*-(?!1\b)\d{1,4}\b|exit[ _]?(?:code|"
         r"status)?[\"']?\s*[:=(]{0,2}\s*(?:137|143|130|247|-9|-15)\b|return code = -\d+|\b(?-i:rc) ?[=:] ?(?:137|143|130|-9|-15)\b|"
         r"exited with (?:exit )?(?:code|status) (?:137|143|130|-9|-15|-2)\b|\bnon-?zero (?:exit )?(?:code|status):? (?:137|143|130)\b|"
-        r"\bsignal: (?:9|15|2|1)\b|(?-i:\bSIGTERMException\b)|\*\*\* \[[^\]]{1,80}\] Error (?:137|143|130)\b|\bexit (?:code|status) of .{1,120}\b(?:was|"
+        r"\binternal compiler error: Killed\b|\bsignal: (?:9|15|2|1)\b|(?-i:\bSIGTERMException\b)|\*\*\* \[[^\]]{1,80}\] Error (?:137|143|130)\b|\bexit (?:code|status) of .{1,120}\b(?:was|"
         r"is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:(?:all|the|other|remaining|\d{1,5}) ){0,3}(?:worker|"
         r"process|child|rank)|\bSIG(?:TERM|INT|KILL|HUP) (?:was )?(?:caught|detected|trapped)\b|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|"
         r"(?<!xargs )(?<!\+ )kill -9(?! \S{1,12} (?:to|and|in)\b)",

@@ -117,6 +117,21 @@ FIRST_THAT_FITS = [
         "exception",
         "requests.exceptions.HTTPError: 404 Client Error: Not Found for url: https://x.org/api",
     ),
+    ("ckpt_corrupt", "KeyError: 'model_state_dict'"),
+    ("ckpt_corrupt", "OSError: ./work/latest.pth is not a checkpoint file"),
+    ("ckpt_corrupt", "ValueError: No checkpoint found at path: gs://widget/ckpt"),
+    ("ckpt_corrupt", "ValueError: Unrecognized checkpoint format"),
+    ("exception", "TypeError: load_state_dict() got an unexpected keyword argument 'assign'"),
+    ("disk_full", "I/O error writing checkpoint /x/y.pt: ENOSPC"),
+    ("disk_full", "[monitor] /workspace 96% used"),
+    ("disk_full", "AsyncCheckpointer: writing checkpoint step 400 failed: OSError"),
+    ("disk_full", "Your home directory quota is exceeded"),
+    ("host_oom", "fatal: Out of memory, malloc failed (tried to allocate 8589934592 bytes)"),
+    ("host_oom", "The kernel for train.ipynb appears to have died. It will restart automatically."),
+    ("killed", "g++: internal compiler error: Killed (program cc1plus)"),
+    ("gpu_oom", "!!! Exception during processing !!! Allocation on device"),
+    ("exception", "AssertionError: NaN values in column 'price'"),
+    ("exception", "ValueError: Input X contains NaN."),
 ]
 
 
