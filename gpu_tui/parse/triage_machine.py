@@ -209,7 +209,7 @@ MACHINE: tuple[Rule, ...] = (
         r"(?-i:\bGpu\w{2,20}) failed to allocate|\[TRT\].{0,80}\bOutOfMemory\b|"
         r"\bcuMem\w{0,20} failed: out of memory|n(?:venc|vdec|vcodec)\b.{0,80}out of memory|"
         r"failed to allocate (?:GPU|device) |failed to allocate request for|INSUFFICIENT_MEMORY",
-        r"ray\.exceptions|RayOutOfMemory|java\.lang|killed process|low on memory|container killed|bytes\. error code 12|"
+        r"ray\.exceptions|RayOutOfMemory|java\.lang|cv::|killed process|low on memory|container killed|bytes\. error code 12|"
         + r"to avoid CUDA out of memory|\bmay cause \W|\bhandler\s*$|(?:container|executor) killed|"
         r"disk quota|\bscheduling\b|FailedScheduling|\bnodes? are available|cpu_buffer|\bif you\b|"
         r"\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
@@ -230,7 +230,7 @@ MACHINE: tuple[Rule, ...] = (
         r"CUDA|VRAM)\b|\b(?:CUDA|GPU) OOM\b(?!s)|\bgot an OOM\b|OutOfMemoryError"
         r"|\bout of memory\. (?:tried|requested)",
         ADVICE
-        + r"|container killed|low on memory|ray\.exceptions|RayOutOfMemory|java\.lang|\battempts? to (?:catch|avoid|"
+        + r"|container killed|cv::|low on memory|ray\.exceptions|RayOutOfMemory|java\.lang|\battempts? to (?:catch|avoid|"
         r"handle)\b|kill(?:ed)? process|cgroup|--\w|oom[-_]?kill|oom_score",
     ),
     rule(
@@ -289,7 +289,7 @@ MACHINE: tuple[Rule, ...] = (
         "excessive memory|gone over memory|the allowed|the available|the maximum|oomd|perhaps out of|enomem|"
         "kernel appears|memory budget|fork: |shared memory object|shared memory segment|shm.|posix_fallocate|"
         "/dev/shm/|enforce fail at alloc|memory limit|container exceeded|low memory|badness|oom_score|"
-        "by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory",
+        "by yarn|insufficient memory|cpu_buffer|cpu buffer|due to memory|cv::outofmemory",
         r"\b(?:killed|held|removed|aborted|terminated)\b.{0,60}\bexcessive memory\b|\bgone over (?:the |"
         r"its )?memory limit\b|\bexceed(?:s|ed) the (?:allowed|available|maximum) (?:RAM|memory)\b|"
         r"\bperhaps out of memory\?|\bfailed to allocate CPU buffer|\bENOMEM\b|\bkernel (?:for \S{1,60} )?appears to have died|\bmalloc failed\b|"
@@ -301,7 +301,7 @@ MACHINE: tuple[Rule, ...] = (
         r"\bcontainer exceeded .{0,20}memory|\bkilled /\S{1,300} due to memory|\blow memory! at or below|"
         r"\bto process \d+.{0,60}\b(?:badness|oom_score)\b|container killed (?:due to|"
         r"by \w{1,12} for exceeding) .{0,24}memory|\binsufficient memory (?:\(|for )|"
-        r"cpu_buffer\w{0,40}: failed to alloc",
+        r"cpu_buffer\w{0,40}: failed to alloc|\bcv::OutOfMemoryError",
     ),
     rule(
         "host_oom",

@@ -55,7 +55,7 @@ RUN_CAUSES: tuple[Rule, ...] = (
         r"\bunable to find any relevant network interfaces\b|\b_is_a_lwp: |\bbtl_openib_component\.c:|"
         r"\bgdrcopy open failed\b|\bno active ports detected\b|\bfailed to get IB devices list\b|"
         r"\bshmem: mmap: an error occurred while determining\b|\bunable to create shared memory BTL\b|"
-        r"[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\[Wall Clock [\d.]{1,16}s\]",
+        r"[:\]] could not collect\s*$|\bulimit: .{1,40}: cannot modify limit|\[Wall Clock [\d.]{1,16}s\](?!.{0,300}\b(?:nan|infinity)\b)",
     ),
     # --- hardware: a card that was there, and is no more ---
     rule(

@@ -31,9 +31,9 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "crash has|crash detected|crash was|compute failed|/error|(occurred at",
+        "crash has|crash detected|crash was|compute failed|/error|(occurred at|[exception",
         r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bcompute failed\s*$|"
-        r"^Failure # \d{1,4} \(occurred at |\s[1-9]\d{0,3}\*?\s+(?:\|\s+)?/\S{1,300}/error\S{0,40}\.txt\b",
+        r"^Failure # \d{1,4} \(occurred at |^\[Exception\|\w|\s[1-9]\d{0,3}\*?\s+(?:\|\s+)?/\S{1,300}/error\S{0,40}\.txt\b",
     ),
     # What was carried over is not what was sent.
     rule(

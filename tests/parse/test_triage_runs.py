@@ -10,6 +10,12 @@ import pytest
 from gpu_tui.parse.triage import triage
 
 ENDS = [
+    ("inf", "[Steps 120/9000] [Wall Clock 1.5s] [LR 0.001] Loss is Infinity."),
+    (
+        "host_oom",
+        "error: (-4:Insufficient memory) Failed to allocate 9 bytes in function 'cv::OutOfMemoryError'",
+    ),
+    ("exception", "[Exception|widget]the widget has no such field: left"),
     ("hang", "WorkNCCL(OpType=BROADCAST, SeqNum=7) ran for 600123 ms before timing out."),
     ("hang", "To avoid data inconsistency, the entire process is terminated."),
     ("network", "Failed to fetch the model. Please check your internet connection and try again."),
