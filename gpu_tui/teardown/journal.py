@@ -20,7 +20,7 @@ from gpu_tui.core.clock import Clock, rfc3339
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.teardown.journal_file import Held as Held
 from gpu_tui.teardown.journal_file import Hold as Hold
-from gpu_tui.teardown.journal_file import append, opened, read_all
+from gpu_tui.teardown.journal_file import append, opened, read_all, read_file
 
 FILE_NAME = "teardown.jsonl"
 FIRST = "0" * 64  # what the first line is chained to
@@ -59,7 +59,7 @@ class Reading:
 
 
 class JournalDamaged(Exception):
-    """A line before the last does not fit the chain."""
+    """A line before the last does not fit the chain, or what this program wrote is not in it any more."""
 
 
 class Journal:
@@ -69,6 +69,7 @@ class Journal:
         self.path = directory / FILE_NAME
         self._clock = clock
         self._actor = actor or f"{getpass.getuser()}@{socket.gethostname()}"
+        self._wrote = (0, FIRST)  # our own last line: its number and its SHA-256
 
     def write(self, instance: str, event: str, evidence: str = "", **detail: object) -> Record:
         """Append one record and return once it is on the disk. OSError where that is not possible.
@@ -82,6 +83,10 @@ class Journal:
             found = parse(read_all(fd))
             if found.damage:
                 raise JournalDamaged(f"{self.path}: {found.damage}")
+            if not _holds(found, *self._wrote):
+                raise JournalDamaged(
+                    f"{self.path}: what was written to it is gone: see what became of it, then start again"
+                )
             if event == "intent":
                 _alone(found.records, instance, detail)
             record = Record(
@@ -96,7 +101,9 @@ class Journal:
             )
             # A torn tail is closed off by its own newline, so that it never swallows this record.
             end = b"\n" if found.torn else b""
-            append(fd, end + line_of(record) + b"\n", self.path)
+            line = line_of(record)
+            append(fd, end + line + b"\n", self.path)
+            self._wrote = (record.seq, hashlib.sha256(line).hexdigest())
             return record
 
     def read(self) -> Reading:
@@ -115,6 +122,13 @@ class Journal:
         if end is None or not end.blocks:
             return None
         return next(record for record in found.records if record.seq == end.seq)
+
+
+def _holds(found: Reading, seq: int, tip: str) -> bool:
+    """The line of this number is there, as it was: a file that was cut or exchanged does not hold it."""
+    if len(found.records) <= seq:
+        return len(found.records) == seq and found.tip == tip
+    return found.records[seq].prev == tip
 
 
 def open_ends(records: Iterable[Record]) -> dict[str, OpenEnd]:
@@ -176,7 +190,7 @@ def _when(text: str) -> float | None:
 def read_journal(path: Path) -> Reading:
     """The journal in this file; an empty reading where there is none."""
     try:
-        return parse(path.read_bytes())
+        return parse(read_file(path))
     except FileNotFoundError:
         return Reading()
 

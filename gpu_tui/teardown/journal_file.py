@@ -90,6 +90,17 @@ def _forget(fd: int, size: int) -> None:
         os.ftruncate(fd, size)
 
 
+def read_file(path: Path) -> bytes:
+    """All that is in it. FileNotFoundError where there is none; what is no file is never waited for."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise _refused("is no regular file", path)
+        return read_all(fd)
+    finally:
+        os.close(fd)
+
+
 def read_all(fd: int) -> bytes:
     """The whole file, from its start."""
     size, parts, at = os.fstat(fd).st_size, [], 0

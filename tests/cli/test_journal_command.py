@@ -84,7 +84,7 @@ def test_a_journal_that_cannot_be_read_is_no_empty_one(
     journal.path.unlink()
     journal.path.mkdir()
     assert main(["journal"]) == 2
-    assert "directory" in capsys.readouterr().err
+    assert "no regular file" in capsys.readouterr().err
 
 
 def test_nothing_is_stated_without_a_terminal(

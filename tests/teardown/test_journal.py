@@ -7,12 +7,13 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.teardown.journal import FIRST, Held, Journal, JournalDamaged, parse
+from gpu_tui.teardown.journal import FIRST, Held, Journal, JournalDamaged, parse, read_journal
 
 
 @pytest.fixture
@@ -61,6 +62,55 @@ def test_a_link_in_its_place_is_refused(journal: Journal, tmp_path: Path) -> Non
     assert not (tmp_path / "elsewhere").exists()
 
 
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(bytes(path.stat().st_size)),
+        lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+        lambda path: path.write_bytes(b"".join(path.read_bytes().splitlines(True)[:-1])),
+        lambda path: path.write_bytes(path.read_bytes().replace(b"cancelled", b"relock")),
+    ],
+    ids=["deleted", "emptied", "zeroed", "halved", "shortened", "edited"],
+)
+def test_what_we_wrote_and_is_gone_is_missed(
+    journal: Journal, harm: Callable[[Path], object]
+) -> None:
+    """The writer itself remembers: a file that was cut is as whole as one that was never longer."""
+    _fill(journal)
+    other = Journal(journal.path.parent, ManualClock(), "me@here")
+    harm(journal.path)
+    with pytest.raises(JournalDamaged, match="gone"):
+        journal.write("a", "intent")
+    assert "intent" not in [record.event for record in other.read().records]
+    other.write("a", "open")  # another start knows only what it finds
+    with pytest.raises(JournalDamaged, match="gone"):
+        journal.write("a", "intent")
+
+
+def test_what_another_program_appends_is_no_harm(journal: Journal) -> None:
+    other = Journal(journal.path.parent, ManualClock(), "me@here")
+    for _ in range(3):
+        journal.write("a", "open")
+        other.write("b", "open")
+        other.write("b", "cancelled")
+    assert len(journal.read().records) == 9
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "directory"])
+def test_what_is_no_file_is_refused_and_never_waited_for(
+    journal: Journal, make: Callable[[Path], None]
+) -> None:
+    journal.path.parent.mkdir(mode=0o700)
+    make(journal.path)
+    program = f"from pathlib import Path; from {read_journal.__module__} import read_journal as r; r(Path({str(journal.path)!r}))"
+    done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, timeout=30)
+    assert b"no regular file" in done.stderr
+    with pytest.raises(OSError, match=r"regular|directory"):
+        journal.write("a", "open")
+
+
 def test_an_event_outside_the_agreed_words_is_a_bug(journal: Journal) -> None:
     with pytest.raises(ValueError, match="no journal event"):
         journal.write("a", "exploded")
@@ -82,7 +132,8 @@ def test_after_every_cut_the_next_record_follows(journal: Journal) -> None:
     for cut in range(len(data) + 1):
         journal.path.write_bytes(data[:cut])
         before = len(parse(data[:cut]).records)
-        journal.write("a", "open", "again")
+        # Power went, and the next start knows only what it finds.
+        Journal(journal.path.parent, ManualClock(), "me@here").write("a", "open", "again")
         found = journal.read()
         assert found.damage is None
         assert [record.seq for record in found.records] == list(range(1, before + 2))
