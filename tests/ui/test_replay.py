@@ -28,7 +28,7 @@ class Tape:
         self.seeking = self.without = False
 
     def badge(self) -> str:
-        return "replay ×4"
+        return "replay ▸▸" if self.seeking else "replay ×4"
 
     def play(self) -> None:
         self.asked.append("play")
@@ -118,6 +118,8 @@ async def test_a_finding_that_is_not_there_is_said_to_be_missing_once_it_is_know
         assert len(app._notifications) == 0  # still looking
         screen = app.screen
         assert isinstance(screen, ReplayCockpit)
+        header = screen.query_one("#header", OneLine)
+        assert "replay ▸▸" in header.line.plain
         tape.seeking = False
         screen._draw_line()
         screen._draw_line()
@@ -125,6 +127,10 @@ async def test_a_finding_that_is_not_there_is_said_to_be_missing_once_it_is_know
         assert [
             note.message.partition(" this")[0].partition(":")[0] for note in app._notifications
         ] == [said]
+        assert "replay ×4" in header.line.plain
+        tape.without = False
+        await pilot.press("full_stop")  # elsewhere, what was said is no longer true
+        assert len(app._notifications) == 0
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 160])

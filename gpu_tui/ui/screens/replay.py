@@ -43,6 +43,7 @@ class ReplayCockpit(Cockpit):
         self._playback = playback
         self._line = OneLine(id="tape")
         self._place = PlaceBar()
+        self._drawn = ""  # the badge in the header
         self._unfound = ""  # what is to be said if the finding that was asked for is not there
 
     def compose(self) -> ComposeResult:
@@ -58,6 +59,7 @@ class ReplayCockpit(Cockpit):
     def show(self, moment: Moment) -> None:
         """The panes, and where the tape is."""
         super().show(moment)
+        self._drawn = self._playback.badge()
         self._draw_line()
 
     def badges(self) -> Sequence[str]:
@@ -72,9 +74,12 @@ class ReplayCockpit(Cockpit):
             if head.without:
                 self.app.notify(self._unfound, timeout=UNFOUND_SECONDS)
             self._unfound = ""
+        if self._drawn != self._playback.badge():
+            self._again()  # nothing else changed: it ended, or what it looked for is not there
 
     def _moved(self) -> None:
-        """A key is answered at once, also while nothing in the recording changes."""
+        """A key is answered at once, also while nothing in the recording changes; what was said is of before."""
+        self.app.clear_notifications()
         self._again()
         self._draw_line()
 
