@@ -7,6 +7,7 @@ words mean nothing (advice, options, a failure that was survived).
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_chinese import CHINESE_CAUSES
 from gpu_tui.parse.triage_daemons import DAEMON_CAUSES
 from gpu_tui.parse.triage_drivers import DRIVER_CAUSES, DRIVER_QUIET
 from gpu_tui.parse.triage_machine import BESIDE, MACHINE, RAISED
@@ -327,4 +328,5 @@ CAUSES: tuple[Rule, ...] = (
     *NUMBERS,
     # --- 15 traceback ---
     rule("traceback", FATAL, "traceback", r"traceback \(most recent call last\)|^traceback:\s*$"),
+    *CHINESE_CAUSES,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_chinese import CHINESE_ENDS
 from gpu_tui.parse.triage_daemons import DAEMON_ENDS
 from gpu_tui.parse.triage_drivers import DRIVER_ENDS
 from gpu_tui.parse.triage_evidence import EVIDENCE
@@ -334,6 +335,7 @@ ENDS: tuple[Rule, ...] = (
         r"unable to register|in ASGI application|XDG_RUNTIME_DIR|" + _WARNED,
     ),
     *EVIDENCE,
+    *CHINESE_ENDS,
     *TOLD,
     *REASONS,
     *RUN_ENDS,

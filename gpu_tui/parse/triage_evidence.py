@@ -140,9 +140,8 @@ EVIDENCE: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "段错误|已放弃|核心已转储|没有那个文件或目录|未找到命令|不是内部或外部命令|权限不够|speicherzugriffsfehler|erreur de segmentation|segmento|"
-        "abgebrochen",
-        r"段错误|已放弃|核心已转储|没有那个文件或目录|未找到命令|不是内部或外部命令|权限不够|Speicherzugriffsfehler|Erreur de segmentation|"
+        "speicherzugriffsfehler|erreur de segmentation|segmento|abgebrochen",
+        r"Speicherzugriffsfehler|Erreur de segmentation|"
         r"Violación de segmento|^Abgebrochen\b",
     ),
     rule(

@@ -214,14 +214,6 @@ MACHINE: tuple[Rule, ...] = (
         r"disk quota|\bscheduling\b|FailedScheduling|\bnodes? are available|cpu_buffer|\bif you\b|"
         r"\battempts? to (?:catch|avoid|handle)\b|\bmay potentially\b",
     ),
-    # Chinese for "GPU memory is not enough" and "overflowed"; below, the same for main memory and for a disk.
-    rule(
-        "gpu_oom",
-        FATAL,
-        "\u663e\u5b58\u4e0d\u8db3|\u663e\u5b58\u6ea2\u51fa",
-        "\u663e\u5b58\u4e0d\u8db3|\u663e\u5b58\u6ea2\u51fa",
-        ADVICE,
-    ),
     rule(
         "gpu_oom",
         FATAL,
@@ -249,13 +241,6 @@ MACHINE: tuple[Rule, ...] = (
         "worker|possible reasons",
         r"\bWorker exit type: |worker died or was killed while executing|"
         r"\bpossible reasons include\b.{0,20}\bSIGKILL",
-    ),
-    rule(
-        "host_oom",
-        FATAL,
-        "\u65e0\u6cd5\u5206\u914d\u5185\u5b58|\u5185\u5b58\u4e0d\u8db3",
-        "\u65e0\u6cd5\u5206\u914d\u5185\u5b58|\u5185\u5b58\u4e0d\u8db3",
-        ADVICE,
     ),
     rule(
         "host_oom",
@@ -327,13 +312,6 @@ MACHINE: tuple[Rule, ...] = (
         r"\b(?:no (?:more )?(?:free )?|out of |run out of |low on resource: )inodes?\b|inodes? (?:are )?(?:exhausted|full|"
         r"limit (?:reached|exceeded))|inode\w{0,12}[^%\n]{0,30}\b(?:9[5-9]|100)(?:\.\d+)?\s?%|(?:9[5-9]|"
         r"100)(?:\.\d+)?\s?% (?:of )?inodes\b|inode quota exceeded",
-        ADVICE,
-    ),
-    rule(
-        "disk_full",
-        FATAL,
-        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4|\u7a7a\u95f4\u4e0d\u8db3",
-        "\u8bbe\u5907\u4e0a\u6ca1\u6709\u7a7a\u95f4|\u7a7a\u95f4\u4e0d\u8db3",
         ADVICE,
     ),
     rule(

@@ -218,12 +218,6 @@ RUN_STOPS: tuple[Rule, ...] = (
         f"{SURVIVED}|{ADVICE}|\\bwhen\\b|\\bidle\\b",
     ),
     # --- killed ---
-    rule(
-        "killed",
-        FATAL,
-        "\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62",
-        "(?:\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62)\\s*$",
-    ),
     rule("killed", FATAL, "killing job", r"^[\w.-]{1,30}: killing job\b"),
     rule("killed", FATAL, "termination signal", r"termination signal\W{1,3}is detected by"),
     rule("killed", FATAL, "exit code", r"\bexit codes?\b.{0,40}\bSIG(?:KILL|TERM|INT|HUP)\b"),

@@ -60,13 +60,12 @@ STOPS: tuple[Rule, ...] = (
         r"preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|"
         r"\b0 preempt|asyncio|gRPC|grpc|" + r"--time|supports? preemption",
     ),
-    # A limit, a person, or a rented box without funds: Chinese for "balance too low" and "was shut down".
+    # A limit, or a person.
     rule(
         "preempted",
         FATAL,
-        "exceeding|cancelled by|余额不足|已关机|已停止|已释放",
-        r"\bexceeding (?:the )?(?:wall ?(?:time|clock)|time limit)|\bCANCELLED by \d{1,9}|余额不足|(?:实例|机器|主机|"
-        r"容器)已(?:关机|停止|释放)",
+        "exceeding|cancelled by",
+        r"\bexceeding (?:the )?(?:wall ?(?:time|clock)|time limit)|\bCANCELLED by \d{1,9}",
         ADVICE,
     ),
     # What a rented box, or a notebook on one, is stopped for: nobody used it, or nobody paid.
@@ -96,7 +95,7 @@ STOPS: tuple[Rule, ...] = (
         "killed",
         FATAL,
         "for an unknown reason|by the external system|all the procs|terminating instance|user requested|"
-        "shutdown signal|\u5df2\u6740\u6b7b|\u5df2\u7ec8\u6b62|killed|terminated|hangup|interrupt|kill pod|"
+        "shutdown signal|killed|terminated|hangup|interrupt|kill pod|"
         "abort|by user|by the user|signal|running tasks|exit_status",
         r"^[*_>#\s]{0,6}(?-i:"
         + KILLS
@@ -120,8 +119,7 @@ STOPS: tuple[Rule, ...] = (
         r"\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|"
         r"received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|"
         r"signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|"
-        r"^Aborted!$|command terminated(?! with exit code [1-9]\d{0,1}\s*$)|(?:^|\s)\u5df2(?:\u6740\u6b7b|"
-        r"\u7ec8\u6b62)(?:\s|$)",
+        r"^Aborted!$|command terminated(?! with exit code [1-9]\d{0,1}\s*$)",
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|"
         r"\btyp\w{1,6}cally\b|task job report|keep_?alive|using the force",
     ),

@@ -59,14 +59,6 @@ TOLD: tuple[Rule, ...] = (
         r"starting)\b",
         SURVIVED,
     ),
-    # The same in Chinese: somebody's start, run or load failed, a process that left with a code.
-    rule(
-        "exception",
-        FATAL,
-        "执行失败|启动失败|运行失败|训练失败|任务失败|加载失败|连接失败|下载失败|安装失败|创建失败|初始化失败|编译失败|调用失败|异常退出|异常终止|意外退出|退出码|已退出进程",
-        "(?:执行|启动|运行|训练|任务|加载|连接|下载|安装|创建|初始化|编译|调用)失败|异常退出|异常终止|意外退出|已退出进程，代码为 [1-9]|退出码[:：=]? ?(?:Some\\()?[1-9]",
-        f"{SURVIVED}|{CALM}|如果|重试|可能|跳过",
-    ),
     # What must be there to go on and is not: an output, a package, a module that was to be built.
     rule(
         "exception",

@@ -154,7 +154,7 @@ def test_causes_are_first_met_in_triage_order() -> None:
 def test_needs_can_be_looked_up(rule: object) -> None:
     needs = rule.needs  # type: ignore[attr-defined]
     assert needs
-    assert all(len(need) >= 3 and need == need.lower() for need in needs)
+    assert all(len(need.encode()) >= 3 and need == need.lower() for need in needs)
 
 
 def test_first_keeps_cause_and_alarm() -> None:
