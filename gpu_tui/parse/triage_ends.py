@@ -8,7 +8,7 @@ from gpu_tui.parse.triage_drivers import DRIVER_ENDS
 from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_reasons import REASONS
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SURVIVED, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, MEASURE, NONE, SURVIVED, WARN, Rule, rule
 from gpu_tui.parse.triage_runs import RUN_ENDS, RUN_LOST
 from gpu_tui.parse.triage_sweeps import SWEEP_ENDS, SWEEP_LOST
 from gpu_tui.parse.triage_told import LAST, TOLD
@@ -187,8 +187,7 @@ ENDS: tuple[Rule, ...] = (
         r"Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\)| \(see above for traceback\))?(?:: \S|"
         r": {2,4}[A-Za-z`'(\[<]|:?\s*$)",
         r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|\bOn(?:Failure|Error)\b|exception ignored|"
-        r"mean(?:Squared|Absolute)|SquaredError|AbsoluteError|\bWarning:|^\s*\"|^\s*(?:- |\* )|"
-        + CALM,
+        r"mean(?:Squared|Absolute)|\bWarning:|^\s*\"|^\s*(?:- |\* )|" + f"{MEASURE}|{CALM}",
     ),
     # The name of an exception where the line begins: whatever level its message quotes.
     rule(

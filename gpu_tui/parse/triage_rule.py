@@ -153,5 +153,9 @@ CALM = (
     r"\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]|(?-i:^ {0,8}Normal {1,8}[A-Z][A-Za-z]{3,40} {2,})"
     r"|(?-i:\d(?:[AP]M|Z)? (?:INF|DBG|WRN|TRC) )|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
 )
+# The name of a measure, which a setting chooses, as in `loss: MeanSquaredError`.
+MEASURE = (
+    r"(?-i:(?:Squared|Absolute|Percentage|Logarithmic|Relative|Word|Char|Character|Phoneme)Error)"
+)
 XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"
 KILLS = r"(?:Killed|Terminated|Hangup|Interrupt)"

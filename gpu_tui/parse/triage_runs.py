@@ -6,7 +6,18 @@ the network's words, `RUN_ENDS` before the grammar of failures in general.
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, NONE, SERIOUS, SURVIVED, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import (
+    ADVICE,
+    CALM,
+    FATAL,
+    MEASURE,
+    NONE,
+    SERIOUS,
+    SURVIVED,
+    WARN,
+    Rule,
+    rule,
+)
 
 _PARTS = r"(?:ranks?|workers?|process(?:es)?|nodes?|hosts?|replicas?|participants?|members?|peers?)"
 _LEVEL = r"(?-i:\b(?:ERROR|FATAL|CRITICAL)\b|[a-z](?:Error|Exception)\b)|\b(?:error|fatal):"
@@ -320,7 +331,7 @@ RUN_ENDS: tuple[Rule, ...] = (
         "error",
         r"(?-i:(?P<name>[A-Z]\w{2,30}Error)(?P=name)|(?:^|[:.'\")]\s?)[A-Z]\w{2,30}Error(?=[A-Z`'][a-z`']))|"
         r"(?-i:[a-z'\")\]][A-Z]\w{2,30}Error:?\s*$)",
-        f"{SURVIVED}|{CALM}|\\bimport\\b|\\bexcept\\b|\\braise\\b",
+        f"{SURVIVED}|{CALM}|{MEASURE}|\\bimport\\b|\\bexcept\\b|\\braise\\b",
     ),
     rule(
         "exception",

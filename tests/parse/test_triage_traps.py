@@ -58,6 +58,9 @@ TEXT = [  # that a program shows: of data, of a prompt, of a model
     "Model output: The system failed because the server was down.",
     "In [3]: 1/0  # ZeroDivisionError: division by zero",
     "  criterion: MeanSquaredError",
+    "criterion: MeanSquaredError",
+    "val_metric: WordErrorRate",
+    "loss: 'MeanAbsoluteError',",
     "This model card describes failure modes such as hallucination and error propagation.",
 ]
 COUNTS = [
@@ -142,6 +145,8 @@ def test_advice_behind_a_failure_takes_nothing_back(label: str, line: str, advic
         ("killed", "arm 3 finished rc=137"),
         ("exception", "fatal: not a git repository: '/x/.git'"),
         ("xid", "Detected Critical Xid Error"),
+        ("exception", "failed to compute loss: ValueError"),
+        ("exception", "losses: ValueError: bad loss"),
         ("hardware", "        Pending                           : Yes"),
         ("ckpt_corrupt", "safetensors file is incomplete or corrupt"),
         ("preempted", "Your notebook was stopped because its usage limit was reached"),
