@@ -52,7 +52,7 @@ CAUSES: tuple[Rule, ...] = (
         r"\bcould ?n.t get a response\b.{0,40}\bseconds|"
         r"\btime-?out waiting for (?:all )?(?:other )?(?:ranks?|workers?|processes|nodes|clients|peers)\b|"
         r"\b(?:training|job|run|process) (?:has |is |have )?stalled\b|"
-        r"\bProcessGroup abort timed out|\btime-?out waiting for key\b|(?-i:\bDeadlineExceededError: D)|\b(?:no|"
+        r"\bProcessGroup abort timed out|\bhas not sent (?:a |any )?heartbeat|^\W{0,4}Timeout \(\d{1,3}:\d\d:\d\d(?:\.\d{1,6})?\)!|\btime-?out waiting for key\b|(?-i:\bDeadlineExceededError: D)|\b(?:no|"
         r"lack of|missed|missing|lost) heartbeats?\b(?! of its)|\bheartbeat (?:was )?(?:not received|lost|"
         r"missed|expired|timed out|timeout)|\bwait execution of the notify register times out|"
         r"collective operation timeout|(?:failure|timeout\)?) (?:is |was )?detected by watchdog|"
@@ -155,6 +155,7 @@ CAUSES: tuple[Rule, ...] = (
         "eh9|sync|gpu node|no supported devices|level-zero|pi_error|gpuassert|cutlass|ggml|nvcc|"
         "launch failed|engine to execute|curand|api mismatch|kernel image|device-side|illegal memory|"
         "launch failure|misaligned|no devices were|thread: [|cufft|cusparse|miopen|cuinit|forward compat",
+        r"\bfailed to launch CUDA\b|\bNative API failed\b|\bGPU ?assert: |Error: unable to initialize backend '(?:cuda|gpu|rocm)'|"
         r"\bCuError\(|\binvalid context in cu\w{2,40}\(|could not insert \W?nvidia|"
         r"\bCUDA kernel errors detected|\bCUDA init\w{0,12} fail\w{1,4}\b|^no (?:GPU |"
         r"CUDA )?devices? found\W*$|\bGPU ?#?\d{1,3}: unknown error|\bCUDA call error code\b|\bNVRTC error\b|"

@@ -33,7 +33,9 @@ _NETWORK = (
     r"rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|"
     r"\brate ?limit(?!er)(?!\w{0,3}_)(?! ?[:=] ?\d)|connection closed|connection error|request failed after \d+ retries|"
     r"^\W{0,4}runtime disconnected|\bhttpx\.(?:Read|Write|Connect|Network|Close)Error\b|\bserver closed the connection\b|"
-    r"\breading SSH protocol banner\b"
+    r"\breading SSH protocol banner\b|\bserver disconnected\b|\bTLS handshake timeout\b|\btemporary failure resolving\b|"
+    r"\bcannot connect to host\b|\bMaxRetryError\b|\bWinError 100(?:5[34]|6[01])\b|\btimeout reading from socket\b|"
+    r"\bStatusCode\.UNAVAILABLE\b"
 )
 _NETWORK_NEEDS = (
     "slowdown|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|"
@@ -41,7 +43,7 @@ _NETWORK_NEEDS = (
     "reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|"
     "sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|"
     "not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|"
-    "request failed after|httpx.|protocol banner"
+    "request failed after|httpx.|protocol banner|failure resolving|maxretry|winerror"
 )
 _SERVICE = (
     r"(?-i:\bW\d{4} \d\d:\d\d:)|^.{0,60}?(?-i:\b(?:INFO|DEBUG)\b)|\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|"

@@ -30,7 +30,7 @@ STOPS: tuple[Rule, ...] = (
         "timeout exceeded|job was held|job was removed|job was suspended|cancelled|canceled|evicted|"
         "wallclock|wall clock|deleted at|requeue|requeing|requeuing|terminating |timed-out|timed out|timeout|"
         "time limit|preempt|step aborted|job termination|spot|walltime|runlimit|run time limit|"
-        "revoked|force terminated|reclaim|interruption|maximum runtime|deadline",
+        "revoked|h_rt|force terminated|reclaim|interruption|maximum runtime|deadline",
         r"\bwill be preempted\b|^(?:\s*\"?reason\"?:)?\s+\"?(?:Evicted|Preempt\w{1,8}|NodeShutdown|NodeLost|"
         r"TerminationByKubelet)\"?,?\s*$|\bWarning\s+(?:Evicted|Preempt\w{1,8}|NodeShutdown)\s|"
         r"^scancel: terminating job|\b(?:run|job|task) cancell?ed by (?:the )?scheduler|\boutbid\b|"
@@ -46,7 +46,7 @@ STOPS: tuple[Rule, ...] = (
         r"^\s{0,4}\d{3,12}(?:[._+]\w{1,12})?\s.{0,120}\b(?:TIMEOUT|CANCELLED\+?|PREEMPTED)"
         r"\s.{0,60}\d:\d|this job is preempted|eviction_manager.{0,80}\bevicted\b|"
         r"handling auto-requeue signal|requeu?ing job \d|forcing job termination|(?:been|was|is|were|being|"
-        r"got) preempted|^preempted|: preempted\b|\bpreempted (?:by|at|on) |"
+        r"got) preempted|\b(?:job|instance|vm|run) preempted\b|\bbecause of preemption|\bexceeded (?:hard |soft )?h_rt\b|^preempted|: preempted\b|\bpreempted (?:by|at|on) |"
         r"job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
         r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|interruption notice|"
         r"walltime .{0,20}exceeded|exceeded.{0,20}\bwall[- ]?(?:time|clock)|TERM_(?!MEM|SWAP|EXTERNAL|"
@@ -131,7 +131,7 @@ STOPS: tuple[Rule, ...] = (
         r"received (?:a )?(?:signal(?! (?:with|of) )|death signal|SIG(?:TERM|INT|KILL|HUP|QUIT|USR1|USR2))|"
         r"received \d+ death signal|death signal|died of signal|via signal SIG|SignalException|"
         r"got signal:? ?\w{1,40}|\bNegsignal\.SIG|(?:closing|sending|caught|got|terminated (?:by|with)|"
-        r"exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|on|"
+        r"exit(?:ed|ing)? (?:on|due to|by)|killed (?:by|with)|stopped by|interrupted by|died with|after|on|"
         r"due to) (?:the )?(?:signal )?<?(?:signals\.)?SIG(?:TERM|INT|KILL|HUP|QUIT)|closing signal SIG|"
         r"\bsending process \d+ closing sig"
         r"|signal (?:9|15|1|2)\b|signal \((?:9|15|1|2)(?:\.\d)?\)|\bInterruptException\b|"

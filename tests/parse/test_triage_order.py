@@ -132,6 +132,28 @@ FIRST_THAT_FITS = [
     ("gpu_oom", "!!! Exception during processing !!! Allocation on device"),
     ("exception", "AssertionError: NaN values in column 'price'"),
     ("exception", "ValueError: Input X contains NaN."),
+    ("hardware", "nvidia-smi: GPU 0000:41:00.0 has been lost"),
+    ("network", "The runner test-gpu-3 lost communication with the server"),
+    ("hang", "Worker 3 has not sent a heartbeat for 300s, assuming dead"),
+    ("hang", "Timeout (0:30:00)!"),
+    ("preempted", "GCE instance preempted, shutting down"),
+    ("preempted", "SIGTERM received because of preemption"),
+    ("killed", "Shutting down all workers after SIGTERM"),
+    ("network", "aiohttp: Cannot connect to host widget.org:443 ssl:default"),
+    ("network", "ConnectionError: [WinError 10054] An existing connection was forcibly closed"),
+    ("network", "Error: Server disconnected without sending a response."),
+    (
+        "cuda_error",
+        "RuntimeError: Native API failed. Native API returns: -997 (Command failed to enqueue/execute)",
+    ),
+    (
+        "gpu_oom",
+        "RuntimeError: Native API failed. Native API returns: -5 (PI_ERROR_OUT_OF_RESOURCES)",
+    ),
+    (
+        "cuda_error",
+        "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices.",
+    ),
 ]
 
 
