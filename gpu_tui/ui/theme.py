@@ -95,11 +95,10 @@ class CockpitTheme:
     def textual(self) -> Theme:
         """The theme for textual: layout files use `$level-act` and its kin."""
         variables = {
-            TAKEN.get(name, name): _colour(style, self.base) for name, style in self.styles.items()
+            TAKEN.get(name, name): _ink(style, self.base) for name, style in self.styles.items()
         }
         variables |= {
-            f"{name}-background": _hex(style.bgcolor) if style.bgcolor else _hex(self.base["panel"])
-            for name, style in self.styles.items()
+            f"{name}-background": _paper(style, self.base) for name, style in self.styles.items()
         }
         variables |= {f"{name}-edge": _edge(self.styles[name], self.base) for name in EDGES}
         base = {name: _hex(colour) for name, colour in self.base.items()}
@@ -141,9 +140,18 @@ def named(themes: Sequence[CockpitTheme], name: str | None, origin: str) -> Cock
     )
 
 
-def _colour(style: Style, base: Mapping[str, Color]) -> str:
+def _ink(style: Style, base: Mapping[str, Color]) -> str:
     """The one colour that a layout file means by this name."""
+    if style.reverse:
+        return _hex(style.bgcolor or base["background"])
     return _hex(style.color or style.bgcolor or base["foreground"])
+
+
+def _paper(style: Style, base: Mapping[str, Color]) -> str:
+    """What is behind it."""
+    if style.reverse:
+        return _hex(style.color or base["foreground"])
+    return _hex(style.bgcolor or base["panel"])
 
 
 def _edge(style: Style, base: Mapping[str, Color]) -> str:

@@ -89,6 +89,16 @@ async def test_two_clicks_on_a_line_are_enter_and_a_click_on_a_pane_brings_it_in
         assert screen._front == "queue"
 
 
+async def test_a_click_on_the_tour_goes_on(cockpit: Make, text_of: Read) -> None:
+    app = cockpit(tour=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        assert "1/10" in text_of(app)
+        await pilot.click("#tour", offset=(5, 1))
+        await pilot.pause()
+        assert "2/10" in text_of(app)
+
+
 @pytest.mark.parametrize("width", [24, 60, 120, 200])
 def test_no_two_keys_share_a_cell_and_each_stands_where_it_is_said_to(width: int) -> None:
     for context in CONTEXTS:

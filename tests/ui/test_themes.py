@@ -207,3 +207,12 @@ def test_a_wrong_name_says_which_ones_there_are() -> None:
     with pytest.raises(ThemeError, match="'nihgt'") as told:
         named(themes, "nihgt", "--theme")
     assert "Did you mean night?" in str(told.value.next)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_colours_a_layout_file_inverts_what_has_a_ground_of_its_own(name: str) -> None:
+    plain = theme_of(name, Depth.NONE).textual
+    for meaning in ("badge", "danger-badge", "brand"):
+        assert plain.variables[meaning] == plain.background
+        assert plain.variables[f"{meaning}-background"] == plain.foreground
+    assert plain.variables["text-colour"] == plain.foreground

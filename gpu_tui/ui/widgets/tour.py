@@ -57,6 +57,10 @@ class Tour(Vertical, can_focus=False):
         """The cockpit shows another moment: what is said of it may be another thing."""
         self._say()
 
+    def on_click(self) -> None:
+        """Go on."""
+        self.take("space")
+
     def take(self, key: str) -> bool:
         """Go on, back or away; False where the key is not the tour's."""
         if key not in WAYS:
