@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from gpu_tui.cli.journal import tell_what_is_open
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.speech import say, told
@@ -17,7 +18,9 @@ def cockpit_or_text(fleet: Fleet, cockpit: Callable[[], int]) -> int:
     from gpu_tui import wiring
 
     try:
-        return cockpit()
+        code = cockpit()
+        tell_what_is_open(instance.name for instance in fleet.instances)
+        return code
     except wiring.NoTerminal as why:
         words = say(
             "{why}. This is the fleet as text, once; for scripts and cron: gpu-tui check",

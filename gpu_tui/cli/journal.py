@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gpu_tui.core.speech import say, told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from gpu_tui.core.ending import OpenEnd
     from gpu_tui.teardown.journal import Journal, Record
@@ -85,6 +86,19 @@ def run(args: argparse.Namespace) -> int:
         words = say("none of {number} records is about {name}", number=number, name=name)
         print(f"{path}: {words}", file=notes)
     return 0
+
+
+def tell_what_is_open(names: Iterable[str]) -> None:
+    """Say, to whoever leaves the cockpit, which of these teardowns has no proven end. Trouble is no matter."""
+    from gpu_tui import settings
+    from gpu_tui.teardown.journal import FILE_NAME, open_ends, read_journal
+
+    with suppress(OSError, settings.FleetError):
+        records = read_journal(settings.state_dir(os.environ) / "journal" / FILE_NAME).records
+        ends = open_ends(records)
+        for name in names:
+            if name in ends:
+                _tell(ends[name], sys.stderr)
 
 
 def _tell(end: OpenEnd, out: TextIO) -> None:

@@ -161,3 +161,20 @@ def test_read_only_by_the_environment_settles_nothing(
     assert code
     assert "nothing is settled from here" in said
     assert journal.read().records == before
+
+
+@pytest.mark.parametrize("name", ["pod", "other"])
+def test_who_leaves_the_cockpit_is_told_of_a_call_without_a_proven_end(
+    name: str,
+    journal: Journal,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fleet = tmp_path / "fleet.yaml"
+    fleet.write_text(f"instances:\n  - name: {name}\n    host: ssh://127.0.0.1:1\n")
+    monkeypatch.setattr("gpu_tui.wiring.run_cockpit", lambda *_, **__: 0)
+    assert main(["--fleet", str(fleet)]) == 0
+    said = capsys.readouterr().err
+    assert ("has no proven end: UNKNOWN" in said) is (name == "pod")
+    assert ("gpu-tui journal pod --settle" in said) is (name == "pod")
