@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import pytest
@@ -158,14 +159,20 @@ def fast(raw: bytes, cuts: Iterator[int]) -> tuple[list[LogLine], dict[int, LogL
     return [*found, *last], told
 
 
+def text_of(line: LogLine) -> str:
+    """All that is compared of a line. A loss that is NaN equals nothing, from Python 3.13 on not even itself."""
+    return repr(replace(line, size=0))
+
+
 def check(raw: bytes, cuts: Iterator[int]) -> None:
     wanted = slow(raw)
     found, told = fast(raw, cuts)
-    assert found == wanted
+    same = [*map(text_of, wanted)]
+    assert [*map(text_of, found)] == same
     for number, line in enumerate(wanted):
         if line.queue is not None or line.mark.severity is not Severity.NONE:
-            assert told.get(number) == line
-    assert all(line == wanted[number] for number, line in told.items())
+            assert text_of(told[number]) == same[number]
+    assert all(text_of(line) == same[number] for number, line in told.items())
 
 
 @settings(deadline=None, max_examples=15)

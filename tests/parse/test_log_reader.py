@@ -39,7 +39,7 @@ def test_the_chunks_change_no_finished_line(raw: bytes, sizes: list[int]) -> Non
         chunks.append(raw[at : at + size])
         at += size
     lines = read(*chunks, raw[at:])
-    assert lines == read(raw)
+    assert repr(lines) == repr(read(raw))  # a loss that is NaN equals nothing
     assert not any(line.open for line in lines)
     assert len(lines) == raw.count(b"\n") + (not raw.endswith(b"\n") and bool(raw))
 
