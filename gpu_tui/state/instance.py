@@ -195,6 +195,7 @@ class InstanceState:
         """Keep lines that did not come before, fold what they say of queue and cell, and note alarms."""
         source = event.source
         followed = self._follow(source)
+        followed.last_at = None if event.backfill else event.at
         buffer = followed.buffer
         came, self._came = self._came, None
         if isinstance(event.lines, LogBlock):
@@ -212,7 +213,7 @@ class InstanceState:
 
     def _keep(self, followed: _Followed, event: LogCame | LogArrived) -> None:
         followed.buffer.extend(event.lines, event.upto)
-        followed.last_at, followed.error = event.at, None
+        followed.error = None
 
     def _follow(self, source: LogSource) -> _Followed:
         followed = self._followed.get(source)
@@ -228,13 +229,19 @@ class InstanceState:
                 one.buffer.first,
                 one.buffer.end,
                 one.buffer.version,
-                one.last_at,
+                one.last_at or self._written(source.path),
                 one.error,
                 one.skipped,
                 one.unread,
             )
             for source, one in self._followed.items()
         )
+
+    def _written(self, path: str) -> float | None:
+        """When a log that only stood there was written last, by the box's own time of the file."""
+        table = self.value(metrics.FILES)
+        stat = table.found.get(path) if table else None
+        return self.timeline.ours(stat.mtime) if stat else None
 
     def _log(self, source: LogSource) -> LogBuffer:
         if source not in self.logs:

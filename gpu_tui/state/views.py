@@ -56,7 +56,7 @@ class LogView:
     first: int
     end: int
     version: int
-    last_at: float | None = None
+    last_at: float | None = None  # when its last line was written; None: it was there before us
     error: str | None = None
     skipped_bytes: int = 0
     unread: int = 0  # lines of floods that are kept, but were passed over for progress
