@@ -18,7 +18,6 @@ from gpu_tui.resources import load_profiles
 from gpu_tui.settings import user_home
 
 FILE = "fleet.yaml"
-CODE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "gitee.com", "huggingface.co", "hf.co")
 MOST_KNOWN = 50  # of known_hosts, which grows for ever
 SHOWN = 8
 
@@ -121,6 +120,4 @@ def in_words(found: Sequence[tuple[SshHost, str]]) -> str:
 
 
 def _likely(host: SshHost, source: str) -> bool:
-    address = (host.hostname or host.alias).lower()
-    code = any(address == name or address.endswith("." + name) for name in CODE_HOSTS)
-    return source == "config" and not code
+    return source == "config" and not host.keeps_code

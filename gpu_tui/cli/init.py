@@ -32,6 +32,8 @@ PLATFORM_OF_HOST = (
     ("lanrui-ai.com", "lanrui"),
 )
 
+CODE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "gitee.com", "huggingface.co", "hf.co")
+
 HEAD = """\
 # The fleet: every box that gpu-tui watches. Durations carry a unit (1s, 15m, 15d); a path on the box is
 # absolute or begins with ~/; a local path starts at this file. Keys of providers never stand here.
@@ -69,11 +71,17 @@ class SshHost:
         """The platform that was chosen or that the address gives away, else a bare box."""
         if self.chosen is not None:
             return self.chosen
+        at = (platform for ending, platform in PLATFORM_OF_HOST if self._is_of(ending))
+        return next(at, "generic-ssh")
+
+    @property
+    def keeps_code(self) -> bool:
+        """It is a code host, and nobody's box."""
+        return any(map(self._is_of, CODE_HOSTS))
+
+    def _is_of(self, domain: str) -> bool:
         address = (self.hostname or self.alias).lower()
-        for ending, platform in PLATFORM_OF_HOST:
-            if address == ending or address.endswith("." + ending):
-                return platform
-        return "generic-ssh"
+        return address == domain or address.endswith(f".{domain}")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
     out = Path(args.out).absolute()
     source = Path(args.ssh_config) if args.ssh_config else user_home(os.environ) / ".ssh/config"
-    hosts = list(ssh_hosts(source)) if source.exists() or args.ssh_config else []
+    known = ssh_hosts(source) if source.exists() or args.ssh_config else ()
+    hosts = [host for host in known if not host.keeps_code]
     text = fleet_text(hosts)
     fleet = parse_fleet(text, out, load_profiles(), user_home(os.environ))
     try:

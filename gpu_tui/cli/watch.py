@@ -10,7 +10,7 @@ from gpu_tui.settings import fleet_of_hosts
 
 NAME = "watch"
 HELP = "open the cockpit on these hosts, without a fleet file"
-EXAMPLE = "gpu-tui watch autodl-1 root@203.0.113.5:2222 --platform autodl"
+EXAMPLE = "gpu-tui watch autodl-1 ssh://root@203.0.113.5:2222 --platform autodl"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -29,6 +29,7 @@ from gpu_tui.ui.widgets.rows import Rows
 
 AT_ONCE = 2  # boxes that are looked at at the same time; as many are looked at unasked
 SPIN = "…"
+WATCH = "gpu-tui watch ssh://root@203.0.113.5:2222 --platform autodl"
 ANSWER = 40  # cells that stay for what a host says, and for signs and gaps, where its name is long
 
 
@@ -196,7 +197,7 @@ class FirstRun(App[Picked]):
     def _empty(self, width: int) -> list[Text]:
         texts = (
             say("Watch a box right away:"),
-            "    gpu-tui watch root@203.0.113.5:2222 --platform autodl",
+            f"    {WATCH}",
             "",
             say("Or name your boxes in ~/.ssh/config, and start again:"),
             "    Host my-box",
@@ -249,6 +250,8 @@ class FirstRun(App[Picked]):
         host = self._rows.key
         seen = self._seen.get(host) if host is not None else None
         rows = wrap(seen.sentence, width, "text") if seen is not None and seen.sentence else []
+        if seen is not None and seen.level != "level-ok":
+            rows.append(line((say("r looks again"), "muted")))
         number = len(self._ticked)
         if self._candidates:
             words = (

@@ -84,6 +84,16 @@ def test_the_written_file_loads(
     assert fleet["pod"].platform == "runpod"
 
 
+def test_a_code_host_is_no_box(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(CONFIG + "Host github.com\n  User git\nHost hub\n  HostName ssh.github.com\n")
+    out = tmp_path / "fleet.yaml"
+    assert main(["init", "--ssh-config", str(config), "--out", str(out)]) == 0
+    assert "5 instances" in capsys.readouterr().out
+    assert "hub" not in out.read_text()
+
+
 def test_every_commented_key_is_a_key(tmp_path: Path) -> None:
     """The comments of the first entry are a fleet file too."""
     text = re.sub(r"^( +)# ", r"\1", fleet_text([SshHost("box")]), flags=re.MULTILINE)

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from gpu_tui.cli.main import parser_of
+from gpu_tui.cli.watch import EXAMPLE
 from gpu_tui.core.speech import Catalogue, speak
 from gpu_tui.language import speak_in
-from gpu_tui.ui.first_run import Candidate, FirstRun, Seen
+from gpu_tui.settings import fleet_of_hosts
+from gpu_tui.ui.first_run import WATCH, Candidate, FirstRun, Look, Seen
 from gpu_tui.ui.theme_file import load_themes
 
+THEMES = load_themes(Path(__file__).parents[2] / "themes")
 LONG = "gpu-with-a-really-long-alias-name-for-box-17"
 
 
@@ -20,11 +24,10 @@ async def look(host: str, platform: str) -> Seen:
     raise AssertionError
 
 
-def first_run() -> FirstRun:
+def first_run(look: Look = look) -> FirstRun:
     hosts = [Candidate(LONG, "127.0.0.1", "autodl", "config", True)]
-    themes = load_themes(Path(__file__).parents[2] / "themes")
     platforms = ["autodl", "generic-ssh"]
-    return FirstRun(hosts, platforms, look, file="./fleet.yaml", themes=themes, theme="night")
+    return FirstRun(hosts, platforms, look, file="./fleet.yaml", themes=THEMES, theme="night")
 
 
 def text_of(app: FirstRun) -> str:
@@ -40,6 +43,33 @@ async def test_a_long_name_is_cut_only_where_there_is_no_room(width: int, whole:
         await pilot.pause()
         assert (LONG in text_of(app)) is whole
         assert "‹autodl" in text_of(app)
+
+
+async def test_what_failed_says_how_to_look_again() -> None:
+    level = "level-serious"
+
+    async def answers(host: str, platform: str) -> Seen:
+        return Seen(level, "host-key", "The host key is unknown.")
+
+    app = first_run(answers)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert "r looks again" in text_of(app)
+        level = "level-ok"
+        await pilot.press("r")
+        await pilot.pause()
+        assert "The host key" in text_of(app)
+        assert "r looks again" not in text_of(app)
+
+
+async def test_the_command_that_an_empty_list_names_is_taken() -> None:
+    app = FirstRun([], [], look, file="./fleet.yaml", themes=THEMES, theme="night")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert WATCH in text_of(app)
+    for command in (WATCH, EXAMPLE):
+        args = parser_of("watch").parse_args(command.split()[2:])
+        assert fleet_of_hosts(args.hosts, args.platform).instances[-1].ssh.port == 2222
 
 
 @pytest.mark.parametrize("size", [(110, 24), (60, 20)])
