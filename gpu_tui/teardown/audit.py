@@ -88,7 +88,10 @@ async def audit(
     unexpected = tuple(name for name, _ in covered.unnamed) if cells is not None else ()
     odd = [path for path in tree.odd if not _ignored(path, besides)]
     failures = _failures(odd, here, manifest, files, verdicts)
-    failures += [f"cell {name} is not complete" for name in missing]
+    failures += [
+        f"cell {name} is not complete: no {' and no '.join(absent)}"
+        for name, absent in covered.incomplete
+    ]
     failures += [f"no cell is called {name}" for name in unexpected]
     failures += doubts_of(roster) if roster else []
     if cells is not None and not cells:

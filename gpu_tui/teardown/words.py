@@ -7,6 +7,7 @@ from dataclasses import replace
 import humanize
 
 from gpu_tui.core.evidence import (
+    Cells,
     Coverage,
     FileVerdict,
     Inventory,
@@ -21,7 +22,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.gate import NOWHERE, PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
-from gpu_tui.core.proof import ARTIFACTS, cells_refusal, holds_weights, home, proves
+from gpu_tui.core.proof import ARTIFACTS, cells_refusal, cover, holds_weights, home, proves
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.local import OWN
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
@@ -148,8 +149,18 @@ def _next(gate: Gate, rung: Rung) -> str:
         cells = inventory.cells if inventory else None
         if cells and not cells_refusal(cells, gate.manifest):
             return f"name it in the queue file or move it out of results.remote, then {again}"
-        return f"let those cells end well or take their lines out of the queue file, then {again}{give_up}"
+        return f"{_next_cells(cells, gate, again)}{give_up}"
     return f"correct it and {again}" if pull else NEXT[rung]
+
+
+def _next_cells(cells: Cells | None, gate: Gate, again: str) -> str:
+    """What lets the roster show that every cell is among the files."""
+    if cells is None:
+        return f"list the cells in a queue file on the box and name it as queue.file (gpu-tui help runners), then {again}"
+    lacking = {name for name, _ in cover(cells.names, gate.manifest).incomplete}
+    if lacking and not lacking & dict(cells.unfinished).keys():
+        return f"let these cells leave those files or take their lines out of the queue file, then {again}"
+    return f"let those cells end well or take their lines out of the queue file, then {again}"
 
 
 def _state(gate: Gate, rung: Rung) -> RungState:

@@ -174,7 +174,7 @@ def test_text_output_says_what_failed(results: Path, capsys: pytest.CaptureFixtu
     (results / "wide/best_metrics.json").unlink()
     assert main(["verify", str(results), "--roster", str(results.parent / "queue.txt")]) == 1
     out = capsys.readouterr().out
-    assert "! cell wide is not complete" in out
+    assert "! cell wide is not complete: no best_metrics.json" in out
     assert out.splitlines()[-1].startswith("failed: 3 files")
 
 
