@@ -32,11 +32,18 @@ def choose(flag: str | None, configured: str | None, env: Mapping[str, str]) -> 
     English where the terminal could only draw question marks.
     """
     locale = next((env[name] for name in LOCALE if env.get(name)), "")
-    # Simplified: what a terminal of Taiwan or Hong Kong expects is another script, and is not here.
-    tongue = locale.partition(".")[0].lower()
-    spoken = CHINESE if tongue in ("zh", "zh_cn", "zh_sg", "zh_hans", "zh_hans_cn") else ENGLISH
+    spoken = CHINESE if of_locale(locale) == CHINESE else ENGLISH
     wanted = _known(flag or configured or spoken)
     return wanted if wanted == ENGLISH or draws_chinese(env) else ENGLISH
+
+
+def of_locale(name: str) -> str:
+    """The language that the name of a locale (zh_CN.UTF-8, en-US) stands for; the name itself where none is."""
+    tongue = name.partition(".")[0].lower().replace("-", "_")
+    # Simplified: what a terminal of Taiwan or Hong Kong expects is another script, and is not here.
+    if tongue in ("zh", "zh_cn", "zh_sg", "zh_hans", "zh_hans_cn"):
+        return CHINESE
+    return ENGLISH if tongue.partition("_")[0] == ENGLISH else name
 
 
 def draws_chinese(env: Mapping[str, str]) -> bool:

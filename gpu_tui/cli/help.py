@@ -32,6 +32,7 @@ TOPICS = (
     "shell",
     "exits",
 )
+NEAR = 0.75  # how like a page's name a word must be to be taken for it
 ALSO = {
     "queue": "runners",
     "slurm": "runners",
@@ -54,7 +55,12 @@ class NoTopic(Exception):
 
     def __init__(self, topic: str) -> None:
         super().__init__(f"there is no page {topic!r}")
-        close = difflib.get_close_matches(topic, TOPICS, n=1)
+        from gpu_tui.cli.main import COMMANDS  # which imports this module
+
+        if topic in COMMANDS:
+            self.next = f"See: gpu-tui {topic} --help"
+            return
+        close = difflib.get_close_matches(topic.lower(), [*TOPICS, *ALSO], n=1, cutoff=NEAR)
         self.next = f"Did you mean: gpu-tui help {close[0]}" if close else "See: gpu-tui help"
 
 

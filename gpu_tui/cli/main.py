@@ -24,7 +24,7 @@ from gpu_tui import __version__
 from gpu_tui.cli.epilog import epilog
 from gpu_tui.cli.trouble import is_expected, shown, words_of
 from gpu_tui.core.speech import LANGUAGES, say
-from gpu_tui.language import choose, speak_in
+from gpu_tui.language import choose, of_locale, speak_in
 from gpu_tui.places import config_dir
 
 COMMANDS = (
@@ -186,6 +186,7 @@ def parser_of(name: str) -> Parser:
     if "--language" not in taken:
         parser.add_argument(
             "--language",
+            type=of_locale,
             choices=LANGUAGES,
             help="of the screen and the manual; else by your locale",
         )
@@ -219,6 +220,7 @@ def _choose_language(words: Sequence[str]) -> None:
     flag = next((w.partition("=")[2] for w in words if w.startswith("--language=")), flag)
     config = next((after for word, after in pairwise(words) if word == "--config"), None)
     env = {**os.environ, "GPU_TUI_CONFIG": config} if config else os.environ
+    flag = of_locale(flag) if flag else None
     configured = None if flag in LANGUAGES else _configured_language(env)
     speak_in(choose(flag if flag in LANGUAGES else None, configured, os.environ))
 

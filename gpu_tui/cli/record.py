@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+import humanize
+
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.core.speech import say
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         most = f"{MOST / 2**30:.0f} GiB"
         print(say("The recording ends early: {most} is the most that one takes.", most=most))
     watch = say("Watch it with: {command}", command=f"gpu-tui replay {args.file}")
-    print(f"{args.file}: {size / 1e6:.1f} MB. {watch}")
+    print(f"{args.file}: {humanize.naturalsize(size)}. {watch}")
     print(say("What looks like a key or a password is hidden in it; the logs of the run are not."))
     return code
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gpu_tui.core.plain import plain
+from gpu_tui.core.speech import say
 
 WINDOW = 10.0  # seconds that the rate looks back
 NAME_CAP = 200
@@ -35,7 +36,8 @@ class Transfer:
     def words(self) -> str:
         """`1.2 of 5.1 GB · 83 MB/s · ETA 47 s`, as far as it is known."""
         size, unit = _unit(self.total)
-        parts = [f"{self.done / size:.{0 if size == 1 else 1}f} of {_short(self.total)} {unit}"]
+        done = f"{self.done / size:.{0 if size == 1 else 1}f}"
+        parts = [say("{done} of {total}", done=done, total=f"{_short(self.total)} {unit}")]
         if self.rate is not None:
             parts.append(f"{_short(self.rate)} {_unit(self.rate)[1]}/s")
         if self.eta is not None:

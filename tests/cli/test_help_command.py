@@ -11,8 +11,10 @@ from gpu_tui.cli.epilog import VARIABLES
 from gpu_tui.cli.help import PAGES, TOPICS, page
 from gpu_tui.cli.main import COMMANDS, main, parser_of
 from gpu_tui.core.ladder import Rung
+from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueOpened
 from gpu_tui.parse.config_file import ALERT_KEYS, DESKTOPS, RECEIVER_NAMES, parse_config
 from gpu_tui.parse.fleet_file import INSTANCE_KEYS, QUEUE_KEYS, parse_fleet
+from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.scheduler import KEYS as SCHEDULER_KEYS
 from gpu_tui.resources import load_profiles
 from gpu_tui.state.prometheus import FAMILIES
@@ -43,6 +45,24 @@ def test_other_words_for_a_page_lead_to_it(capsys: pytest.CaptureFixture[str]) -
 def test_a_page_that_is_not_there_names_one_that_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "runer"]) == 2
     assert "gpu-tui help runners" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("word", "next_step"),
+    [("pull", "gpu-tui pull --help"), ("topics", "gpu-tui help"), ("bogus", "gpu-tui help")],
+)
+def test_a_word_that_is_near_no_page_leads_elsewhere(
+    word: str, next_step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["help", word]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == f"  See: {next_step}"
+
+
+@pytest.mark.parametrize("pages", [PAGES, PAGES / "zh"])
+def test_the_lines_of_a_queue_log_in_the_manual_are_read(pages: Path) -> None:
+    (text,) = re.findall(r"```text\n(.*?)```", (pages / "runners.md").read_text("utf-8"), re.DOTALL)
+    kinds = [type(parse_queue_line(line)) for line in text.splitlines()]
+    assert kinds == [QueueOpened, CellStarted, CellFinished, QueueDone]
 
 
 @pytest.mark.parametrize("topic", ["fleet", "runners"])

@@ -19,7 +19,7 @@ from gpu_tui.cli.help import PAGES, TOPICS
 from gpu_tui.cli.main import main
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
-from gpu_tui.language import NoLanguage, catalogue, choose, speak_in
+from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import finding
@@ -431,6 +431,14 @@ def test_flag_then_settings_then_locale(
     assert choose(flag, config, env) == chosen
 
 
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("zh_CN", "zh"), ("zh-CN", "zh"), ("zh_CN.UTF-8", "zh"), ("en_US", "en"), ("zh_TW", "zh_TW")],
+)
+def test_a_language_may_be_named_as_locales_name_it(name: str, language: str) -> None:
+    assert of_locale(name) == language
+
+
 def test_a_language_that_is_not_there_is_refused() -> None:
     with pytest.raises(NoLanguage, match="'fr'"):
         choose("fr", None, {})
@@ -438,6 +446,10 @@ def test_a_language_that_is_not_there_is_refused() -> None:
 
 def test_the_flag_speaks_and_records_stay_english(capsys: pytest.CaptureFixture[str]) -> None:
     try:
+        assert main(["--language", "zh_CN", "help", "exits"]) == 0
+        assert CHINESE.search(capsys.readouterr().out)
+        assert main(["--language", "zh_TW", "help", "exits"]) == 64
+        capsys.readouterr()
         assert main(["--language", "zh", "help", "exits"]) == 0
         assert CHINESE.search(capsys.readouterr().out)
         assert main(["--language", "zh", "triage", "--json", "/nonexistent"]) == 2
