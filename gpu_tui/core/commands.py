@@ -1,16 +1,17 @@
 """A plain list of commands, one a line, as people paste them into a shell loop: what is planned, and what of it
-the process table shows. Nobody reports the ends, so nothing here claims one.
+the process table shows. Nobody reports the ends: what is told of one is what the cell's own log says.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import CellState
+from gpu_tui.core.vanished import Ending, ended
 
 BEFORE = "it stands before one that runs: nothing tells how it ended"
 NOBODY = "none of the list runs now, and nothing tells which of them ran"
@@ -38,8 +39,12 @@ def words_of(command: str) -> tuple[str, ...]:
     return tuple(words[: next(ends, len(words))])
 
 
-def as_table(planned: CommandList, processes: Sequence[Process] | None) -> JobTable:
-    """What runs of it now. Without a process table nobody knows anything; the order of the list is the runner's."""
+def as_table(
+    planned: CommandList, processes: Sequence[Process] | None, endings: Mapping[str, Ending]
+) -> JobTable:
+    """What runs of it now, and what the logs say of those that may have. Without a process table nobody knows
+    anything; the order of the list is the runner's.
+    """
     if processes is None:
         jobs = [replace(job, state=CellState.CANNOT_TELL) for job in planned.table.jobs]
         return replace(planned.table, jobs=tuple(jobs))
@@ -52,19 +57,21 @@ def as_table(planned: CommandList, processes: Sequence[Process] | None) -> JobTa
     return replace(
         planned.table,
         jobs=tuple(
-            _placed(job, at, running.get(at), last) for at, job in enumerate(planned.table.jobs)
+            _placed(job, at, running.get(at), last, endings.get(job.name, Ending()))
+            for at, job in enumerate(planned.table.jobs)
         ),
     )
 
 
-def _placed(job: Job, at: int, process: Process | None, last: int | None) -> Job:
+def _placed(job: Job, at: int, process: Process | None, last: int | None, ending: Ending) -> Job:
     if process is not None:
         return replace(job, state=CellState.RUNNING, word="running")
-    if last is None:
-        return replace(job, state=CellState.CANNOT_TELL, why=NOBODY)
-    if at < last:
-        return replace(job, state=CellState.CANNOT_TELL, why=BEFORE)
-    return job
+    if last is not None and at >= last:
+        return job
+    why = NOBODY if last is None else BEFORE
+    unknown = replace(job, state=CellState.CANNOT_TELL, why=why)
+    known = ended(unknown, ending)
+    return known if known is unknown else replace(known, word="log")
 
 
 def _running(words: tuple[str, ...], processes: Sequence[Process]) -> Process | None:

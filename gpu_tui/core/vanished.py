@@ -60,14 +60,15 @@ class Vanished:
 
     def complete(self, table: JobTable, endings: Mapping[str, Ending]) -> JobTable:
         """The table with those who are gone before those who are there, each with what its log says."""
-        gone = (_ended(job, endings.get(job.name, Ending())) for job in self._gone.values())
+        gone = (ended(job, endings.get(job.name, Ending())) for job in self._gone.values())
         return replace(table, jobs=(*gone, *table.jobs))
 
 
-def _ended(job: Job, ending: Ending) -> Job:
+def ended(job: Job, ending: Ending) -> Job:
+    """What its log says of the end of a job of which nothing else tells."""
     if ending.failure is not None:
         return replace(job, state=CellState.FAILED, why=f"its log ends with: {ending.failure}")
     if ending.complete:
         why = "by its log alone: its counters came to their end"
-        return replace(job, state=CellState.FINISHED, word="gone", why=why)
+        return replace(job, state=CellState.FINISHED, why=why)
     return job

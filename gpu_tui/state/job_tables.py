@@ -47,7 +47,7 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
     tables = told_once(tables)
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
-        tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now)))
+        tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), _endings(kept)))
     if (logs := _logs(kept, now, alive, tables)) is not None:
         tables.append(logs)
     return tables

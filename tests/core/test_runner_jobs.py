@@ -124,15 +124,35 @@ def test_a_plain_list_claims_no_end() -> None:
     assert [job.name for job in planned.table.jobs] == ["a", "second", "third"]
     assert planned.table.why == "not a command: line 5"
     assert not planned.table.complete
-    rows = as_table(planned, (process("/usr/bin/python", "train.py", "--name", "second"),))
+    rows = as_table(planned, (process("/usr/bin/python", "train.py", "--name", "second"),), {})
     assert [job.state for job in rows.jobs] == [
         CellState.CANNOT_TELL,
         CellState.RUNNING,
         CellState.PENDING,
     ]
     for processes in (None, ()):
-        rows = as_table(planned, processes)
+        rows = as_table(planned, processes, {})
         assert {job.state for job in rows.jobs} == {CellState.CANNOT_TELL}
+
+
+def test_of_a_list_only_the_logs_tell_how_what_may_have_run_ended() -> None:
+    planned = parse_commands("".join(f"python t.py --name {name}\n" for name in "abcd"))
+    endings = {
+        "a": Ending("RuntimeError: x"),
+        "c": Ending(complete=True),
+        "d": Ending(complete=True),
+    }
+    rows = as_table(planned, (process("python", "t.py", "--name", "c"),), endings)
+    assert states(rows) == {
+        "a": CellState.FAILED,
+        "b": CellState.CANNOT_TELL,
+        "c": CellState.RUNNING,  # whatever an older log of it says
+        "d": CellState.PENDING,
+    }
+    assert rows.jobs[0].why == "its log ends with: RuntimeError: x"
+    over = as_table(planned, (), endings)
+    assert [job.state for job in over.jobs[2:]] == [CellState.FINISHED] * 2
+    assert {job.state for job in as_table(planned, None, endings).jobs} == {CellState.CANNOT_TELL}
 
 
 def test_a_command_over_several_lines_is_one() -> None:
