@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
+from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue
 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
 ENDED = frozenset(
@@ -149,6 +149,9 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         metrics=seen.metrics or row.metrics,
         part=seen.part,
     )
+    if job.state is CellState.FINISHED and seen.diverged:
+        why = f"{row.why}; {LOSS_LOST}" if row.why else LOSS_LOST
+        row = replace(row, state=CellState.SUSPICIOUS, why=why)
     if seen.eta is not None and job.live:
         row = replace(row, eta_seconds=seen.eta.seconds, eta_range=(seen.eta.low, seen.eta.high))
     return row

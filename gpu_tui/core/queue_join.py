@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gpu_tui.core.queue_done import Claim, claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
-from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue, Roster, RosterCell
+from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, Roster, RosterCell
 from gpu_tui.core.usual import Usual
 
 FROM_START = 0.05  # an attempt first seen beyond this share was resumed, or its log was cut
@@ -235,7 +235,7 @@ def _state(
     if said is False:
         against.append("QUEUE DONE lists it as failed")
     if seen.diverged:
-        against.append("its loss was NaN or Inf at the end")
+        against.append(LOSS_LOST)
     if against:
         return CellState.SUSPICIOUS, f"exit 0, but {' and '.join(against)}"
     return CellState.FINISHED, None

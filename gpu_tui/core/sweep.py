@@ -9,6 +9,7 @@ from enum import StrEnum
 from gpu_tui.core.eta import Eta
 
 CELLS_KEPT = 500  # of what their logs show: a hostile queue may name no end of cells
+LOSS_LOST = "its loss was NaN or Inf at the end"  # against a cell that is said to have ended well
 
 
 class CellState(StrEnum):

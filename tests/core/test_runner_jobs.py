@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from gpu_tui.core.commands import as_table, words_of
@@ -9,7 +12,7 @@ from gpu_tui.core.jobs import Job, JobTable, with_jobs
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.readings import FileStat, FileTable, Process
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
-from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
 from gpu_tui.core.vanished import GONE_KEPT, Ending, Vanished
 from gpu_tui.parse.command_list import parse_commands
 from gpu_tui.parse.job_names import unique
@@ -188,3 +191,23 @@ def test_jobs_stand_behind_the_queue_and_never_twice() -> None:
     ]
     assert joined.total == 5  # those that are not shown are there all the same
     assert joined.notes == ("feed: job 2: it has no name", "feed: 3 more jobs are not shown")
+
+
+def test_a_job_that_ended_well_with_a_lost_loss_is_suspicious() -> None:
+    def shown(job: Job, seen: CellEvidence) -> tuple[CellState, str | None]:
+        queue = with_jobs(Queue(), [JobTable("t", (job,))], {job.name: seen}, box_now=None)
+        return queue.cells[0].state, queue.cells[0].why
+
+    well = Job("1", "a", CellState.FINISHED, "COMPLETED")
+    lost = CellEvidence(loss=math.nan, diverged=True)
+    assert shown(well, CellEvidence(loss=0.1)) == (CellState.FINISHED, None)
+    assert shown(well, lost) == (
+        CellState.SUSPICIOUS,
+        "its loss was NaN or Inf at the end",
+    )
+    by_log = replace(well, word="log", why="by its log alone: its counters came to their end")
+    assert shown(by_log, lost)[1] == (
+        "log: by its log alone: its counters came to their end; its loss was NaN or Inf at the end"
+    )
+    running = replace(well, state=CellState.RUNNING, word="RUNNING")
+    assert shown(running, lost)[0] is CellState.RUNNING
