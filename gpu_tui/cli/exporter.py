@@ -34,10 +34,13 @@ def run(args: argparse.Namespace) -> int:
 
     def told(address: str) -> None:
         number = len(fleet.instances)
-        print(
-            say("{number} instances at {address}/metrics", number=number, address=address),
-            flush=True,
+        one, several = "1 instance at {address}/metrics", "{number} instances at {address}/metrics"
+        found = (
+            say(one, address=address)
+            if number == 1
+            else say(several, number=number, address=address)
         )
+        print(found, flush=True)
 
     run_exporter(
         fleet, *args.listen, told=told, reload_from=None if args.hosts else fleet_path(args)

@@ -142,7 +142,9 @@ def _lines(report: Audit) -> list[str]:
     loads = [file.load for file in report.files]
     counts = [f"{loads.count(load)} {load}" for load in dict.fromkeys(loads)]
     how = f" ({_visible(told(report.how))})" if report.how else ""
-    total = say("{number} files, {bytes} bytes", number=len(report.files), bytes=report.total_bytes)
+    number, size = len(report.files), report.total_bytes
+    one, several = "1 file, {bytes} bytes", "{number} files, {bytes} bytes"
+    total = say(one, bytes=size) if number == 1 else say(several, number=number, bytes=size)
     if loads and all(file.match for file in report.files):
         total += say(", equal to the manifest")
     elif all(file.match is None for file in report.files):
