@@ -8,7 +8,6 @@ may come twice, but none is lost.
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gpu_tui.alerts.once import Known, Sifted, sift
-from gpu_tui.state.history import keep_private
+from gpu_tui.state.history import is_time, keep_private
 from gpu_tui.state.news import News
 
 R = TypeVar("R")
@@ -139,7 +138,7 @@ class Ledger:
                 return None
             tries = max((one for one, _, _ in rows if isinstance(one, int)), default=0)
             return Batch(
-                row[0], tries, min((at for _, at, _ in rows if _is_time(at)), default=now), items
+                row[0], tries, min((at for _, at, _ in rows if is_time(at)), default=now), items
             )
 
         return self._try(act)
@@ -279,9 +278,5 @@ def _dropped(body: object) -> int:
 
 def _is_known(*row: object) -> bool:
     key, place, told, rank, gone, happened = row
-    times = _is_time(told) and all(at is None or _is_time(at) for at in (gone, happened))
+    times = is_time(told) and all(at is None or is_time(at) for at in (gone, happened))
     return times and isinstance(key, str) and isinstance(place, str) and isinstance(rank, int)
-
-
-def _is_time(at: object) -> bool:
-    return isinstance(at, float) and math.isfinite(at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.exporter import NotLoopback, address_of
 
 NAME = "exporter"
@@ -33,14 +33,8 @@ def run(args: argparse.Namespace) -> int:
     fleet = fleet_of(args)
 
     def told(address: str) -> None:
-        number = len(fleet.instances)
-        one, several = "1 instance at {address}/metrics", "{number} instances at {address}/metrics"
-        found = (
-            say(one, address=address)
-            if number == 1
-            else say(several, number=number, address=address)
-        )
-        print(found, flush=True)
+        number = counted(len(fleet.instances), "instance")
+        print(say("{number} at {address}/metrics", number=number, address=address), flush=True)
 
     run_exporter(
         fleet, *args.listen, told=told, reload_from=None if args.hosts else fleet_path(args)

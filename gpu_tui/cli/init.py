@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.parse.fleet_file import FleetError, parse_fleet
 from gpu_tui.parse.host import AddressError, parse_host
 from gpu_tui.settings import read_text, user_home
@@ -107,9 +107,7 @@ def run(args: argparse.Namespace) -> int:
     except FileExistsError:
         hint = "Use --force to overwrite it, or --out FILE."
         raise FleetError("is there already", str(out), next=hint) from None
-    one, number = say("1 instance"), len(fleet.instances)
-    counted = one if number == 1 else say("{number} instances", number=number)
-    print(f"{args.out}: {counted}: {', '.join(fleet.names)}")
+    print(f"{args.out}: {counted(len(fleet.instances), 'instance')}: {', '.join(fleet.names)}")
     if not hosts:
         print(
             "  " + say("{file} names no hosts, so the file holds an example: edit it.", file=source)

@@ -45,12 +45,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0, 1 where a record before the last was damaged, 2 where the journal cannot be read."""
-    from gpu_tui import settings
     from gpu_tui.core.plain import plain
-    from gpu_tui.teardown.journal import FILE_NAME, line_of, open_ends, read_journal
+    from gpu_tui.teardown.journal import line_of, open_ends, read_journal
     from gpu_tui.teardown.journal_words import record_line
 
-    path = settings.state_dir(os.environ) / "journal" / FILE_NAME
+    path = _path()
     if args.settle:
         return _settle(path.parent, args.name)
     try:
@@ -88,13 +87,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _path() -> Path:
+    """FleetError where there is no place for state."""
+    from gpu_tui import settings
+    from gpu_tui.teardown.journal import FILE_NAME
+
+    return settings.state_dir(os.environ) / "journal" / FILE_NAME
+
+
 def tell_what_is_open(names: Iterable[str]) -> None:
     """Say, to whoever leaves the cockpit, which of these teardowns has no proven end. Trouble is no matter."""
     from gpu_tui import settings
-    from gpu_tui.teardown.journal import FILE_NAME, open_ends, read_journal
+    from gpu_tui.teardown.journal import open_ends, read_journal
 
     with suppress(OSError, settings.FleetError):
-        records = read_journal(settings.state_dir(os.environ) / "journal" / FILE_NAME).records
+        records = read_journal(_path()).records
         ends = open_ends(records)
         for name in names:
             if name in ends:

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogLine, Progress
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.parse.lines import clean
 from gpu_tui.parse.log_reader import LogReader
 
@@ -136,5 +136,4 @@ def _summary(lines: int, seen: Counter[tuple[str, Severity]]) -> str:
         key=lambda item: (item[0][1].rank, -item[1]),
     )
     parts = [f"{count} {label} ({say(severity)})" for (label, severity), count in loud]
-    counted = say("1 line") if lines == 1 else say("{number} lines", number=lines)
-    return f"{counted}: {', '.join(parts) or say('nothing to see')}"
+    return f"{counted(lines, 'line')}: {', '.join(parts) or say('nothing to see')}"

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import counted, say, told
 
 if TYPE_CHECKING:
     from gpu_tui.teardown.audit import Audit
@@ -142,9 +142,8 @@ def _lines(report: Audit) -> list[str]:
     loads = [file.load for file in report.files]
     counts = [f"{loads.count(load)} {load}" for load in dict.fromkeys(loads)]
     how = f" ({_visible(told(report.how))})" if report.how else ""
-    number, size = len(report.files), report.total_bytes
-    one, several = "1 file, {bytes} bytes", "{number} files, {bytes} bytes"
-    total = say(one, bytes=size) if number == 1 else say(several, number=number, bytes=size)
+    files = counted(len(report.files), "file")
+    total = say("{files}, {bytes} bytes", files=files, bytes=report.total_bytes)
     if loads and all(file.match for file in report.files):
         total += say(", equal to the manifest")
     elif all(file.match is None for file in report.files):

@@ -147,6 +147,12 @@ def headed(subject: str, words: str) -> str:
     return f"{subject}{COLON[language()]}{words}"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 line`, `2 lines`, `3 boxes`."""
+    ending = "" if number == 1 else "es" if noun.endswith("x") else "s"
+    return say(f"{{number}} {noun}{ending}", number=number)
+
+
 def _parts(sentence: str) -> str | None:
     """Sentences joined by semicolons, each told by itself; None where none of them is known."""
     parts = sentence.split("; ")

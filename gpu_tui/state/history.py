@@ -194,8 +194,9 @@ def _in_memory(path: Path) -> sqlite3.Connection:
 
 def _is_anchor(kind: object, at: object, basis: object) -> bool:
     """The file takes any value in any column."""
-    return isinstance(kind, str) and isinstance(basis, str) and _is_time(at)
+    return isinstance(kind, str) and isinstance(basis, str) and is_time(at)
 
 
-def _is_time(at: object) -> bool:
+def is_time(at: object) -> bool:
+    """A time, and no other value that a column of a file may hold."""
     return isinstance(at, float) and math.isfinite(at)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gpu_tui.cli.main import main
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.speech import counted
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.plot import TICKS, render_plot, time_ticks
 from gpu_tui.ui.screens.chart import place, unit
@@ -35,8 +36,8 @@ GIB = 1024**3
         (units.used_of(61 * GIB, 80 * GIB), "61.0 / 80.0 GiB"),
         (units.used_of(300 * 1024**2, 24 * GIB), "300.0 MiB / 24.0 GiB"),
         (units.used_of(None, 80 * GIB), "? / 80.0 GiB"),
-        (units.counted(1, "line"), "1 line"),
-        (units.counted(0, "line"), "0 lines"),
+        (counted(1, "line"), "1 line"),
+        (counted(0, "line"), "0 lines"),
         (units.count(191000), "191k"),
         (units.count(1_200_000), "1.2M"),
         (units.age(59.9), "59s"),

@@ -9,12 +9,11 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.state.calendar import save
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.deadlines import clocks, rows_of
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -73,7 +72,7 @@ class ClocksPane(Pane):
             return
         text = say(
             "{count} saved to {path}: open it on your phone",
-            count=units.counted(count, "deadline"),
+            count=counted(count, "deadline"),
             path=path,
         )
         self.app.notify(text, markup=False)

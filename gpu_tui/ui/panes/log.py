@@ -15,7 +15,7 @@ from textual.widget import Widget
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import FILES, JOBS
 from gpu_tui.core.ports import FleetControl
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
@@ -104,7 +104,7 @@ class LogPane(Pane):
         words = [self._where()]
         if (sieve := self.view.sieve) is not None:
             words.append(
-                say("{count} match", count=units.counted(sieve.count, "line"))
+                say("{count} match", count=counted(sieve.count, "line"))
                 + (
                     say(", stopped: this expression is too slow here")
                     if sieve.gave_up
@@ -125,11 +125,9 @@ class LogPane(Pane):
             )
         first = max(log.first, self.view.document.tail.first)
         if first:
-            words.append(
-                say("{first} dropped, alarms kept", first=units.counted(first, "older line"))
-            )
+            words.append(say("{first} dropped, alarms kept", first=counted(first, "older line")))
         if log.unread:
-            reports = units.counted(log.unread, "line")
+            reports = counted(log.unread, "line")
             words.append(say("{reports} of a flood not read for progress", reports=reports))
         self.entitle(f"{view.name} · {name} · {place}", " · ".join(words))
         self._explain(log)
@@ -354,7 +352,7 @@ class LogPane(Pane):
     def action_copy(self) -> None:
         """What is in sight, to the clipboard."""
         texts = self.view.texts
-        said = say("{texts} copied", texts=units.counted(len(texts), "line"))
+        said = say("{texts} copied", texts=counted(len(texts), "line"))
         cast("Copies", self.app).copy("\n".join(texts), said)
 
     def action_save(self) -> None:
@@ -394,7 +392,7 @@ class LogPane(Pane):
             )
             return
         self.app.notify(
-            say("{texts} saved to {path}", texts=units.counted(len(texts), "line"), path=path),
+            say("{texts} saved to {path}", texts=counted(len(texts), "line"), path=path),
             markup=False,
         )
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.gate import GateView
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.losing import LosingScreen
 from gpu_tui.ui.text import units
@@ -42,7 +42,7 @@ class AbandonScreen(LosingScreen):
         sizes = gate.lost_sizes or (None,) * len(gate.lost_paths)
         known = [size for size in sizes if size is not None]
         number = len(sizes)
-        words = units.counted(number, "file") if gate.lost_sizes else units.counted(number, "path")
+        words = counted(number, "file") if gate.lost_sizes else counted(number, "path")
         if known:
             least = "" if len(known) == len(sizes) else "≥ "
             words = say("{files}, {size},", files=words, size=f"{least}{units.size(sum(known))}")

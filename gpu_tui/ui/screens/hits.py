@@ -8,7 +8,7 @@ from textual import on
 from textual.widget import Widget
 
 from gpu_tui.core.log_range import LogHits
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.card import Card
@@ -45,7 +45,7 @@ class HitsScreen(Card):
         found, width = self.hits.hits, self.rows.size.width
         words = say(
             "{found} of {size}",
-            found=units.counted(len(found), "line"),
+            found=counted(len(found), "line"),
             size=units.size(self.hits.size),
         )
         if self.hits.more:

@@ -17,7 +17,7 @@ from textual.widget import Widget
 from gpu_tui.core.cell_export import to_csv, to_markdown
 from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
 from gpu_tui.core.rebalance import suggest
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.new_file import write_new
 from gpu_tui.ui.keys import Key, bindings
 from gpu_tui.ui.panes.pane import Moment, more_below
@@ -159,7 +159,7 @@ class SweepScreen(FilteredCard):
             words = say("no cell is like that") if self.fits else say("no cell is known yet")
             self._table.put([line((words, "muted"))])
         more = more_below(self._table.hidden) if self._table.display else ""
-        self.edge(f"{units.counted(len(rows), 'cell')}  {more}".rstrip())
+        self.edge(f"{counted(len(rows), 'cell')}  {more}".rstrip())
 
     # --- chart --------------------------------------------------------------------------------
 
@@ -276,9 +276,7 @@ class SweepScreen(FilteredCard):
                 severity="error",
             )
             return
-        self.app.notify(
-            say("{rows} saved to {path}", rows=units.counted(len(rows), "cell"), path=path)
-        )
+        self.app.notify(say("{rows} saved to {path}", rows=counted(len(rows), "cell"), path=path))
 
     def leave(self) -> None:
         """Leave the chart where it covers the table, then the card."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
-from gpu_tui.core.speech import headed, quoted, say, told
+from gpu_tui.core.speech import counted, headed, quoted, say, told
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
@@ -199,7 +199,7 @@ def introduction(fleet: FleetView, selected: InstanceView | None, width: int) ->
     if profile is None or profile.id not in fleet.unmet:
         return []
     parts = ((len(profile.conveniences), "convenience"), (len(profile.gotchas), "trap"))
-    counts = say(" and ").join(units.counted(count, noun) for count, noun in parts if count)
+    counts = say(" and ").join(counted(count, noun) for count, noun in parts if count)
     text = say(
         "press i: first time on {title}, {counts} to know", title=profile.title, counts=counts
     )

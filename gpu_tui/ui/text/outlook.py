@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gpu_tui.core.campaign import LaneOutlook, Outlook, Tally, Trust, spent_so_far
 from gpu_tui.core.rebalance import Plan
-from gpu_tui.core.speech import headed, listed, say, told
+from gpu_tui.core.speech import counted, headed, listed, say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import bounds, units
 from gpu_tui.ui.text.fleet import box_style
@@ -79,7 +79,7 @@ def _counts(outlook: Outlook, width: int) -> list[Text]:
     if tally.unnamed:
         pieces.append(line((say("{unnamed} not named yet", unnamed=tally.unnamed), "unknown")))
     if outlook.doubled:
-        several = units.counted(len(outlook.doubled), "name")
+        several = counted(len(outlook.doubled), "name")
         pieces.append(line((say("{several} in two places", several=several), "level-watch")))
     return pieces
 
@@ -164,7 +164,7 @@ def plan_lines(
 def plan_brief(plan: Plan, now: float, zone: tzinfo | None) -> str:
     """How much sooner, by how many cells."""
     before, after = (bounds.wall(now + at, now, zone) for at in (plan.before, plan.after))
-    cells = units.counted(len(plan.moves), "cell")
+    cells = counted(len(plan.moves), "cell")
     targets = tuple(dict.fromkeys(move.target for move in plan.moves))
     return say(
         "{cells} to {targets} → {after} instead of {before} (v: how)",

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.findings import Finding, Severity
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import counted, say, told
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line
@@ -70,7 +70,7 @@ def lanes(
     if len(boxes) > LANES_MOST:
         more = say(
             "and {boxes}",
-            boxes=units.counted(len(boxes) - LANES_MOST, "more box").replace("boxs", "boxes"),
+            boxes=counted(len(boxes) - LANES_MOST, "more box"),
         )
         rows.append(line((" " * (side + 2) + more, "muted")))
     rows.append(line(" " * (side + 2), (_axis(start, span, room, zone), "faint")))
@@ -154,7 +154,7 @@ def summary(findings: Sequence[Finding], total: int, width: int) -> Text:
     shown = (
         say("{findings} of {total}", findings=len(findings), total=total)
         if len(findings) != total
-        else units.counted(total, "finding")
+        else counted(total, "finding")
     )
     counts = line(*pieces, (shown, "muted"))
     long = line(counts, (say("   ≡ stands in a log: enter opens the line"), "faint"))

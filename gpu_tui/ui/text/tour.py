@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.state.views import FleetView, InstanceView
-from gpu_tui.ui.text import units
 
 
 def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
@@ -16,7 +15,7 @@ def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
             up = sum(one.link.live for one in fleet.instances)
             return say(
                 "Right now: {number}, {up} answering.",
-                number=units.counted(number, "box").replace("boxs", "boxes"),
+                number=counted(number, "box"),
                 up=up,
             )
         case "Instances" if view is not None:
@@ -26,7 +25,7 @@ def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
         case "Danger clocks" if fleet.clocks:
             return say(
                 "→ {clocks} for this fleet, the next one on top.",
-                clocks=units.counted(len(fleet.clocks), "clock"),
+                clocks=counted(len(fleet.clocks), "clock"),
             )
         case "Vitals" | "Queue" | "Log" if view is not None:
             return say(
@@ -36,7 +35,7 @@ def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
             fatal = sum(one.severity is Severity.FATAL for one in fleet.findings)
             return say(
                 "→ {findings} now, {fatal} of them fatal.",
-                findings=units.counted(len(fleet.findings), "finding"),
+                findings=counted(len(fleet.findings), "finding"),
                 fatal=fatal,
             )
         case "Teardown":

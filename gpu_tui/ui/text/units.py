@@ -50,11 +50,6 @@ def count(number: float) -> str:
     return str(number)
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 line`, `2 lines`."""
-    return say(f"{{number}} {noun}{'' if number == 1 else 's'}", number=number)
-
-
 def hertz(frequency: float) -> str:
     """`1.98 GHz`."""
     return humanize.metric(frequency, "Hz", precision=3)
