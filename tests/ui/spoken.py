@@ -58,9 +58,10 @@ PARTS = {
     *("live", "stale", "unreachable", "connecting", "off", "read-only", "replay", "demo"),  # header
     *("gpu", "memory", "cpu", "disk", "  util", "  vram", "  state", "  procs"),  # Vitals
     *("hung", "lost", "err", "box", "above", "below", "ends", "money"),
-    *("line", "older line", "cell", "name", "box", "more box", "clock", "finding", "deadline"),
+    "box",
     *("cell finished", "sweep finished"),  # titles of toasts
-    *("path", "convenience", "trap", "day", "h", "min"),
+    *(f"{{number}} {unit}" for unit in ("conveniences", "convenience", "traps", "trap")),
+    *(f"{{number}} {unit}" for unit in ("days", "h", "min")),
     *("positional arguments", "options", "show this help message and exit"),  # argparse
     *("dns", "timeout", "refused", "host-key", "auth", "no-shell"),
     *(
@@ -105,6 +106,12 @@ def said() -> dict[str, frozenset[str] | None]:
             if node.func.id in SPEAKERS and node.args:
                 fields = frozenset(word.arg for word in node.keywords if word.arg)
                 found |= dict.fromkeys(literals(node.args[0]), fields or None)
+            elif node.func.id == "counted":
+                for noun in literals(node.args[1]):
+                    several = f"{noun}es" if noun.endswith("x") else f"{noun}s"
+                    found |= dict.fromkeys(
+                        (f"{{number}} {noun}", f"{{number}} {several}"), frozenset({"number"})
+                    )
     return found
 
 

@@ -50,10 +50,7 @@ def test_everything_that_is_said_is_in_the_catalogue() -> None:
 def test_the_words_that_no_rule_finds_are_there_too() -> None:
     words = catalogue("zh")
     known = {**words.screen, **words.sentences}
-    counted = {
-        part for part in PARTS if f"{{number}} {part}s" in known or f"{{number}} {part}" in known
-    }
-    assert not {part for part in PARTS - counted if part not in known}
+    assert not {part for part in PARTS if part not in known}
 
 
 def test_a_translation_fills_in_the_same_fields() -> None:
@@ -71,7 +68,6 @@ def test_the_fields_are_those_that_are_given() -> None:
 def test_the_catalogue_holds_nothing_that_nobody_says() -> None:
     words = catalogue("zh")
     spoken = {*said(), *tables(), *PARTS}
-    spoken |= {f"{{number}} {noun}{ending}" for noun in PARTS for ending in ("", "s", "es")}
     source = pieces()
     for text in words.screen:
         assert text in spoken or f"\0{text}\0" in source, text
