@@ -48,7 +48,7 @@ FIRST = """\
     # price_per_hour: 2.08 CNY
     # queue: {{file: /root/q/queue_1.txt, log: /root/runs/logs/q1_master.log}}
     # logs: /root/runs/logs/{{cell}}.log            # default: from the platform's profile
-    # results: {{remote: /root/final_ckpts, local: ./results/{name}}}
+    # results: {{remote: /root/final_ckpts, local: ./results/{name}, artifacts: [best.pth, best_metrics.json]}}
     # mounts: [/, /root/data]                       # default: the platform's storage tiers
     # provider: {{id: null, variant: null, key_env: NAME_OF_A_VARIABLE}}
     # ssh: {{known_hosts: null, identity: null, jump: null, transport: null}}  # what ~/.ssh/config does not say

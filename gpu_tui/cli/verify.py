@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--expect", metavar="N", type=int, help="how many cells there must be, no more and no fewer"
+    )
+    parser.add_argument(
+        "--artifact",
+        metavar="FILE",
+        action="append",
+        help="a file that every cell must have, below its directory; may be given several times "
+        "(default: as at the last pull, else best.pth and best_metrics.json)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -68,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace, directory: Path) -> Audit:
+    from gpu_tui.core.required import COPIED
+    from gpu_tui.parse.artifacts import artifact_of, check_artifacts
     from gpu_tui.parse.queue_file import decode_roster
     from gpu_tui.teardown.audit import audit, unreadable
     from gpu_tui.teardown.manifest_file import NAMES, ManifestUnreadable, read_manifest
@@ -75,12 +85,20 @@ def _report(args: argparse.Namespace, directory: Path) -> Audit:
     found = (directory / name for name in NAMES)
     source = args.manifest or next((path for path in found if path.is_file()), None)
     try:
-        manifest = read_manifest(source).manifest if source else None
+        kept = read_manifest(source) if source else None
     except ManifestUnreadable as error:
         return unreadable(f"{error}: {error.next}")
     roster = decode_roster(_bytes_of(args.roster)) if args.roster is not None else None
     besides = _below(directory, source, args.roster)
-    return asyncio.run(audit(directory, manifest, roster, besides=besides, expect=args.expect))
+    required = kept.required if kept else COPIED
+    if args.artifact:
+        files = check_artifacts([artifact_of(file) for file in args.artifact])
+        required = replace(required, files=files)
+    manifest = kept.manifest if kept else None
+    judged = audit(
+        directory, manifest, roster, required=required, besides=besides, expect=args.expect
+    )
+    return asyncio.run(judged)
 
 
 def _bytes_of(roster: Path) -> bytes:

@@ -15,11 +15,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.required import COPIED, SEALED, Required, holders, required_of
 
 CELL = "{cell}"
 SCRIPT_LOGS = "runs/logs/{cell}.log"  # where run_one.sh logs; its checkpoints lie beside
-BEST, METRICS = "best.pth", "best_metrics.json"
-SEALED = "export"  # the last part of a results directory of the second layout
+LATEST = "latest.pth"  # of a run that still trains
 _TIMED = re.compile(r"(?P<name>.+?)[-_.@](?P<time>[0-9]{8}[0-9TZ:_.+-]{0,24})")
 
 
@@ -39,38 +39,45 @@ class Layout:
     results: str | None = None
     checkpoints: str | None = None
     project: str | None = None
+    required: Required = COPIED
 
     def patterns(self) -> tuple[str, ...]:
         """The paths whose presence tells how far a cell's artifact has come; `{cell}` is any name."""
+        files, weights = _patterns(self.required.files), _patterns(self.required.weights)
         if self.project:
             root = f"{self.project}/"
             return (
-                *(f"{root}{SEALED}/{CELL}/{name}" for name in (BEST, "run.json")),
+                *(f"{root}{SEALED}/{CELL}/{name}" for name in (*weights, "run.json")),
                 f"{root}{SEALED}/.partial/{CELL}",
-                *(f"{root}active/{CELL}/{name}" for name in (BEST, "latest.pth", "train.csv")),
+                *(f"{root}active/{CELL}/{name}" for name in (*weights, LATEST, "train.csv")),
                 f"{root}quarantine/{CELL}",
             )
         found = []
         if self.results:
-            found += [f"{self.results}/{CELL}/{name}" for name in (BEST, METRICS)]
+            found += [f"{self.results}/{CELL}/{name}" for name in files]
         if self.checkpoints:
-            found += [f"{self.checkpoints}/{CELL}/{name}" for name in (BEST, "latest.pth")]
+            found += [f"{self.checkpoints}/{CELL}/{name}" for name in (*weights, LATEST)]
         return tuple(found)
 
     def metrics_files(self) -> tuple[str, ...]:
         """The files that hold the metrics of a finished cell, the best source first."""
-        if self.project:
-            return (f"{self.project}/{SEALED}/{CELL}/test/{CELL}/metrics.json",)
-        roots = dict.fromkeys(root for root in (self.results, self.checkpoints) if root)
-        return tuple(f"{root}/{CELL}/{METRICS}" for root in roots)
+        roots = (self.results,) if self.project else (self.results, self.checkpoints)
+        names = _patterns(self.required.metrics[:1])
+        return tuple(f"{root}/{CELL}/{n}" for n in names for root in dict.fromkeys(roots) if root)
 
     def look(self, paths: Collection[str]) -> Shelf:
         """What of it is there, for many questions about one table of files."""
-        if not self.project:
-            return Shelf(self, paths)
-        stages = (SEALED, f"{SEALED}/.partial", "active", "quarantine")
-        ids = {stage: _by_name(_ids(paths, f"{self.project}/{stage}/")) for stage in stages}
-        return Shelf(self, paths, ids)
+        stages: dict[str, Mapping[str, list[str]]] = {}
+        if self.project:
+            for stage in (SEALED, f"{SEALED}/.partial", "active", "quarantine"):
+                stages[stage] = _by_name(_ids(paths, f"{self.project}/{stage}/"))
+        starred = {
+            (root, file): holders(file, paths, f"{root}/")
+            for root in (self.results, self.checkpoints)
+            for file in self.required.weights
+            if root and "*" in file
+        }
+        return Shelf(self, paths, starred, stages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class Shelf:
 
     layout: Layout
     paths: Collection[str]
+    _starred: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     _stages: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
 
     def find(self, name: str) -> Found | None:
@@ -88,22 +96,34 @@ class Shelf:
             return None
         if layout.project is not None:
             return self._sealed(name, layout.project)
-        if f"{layout.results}/{name}/{BEST}" in self.paths:
+        if self._holds(layout.results, name):
             return Found(True, run=name)
-        local = f"{layout.checkpoints}/{name}"
-        if layout.checkpoints and f"{local}/{BEST}" in self.paths:
-            return Found(False, f"{BEST} is only in {local}")
+        if layout.checkpoints and self._holds(layout.checkpoints, name):
+            return Found(False, f"{self._weights} is only in {layout.checkpoints}/{name}")
         return Found(False)
+
+    @property
+    def _weights(self) -> str:
+        return " and ".join(self.layout.required.weights)
+
+    def _holds(self, root: str, run: str) -> bool:
+        """All its weights are in this directory of runs."""
+        return all(
+            run in self._starred[root, file]
+            if "*" in file
+            else f"{root}/{run}/{file}" in self.paths
+            for file in self.layout.required.weights
+        )
 
     def _sealed(self, name: str, project: str) -> Found:
         for run in self._runs(SEALED, name):
-            if f"{project}/{SEALED}/{run}/{BEST}" in self.paths:
+            if self._holds(f"{project}/{SEALED}", run):
                 return Found(True, run=run)
         for stage, words in (
             ("quarantine", "it was put into quarantine"),
             (f"{SEALED}/.partial", "its export is not complete"),
             ("active", "it was never sealed"),
-            (SEALED, f"its export holds no {BEST}"),
+            (SEALED, f"its export holds no {self._weights}"),
         ):
             if runs := self._runs(stage, name):
                 return Found(False, f"{words}: {project}/{stage}/{runs[0]}")
@@ -118,12 +138,17 @@ def layout_of(instance: Instance) -> Layout:
     """The layout of an instance, by the paths that its fleet file or its profile names."""
     remote = instance.results.remote
     results = remote.rstrip("/") if remote else None
-    if results and results.rsplit("/", 1)[-1] == SEALED:
-        return Layout(results, project=results.removesuffix(f"/{SEALED}"))
+    required = required_of(instance.results)
+    if results and required.timed:
+        return Layout(results, project=results.removesuffix(f"/{SEALED}"), required=required)
     checkpoints = None
     if instance.logs and instance.logs.endswith(f"/{SCRIPT_LOGS}"):
         checkpoints = instance.logs.removesuffix(SCRIPT_LOGS) + "checkpoints"
-    return Layout(results, None if checkpoints == results else checkpoints)
+    return Layout(results, None if checkpoints == results else checkpoints, required=required)
+
+
+def _patterns(files: Iterable[str]) -> tuple[str, ...]:
+    return tuple(file.replace("*", CELL) for file in files)
 
 
 def _ids(paths: Iterable[str], root: str) -> set[str]:

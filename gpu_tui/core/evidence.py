@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from gpu_tui.core.fleet import Instance, Money
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.profile import Tier, Verb
+from gpu_tui.core.required import COPIED, Required
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +27,14 @@ class Identity:
 @dataclass(frozen=True, slots=True)
 class Cells:
     """The queue as its file and log say now. `doubtful`: lines that are no cell, names twice. `closed`: the
-    log's last line of the queue's own says that it is done.
+    log's last line of the queue's own says that it is done. `required`: what each of them must leave.
     """
 
     finished: tuple[str, ...] = ()
     unfinished: tuple[tuple[str, str], ...] = ()  # (name, state)
     doubtful: tuple[str, ...] = ()
     closed: bool = True
+    required: Required = COPIED
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -38,10 +38,14 @@ class QueueFiles:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """Remote directory to pull, local directory to pull into."""
+    """Remote directory to pull, local directory to pull into.
+
+    `artifacts` are the files that every cell must leave there (`core.required`); none: as the layout has it.
+    """
 
     remote: str | None = None
     local: str | None = None
+    artifacts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,7 +287,7 @@ def _matched_rule(gate: Gate, matched: Matched, now: float) -> str | None:
     # Before a destruction a person is asked (`waiver`); a pull has nobody to ask.
     if gate.kind == "pull" and cells is not None and inventory is not None:
         tops = (*inventory.directories, *matched.directories)
-        if unnamed := cover(cells.names, gate.manifest, tops).unnamed:
+        if unnamed := cover(cells.names, cells.required, gate.manifest, tops).unnamed:
             return f"no cell is called {some([name for name, _ in unnamed])}"
     return None
 

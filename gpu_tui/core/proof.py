@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
 from gpu_tui.core.manifest import Manifest, MatchReport, compare, is_checkpoint, must_load
 from gpu_tui.core.plain import plain
+from gpu_tui.core.required import Required, holders
 
-ARTIFACTS = ("best.pth", "best_metrics.json")  # what every cell must leave
 # What may stand beside the results and is none: a manifest, the mark that it was verified, files under way.
 NOTES = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})
 UNDER_WAY = ".tmp"
@@ -72,20 +72,27 @@ class Cover:
     unnamed: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-def cover(names: Iterable[str], files: Manifest, directories: Iterable[str] = ()) -> Cover:
+def cover(
+    names: Iterable[str], required: Required, files: Manifest, directories: Iterable[str] = ()
+) -> Cover:
     """The roster of directories, for the gate and for `gpu-tui verify`: every cell has one with its
     artifacts, and there is no other. `directories`: those that may hold no file at all.
     """
-    paths = {file.path for file in files.files}
-    cells = tuple(dict.fromkeys(names))
+    paths = [file.path for file in files.files]
+    holding = {part: holders(part, paths) for part in required.files}
+    cells = dict.fromkeys(names)
+    runs: dict[str | None, list[str]] = defaultdict(list)
+    for directory in sorted({*directories, *tops(files)}):
+        runs[required.cell_of(directory, cells)].append(directory)
 
-    def lacks(name: str) -> tuple[str, ...]:
-        return tuple(part for part in ARTIFACTS if f"{name}/{part}" not in paths)
+    def lacks(*directories: str) -> tuple[str, ...]:
+        return tuple(part for part, having in holding.items() if not having.issuperset(directories))
 
-    others = {*directories, *tops(files)} - set(cells)
     return Cover(
-        incomplete=tuple((name, absent) for name in cells if (absent := lacks(name))),
-        unnamed=tuple((name, lacks(name)) for name in sorted(others)),
+        incomplete=tuple(
+            (name, absent) for name in cells if (absent := lacks(*runs.get(name, (name,))))
+        ),
+        unnamed=tuple((directory, lacks(directory)) for directory in runs[None]),
     )
 
 
@@ -99,18 +106,18 @@ def missing_artifacts(cells: Cells, files: Manifest) -> tuple[str, ...]:
     states = dict(cells.unfinished)
     return tuple(
         f"{name} ({states.get(name, 'finished')}): no {' and no '.join(absent)}"
-        for name, absent in cover(cells.names, files).incomplete
+        for name, absent in cover(cells.names, cells.required, files).incomplete
     )
 
 
-def unproven(cells: Cells, proven: Manifest) -> tuple[str, ...]:
-    """The cells whose artifacts are not all proven to be at home: pulled is not yet proven."""
-    paths = {file.path for file in proven.files}
+def unproven(cells: Cells, proven: Manifest, directories: Iterable[str] = ()) -> tuple[str, ...]:
+    """The cells whose artifacts are not all proven to be at home: pulled is not yet proven. `directories`
+    stand at the top on the box.
+    """
     states = dict(cells.unfinished)
     return tuple(
         f"{name} ({states.get(name, 'finished')}): {' and '.join(absent)} not proven here"
-        for name in cells.names
-        if (absent := [part for part in ARTIFACTS if f"{name}/{part}" not in paths])
+        for name, absent in cover(cells.names, cells.required, proven, directories).incomplete
     )
 
 

@@ -126,7 +126,8 @@ class Seen:
         safe = {file.path for file in proven.files}
         inventory, plan = self.of(Inventory), self.of(Plan)
         cells = inventory.cells if inventory else plan.cells if plan else None
-        lines = ("the roster is not known",) if cells is None else unproven(cells, proven)
+        there = inventory.directories if inventory else ()
+        lines = ("the roster is not known",) if cells is None else unproven(cells, proven, there)
         lost = tuple(sorted(set(listed.paths) - safe))
         sizes = dict(zip(listed.paths, listed.sizes, strict=False))
         return Loss(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_tui.core.evidence import Inventory, Matched
+from gpu_tui.core.evidence import Cells, Inventory, Matched
 from gpu_tui.core.proof import cover, tops
 
 TYPED_MOST = 3  # names in the words to type; of more it is their number
@@ -75,14 +75,13 @@ def waivers(
     inventory: Inventory, matched: Matched | None, before: Iterable[str]
 ) -> tuple[Waiver, ...]:
     """Every exception that this evidence needs."""
-    cells, here = inventory.cells, matched.directories if matched else ()
-    names = cells.names if cells else ()
-    unfinished = cells.unfinished if cells else ()
-    unclosed = cells is not None and not cells.closed and not unfinished
-    unnamed = cover(names, inventory.manifest, (*inventory.directories, *here)).unnamed
+    cells = inventory.cells or Cells()
+    directories = (*inventory.directories, *(matched.directories if matched else ()))
+    unclosed = not cells.closed and not cells.unfinished
+    unnamed = cover(cells.names, cells.required, inventory.manifest, directories).unnamed
     gone = sorted(set(before) - required(inventory))
     found = (
-        Waiver("unfinished", unfinished),
+        Waiver("unfinished", cells.unfinished),
         Waiver("unclosed", (("queue", "its log does not end with QUEUE DONE"),) * unclosed),
         Waiver("unnamed", tuple((name, _lacks(parts)) for name, parts in unnamed)),
         Waiver("fewer", tuple((name, "") for name in gone)),

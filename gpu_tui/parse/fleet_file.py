@@ -22,6 +22,7 @@ from gpu_tui.core.fleet import (
     SshAccess,
 )
 from gpu_tui.core.profile import Profile
+from gpu_tui.parse.artifacts import parse_artifacts
 from gpu_tui.parse.box_paths import BoxPaths
 from gpu_tui.parse.fields import Fields, choice_of, text_of
 from gpu_tui.parse.host import AddressError, parse_host
@@ -163,7 +164,7 @@ class _Reader:
         local = scope.kubectl == "local" and not has_host
         profile = self._profile(CLUSTER_PLATFORM if local else FALLBACK_PLATFORM)
         paths = BoxPaths(profile)
-        results = self._group("results", ("remote", "local"))
+        results = self._group("results", ("remote", "local", "artifacts"))
         queue = self._group("queue", QUEUE_KEYS)
         roots = self._group("roots", ("cgroup", "proc"))
         return Instance(
@@ -176,6 +177,7 @@ class _Reader:
             results=Results(
                 _remote(results, "remote") or paths.results,
                 self._local(results, "local") or str(self.base / "results" / name),
+                parse_artifacts(results, "artifacts") if results else (),
             ),
             mounts=() if local else self._mounts(paths),
             provider=parse_provider(fields.values.get("provider"), profile),

@@ -13,13 +13,13 @@ from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.idle import IdleClock
 from gpu_tui.core.liveness import Run, Session, session_of
+from gpu_tui.core.manifest import must_load
 from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueEvent
 from gpu_tui.core.readings import FileTable, Host, Memory, Process
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.state.history import History
 
-ARTIFACTS = ("best.pth", "latest.pth", "best_metrics.json")
 QUARTER = 900.0  # time zones differ by quarters of an hour
 ZONE_SLACK = 60.0  # between a stamp and its line's arrival
 LONGEST_OFFSET = 15 * 3600.0
@@ -77,7 +77,7 @@ class Witness:
         if box_now is None:
             return
         moving = {p: stat for p, stat in table.found.items() if p != self._instance.queue.file}
-        artifacts = {path for path in moving if path.endswith(ARTIFACTS)}
+        artifacts = {path for path in moving if must_load(path)}
         self.artifacts.look(box_now, (moving[path] for path in artifacts))
         self.logs.look(box_now, (stat for path, stat in moving.items() if path not in artifacts))
         self.life.look(box_now, moving.values())

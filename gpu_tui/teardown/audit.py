@@ -1,7 +1,7 @@
 """The match and load rungs on a directory that is here already: what `gpu-tui verify` reports.
 
 The rules: every file of the manifest is here with its size and SHA-256, and nothing else is, but for the
-manifest, `PULL_VERIFIED.json` and `*.tmp`; every directory is a cell with its two artifacts; every
+manifest, `PULL_VERIFIED.json` and `*.tmp`; every directory is a cell with its artifacts; every
 checkpoint loads. Nothing to compare with is never a success.
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest
 from gpu_tui.core.proof import beside, cover, home, proves, tops
+from gpu_tui.core.required import COPIED, Required
 from gpu_tui.core.sweep import Roster
 from gpu_tui.teardown.local import directories, local_tree
 from gpu_tui.teardown.verify import Limits, Reader, load_with, reader
@@ -64,6 +65,7 @@ async def audit(
     manifest: Manifest | None,
     roster: Roster | None,
     *,
+    required: Required = COPIED,
     besides: frozenset[str] = frozenset(),
     expect: int | None = None,
     child: Reader | None = None,
@@ -71,7 +73,7 @@ async def audit(
     """Judge a directory against its manifest and its roster, either of which may be missing.
 
     A manifest without a roster names the cells itself: its top directories. `besides`: paths below
-    `root` that are no results, as the manifest itself. `expect`: the number of cells. `child` reads the files, else one of its own.
+    `root` that are no results, as the manifest itself. `required`: what each cell must leave. `expect`: the number of cells. `child` reads the files, else one of its own.
     """
     tree = await asyncio.to_thread(local_tree, root)
     here = Manifest.of(file for file in tree.manifest.files if not _ignored(file.path, besides))
@@ -83,7 +85,7 @@ async def audit(
         cells = tuple(sorted(tops(manifest)))
     files = _rows(here, manifest, verdicts)
     found = await asyncio.to_thread(directories, root)
-    covered = cover(cells or (), here, found)
+    covered = cover(cells or (), required, here, found)
     missing = tuple(name for name, _ in covered.incomplete)
     unexpected = tuple(name for name, _ in covered.unnamed) if cells is not None else ()
     odd = [path for path in tree.odd if not _ignored(path, besides)]

@@ -32,6 +32,7 @@ from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Tier, Verb
 from gpu_tui.core.proof import holds_weights, some
+from gpu_tui.core.required import required_of
 from gpu_tui.core.sweep import Roster
 from gpu_tui.core.transfer import Meter, Transfer
 from gpu_tui.providers.base import Provider, SeenFromInside, WorksElsewhere, state_of
@@ -167,7 +168,10 @@ class Gather:
         if failed or listing.refused or tree.odd:
             odd = [*(path for path, _ in (*failed, *listing.refused)), *tree.odd]
             raise BoxError(f"cannot be compared: {odd[0]}")
-        await asyncio.to_thread(keep, self.local, tree.manifest, self.name, self.clock.now())
+        required = required_of(self.instance.results)
+        await asyncio.to_thread(
+            keep, self.local, tree.manifest, self.name, self.clock.now(), required
+        )
         tops = await asyncio.to_thread(directories, self.local)
         return Matched(remote, tree.manifest, stamps_of(there, here), tuple(sorted(tops)))
 
@@ -345,7 +349,7 @@ class Gather:
 
     async def _cells(self, roster: Roster | None) -> Cells | None:
         """The cells as the box has them now. What the screen showed of a queue is no evidence."""
-        return await read_cells(self.link(), self.instance.queue, roster) if roster else None
+        return await read_cells(self.link(), self.instance, roster) if roster else None
 
     def _tiers(self, verb: Verb, *, console: bool = False) -> tuple[Tier, ...]:
         """The disks that `verb` is about. Where nobody says of which variant the box is, and no API does either,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.manifest import FileEntry, Manifest
+from gpu_tui.core.required import COPIED, Required
+from gpu_tui.parse.artifacts import ArtifactError, artifact_of, check_artifacts
 from gpu_tui.teardown.listing import path_problem
 from gpu_tui.teardown.local import OWN
 
@@ -29,14 +32,17 @@ class ManifestUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ManifestFile:
-    """What one says: its run and its files."""
+    """What one says: its run, its files, and what each cell was to leave."""
 
     run_id: str
     manifest: Manifest
+    required: Required = COPIED
 
 
-def manifest_json(manifest: Manifest, run_id: str, now: float) -> dict[str, object]:
-    """The object to write."""
+def manifest_json(
+    manifest: Manifest, run_id: str, now: float, required: Required = COPIED
+) -> dict[str, object]:
+    """The object to write. Only what is unusual to require is said: others read this schema too."""
     return {
         "schema": SCHEMA,
         "run_id": run_id,
@@ -49,15 +55,16 @@ def manifest_json(manifest: Manifest, run_id: str, now: float) -> dict[str, obje
             for file in manifest.files
         ],
         "totals": {"files": len(manifest.files), "bytes": manifest.total_bytes},
+        **({} if required == COPIED else {"required": asdict(required)}),
     }
 
 
-def keep(local: Path, manifest: Manifest, run_id: str, now: float) -> None:
+def keep(local: Path, manifest: Manifest, run_id: str, now: float, required: Required) -> None:
     """Write what was matched beside the results, for `gpu-tui verify` later. It unlocks nothing."""
     target = local / OWN / "manifest.json"
     scratch = target.with_suffix(".new")
     with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(manifest_json(manifest, run_id, now), file, indent=1)
+        json.dump(manifest_json(manifest, run_id, now, required), file, indent=1)
     os.replace(scratch, target)
 
 
@@ -95,7 +102,17 @@ def parse_manifest(text: bytes, path: str) -> ManifestFile:
         not isinstance(tops, list) or sorted(map(str, tops)) != sorted(listed)
     ):
         raise ManifestUnreadable(f"{path} names other directories than those of its files")
-    return ManifestFile(run_id, Manifest.of(files))
+    return ManifestFile(run_id, Manifest.of(files), _required(path, data.get("required")))
+
+
+def _required(source: str, row: object) -> Required:
+    if row is None:
+        return COPIED
+    files, timed = (row.get("files"), row.get("timed")) if isinstance(row, dict) else (None, None)
+    if isinstance(files, list) and isinstance(timed, bool):
+        with suppress(ArtifactError):
+            return Required(check_artifacts([artifact_of(str(file)) for file in files]), timed)
+    raise ManifestUnreadable(f"{source} does not say what a cell must leave")
 
 
 def _entry(source: str, row: object) -> FileEntry:

@@ -6,9 +6,10 @@ import secrets
 from dataclasses import replace
 
 from gpu_tui.core.evidence import Cells
-from gpu_tui.core.fleet import QueueFiles
+from gpu_tui.core.fleet import Instance, QueueFiles
 from gpu_tui.core.queue_done import claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
+from gpu_tui.core.required import required_of
 from gpu_tui.core.sweep import Roster
 from gpu_tui.parse.queue_file import decode_roster
 from gpu_tui.parse.queue_log import parse_queue_line
@@ -27,17 +28,17 @@ async def read_roster(connection: Connection, queue: QueueFiles) -> Roster | Non
     return None if data is None else decode_roster(data)
 
 
-async def read_cells(connection: Connection, queue: QueueFiles, roster: Roster) -> Cells:
+async def read_cells(connection: Connection, instance: Instance, roster: Roster) -> Cells:
     """The roster joined with what the queue's log says of each cell."""
-    history = QueueHistory()
-    if queue.log is None:
-        cells = cells_of(roster, history)
-        return replace(cells, unfinished=tuple((name, NO_LOG) for name in cells.names))
-    for line in await _milestones(connection, queue.log):
+    queue, history = instance.queue, QueueHistory()
+    for line in await _milestones(connection, queue.log) if queue.log else ():
         event = parse_queue_line(line)
         if event is not None:
             history = history.fold(event)
-    return cells_of(roster, history)
+    cells = replace(cells_of(roster, history), required=required_of(instance.results))
+    if queue.log is None:
+        return replace(cells, unfinished=tuple((name, NO_LOG) for name in cells.names))
+    return cells
 
 
 def cells_of(roster: Roster, history: QueueHistory) -> Cells:

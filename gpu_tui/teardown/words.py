@@ -22,7 +22,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.gate import NOWHERE, PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
-from gpu_tui.core.proof import ARTIFACTS, cells_refusal, cover, holds_weights, home, proves
+from gpu_tui.core.proof import cells_refusal, cover, holds_weights, home, proves
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.local import OWN
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
@@ -157,9 +157,9 @@ def _next_cells(cells: Cells | None, gate: Gate, again: str) -> str:
     """What lets the roster show that every cell is among the files."""
     if cells is None:
         return f"list the cells in a queue file on the box and name it as queue.file (gpu-tui help runners), then {again}"
-    lacking = {name for name, _ in cover(cells.names, gate.manifest).incomplete}
+    lacking = {name for name, _ in cover(cells.names, cells.required, gate.manifest).incomplete}
     if lacking and not lacking & dict(cells.unfinished).keys():
-        return f"let these cells leave those files or take their lines out of the queue file, then {again}"
+        return f"let these cells leave those files, or name what yours leave as results.artifacts (gpu-tui help fleet), or take their lines out of the queue file, then {again}"
     return f"let those cells end well or take their lines out of the queue file, then {again}"
 
 
@@ -263,7 +263,7 @@ def _match(gate: Gate) -> tuple[str, ...]:
     ]
     cells = inventory.cells if inventory else None
     if cells and gate.stuck is not Rung.MATCH:
-        lines.append(f"all {len(cells.names)} cells have {' and '.join(ARTIFACTS)}")
+        lines.append(f"all {len(cells.names)} cells have {' and '.join(cells.required.files)}")
     return tuple(lines)
 
 

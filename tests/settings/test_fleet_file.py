@@ -31,7 +31,10 @@ instances:
     price_per_hour: 2.08 CNY
     queue: {file: /root/q/queue_1.txt, log: /root/autodl-tmp/runs/logs/q1_master.log}
     logs: /root/autodl-tmp/runs/logs/{cell}.log
-    results: {remote: /root/autodl-fs/final_ckpts, local: ./results/paper-ablation-v1}
+    results:
+      remote: /root/autodl-fs/final_ckpts
+      local: ./results/paper-ablation-v1
+      artifacts: [checkpoint-*/model.safetensors, all_results.json]
     mounts: [/root/autodl-tmp, /root/autodl-fs]
     provider: {id: null, variant: pro, key_env: AUTODL_TOKEN}
     ssh: {known_hosts: null, identity: keys/one, jump: me@bastion, config: ssh_config}
@@ -73,7 +76,9 @@ def test_every_key_of_the_file(write: Write, tmp_path: Path) -> None:
         "/root/q/queue_1.txt", "/root/autodl-tmp/runs/logs/q1_master.log"
     )
     assert box.results == Results(
-        "/root/autodl-fs/final_ckpts", str(tmp_path / "results/paper-ablation-v1")
+        "/root/autodl-fs/final_ckpts",
+        str(tmp_path / "results/paper-ablation-v1"),
+        ("checkpoint-*/model.safetensors", "all_results.json"),
     )
     assert box.provider == ProviderAccess(None, "pro", "AUTODL_TOKEN")
     assert (box.ssh.host, box.ssh.jump) == ("autodl-1", "me@bastion")
@@ -178,6 +183,15 @@ BROKEN = [
         "  - {name: a, host: a}\n  - {name: b, host: b, results: {local: results/a}}",
         *(3, 12, "two instances have the results.local", None),
     ),
+    ("  - {name: a, host: a, results: {artifacts: [a.pt, ../b.pt]}}", 2, 52, '"../b.pt" cannot', "checkpoint-*/"),
+    ("  - {name: a, host: a, results: {artifacts: [/a.pt]}}", 2, 46, '"/a.pt" cannot be a file', None),
+    ("  - {name: a, host: a, results: {artifacts: ['m-*-of-*.pt']}}", 2, 46, "cannot be a file", "one *"),
+    ("  - {name: a, host: a, results: {artifacts: ['{cell}.pt']}}", 2, 46, "cannot be a file", None),
+    ("  - {name: a, host: a, results: {artifacts: [a//b.pt]}}", 2, 46, "cannot be a file", None),
+    ("  - {name: a, host: a, results: {artifacts: [a.json]}}", 2, 45, "none of the artifacts holds", ".safetensors"),
+    ("  - {name: a, host: a, results: {artifacts: []}}", 2, 45, "none of the artifacts holds", ".pth"),
+    ("  - {name: a, host: a, results: {artifacts: best.pth}}", 2, 45, "must be a list", "[a, b]"),
+    ("  - {name: a, host: a, results: {artifacts: [" + "a.pt, " * 17 + "]}}", 2, 45, "there are 17 artifacts", "fewer"),
     ("  - {name: a, host: a, scheduler: {kind: slurn}}", 2, 42, "'slurn'", '"slurm"'),
     ("  - {name: a, host: a, scheduler: {kind: slurm, context: c}}", 2, 49, "unknown key", None),
     ("  - {name: a, host: a, platform: autodl, provider: {variant: pr}}", 2, 62, "variant", '"pro"'),

@@ -170,11 +170,12 @@ def write(where: Path, rounds: int, *, few: bool) -> None:
         (cell / "best_metrics.json").write_text(json.dumps({"epoch": None, "psnr": 31.4}))
         (cell / "history.jsonl").write_text('{"step": 1}\n{"step": 2}\n')
         (cell / "loss.csv").write_text("step,loss\n1,0.3\n2,0.2\n")
-        _safetensors(cell / "model.safetensors", seed)
+        safetensors(cell / "model.safetensors", seed)
         _sharded(where, seed)
 
 
-def _safetensors(path: Path, seed: int, names: tuple[str, ...] = ("a", "b")) -> None:
+def safetensors(path: Path, seed: int, names: tuple[str, ...] = ("a", "b")) -> None:
+    """A file of weights by these names, written byte by byte."""
     table: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     body = b""
     for number, name in enumerate(names):
@@ -207,7 +208,7 @@ def _sharded(where: Path, seed: int) -> None:
                     {key: torch.ones(300) * (number + 10 * seed) for key in keys}, place / name
                 )
             else:
-                _safetensors(place / name, seed, keys)
+                safetensors(place / name, seed, keys)
         index = {"metadata": {"total_size": 4800}, "weight_map": mapped}
         (place / f"{stem}.{suffix}.index.json").write_text(json.dumps(index))
 

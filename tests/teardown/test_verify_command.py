@@ -15,12 +15,18 @@ import pytest
 from gpu_tui.cli.main import main
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.manifest import Manifest
+from gpu_tui.core.required import Required
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
 from gpu_tui.parse.queue_file import decode_roster
 from gpu_tui.teardown.audit import audit
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.teardown.local import local_tree
-from gpu_tui.teardown.manifest_file import ManifestUnreadable, manifest_json, read_manifest
+from gpu_tui.teardown.manifest_file import (
+    ManifestUnreadable,
+    keep,
+    manifest_json,
+    read_manifest,
+)
 from gpu_tui.teardown.reader.outcome import INSTALL
 from gpu_tui.teardown.verify import Limits, reader
 
@@ -69,6 +75,45 @@ def test_a_manifest_in_the_directory_is_found(
     (results / "half.tmp").write_text("x")
     code, report = _verify(capsys, results)
     assert (code, len(report["files"])) == (0, 4)
+
+
+def test_other_artifacts_are_asked_of_each_cell(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for cell in ("base", "wide"):
+        (results / cell / "epoch-3").mkdir()
+        (results / cell / "best.pth").rename(results / cell / "epoch-3/model.pth")
+    queue = ("--roster", results.parent / "queue.txt")
+    _, report = _verify(capsys, results, *queue)
+    assert report["why"] == [
+        f"cell {cell} is not complete: no best.pth" for cell in ("base", "wide")
+    ]
+    code, report = _verify(capsys, results, *queue, "--artifact", "epoch-*/model.pth")
+    assert (code, report["verdict"]) == (0, "verified")
+    several = ("--artifact", "epoch-*/model.pth", "--artifact", "log.csv")
+    _, report = _verify(capsys, results, *queue, *several)
+    assert report["roster"]["missing"] == ["base", "wide"]
+    assert report["why"][0] == "cell base is not complete: no log.csv"
+
+
+@pytest.mark.parametrize("artifact", ["../best.pth", "metrics.json", "/best.pth"])
+def test_an_artifact_that_proves_nothing_is_refused(
+    results: Path, capsys: pytest.CaptureFixture[str], artifact: str
+) -> None:
+    assert main(["verify", str(results), "--artifact", artifact]) == 2
+    said = capsys.readouterr().err
+    assert "cannot be a file that every cell leaves" in said or "holds weights" in said
+
+
+def test_what_the_last_pull_asked_for_is_asked_again(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = local_tree(results).manifest
+    (results / ".gpu-tui").mkdir()
+    for required, code in ((Required(("best.pth",)), 0), (Required(("last.pth",)), 1)):
+        keep(results, tree, "run-1", 0.0, required)
+        assert _verify(capsys, results)[0] == code
+    assert read_manifest(results / ".gpu-tui/manifest.json").required == Required(("last.pth",))
 
 
 def test_without_roster_and_manifest_it_is_incomplete(
@@ -197,6 +242,25 @@ def test_text_output_says_what_failed(results: Path, capsys: pytest.CaptureFixtu
                 [{"path": "x", "bytes": 1, "sha256": "xyz"}],
                 [{"path": "x", "bytes": 1, "sha256": "0" * 64}] * 2,
                 ["x"],
+            )
+        ),
+        *(
+            json.dumps(
+                {
+                    "schema": "remote-gpu-trainer/PULL/v1",
+                    "run_id": "r",
+                    "files": [{"path": "x", "bytes": 1, "sha256": "0" * 64}],
+                    "required": required,
+                }
+            )
+            for required in (
+                [],
+                {},
+                {"files": ["a.pt"]},
+                {"files": [], "timed": False},
+                {"files": [7, "../a.pt"], "timed": False},
+                {"files": ["a.json"], "timed": False},
+                {"files": ["a.pt"] * 17, "timed": False},
             )
         ),
     ],

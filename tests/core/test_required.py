@@ -1,0 +1,148 @@
+"""What a cell must leave: which file fits a name, whose a directory is, what the roster then says."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.core.artifact import Found, layout_of
+from gpu_tui.core.fleet import Instance, Results, SshAccess
+from gpu_tui.core.manifest import FileEntry, Manifest
+from gpu_tui.core.proof import cover
+from gpu_tui.core.required import COPIED, EXPORTED, Required, holders, required_of
+
+SAVED = ("checkpoint-*/model.safetensors", "all_results.json")
+
+
+@pytest.mark.parametrize(
+    ("file", "path", "fits"),
+    [
+        ("best.pth", "a/best.pth", True),
+        ("best.pth", "best.pth", False),
+        ("best.pth", "a/b/best.pth", False),
+        ("best.pth", "a/bestXpth", False),
+        ("best.pth", "a/best.pth.tmp", False),
+        ("best.pth", "a/best.pth\n", False),
+        ("*.pth", "a/last.pth", True),
+        ("*.pth", "a/.pth", False),
+        ("*.pth", "a/.half.pth", False),
+        ("*.pth", "a/b/last.pth", False),
+        ("*.pth", "a/two\nlines.pth", True),
+        ("checkpoint-*/model.safetensors", "a/checkpoint-500/model.safetensors", True),
+        ("checkpoint-*/model.safetensors", "a/checkpoint-500/old/model.safetensors", False),
+        ("checkpoint-*/model.safetensors", "a/tmp-checkpoint-500/model.safetensors", False),
+        ("*/model.safetensors", "a/.cache/model.safetensors", False),
+        ("*/model.safetensors", "a/cache/model.safetensors", True),
+        ("weights[1].pt", "a/weights[1].pt", True),
+        ("weights[1].pt", "a/weights1.pt", False),
+        ("m?.pt", "a/m1.pt", False),
+    ],
+)
+def test_a_star_is_a_part_of_one_name(file: str, path: str, fits: bool) -> None:
+    assert holders(file, [path]) == ({"a"} if fits else set())
+
+
+def test_a_long_name_of_a_box_is_looked_at_once() -> None:
+    """Two stars in one path: no name makes the look slow."""
+    hostile = ["a/" + "x-" * 120 + "/" + "y" * 250, "a/" + "/".join("x-" * 100)]
+    assert holders("x-*/y*.pt", hostile * 1_000) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("remote", "required"),
+    [
+        (None, COPIED),
+        ("/fs/final_ckpts/", COPIED),
+        ("/proj/export", EXPORTED),
+        ("/proj/export/", EXPORTED),
+        ("/proj/reexport", COPIED),
+    ],
+)
+def test_the_layout_says_what_is_usual(remote: str | None, required: Required) -> None:
+    assert required_of(Results(remote)) == required
+    own = required_of(Results(remote, artifacts=SAVED))
+    assert own == Required(SAVED, timed=required.timed)
+
+
+def test_weights_and_numbers_are_told_apart_by_name() -> None:
+    files = ("model.safetensors.index.json", "trainer_state.json", "rng_state.pth", "log.txt")
+    assert Required(files).weights == ("model.safetensors.index.json", "rng_state.pth")
+    assert Required(files).metrics == ("trainer_state.json",)
+
+
+@pytest.mark.parametrize(
+    ("directory", "cell"),
+    [
+        ("a", "a"),
+        ("a-20260103T101500Z", "a"),
+        ("a_20260103", "a"),
+        ("a-b-20260103", "a-b"),
+        ("a-20260103-20260104", "a-20260103"),
+        ("a-2026", None),
+        ("a-20260103x", None),
+        ("a-20260103T101500Z\n", None),
+        ("-20260103", None),
+        ("c-20260103", None),
+    ],
+)
+def test_whose_a_directory_is(directory: str, cell: str | None) -> None:
+    cells = {"a", "a-b", "a-20260103"}
+    assert EXPORTED.cell_of(directory, cells) == cell
+    assert COPIED.cell_of(directory, cells) == (directory if directory in cells else None)
+
+
+def manifest(*paths: str) -> Manifest:
+    return Manifest.of(FileEntry(path, 1, "a" * 64) for path in paths)
+
+
+def sealed(run: str) -> tuple[str, ...]:
+    return (f"{run}/best.pth", f"{run}/test/clean/metrics.json", f"{run}/run.json")
+
+
+def test_a_sealed_run_is_its_cells_and_must_be_whole() -> None:
+    old, new = "a-20260101T000000Z", "a-20260102T000000Z"
+    both = manifest(*sealed(old), *sealed(new))
+    assert cover(["a"], EXPORTED, both).incomplete == ()
+    assert cover(["a"], EXPORTED, both).unnamed == ()
+    half = manifest(*sealed(old), f"{new}/best.pth")
+    lacking = ("test/*/metrics.json", "run.json")
+    assert cover(["a"], EXPORTED, half).incomplete == (("a", lacking),)
+    assert cover(["a"], EXPORTED, manifest(*sealed(old)), [new]).incomplete != ()
+    assert cover(["a", "b"], EXPORTED, both).incomplete == (("b", EXPORTED.files),)
+    assert cover(["b"], COPIED, both).unnamed == (
+        (old, ("best_metrics.json",)),
+        (new, ("best_metrics.json",)),
+    )
+
+
+def test_every_cell_needs_each_of_its_own_files() -> None:
+    required = Required(SAVED)
+    whole = ("a/checkpoint-500/model.safetensors", "a/all_results.json")
+    assert cover(["a"], required, manifest(*whole)).incomplete == ()
+    lacking = (("a", ("checkpoint-*/model.safetensors",)),)
+    assert cover(["a"], required, manifest("a/all_results.json", *whole[2:])).incomplete == lacking
+    elsewhere = manifest("a/all_results.json", "b/checkpoint-500/model.safetensors")
+    assert cover(["a", "b"], required, elsewhere).incomplete == (
+        ("a", ("checkpoint-*/model.safetensors",)),
+        ("b", ("all_results.json",)),
+    )
+
+
+def test_the_queue_looks_for_the_same_weights() -> None:
+    box = Instance(
+        "box",
+        SshAccess("box"),
+        logs="/data/runs/logs/{cell}.log",
+        results=Results("/fs/out", artifacts=SAVED),
+    )
+    layout = layout_of(box)
+    assert layout.patterns() == (
+        "/fs/out/{cell}/checkpoint-{cell}/model.safetensors",
+        "/fs/out/{cell}/all_results.json",
+        "/data/checkpoints/{cell}/checkpoint-{cell}/model.safetensors",
+        "/data/checkpoints/{cell}/latest.pth",
+    )
+    assert layout.metrics_files()[0] == "/fs/out/{cell}/all_results.json"
+    there = layout.look({"/fs/out/a/checkpoint-500/model.safetensors"})
+    assert (there.find("a"), there.find("b")) == (Found(True, run="a"), Found(False))
+    local = layout.look({"/data/checkpoints/a/checkpoint-500/model.safetensors"}).find("a")
+    assert local == Found(False, "checkpoint-*/model.safetensors is only in /data/checkpoints/a")

@@ -1,0 +1,96 @@
+"""Runs that leave other files than ours: a real box, a real pull, and a load of each."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from good_files import safetensors
+from rented import RentedBox, Scene, rest, until
+
+from gpu_tui.core.gate import DWELL
+from gpu_tui.core.ladder import Rung, RungState
+from gpu_tui.teardown.audit import audit
+from gpu_tui.teardown.local import local_tree
+from gpu_tui.teardown.manifest_file import read_manifest
+
+PHRASE = "pod-4n6p"
+SAVED = ("checkpoint-*/model.safetensors.index.json", "all_results.json")
+SHARDS = {
+    "layer1": "model-00001-of-00002.safetensors",
+    "layer2": "model-00002-of-00002.safetensors",
+}
+
+
+def leave_checkpoints(box: RentedBox, path: Path) -> None:
+    """Each cell leaves what a trainer of sharded models does, and nothing of ours."""
+    shutil.rmtree(box.results)
+    for seed, cell in enumerate(("base", "wide")):
+        for key, name in SHARDS.items():
+            safetensors(path / name, seed, (key,))
+            box.write(f"{cell}/checkpoint-500/{name}", (path / name).read_bytes())
+        index = json.dumps({"metadata": {"total_size": 2400}, "weight_map": SHARDS})
+        box.write(f"{cell}/checkpoint-500/model.safetensors.index.json", index.encode())
+        box.write(f"{cell}/all_results.json", b'{"eval_loss": 1.25}')
+
+
+@pytest.fixture
+def saved(scene: Scene, tmp_path: Path) -> Scene:
+    leave_checkpoints(scene.box, tmp_path)
+    scene.set(results=replace(scene.instance.results, artifacts=SAVED))
+    return scene
+
+
+async def test_sharded_models_come_home_and_their_box_is_ended(saved: Scene) -> None:
+    climb = saved.runner().open("pod", "terminate")
+    _, views = await until(climb, lambda view: view.state == "ready")
+    saved.clock.advance(DWELL)
+    async for view in views:
+        if view.ready:
+            break
+    await climb.confirm(PHRASE)
+    last = await rest(views)
+    assert last.outcome == "gone"
+    match = next(row for row in last.rungs if row.rung is Rung.MATCH)
+    assert f"all 2 cells have {SAVED[0]} and {SAVED[1]}" in match.lines
+    assert local_tree(saved.local).manifest == local_tree(saved.box.results).manifest
+    kept = read_manifest(saved.local / ".gpu-tui/manifest.json")
+    assert kept.required.files == SAVED
+    again = await audit(saved.local, kept.manifest, None, required=kept.required)
+    assert (again.verdict, again.why) == ("verified", ())
+
+
+@pytest.mark.parametrize(
+    ("lost", "rung", "words"),
+    [
+        ("wide/all_results.json", Rung.MATCH, "wide (finished): no all_results.json"),
+        (f"wide/checkpoint-500/{SAVED[0].rpartition('/')[2]}", Rung.MATCH, f"no {SAVED[0]}"),
+        (f"wide/checkpoint-500/{SHARDS['layer2']}", Rung.LOAD, "shard model-00002-of-00002"),
+    ],
+)
+async def test_without_one_of_its_files_the_gate_is_shut(
+    saved: Scene, lost: str, rung: Rung, words: str
+) -> None:
+    (saved.box.results / lost).unlink()
+    climb = saved.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "blocked")
+    row = next(row for row in view.rungs if row.state is RungState.BLOCKED)
+    assert row.rung is rung
+    assert any(words in line for line in row.lines)
+    assert saved.server.calls == []
+    await climb.close()
+    await rest(views)
+
+
+async def test_ours_are_asked_for_where_nothing_else_is_named(scene: Scene, tmp_path: Path) -> None:
+    leave_checkpoints(scene.box, tmp_path)
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "blocked")
+    row = next(row for row in view.rungs if row.state is RungState.BLOCKED)
+    assert any("no best.pth and no best_metrics.json" in line for line in row.lines)
+    assert "results.artifacts" in (row.next or "")
+    await climb.close()
+    await rest(views)
