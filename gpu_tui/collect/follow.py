@@ -15,21 +15,19 @@ import asyncio
 import re
 import secrets
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
 from time import thread_time
 
 from gpu_tui.collect import follow_program as box
 from gpu_tui.collect.marks import Mark, MarkReader
 from gpu_tui.collect.shell import quote_path
+from gpu_tui.collect.tail_memory import ALONE, CUT, TailMemory
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.number import whole
 from gpu_tui.core.ports import Sink
 from gpu_tui.parse.log_flood import Appetite
-from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.transport.base import Connection, take_at_once
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
@@ -38,10 +36,8 @@ AGAIN_SECONDS = 0.05  # before a program that ended is started again
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file
 EARLY_CAP = box.MOST  # bytes that are held until it is known of which file they are
 NOISE_CAP = 65_536  # of a line that we came into the middle of
-PAST_KEPT = 256  # files that are remembered as read
 SHORT = 2_048  # bytes, of a few lines: they are read before the loop turns
 QUIET_SECONDS = 0.005  # with nothing taken so before: many of them must not come in one turn
-CUT, ALONE = "cut", "alone"
 
 OPEN = re.compile(
     rb"open (new|resumed|rest|whole|copy) (\d{1,20}) ([\w?-]+) (\d{1,18}) (\d{1,18}) (\d{1,18})"
@@ -55,74 +51,6 @@ WHY = {
 }
 CUT_SHORT = "was cut short: what was written just before, if anything, was not read"
 GONE = "was replaced and is gone: what it said last, if anything, was not read"
-
-
-@dataclass(slots=True)
-class TailMemory:
-    """Where we are in one log. Lives as long as the instance, across connections.
-
-    `offset` counts every byte taken, the unfinished line in `reader` included; `recent` are the last
-    of them. `skipped` are the bytes before the first one taken, `end` the size when last opened.
-    `inode` and `born` (as the box says it) are the file, `since` its time of change when it was first
-    opened. `done`: all of it was read and nobody writes it any more; `cut`: it was seen cut short
-    (CUT), and there is no copy made before (ALONE). `line_at` is the byte where the unfinished line, or
-    the next one, begins; `head` are the first bytes taken, at `skipped`.
-    `past` are files known to be older. `gaps` counts what could not be read, `lost` its known bytes.
-    """
-
-    inode: int = 0
-    born: str = "0"
-    offset: int = 0
-    line_at: int | None = 0
-    head: bytes = b""
-    recent: bytes = b""
-    skipped: int = 0
-    end: int = 0
-    since: int = 0
-    done: bool = False
-    cut: str = ""
-    past: tuple[str, ...] = ()
-    gaps: int = 0
-    lost: int = 0
-    reader: LogReader = field(default_factory=LogReader)
-
-    @property
-    def caught_up(self) -> bool:
-        """Everything has been read that was in the file when it was last opened."""
-        return self.inode > 0 and self.offset >= self.end
-
-    def take(self, data: bytes) -> Sequence[LogLine]:
-        """Count and read more bytes."""
-        self.count(data)
-        return self.reader.feed(data)
-
-    def count(self, data: bytes) -> None:
-        """More bytes were taken."""
-        if len(self.head) < ANCHOR and self.offset - self.skipped == len(self.head):
-            self.head += data[: ANCHOR - len(self.head)]
-        cut = data.rfind(b"\n") + 1
-        if cut:
-            self.line_at = self.offset + cut
-        self.offset += len(data)
-        self.recent = (self.recent + data[-box.OVERLAP :])[-box.OVERLAP :]
-
-    def restart(self, inode: int, born: str, offset: int) -> tuple[LogLine, ...]:
-        """Begin at `offset` of another file; the last line of the one before, if it was unfinished."""
-        rest = self.reader.close()
-        self.reader = LogReader()
-        self.inode, self.born, self.offset, self.skipped = inode, born, offset, offset
-        self.line_at, self.head = offset, b""
-        self.recent, self.done, self.cut = b"", False, ""
-        return rest
-
-    @property
-    def anchor(self) -> Anchor | None:
-        """What tells this file from another one; None where its first bytes were not taken."""
-        return Anchor(self.skipped, self.head) if self.head else None
-
-    def remember(self, *files: str) -> None:
-        """These files (inode:born) are older than what is read from now on."""
-        self.past = tuple(dict.fromkeys((*self.past, *files)))[-PAST_KEPT:]
 
 
 def follow_program(path: str, nonce: str, memory: TailMemory, history: int) -> str:

@@ -9,17 +9,13 @@ from random import Random
 from typing import TypeVar
 
 from gpu_tui.collect.cells import Cells
-from gpu_tui.collect.follow import (
-    CELL_HISTORY,
-    QUEUE_HISTORY,
-    TailMemory,
-    follow,
-)
+from gpu_tui.collect.follow import CELL_HISTORY, QUEUE_HISTORY, follow
 from gpu_tui.collect.kubernetes import ClusterWatch
 from gpu_tui.collect.link import LONGEST_WAIT, Link
 from gpu_tui.collect.log_end import read_once, read_rest
 from gpu_tui.collect.log_range import read_part, search
 from gpu_tui.collect.sampler import Group, plan, sample_group
+from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Sampled

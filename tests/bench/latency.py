@@ -23,7 +23,8 @@ from statistics import median, quantiles
 
 from boxes import Sshd
 
-from gpu_tui.collect.follow import TailMemory, follow
+from gpu_tui.collect.follow import follow
+from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.events import Event, LogArrived, LogCame, LogOpened
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.logs import LogSource

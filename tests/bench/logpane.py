@@ -177,7 +177,8 @@ def flood(argv: list[str], data: bytes, path: Path) -> Flood:
 
 async def first_sight(rounds: int) -> dict[str, float]:
     """The end of a file of 444 MB: by the follower into the view, and by `tail` over the same link."""
-    from gpu_tui.collect.follow import TailMemory, follow
+    from gpu_tui.collect.follow import follow
+    from gpu_tui.collect.tail_memory import TailMemory
     from gpu_tui.core.clock import ManualClock
     from gpu_tui.core.events import Event, LogArrived
     from gpu_tui.core.logs import LogSource

@@ -23,9 +23,10 @@ from bench.farm import CELL, QUEUE_HEAD, QUEUE_LOG
 from boxes import Sshd, make_key
 from collect.shell_box import GPU_ROW, ShellBox, finish, start
 
-from gpu_tui.collect.follow import TailMemory, follow_program
+from gpu_tui.collect.follow import follow_program
 from gpu_tui.collect.sampler import plan
 from gpu_tui.collect.supervisor import Supervisor
+from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.events import Event, LinkChanged, LogArrived, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, QueueFiles, SshAccess
 from gpu_tui.state.history import SqliteHistory

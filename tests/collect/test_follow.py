@@ -17,9 +17,10 @@ from boxes import Sshd
 from shell_box import ShellBox, ShellConnection
 
 from gpu_tui.collect import follow_program as program
-from gpu_tui.collect.follow import TailMemory, _Tail, follow, follow_program
+from gpu_tui.collect.follow import _Tail, follow, follow_program
 from gpu_tui.collect.follow_program import sign
 from gpu_tui.collect.log_end import read_once, read_rest
+from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened
 from gpu_tui.core.logs import LogSource
@@ -294,7 +295,8 @@ async def test_nothing_is_left_on_the_box_when_the_client_dies(box: Sshd) -> Non
 
 CLIENT = """
 import asyncio, sys
-from gpu_tui.collect.follow import TailMemory, follow
+from gpu_tui.collect.follow import follow
+from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import LogArrived
 from gpu_tui.core.fleet import *

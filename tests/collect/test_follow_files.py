@@ -16,7 +16,8 @@ from shell_box import ShellBox, finish, start
 from test_follow import SOURCE, Follower, append, following
 
 from gpu_tui.collect import follow_program as program
-from gpu_tui.collect.follow import TailMemory, follow_program
+from gpu_tui.collect.follow import follow_program
+from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.events import LogFailed, LogOpened, Noted
 from gpu_tui.core.logs import LogSource
 from gpu_tui.transport.base import Connection

@@ -21,7 +21,8 @@ import pytest
 from boxes import Sshd
 
 from gpu_tui.collect import follow_program
-from gpu_tui.collect.follow import TailMemory, follow
+from gpu_tui.collect.follow import follow
+from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LogArrived, Noted
 from gpu_tui.core.logs import LogSource

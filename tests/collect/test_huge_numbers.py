@@ -12,12 +12,13 @@ import pytest
 from boxes import Sshd
 from test_follow import sign
 
-from gpu_tui.collect.follow import TailMemory, _Tail
+from gpu_tui.collect.follow import _Tail
 from gpu_tui.collect.log_range import read_part, search
 from gpu_tui.collect.probe import Section, Target
 from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS
 from gpu_tui.collect.supervisor import Supervisor
+from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock, rfc3339
 from gpu_tui.core.events import Event, Sampled

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from gpu_tui.core.logs import LogSource
-from gpu_tui.core.metrics import FILES, JOBS
+from gpu_tui.core.metrics import JOBS
 from gpu_tui.core.ports import FleetControl
 from gpu_tui.core.speech import counted, say
 from gpu_tui.core.sweep import CellState
@@ -23,11 +23,11 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.clipboard import Copies
 from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.panes.log_caption import remarks
 from gpu_tui.ui.panes.log_reach import LogReach
 from gpu_tui.ui.panes.pane import Moment, Pane, nobody
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
-from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.logs import mark_style, no_log, remedy_of
 from gpu_tui.ui.text.marks import line, wrap
@@ -101,52 +101,8 @@ class LogPane(Pane):
         if sum(one.source.cell == log.source.cell for one in view.logs) > 1:
             name += f" · {PurePosixPath(log.source.path).name}"
         place = f"{[one.source for one in view.logs].index(log.source) + 1}/{len(view.logs)}"
-        words = [self._where()]
-        if (sieve := self.view.sieve) is not None:
-            words.append(
-                say("{count} match", count=counted(sieve.count, "line"))
-                + (
-                    say(", stopped: this expression is too slow here")
-                    if sieve.gave_up
-                    else say(", {share} searched", share=units.percent(sieve.share))
-                    if sieve.share < 1
-                    else ""
-                )
-            )
-        if behind := self._behind(view, log):
-            words.append(behind)
-        if log.last_at is not None:
-            words.append(
-                say("last line {taken_at} ago", taken_at=units.age(view.taken_at - log.last_at))
-            )
-        if log.skipped_bytes and self.view.document.past is None:
-            words.append(
-                say("starts {skipped_bytes} in", skipped_bytes=units.size(log.skipped_bytes))
-            )
-        first = max(log.first, self.view.document.tail.first)
-        if first:
-            words.append(say("{first} dropped, alarms kept", first=counted(first, "older line")))
-        if log.unread:
-            reports = counted(log.unread, "line")
-            words.append(say("{reports} of a flood not read for progress", reports=reports))
-        self.entitle(f"{view.name} · {name} · {place}", " · ".join(words))
+        self.entitle(f"{view.name} · {name} · {place}", " · ".join(remarks(self.view, view, log)))
         self._explain(log)
-
-    def _where(self) -> str:
-        if self.view.following:
-            return say("following")
-        below = self.view.below
-        return say("paused · {below} below", below=below) if below else say("paused")
-
-    def _behind(self, view: InstanceView, log: Followed) -> str:
-        """How much of the file has not come yet, as far as the last look at its size tells."""
-        table, tail = view.track(FILES).value, self.view.document.tail
-        stat = table.found.get(log.source.path) if table is not None else None
-        if stat is None or tail.upto is None or stat.inode != tail.file:
-            return ""
-        behind = stat.size - tail.upto
-        open_line = 16_384  # an unfinished line is on screen already
-        return say("{behind} behind", behind=units.size(behind)) if behind > open_line else ""
 
     def _explain(self, log: Followed) -> None:
         entry = self.view.line_here()

@@ -1,0 +1,82 @@
+"""Where we are in one log, so that whoever follows it anew repeats nothing and passes over nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpu_tui.collect.follow_program import OVERLAP
+from gpu_tui.core.log_range import ANCHOR, Anchor
+from gpu_tui.core.logs import LogLine
+from gpu_tui.parse.log_reader import LogReader
+
+PAST_KEPT = 256  # files that are remembered as read
+CUT, ALONE = "cut", "alone"
+
+
+@dataclass(slots=True)
+class TailMemory:
+    """Where we are in one log. Lives as long as the instance, across connections.
+
+    `offset` counts every byte taken, the unfinished line in `reader` included; `recent` are the last
+    of them. `skipped` are the bytes before the first one taken, `end` the size when last opened.
+    `inode` and `born` (as the box says it) are the file, `since` its time of change when it was first
+    opened. `done`: all of it was read and nobody writes it any more; `cut`: it was seen cut short
+    (CUT), and there is no copy made before (ALONE). `line_at` is the byte where the unfinished line, or
+    the next one, begins; `head` are the first bytes taken, at `skipped`.
+    `past` are files known to be older. `gaps` counts what could not be read, `lost` its known bytes.
+    """
+
+    inode: int = 0
+    born: str = "0"
+    offset: int = 0
+    line_at: int | None = 0
+    head: bytes = b""
+    recent: bytes = b""
+    skipped: int = 0
+    end: int = 0
+    since: int = 0
+    done: bool = False
+    cut: str = ""
+    past: tuple[str, ...] = ()
+    gaps: int = 0
+    lost: int = 0
+    reader: LogReader = field(default_factory=LogReader)
+
+    @property
+    def caught_up(self) -> bool:
+        """Everything has been read that was in the file when it was last opened."""
+        return self.inode > 0 and self.offset >= self.end
+
+    def take(self, data: bytes) -> Sequence[LogLine]:
+        """Count and read more bytes."""
+        self.count(data)
+        return self.reader.feed(data)
+
+    def count(self, data: bytes) -> None:
+        """More bytes were taken."""
+        if len(self.head) < ANCHOR and self.offset - self.skipped == len(self.head):
+            self.head += data[: ANCHOR - len(self.head)]
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            self.line_at = self.offset + cut
+        self.offset += len(data)
+        self.recent = (self.recent + data[-OVERLAP:])[-OVERLAP:]
+
+    def restart(self, inode: int, born: str, offset: int) -> tuple[LogLine, ...]:
+        """Begin at `offset` of another file; the last line of the one before, if it was unfinished."""
+        rest = self.reader.close()
+        self.reader = LogReader()
+        self.inode, self.born, self.offset, self.skipped = inode, born, offset, offset
+        self.line_at, self.head = offset, b""
+        self.recent, self.done, self.cut = b"", False, ""
+        return rest
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """What tells this file from another one; None where its first bytes were not taken."""
+        return Anchor(self.skipped, self.head) if self.head else None
+
+    def remember(self, *files: str) -> None:
+        """These files (inode:born) are older than what is read from now on."""
+        self.past = tuple(dict.fromkeys((*self.past, *files)))[-PAST_KEPT:]
