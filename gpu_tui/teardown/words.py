@@ -24,6 +24,7 @@ from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
 from gpu_tui.core.proof import cells_refusal, cover, holds_weights, home, proves
 from gpu_tui.core.transfer import Transfer
+from gpu_tui.teardown.box import SETTLE
 from gpu_tui.teardown.local import OWN
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
 
@@ -210,7 +211,8 @@ def _quiet(quiet: Quiet | None) -> tuple[str, ...]:
         return (quiet.why or "the process table could not be read",)
     if not quiet.running and quiet.busy == ():
         return ("nothing works there and no result is being written",)
-    return _first((*quiet.running, *(f"just written: {plain(path)}" for path in quiet.busy or ())))
+    busy = (f"written within {SETTLE:.0f} s: {plain(path)}" for path in quiet.busy or ())
+    return _first((*quiet.running, *busy))
 
 
 def _manifest(inventory: Inventory | None) -> tuple[str, ...]:

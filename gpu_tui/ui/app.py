@@ -163,7 +163,7 @@ class CockpitApp(App[None]):
             self._give_back()
 
     def _end(self, code: int) -> None:
-        """SIGTERM or SIGHUP: leave the terminal as it was."""
+        """SIGTERM, SIGHUP or SIGQUIT: leave the terminal as it was."""
         terminal.release(self)
         self.exit(return_code=code)
 

@@ -30,7 +30,7 @@ FRAMES_A_SECOND = 250
 PLAIN_DRIVER = "LinuxDriver"
 ESCAPE, SEQUENCES = "\x1b", "\x1b[O"
 CHOKED = 6  # frames waiting to be written: the terminal does not read
-ENDINGS = (signal.SIGTERM, signal.SIGHUP)
+ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def draw_on_the_terminal() -> None:
@@ -197,7 +197,7 @@ def _writes(app: App[Any]) -> Queue[str | None] | None:
 
 
 def on_endings(leave: Callable[[int], None]) -> Callable[[], None]:
-    """Call `leave` with 128+n on SIGTERM and SIGHUP, which textual leaves to break the terminal.
+    """Call `leave` with 128+n on SIGTERM, SIGHUP and SIGQUIT, which textual leaves to break the terminal.
 
     Returns what takes the handlers away again. Where a loop takes no handlers nothing happens.
     """

@@ -126,7 +126,7 @@ def read_until(fd: int, wanted: bytes, limit: float = 20.0) -> bytes:
     return seen
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_real_terminal_gets_nothing_but_our_own_sequences_and_is_left_tidy(
     number: signal.Signals,
 ) -> None:
