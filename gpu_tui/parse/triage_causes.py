@@ -10,6 +10,7 @@ from __future__ import annotations
 from gpu_tui.parse.triage_chinese import CHINESE_CAUSES
 from gpu_tui.parse.triage_daemons import DAEMON_CAUSES
 from gpu_tui.parse.triage_drivers import DRIVER_CAUSES, DRIVER_QUIET
+from gpu_tui.parse.triage_hosts import HOST_CAUSES
 from gpu_tui.parse.triage_machine import BESIDE, MACHINE, RAISED
 from gpu_tui.parse.triage_numbers import NUMBERS
 from gpu_tui.parse.triage_quiet import QUIET
@@ -36,6 +37,7 @@ CAUSES: tuple[Rule, ...] = (
     *DRIVER_CAUSES,
     *RUN_CAUSES,
     *SWEEP_CAUSES,
+    *HOST_CAUSES,
     # --- 6 hang ---
     rule(
         "hang",
@@ -54,7 +56,9 @@ CAUSES: tuple[Rule, ...] = (
         r"\b(?:training|job|run|process) (?:has |is |have )?stalled\b|"
         r"\bProcessGroup abort timed out|\bhas not sent (?:a |any )?heartbeat|^\W{0,4}Timeout \(\d{1,3}:\d\d:\d\d(?:\.\d{1,6})?\)!|\btime-?out waiting for key\b|(?-i:\bDeadlineExceededError: D)|\b(?:no|"
         r"lack of|missed|missing|lost) heartbeats?\b(?! of its)|\bheartbeat (?:was )?(?:not received|lost|"
-        r"missed|expired|timed out|timeout)|\bwait execution of the notify register times out|"
+        r"missed|expired|timed out|timeout)|\bheartbeats? from \S{1,40}(?: \S{1,20})? (?:was |were |has been |have been )?(?:missed|lost|not received|timed out)|"
+        r"\b(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|collective|barrier)\w{0,12}\b.{0,30}\b(?:time-?out (?:exceeded|"
+        r"reached|expired|after)|timed out)|\bwait execution of the notify register times out|"
         r"collective operation timeout|(?:failure|timeout\)?) (?:is |was )?detected by watchdog|"
         r"ran for \d+ ?(?:ms|milliseconds) before timing out|timeout at NCCL work|watchdog.{0,40}\b(?:got stuck|"
         r"timed out|expired|fired|hung|no progress|terminated with)|watchdog\b.{0,60}\bterminating|"
@@ -71,7 +75,7 @@ CAUSES: tuple[Rule, ...] = (
         r"node) (?:\S+ )?(?:is |has |appears? )?(?:hung|stuck|deadlocked)\b"
         r"|deadlock detected|\bstuck for \d+ ?s|received a dump signal|observed (?:flight recorder )?dump signal",
         r"can (?:potentially |also )?(?:cause|hang|lead)|(?:might|could|may) (?:hang|cause)|to avoid hang|"
-        r"coordination_service|options:.{0,200}timeout\(ms\)|if .{0,40}\bhang|retrying|"
+        r"coordination_service(?!.{0,400}\bheartbeat timeout)|options:.{0,200}timeout\(ms\)|if .{0,40}\bhang|retrying|"
         r"terminated with exception: (?:\[[^\]]{1,40}\] )?(?:CUDA|NCCL) error",
     ),
     # --- 7 nccl ---
@@ -107,7 +111,7 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|"
         "distnetwork|diststore|ucx|ibv_|deadline_exceeded|startconnect|pollconnect|warn call to|horovod|"
-        "mpi_abort|remote peer|remote process|coordination|lost peer|lost connection to rank|"
+        "remote peer|remote process|coordination|lost peer|lost connection to rank|"
         "lost communication|peer|store|waiting for clients|crash on rank|collective ops",
         r"\bseconds waiting for clients\b|\bpossible application crash on rank\b|"
         r"\b(?:broken pipe|error|interrupted|connection \w{4,8})\b.{0,40}\bTCPStore\b|\bCollective ops is aborted by\b|"
@@ -126,7 +130,7 @@ CAUSES: tuple[Rule, ...] = (
         r"timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|"
         r"recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w{1,40} failed"
         r"|transport retry count exceeded|\bPMIX ERROR\b|HorovodInternalError|DEADLINE_EXCEEDED: connect|"
-        r"socket(?:Start|Poll)Connect|Horovod has been shut ?down|MPI_ABORT|connection closed by remote peer|"
+        r"socket(?:Start|Poll)Connect|Horovod has been shut ?down|connection closed by remote peer|"
         r"tried to connect with a different incarnation|\bhccl\w{3,40}, error code|"
         r"lost communication with (?:a remote|its daemon)|exception hit in NCCL work\b|remote process exited|"
         r"coordination (?:service|agent).{0,80}\b(?:error|unavailable|fail|timed|disconnect)|lost (?:peer|"
@@ -201,7 +205,7 @@ CAUSES: tuple[Rule, ...] = (
         r"(?-i:\bduring cuda[A-Z]\w{2,40}\b)|HSA_STATUS_ERROR\w{0,40}|memory access fault by GPU|"
         r"rocblas_status_(?!success)\w{1,30}|rocBLAS error|PI_ERROR_DEVICE\w{0,30}|"
         r"\bacl(?:rt)?\w{0,40} (?:failed|error)|ACL (?:stream synchronize )?(?:failed|error)|"
-        r"command buffer execution failed|nvidia-container-cli: \w{1,20} error|"
+        r"command buffer execution failed|nvidia-container-cli(?:\.real)?: \w{1,20} error|"
         r"could not select device driver|cudnn failed to initialize|"
         r"\bCuDNN library: .{0,80}\bsource was compiled with\b|\binsufficient driver version\b|"
         r"failed to initialize the NVIDIA|\binitialize the NVIDIA GPU\b|nvmlinit\w{0,10} failed|"

@@ -7,9 +7,11 @@ from gpu_tui.parse.triage_daemons import DAEMON_ENDS
 from gpu_tui.parse.triage_drivers import DRIVER_ENDS
 from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
+from gpu_tui.parse.triage_hosts import HOST_ENDS, HOST_LOST
 from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, MEASURE, NONE, SURVIVED, WARN, Rule, rule
 from gpu_tui.parse.triage_runs import RUN_ENDS, RUN_LOST
+from gpu_tui.parse.triage_samples import SAMPLES
 from gpu_tui.parse.triage_sweeps import SWEEP_ENDS, SWEEP_LOST
 from gpu_tui.parse.triage_told import LAST, TOLD
 
@@ -18,7 +20,7 @@ _NETWORK = (
     r"\berror trying to connect\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|"
     r"connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|"
     r"max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
-    r"|name or service not known|could not resolve host|(?:could ?n.t|could not|failed to|"
+    r"|name or service not known|could not resolve host|(?:can(?:not|.t| not)|could ?n.t|could not|failed to|"
     r"unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|"
     r"RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|"
     r"\bunable to find the server at\b|socket\.(?:timeout|gaierror)|\bgaierror"
@@ -30,7 +32,7 @@ _NETWORK = (
     r"server error|client error)|operation timed out|(?-i:\bSlowDown\b)(?! ?: ?(?:not )?active)|ConnectionClosedError|"
     r"EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|"
     r"failed)|^lost connection$|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |"
-    r"rsync error: .{0,60}(?:protocol|timeout|socket|unexplained)|CondaHTTPError|"
+    r"rsync error: .{0,60}\(code (?:10|12|30|35|255)\)|CondaHTTPError|"
     r"\brate ?limit(?!er)(?!\w{0,3}_)(?! ?[:=] ?\d)|connection closed|connection error|request failed after \d+ retries|"
     r"^\W{0,4}runtime disconnected|\bhttpx\.(?:Read|Write|Connect|Network|Close)Error\b|\bserver closed the connection\b|"
     r"\breading SSH protocol banner\b|\bserver disconnected\b|\bTLS handshake timeout\b|\btemporary failure resolving\b|"
@@ -52,6 +54,8 @@ _SERVICE = (
 _WARNED = r"\bwarn(?:ing)?s?\b|Warning\b|exception ignored in|\boptional\b|" + SURVIVED
 
 ENDS: tuple[Rule, ...] = (
+    *SAMPLES,
+    *HOST_LOST,
     *RUN_LOST,
     *SWEEP_LOST,
     *DRIVER_ENDS,
@@ -335,6 +339,7 @@ ENDS: tuple[Rule, ...] = (
         r"wandb|git command|when parsing line|upload_url|illegal to call|^error: ?[-+\d.e]+%?(?:[\s,;]|$)|"
         r"unable to register|in ASGI application|XDG_RUNTIME_DIR|" + _WARNED,
     ),
+    *HOST_ENDS,
     *EVIDENCE,
     *CHINESE_ENDS,
     *TOLD,

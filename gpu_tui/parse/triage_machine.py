@@ -106,7 +106,7 @@ MACHINE: tuple[Rule, ...] = (
         "nvrm:",
         r"\bNVRM: .{0,120}\b(?:cannot|failed|fails|failure|timed out|timeout|fatal|invalid context|"
         r"critical error|no nvidia gpu)\b",
-        r"API mismatch|^\s*\d+ +NVRM|persistence",
+        r"API mismatch|^\s*\d+ +NVRM|persistence|\(non-fatal\)",
     ),
     # A driver of another maker that resets a card: a ring or an engine that hangs, a firmware that is silent.
     rule(

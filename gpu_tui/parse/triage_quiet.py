@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_tui.parse.triage_rule import NONE, Rule, rule
+from gpu_tui.parse.triage_shapes import PLAN
 
 QUIET: tuple[Rule, ...] = (
     # A desktop's own services watch windows and signatures, not the job; a stranger at the door never had one.
@@ -89,7 +90,7 @@ QUIET: tuple[Rule, ...] = (
         r"phpsessionclean|cups[\w-]{0,12}|bluetooth|ModemManager|avahi-daemon|gdm|accounts-daemon|whoopsie|"
         r"apport[\w-]{0,16}|kerneloops|rsyslog|smartmontools|smartd|openipmi|snap\.[\w.-]{3,80}|"
         r"org\.gnome\.[\w.@-]{3,60}|gnome-[\w-]{3,60}|fluidsynth|openrazer-daemon|pop-upgrade[\w-]{0,12}|"
-        r"mcelog|rasdaemon|plymouth[\w-]{0,20}|ipmi\w{0,8}|kdump[\w-]{0,12}|iscsid?|lvm2-[\w-]{3,20}|"
+        r"mcelog|motdgen|rasdaemon|plymouth[\w-]{0,20}|ipmi\w{0,8}|kdump[\w-]{0,12}|iscsid?|lvm2-[\w-]{3,20}|"
         r"mdmonitor|lm[-_]sensors|keyboard-setup|console-setup|grub-[\w-]{3,24}|cloud-init-hotplugd|"
         r"ubuntu-advantage|postfix|exim4|sendmail|lxd-agent[\w-]{0,12}|multipathd|anacron|geoclue|colord|"
         r"tracker-[\w-]{2,24})\.(?:service|timer|socket|path): (?!.{0,80}\bOOM)|"
@@ -98,6 +99,17 @@ QUIET: tuple[Rule, ...] = (
         r"|\b(?:systemd-(?:journald|networkd|resolved|timesyncd|logind|udevd)|sshd|rsyslogd|ntpd|chronyd|"
         r"dhclient|dnsmasq|avahi-daemon|NetworkManager|cron|dbus-daemon)\[\d{1,9}\]: .{0,60}\b(?:SIGTERM|"
         r"signal 15)\b|\bignor\w{2,3}\b.{0,30}\bXIDs?\b",
+    ),
+    # A setting that names the exceptions to catch, to expect or to try again for, or one name of such a list.
+    rule(
+        "benign",
+        NONE,
+        "error|exception|timeout|interrupt",
+        rf"^\W{{0,16}}(?!un){PLAN}"
+        r"[\w.-]{0,40}[\"']?\s{0,40}[:=]\s{0,8}(?:!!python/name:)?"
+        r"(?:[\[({\"',\s]{0,6}(?:<class ')?(?-i:(?:[a-z_]\w{0,40}\.){0,6}[A-Z]\w{0,40}(?:Error|Exception|Timeout|"
+        r"Interrupt|Reset|Refused))(?:'>)?){1,12}[\])}\"',;\s]{0,6}(?:#.{0,200})?$|"
+        r"^\s{0,24}- (?-i:(?:[a-z_]\w{0,40}\.){0,6}[A-Z]\w{0,40}(?:Error|Exception|Timeout))\s*$",
     ),
     # What Java is to do when it is out of memory.
     rule(

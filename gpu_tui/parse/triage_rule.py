@@ -114,7 +114,7 @@ SURVIVED = (
     r"\bwill (?:be )?(?:restart|respawn|relaunch)|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|"
     r"(?<!unable to )(?<!failed to )(?<!cannot )(?<!can not )(?<!could not )(?<!can.t )(?<!can.t be )(?<!cannot be )(?<!not be )\brecover(?!able (?:error|"
     r"fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
-    r"|not a failure|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|"
+    r"|not a failure|\(non-?fatal\)\s*$|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|"
     r"ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
     r"|\bstill trying\b|\battempt \d|(?<!and )try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|"
     r"\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|"
@@ -152,7 +152,8 @@ START_VALUE = (
 CALM = (
     r"^.{0,80}?(?:(?-i:\b(?:INFO|DEBUG|TRACE|VERBOSE|DIAG|NOTICE(?!: Failed to)|WARN|WARNING)\b|_WARN\|)|"
     r"\blevel=\"?(?:info|debug|warn)|\[(?:info|debug|warn|warning|notice|[idw])[\]: ]|(?-i:^ {0,8}Normal {1,8}[A-Z][A-Za-z]{3,40} {2,})"
-    r"|(?-i:\d(?:[AP]M|Z)? (?:INF|DBG|WRN|TRC) )|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])\d{4} \d\d:|(?-i:\d: [IDW]) [a-z])"
+    r"|\"(?:level|levelname|severity|lvl)\" ?: ?\"(?:info|debug|warn|trace|notice)"
+    r"|(?-i:\d(?:[AP]M|Z)? (?:INF|DBG|WRN|TRC) )|(?-i:\d +[IWDV] [A-Za-z][\w.-]{1,40} {0,8}: )|(?-i:\b[IDW])(?:\d{4}| \d\d-\d\d) \d\d:|(?-i:\d: [IDW]) [a-z])"
 )
 # The name of a measure, which a setting chooses, as in `loss: MeanSquaredError`.
 MEASURE = (

@@ -225,7 +225,7 @@ RUN_STOPS: tuple[Rule, ...] = (
         r"(?:stopped|shut down|terminated) because\b.{0,40}\b(?:limit|quota|time|hours?)\b|"
         r"\bsession (?:has |was )?(?:expired|ended|timed out|closed)\b.{0,24}\b(?:limit|quota|usage)\b|"
         r"\b(?:instance|vm|node|machine|host|pod|box)\b.{0,30}\b(?:will|is going to|"
-        r"is about to) be (?:reclaimed|preempted|evicted|revoked|deallocated)\b",
+        r"is about to) be (?:reclaimed|preempted|evicted|revoked|deallocated|interrupted)\b",
         f"{SURVIVED}|{ADVICE}|\\bwhen\\b|\\bidle\\b",
     ),
     # --- killed ---

@@ -24,6 +24,7 @@ from gpu_tui.parse.triage_ends import ENDS
 from gpu_tui.parse.triage_index import Index, Row, parts_of, row_of
 from gpu_tui.parse.triage_rule import Rule
 from gpu_tui.parse.triage_shapes import PREFIX, SHAPES, WARNED
+from gpu_tui.parse.triage_volume import ROW as VOLUME_ROW
 from gpu_tui.parse.triage_words import DIGITS, Needed, Written, needed_by, needed_by_literal
 from gpu_tui.parse.triage_wrapped import AROUND
 
@@ -41,7 +42,6 @@ _HARD = re.compile(
     rb"\x1b|\xc2[\x80-\x9f]|\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xc4[\xb0\xb1]|\xc5\xbf|\xe2\x84\xaa"
 )
 _ODD = re.compile("[\u0130\u0131\u017f\u212a]")
-_VOLUME = re.compile(rb"%\s+/")  # a row of `df`
 _SUMMARY = re.compile(
     rb"\b(?:val|valid|validation|eval|evaluation|test|dev)(?:\b|_)|\bepoch\w*\b.{0,20}\b(?:end|done|finish|"
     rb"took|complete|summary)"
@@ -183,7 +183,7 @@ def _judge(bones: bytes) -> Kind:
         if row.order not in found and row.may_fit(bones, low, torn):
             found.add(row.order)
     rules = tuple(sorted(order for order in found if order >= 0 and _needed(order, quiet, torn)))
-    volume = b"%" in low and _VOLUME.search(low) is not None
+    volume = b"%" in low and VOLUME_ROW.search(low) is not None
     loud = (
         any(RULES[order].severity is not Severity.NONE for order in rules)
         or SHAPE in found

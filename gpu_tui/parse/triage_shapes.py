@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import re
 
+# A key that says what to do about exceptions: which to catch, to expect, to try again for.
+PLAN = (
+    r"[\w.-]{0,40}(?:retry|retri|ignor|expect|except_|exceptions_|handle|skip|allow|tolerat|catch|raise|on_err|"
+    r"on_fail|on_except|recover|swallow|suppress)"
+)
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
     r"^(?:(?:\| \d{1,16} \| )?\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[[A-Z]{4,5} ?\] \S{1,80}-std(?:err|out) \S{1,80} - |"
@@ -23,7 +28,7 @@ PREFIX = re.compile(
     r"INFO) +\| (?:std(?:err|out) \| )?(?=[│╭╰ ])|\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} \[(?:ERROR|INFO)\](?= {4})"
     r"|(?:\d{4}-\d\d-\d\d[ T][\d:.,]{8,15} )?(?:\d{1,8} )?\[?ERROR[\]:]?[\w.: ]{0,60}?(?=  File \"|"
     r" {4}(?:return|raise|await|self\.|[a-z_][\w.]{0,60}\([^()]{0,80}\)?,?$|[\w, ]{1,40} = [\w.]{1,60}\())"
-    r"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{0,40}Error: )[\w.-]{1,40}: (?=  +\S|Traceback|"
+    rf"|(?:(?!FATAL|ERROR|CRIT|WARN|INFO|DEBUG)(?![\w.-]{{0,40}}Error: )(?!{PLAN})[\w.-]{{1,40}}: (?=  +\S|Traceback|"
     r"\w{1,40}Error))|\d{1,4}: (?=\s|Traceback|\w{1,40}Error|Killed\b|Aborted\b|Terminated\b|Exception in |"
     r"srun: ))+"
 )
@@ -67,6 +72,7 @@ _FRAMES = (
         r"^\s{1,8}at (?:async |new )?[\w$.<>/@]{2,200}(?: \[as \w{1,40}\])? ?\([^()]{0,300}\)\s*$"
     ),
     re.compile(r"^\[?\d.{0,120}? {3}raise \w{1,40}\("),
+    re.compile(r"^\[?\d{1,4}[-/:]\d\d[-/:]\d[\d:., TZ\]-]{4,24} raise [A-Z]\w{1,40}\("),
     re.compile(r"^\s*Error in \S{1,80} \(line \d+\)"),
     # Frames of Julia: `[1] f(x::Int)`, `@ Module path.jl:7`.
     re.compile(

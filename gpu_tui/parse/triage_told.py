@@ -112,8 +112,8 @@ TOLD: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "local abort|function was called|will now",
-        r"\blocal abort (?:before|after) MPI|\bfunction was called (?:before|after) MPI_\w{1,20} was invoked|"
+        "local abort|function was called|will now|mpi_abort",
+        r"\bMPI_ABORT was invoked\b|\bapplication called MPI_Abort\(|\blocal abort (?:before|after) MPI|\bfunction was called (?:before|after) MPI_\w{1,20} was invoked|"
         r"\b(?:job|program|run|process|application|simulation|training) will (?:now )?(?:abort|terminate|"
         r"exit|stop|be (?:aborted|terminated|killed))\b",
         COPED,
@@ -125,7 +125,7 @@ TOLD: tuple[Rule, ...] = (
         "error: ",
         r"(?:^|(?<=[\]|] ))(?-i:[A-Z][A-Za-z]{1,16}) (?:internal |fatal )?error: (?!nan|-?inf|none)[a-z\"'`]",
         f"{COPED}|\\b(?:mean|squared|absolute|relative|rms|train|training|test|val|validation|eval|total|max|"
-        f"average|avg|prediction|absolute|import) error|squarederror",
+        f"average|avg|prediction|absolute|import) error|squarederror|illegal to call",
     ),
     # A solver or a program that gives up at a limit of its own.
     rule(

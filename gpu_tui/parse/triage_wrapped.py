@@ -15,7 +15,13 @@ _STAMPS = (
     r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} (?!kernel|systemd|sshd|cron|CRON)[\w./-]{1,40}\[\d{1,8}\]: )*"
 )
 _BAR = r"(?:.{0,300}\d(?:it/s|s/it|B/s|steps?/s|examples/s)[^\[\]]{0,120}\](?=[^\s,\]|]))?"
-AROUND = re.compile(f"^{_STAMPS}{_BAR}{_STAMPS}(?![IWDV] [a-z])")
+# A line of JSON up to what its message says. One that is told calmly is left as it stands.
+_JSON = (
+    r"(?:\{(?!.{0,400}\"(?:level|levelname|severity|lvl)\" ?: ?\"(?:[Ii]nfo|INFO|[Dd]ebug|DEBUG|[Ww]arn|WARN|[Tt]race|TRACE|[Nn]otice|NOTICE))"
+    r"(?:\"[\w.@-]{1,24}\" ?: ?(?:\"[^\"\\]{0,80}\"|[-\d.e]{1,24}|true|false|null), ?){0,12}?"
+    r"\"(?:log|msg|message|error|err|exception|exc_info|text)\" ?: ?\"(?=[^\"]))?"
+)
+AROUND = re.compile(f"^{_STAMPS}{_BAR}{_STAMPS}{_JSON}(?![IWDV] [a-z])")
 
 
 def inside(text: str) -> int:
