@@ -41,11 +41,13 @@ class Results:
     """Remote directory to pull, local directory to pull into.
 
     `artifacts` are the files that every cell must leave there (`core.required`); none: as the layout has it.
+    `cells` are the cells that must be there; none: those of the queue file.
     """
 
     remote: str | None = None
     local: str | None = None
     artifacts: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def unproven(cells: Cells, proven: Manifest, directories: Iterable[str] = ()) ->
 def cells_refusal(cells: Cells | None, files: Manifest) -> str | None:
     """Why the roster does not show that every cell is among the files, or None."""
     if cells is None:
-        return "the roster is not known: name queue.file in the fleet file"
+        return "the roster is not known: name results.cells or queue.file in the fleet file"
     if not cells.names:
         return "the queue file names no cell"
     if cells.doubtful:

@@ -34,6 +34,7 @@ FALLBACK_PLATFORM = "generic-ssh"
 CLUSTER_PLATFORM = "kubernetes"  # of an instance that has no box
 FASTEST_POLL, SLOWEST_POLL = 0.2, 3_600.0
 SHORTEST_STALL = 10.0
+LONGEST_NAME = 255
 
 _TOP = ("sweep", "defaults", "instances")
 INSTANCE_KEYS = (
@@ -164,7 +165,7 @@ class _Reader:
         local = scope.kubectl == "local" and not has_host
         profile = self._profile(CLUSTER_PLATFORM if local else FALLBACK_PLATFORM)
         paths = BoxPaths(profile)
-        results = self._group("results", ("remote", "local", "artifacts"))
+        results = self._group("results", ("remote", "local", "artifacts", "cells"))
         queue = self._group("queue", QUEUE_KEYS)
         roots = self._group("roots", ("cgroup", "proc"))
         return Instance(
@@ -178,6 +179,7 @@ class _Reader:
                 _remote(results, "remote") or paths.results,
                 self._local(results, "local") or str(self.base / "results" / name),
                 parse_artifacts(results, "artifacts") if results else (),
+                _cells(results, queue),
             ),
             mounts=() if local else self._mounts(paths),
             provider=parse_provider(fields.values.get("provider"), profile),
@@ -311,6 +313,29 @@ def _queue(row: Fields | None) -> QueueFiles:
         status_command=command,
         commands=_remote(row, "commands"),
     )
+
+
+def _cells(row: Fields | None, queue: Fields | None) -> tuple[str, ...]:
+    """The cells that must leave a directory each; one list of them and not two."""
+    if row is None or "cells" not in row:
+        return ()
+    if queue is not None and "file" in queue:
+        raise row.place("cells").error(
+            "the cells are named twice, by queue.file and by results.cells", "Keep the one."
+        )
+    names = row.items("cells", _cell)
+    if not names:
+        raise row.place("cells").error("the list of cells is empty", "Name each one's directory.")
+    return tuple(dict.fromkeys(names))
+
+
+def _cell(node: Node) -> str:
+    name = text_of(node, "cells")
+    if "/" in name or name.startswith(".") or len(name) > LONGEST_NAME:
+        raise node.error(
+            f"{node.shown} cannot be a cell", "Write the name of its directory in results.remote."
+        )
+    return name
 
 
 def _remote(row: Fields | None, key: str) -> str | None:

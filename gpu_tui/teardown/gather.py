@@ -331,7 +331,7 @@ class Gather:
         return seen.root
 
     async def _roster(self) -> Roster | None:
-        return await read_roster(self.link(), self.instance.queue)
+        return await read_roster(self.link(), self.instance)
 
     async def _work(self, seen: Survey, roster: Roster | None) -> tuple[str, ...] | None:
         """What works on the box; or in the cluster behind it, and whatever writes results here."""

@@ -1,4 +1,4 @@
-"""The queue as the box has it now: which cells there should be, and which of them ended well."""
+"""Which cells there should be, and which of them ended well, as the box has it now."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import secrets
 from dataclasses import replace
 
 from gpu_tui.core.evidence import Cells
-from gpu_tui.core.fleet import Instance, QueueFiles
+from gpu_tui.core.fleet import Instance
 from gpu_tui.core.queue_done import claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
 from gpu_tui.core.required import required_of
-from gpu_tui.core.sweep import Roster
+from gpu_tui.core.sweep import Roster, RosterCell
 from gpu_tui.parse.queue_file import decode_roster
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path
@@ -20,11 +20,15 @@ NO_LOG = "the fleet file names no log of the queue (queue.log): nothing says how
 TRAINED = frozenset({0, 2})  # exit 2: trained, but the durable copy is missing
 
 
-async def read_roster(connection: Connection, queue: QueueFiles) -> Roster | None:
-    """The queue file, read now; None where there is none or it cannot be read whole."""
-    if queue.file is None:
+async def read_roster(connection: Connection, instance: Instance) -> Roster | None:
+    """The cells that the fleet file names, else the queue file, read now; None where there is neither, or
+    it cannot be read whole.
+    """
+    if names := instance.results.cells:
+        return Roster(tuple(RosterCell(at, name, name, "", 0) for at, name in enumerate(names, 1)))
+    if instance.queue.file is None:
         return None
-    data = await read_text(connection, queue.file)
+    data = await read_text(connection, instance.queue.file)
     return None if data is None else decode_roster(data)
 
 

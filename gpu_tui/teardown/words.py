@@ -157,7 +157,7 @@ def _next(gate: Gate, rung: Rung) -> str:
 def _next_cells(cells: Cells | None, gate: Gate, again: str) -> str:
     """What lets the roster show that every cell is among the files."""
     if cells is None:
-        return f"list the cells in a queue file on the box and name it as queue.file (gpu-tui help runners), then {again}"
+        return f"name the cells as results.cells in the fleet file, or a queue file on the box that lists them as queue.file (gpu-tui help fleet), then {again}"
     lacking = {name for name, _ in cover(cells.names, cells.required, gate.manifest).incomplete}
     if lacking and not lacking & dict(cells.unfinished).keys():
         return f"let these cells leave those files, or name what yours leave as results.artifacts (gpu-tui help fleet), or take their lines out of the queue file, then {again}"

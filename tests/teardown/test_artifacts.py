@@ -11,11 +11,13 @@ import pytest
 from good_files import safetensors
 from rented import RentedBox, Scene, rest, until
 
+from gpu_tui.core.fleet import QueueFiles
 from gpu_tui.core.gate import DWELL
 from gpu_tui.core.ladder import Rung, RungState
 from gpu_tui.teardown.audit import audit
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.manifest_file import read_manifest
+from gpu_tui.teardown.roster import NO_LOG
 
 PHRASE = "pod-4n6p"
 SAVED = ("checkpoint-*/model.safetensors.index.json", "all_results.json")
@@ -81,6 +83,33 @@ async def test_without_one_of_its_files_the_gate_is_shut(
     assert row.rung is rung
     assert any(words in line for line in row.lines)
     assert saved.server.calls == []
+    await climb.close()
+    await rest(views)
+
+
+async def test_without_a_queue_the_fleet_file_names_the_cells(saved: Scene) -> None:
+    saved.box.queue.unlink()
+    saved.box.log.unlink()
+    named = replace(saved.instance.results, cells=("base", "wide"))
+    saved.set(results=named, queue=QueueFiles())
+    assert (await rest(saved.runner().pull_only("pod"))).outcome == "verified"
+    climb = saved.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "ready")
+    (waiver,) = view.seconds
+    assert waiver.phrase == "accept unfinished base wide"
+    assert f"base: {NO_LOG}" in waiver.lines
+    await climb.close()
+    await rest(views)
+
+
+async def test_a_cell_that_the_fleet_file_names_must_be_there(saved: Scene) -> None:
+    named = replace(saved.instance.results, cells=("base", "wide", "late"))
+    saved.set(results=named, queue=QueueFiles())
+    climb = saved.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "blocked")
+    row = next(row for row in view.rungs if row.state is RungState.BLOCKED)
+    assert row.rung is Rung.MATCH
+    assert any("cells without their artifacts: late" in line for line in row.lines)
     await climb.close()
     await rest(views)
 
