@@ -194,7 +194,7 @@ def test_what_to_do_next_fits_what_was_refused(verb: Verb | None) -> None:
     failed = Cells(("base", "late"), (("no_aug", "exit 1"),))
     assert "let those cells end well" in blocked(World(cells=failed))
     assert "leave those files" in blocked(World(cells=Cells(("base", "late", "no_aug", "bare"))))
-    assert "gpu-tui help runners" in blocked(World(cells=None))
+    assert "gpu-tui help fleet" in blocked(World(cells=None))
 
 
 def test_a_plan_without_results_says_what_to_wait_for_or_correct() -> None:
