@@ -35,11 +35,11 @@ ASIDE = (
     r"disconnect|upload_url|atexit|unregister"
     r"|systemd-[a-z-]{3,30}|cancel\w{0,4}|corrected|factory|asgi|so_reuseport|dead\. restarting|restarting|"
     r"microcode|trapping|git command|git commit|performing test|FailedScheduling|state file|QStandardPaths|"
-    r"cni config|load cni|displaying widget|xdg_runtime_dir|fontconfig|slf4j|find image|dubious ownership|NoneType: None|process information)\b"
+    r"cni config|load cni|displaying widget|xdg_runtime_dir|fontconfig|slf4j|find image|dubious ownership|(?:read|fetch|retrieve|tail|stream|collect)\w{0,3} (?:\w{1,16} ){0,3}logs?|NoneType: None|process information)\b"
 )
 # What the program does without, or does in place of what it could not do; what a person may do, and need not.
 WITHOUT = (
-    r"\bwill not be (?:computed|available|used|applied|logged|shown|enabled|supported|recorded|counted|"
+    r"\b(?:determine|detect|check|verify|tell|know) (?:if|whether)\b|\bwill not be (?:computed|available|used|applied|logged|shown|enabled|supported|recorded|counted|"
     r"reported|displayed|tracked)\b|\b(?:was|were|is|are) used instead\b|\bwill (?:create|assume|"
     r"be (?:created|used|assumed|updated))\b|\bassum(?:e|ed|ing)\b"
     r"|\bswitching to\b|\blooking for (?:a )?new\b|\bre-?download|\bsleep(?:ing)? for\b|\bgoing to (?:sleep|"

@@ -24,6 +24,12 @@ HOST_CAUSES: tuple[Rule, ...] = (
         r"NHC: .{2,80}|[\w :.-]{0,40}\b(?:ECC|Xid|health|GPU)\b[\w :.-]{0,40}?)" + _DRAINED,
     ),
     rule(
+        "cuda_error",
+        FATAL,
+        "kernel module",
+        r"\b(?:unable|failed) to (?:load|insert|build|find) the (?:\w{2,12} )?kernel module '?nvidia",
+    ),
+    rule(
         "nccl",
         FATAL,
         "connection ",
@@ -64,6 +70,15 @@ HOST_ENDS: tuple[Rule, ...] = (
         "reason=",
         r"(?-i:\bReason=(?:launch_failed\w{0,24}|JobLaunchFailure|NonZeroExitCode|BootFail|BadConstraints|"
         r"DependencyNeverSatisfied|Invalid(?:Account|QOS)|JobHoldMaxRequeue|SystemFailure)\b)",
+    ),
+    # A package that cannot be had, and what it would have needed.
+    rule(
+        "exception",
+        FATAL,
+        "unmet dependencies|but it is not|but it cannot|is to be installed",
+        r"\bhave unmet dependencies\b|\b(?:Pre-?)?Depends: .{1,200}\bbut (?:it (?:is not (?:going to be installed|installable|"
+        r"installed)|cannot be installed)|\S{1,60} is to be installed)\b",
+        ADVICE,
     ),
     # What a cluster does not accept, told at whatever level.
     rule(

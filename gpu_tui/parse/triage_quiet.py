@@ -31,7 +31,7 @@ QUIET: tuple[Rule, ...] = (
         "cfg80211|powernow|pm: |cxi service|postfini|tcsetattr|x11 forwarding|xauth:|manpath: |mesg: |"
         "find name for |to set times|export metrics|invoke-rc.d|dpkg-preconfigure|to connect to bus|"
         "io.containerd|level=error|summary_sys|cadvisor|nameserver limit|failed once|pleg has yet|owner ref|"
-        "kubelet.go|readiness probe for|code = notfound|backfill|zero bytes|under-allocated|find_node_record|"
+        "kubelet.go|readiness probe for|from runtime service|code = notfound|backfill|zero bytes|under-allocated|find_node_record|"
         "cpu_frequency|getpwnam|]: notice: |"
         "]:  notice: |already exists",
         r"\bsudo(?:\[\d{1,9}\])?: .{1,200}\bCOMMAND=|\busing the force\b|"
@@ -40,7 +40,7 @@ QUIET: tuple[Rule, ...] = (
         r"\b(?:system76-power|pop-[a-z-]{4,24})\[\d{1,9}\]: |\bmgag200 [\da-f]{4}:|\bsnapd\[\d{1,9}\]: |"
         r"^invoke-rc\.d: |\bpam_\w{2,16}\(|\bsudo: .{0,60}\bunable to resolve host\b|"
         r"\bCondition check resulted in\b|\bmcelog: ERROR: .{1,80}\bdoes not support\b|"
-        r"\bERROR \[\d{1,9}:\d{1,9}\] .{1,300}\bDcgm[A-Z]\w{2,40}|\binit: [\w-]{1,40} (?:pre-start|"
+        r"\bERROR \[\d{1,9}:\d{1,9}\] (?!.{0,200}NVML).{1,300}\bDcgm[A-Z]\w{2,40}|\binit: [\w-]{1,40} (?:pre-start|"
         r"post-start|pre-stop|post-stop|main) process \(\d{1,9}\) terminated\b|"
         r"\bsession-c\d{1,6}\.scope: Killing\b|\b(?:ieee80211|cfg80211)\w{0,16}: |\bpowernow-k8: |"
         r"^\W{0,4}(?:\[[ \d.]{6,16}\] )?PM: (?!.{0,60}\b(?:nvidia|amdgpu))|\bdestroy CXI Service\b|"
@@ -53,7 +53,7 @@ QUIET: tuple[Rule, ...] = (
         r"\bpleg has yet to be successful\b|\btrying to set owner ref\b|"
         r"\bkubelet\.go:\d{1,5}\] (?:\"?Error getting node.{0,40})?node \"[\w.-]{1,120}\" not found|"
         r"\bReadiness probe for .{1,200}\bfailed \(failure\)|"
-        r"\bcode = NotFound desc = .{0,60}\bfind container\b|\bbackfill: |\bZero Bytes were transmitted\b|"
+        r"\bcode = NotFound desc = .{0,60}\bfind container\b|\bfrom runtime service failed: .{0,80}\bNo such container\b|\bbackfill: |\bZero Bytes were transmitted\b|"
         r"\bis under-allocated \(|\b_find_node_record\b|\bjob_update_cpu_frequency\b|"
         r"\bgetpwnam_r\(\) failed: Success\b|\w\[\d{1,9}\]: {1,3}notice: |\bthe (?:system )?(?:user|"
         r"group) \S{1,40} already exists\b",

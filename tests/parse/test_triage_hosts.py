@@ -113,6 +113,29 @@ QUIET_JSON = [
     '{"errors":[],"failed":0}',
     '{"status":"running","error":""}',
 ]
+ASKED = [  # what was asked, and what a package, a driver or a library answered
+    ("exception", "Unable to determine the number of GPUs"),
+    (
+        "cuda_error",
+        "2031-11-23 00:15:20.5 ERROR [76:76] Cannot initialize: Error: Failed to initialize NVML [DcgmHost.cpp:3] [DcgmHostEngineHandler::Init]",
+    ),
+    (
+        "cuda_error",
+        "ERROR: Unable to load the kernel module 'nvidia.ko'.  This happens most often when another driver prevents it.",
+    ),
+    ("exception", "The following packages have unmet dependencies:"),
+    ("exception", " libfoo-11 : Depends: libbar (>= 495) but it is not going to be installed or"),
+    ("exception", " cuda : Depends: cuda-12 (>= 12.4) but 12.3 is to be installed"),
+    ("network", "> Error! request to https://x/y failed, reason: socket hang up"),
+]
+ASKED_IN_VAIN = [
+    "-> Unable to determine if Secure Boot is enabled: No such file or directory",
+    "Could not detect whether the driver supports peer access",
+    'time="2031-07-16T06:42:40.5Z" level=error msg="Failed to read guest console logs" name=shim',
+    'E0416 20:07:09.8 40706 remote_runtime.go:278] ContainerStatus "937e" from runtime service failed: rpc error: code = Unknown desc = Error: No such container: 937e',
+    "2031-11-23 00:15:20.5 ERROR [76:76] Cannot watch field group 7 [DcgmFieldGroup.cpp:3] [DcgmFieldGroup::Watch]",
+    "Depends: libc6 (>= 2.4), libstdc++6",
+]
 AROUND = [
     ("exception", "Prolog error         slurm     2031-05-17T01:05:47 box1"),
     ("hardware", "Not responding       root      2031-05-17T01:05:47 box[1-4]"),
@@ -153,12 +176,16 @@ NO_ALARM = [
 ]
 
 
-@pytest.mark.parametrize("line", [*SETTINGS, *SAMPLES, *QUIET_VOLUMES, *QUIET_JSON, *NO_ALARM])
+@pytest.mark.parametrize(
+    "line", [*SETTINGS, *SAMPLES, *QUIET_VOLUMES, *QUIET_JSON, *ASKED_IN_VAIN, *NO_ALARM]
+)
 def test_no_alarm(line: str) -> None:
     assert not triage(line).alarm
 
 
-@pytest.mark.parametrize(("label", "line"), [*NO_SETTINGS, *NO_SAMPLES, *VOLUMES, *JSON, *AROUND])
+@pytest.mark.parametrize(
+    ("label", "line"), [*NO_SETTINGS, *NO_SAMPLES, *VOLUMES, *JSON, *ASKED, *AROUND]
+)
 def test_alarm_and_its_label(label: str, line: str) -> None:
     mark = triage(line)
     assert (mark.label, mark.alarm) == (label, True)
