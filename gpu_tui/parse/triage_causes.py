@@ -13,6 +13,7 @@ from gpu_tui.parse.triage_drivers import DRIVER_CAUSES, DRIVER_QUIET
 from gpu_tui.parse.triage_hosts import HOST_CAUSES
 from gpu_tui.parse.triage_machine import BESIDE, MACHINE, RAISED
 from gpu_tui.parse.triage_numbers import NUMBERS
+from gpu_tui.parse.triage_plain import PLAIN_CAUSES
 from gpu_tui.parse.triage_quiet import QUIET
 from gpu_tui.parse.triage_rule import (
     ADVICE,
@@ -38,6 +39,7 @@ CAUSES: tuple[Rule, ...] = (
     *RUN_CAUSES,
     *SWEEP_CAUSES,
     *HOST_CAUSES,
+    *PLAIN_CAUSES,
     # --- 6 hang ---
     rule(
         "hang",

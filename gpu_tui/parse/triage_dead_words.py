@@ -29,8 +29,9 @@ _ADVICE = re.compile(
     rf"(?<=\s)(?-i:If) (?:you|it|this|the|there|your|an?)\b|"
     rf"(?<=[.!?] )(?=[A-Z])(?!{_SAME}{{0,400}}?(?:[Ii]gnor|[Dd]isregard|harmless|n.?t need|not required|"
     rf"optional|automatic|disabled))"
-    rf"{_SAME}{{0,60}}?\b(?:[Ii]f (?:you|it|this|that|the|there|your|a|not)\b|[Ii]n case\b|(?:may|might|"
-    rf"could|can) (?:potentially |also |not )?(?:be|have|cause|lead|result|help|want|need)\b|[Hh]elps?\b|"
+    rf"{_SAME}{{0,60}}?\b(?:[Ii]f (?:you|it|this|that|the|there|your|a|not)\b|[Ii]n case\b|"
+    rf"(?:may|might|can) (?:potentially |also |not )?(?:be|have|cause|lead|result|help|want|need)\b|"
+    rf"could (?:potentially |also )?(?:be|have|cause|lead|result|help|want|need)\b|[Hh]elps?\b|"
     rf"[Aa]void|[Pp]revents?\b|[Cc]onsider\b|(?:Tip|Hint|Note):|Note that\b))"
     rf"{_SAME}{{0,600}}"
 )

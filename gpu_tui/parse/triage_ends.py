@@ -8,6 +8,7 @@ from gpu_tui.parse.triage_drivers import DRIVER_ENDS
 from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_hosts import HOST_ENDS, HOST_LOST
+from gpu_tui.parse.triage_plain import PLAIN
 from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, MEASURE, NONE, SURVIVED, WARN, Rule, rule
 from gpu_tui.parse.triage_runs import RUN_ENDS, RUN_LOST
@@ -346,6 +347,7 @@ ENDS: tuple[Rule, ...] = (
     *REASONS,
     *RUN_ENDS,
     *SWEEP_ENDS,
+    *PLAIN,
     *GRAMMAR[:-1],
     *LAST,
     GRAMMAR[-1],

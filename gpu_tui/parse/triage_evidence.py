@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, Rule, rule
 
 # A clock, a bracket with one, or the name of a program, before what the line has to say.
-STAMP = r"^\W{0,4}(?:\d[\d\-/:., TZ+]{3,34}[\])|]?[\s|:\-]{0,4})?(?:[\w.-]{1,24}(?: \d{1,8})?: )?"
+STAMP = r"^\W{0,4}(?:\d[\d\-/:., TZ+]{3,34}[\])|]?[\s|:\-]{0,4})?(?:[\w./-]{1,60}(?: \d{1,8})?: )?"
 ERROR_LEVEL = (
     r"(?-i:\b(?:ERROR|SEVERE)\b(?![_.\w]))|\[(?:error|err|e)\]|\blevel=\"?error|"
     r"\"level(?:name)?\": ?\"error\"|\(EE\)|(?-i:\d(?:[AP]M|Z)? ERR )"
@@ -110,7 +110,8 @@ EVIDENCE: tuple[Rule, ...] = (
         "error",
         STAMP
         + r"(?-i:Error|ERROR|error)(?:: \S| (?:in|for|while|during|when|occurred|[a-z]{3,16}ing)\b)",
-        COPED + r"|error: ?[-\d.]+(?:[\s,;%]|$)|^\W{0,4}error handl",
+        COPED
+        + r"|error: ?[-\d.]+(?:[\s,;%]|$)|^\W{0,4}error handl|\berror (?:in|on|at|for|after|by) [\w %]{1,24}[:=]? ?-?\d[\d.]*%?(?:[\s,;]|$)",
     ),
     rule(
         "exception",

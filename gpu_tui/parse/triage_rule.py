@@ -119,7 +119,7 @@ SURVIVED = (
     r"|\bstill trying\b|\battempt \d|(?<!and )try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|"
     r"\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|"
     r"the default)\b|\breconnect(?!\w{0,4} failed)(?<!failed to reconnect)|using (?:the (?:latest )?)?cached|"
-    r"thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|, (?:resetting|respawning|"
+    r"thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|[,;.] (?:resetting|respawning|"
     r"refreshing|creating|(?:re)?trying (?:\d|port|another|the next))|\bbacking off\b|"
     r"\bsleeping (?:for )?\d"
 )

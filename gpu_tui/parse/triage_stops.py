@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_tui.parse.triage_daemons import DAEMON_STOPS
+from gpu_tui.parse.triage_plain import PLAIN_STOPS
 from gpu_tui.parse.triage_rule import (
     ADVICE,
     FATAL,
@@ -24,6 +25,7 @@ STOPS: tuple[Rule, ...] = (
     # --- 10 preempted ---
     *RUN_STOPS,
     *DAEMON_STOPS,
+    *PLAIN_STOPS,
     rule(
         "preempted",
         FATAL,

@@ -30,7 +30,7 @@ AROUND: dict[str, Callable[[str], str]] = {
     "cri": "2031-05-11T09:12:44.318201938Z stderr F {}".format,
     "bar": " 12%|█▏        | 120/1000 [02:11<16:02,  1.09s/it]{}".format,
 }
-SAMPLE = 80
+SAMPLE = 240
 
 
 def _sample(alarm: bool) -> list[str]:

@@ -1,0 +1,173 @@
+"""Ends told as one plain sentence, and the neighbours of such sentences that tell of none. All lines are made up."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.parse.triage import triage
+
+ENDS = {
+    "an error without a colon": (
+        "steps/train.sh: Error detected while creating egs",
+        "scripts/prepare.py: error detected during preprocessing, see log",
+        "Error! Training could not be started.",
+        "Error, worker 3 no longer exists",
+        ">>> ERROR: not enough data",
+    ),
+    "somebody is gone": (
+        "worker 4 is no longer alive",
+        "the process with pid 4121 no longer exists",
+        "Child process 4412 no longer running, shutting down",
+        "The trainer process has vanished",
+        "controller has gone away",
+        "raylet died",
+        "master died, shutting down",
+        "ValueError: Some background workers are no longer alive",
+        "Server process exited before becoming ready",
+    ),
+    "it did not go on": (
+        "Run did not finish",
+        "The training job 12 did not complete",
+        "Something bad happened: shape mismatch",
+        "Failed at step 1300",
+        "Failure in epoch 4, batch 12",
+        "Failure while evaluating checkpoint 3",
+        "Rank 3 raised an exception",
+        "Pod train-0 in Error state",
+        "Energy drift too large, stopping",
+    ),
+    "left with a number": (
+        "Process ended with code 255",
+        "command returned 1",
+        "subprocess returned 2",
+        "error code 255",
+        "Error code: 1",
+        "Error #15: Initializing libfoo.so, but found libfoo.so already initialized.",
+        "[1]    4412 abort      python train.py",
+    ),
+    "data is not there": (
+        "Nothing to train on: dataset has 0 samples",
+        "Dataset contains no samples",
+        "Found 0 images in /data/train",
+        "no training files matched /data/*.tfrecord",
+        "Directory not found: /data/train",
+        "The folder /data/train is empty",
+    ),
+    "a name that nobody knows": (
+        "No such dataset: wikitext",
+        "dataset 'foo' not found",
+        "Unknown model architecture 'resnet999'",
+        "Repository Not Found for url: https://example.com/api/models/foo.",
+        "You are trying to access a gated repo.",
+        "API key is invalid",
+    ),
+    "an option that may not be": (
+        "invalid value for --lr: 'abc'",
+        "argument --lr: expected one argument",
+        "missing required option --config",
+        "Config validation failed: 2 errors",
+        "YAML error in config.yaml line 3",
+        "bad config: lr must be > 0",
+    ),
+    "sizes that do not go together": (
+        "Number of GPUs (3) must be divisible by tensor parallel size (2)",
+        "tokenizer vocab size (32001) does not match model embedding size (32000)",
+        "label index 10 out of range for 10 classes",
+        "Target 255 is out of bounds.",
+    ),
+    "a state and nothing else": (
+        "-- FAILED --",
+        "FAIL",
+        "... FAILED",
+        "[ FAILED ] Trainer.Step (12 ms)",
+        "1 failed, 12 passed in 3.20s",
+        "Stale file handle",
+        "Read-only file system",
+        "Caught ValueError in DataLoader worker process 0.",
+        "[NeMo E 2031-01-01 00:00:00 nemo_logging:405] Model not found",
+    ),
+}
+NAMED = (
+    ("killed", "loss: 0.31 - acc: 0.88Killed"),
+    ("killed", "[SignalInfo: *** SIGTERM (@0x3e8) received by PID 41 (TID 0x7f) from PID 13 ***]"),
+    ("killed", "User pressed Ctrl-C"),
+    ("preempted", "Your notebook exceeded the 12 hour limit"),
+    ("preempted", "Maximum run time of 24h exceeded, job stopped"),
+    ("preempted", "Session expired after 12 hours"),
+    ("gpu_oom", "model does not fit in GPU memory"),
+    ("gpu_oom", "The model does not fit on the GPU"),
+    ("host_oom", "Not enough RAM to load dataset"),
+    ("host_oom", "Job exceeded requested memory (32G), killed"),
+    ("hang", "step took longer than 3600 s, aborting"),
+    ("cuda_error", "CUDA status Error: file: ./src/dark.c : make_array() : line: 361"),
+)
+NEIGHBOURS = (
+    "Error detection rate: 0.92",
+    "Error, mean: 0.12 std: 0.03",
+    "Error found: 0",
+    "error 0.12",
+    "Error code: 0",
+    "err: 0.12",
+    "workers are no longer needed after prefetch",
+    "node 3 is no longer draining",
+    "option --foo no longer exists, use --bar",
+    "the old scheduler is no longer available in this version, use the new one",
+    "checking that the process no longer exists ... ok",
+    "agent died in episode 12",
+    "hosts gone idle: 0",
+    "job did not start yet, pending",
+    "Failed at least once: 0",
+    "Failure in 0 of 30 episodes",
+    "failure on hard cases 3%",
+    "rank 3 got an update",
+    "container entered running state",
+    "improvement too small, stopping",
+    "process finished 12",
+    "command returned 0",
+    "query returned 12 rows",
+    "the job exited with 0 errors",
+    "[1]+  Done                    python train.py",
+    "Found 0 images with missing labels",
+    "0 files left in /tmp/queue",
+    "Removed 12 images with no usable annotations. 117 images left.",
+    "Output directory /out does not exist. Creating it.",
+    "log directory is empty, creating it",
+    "Unknown dataset size, progress bar will not show a total",
+    "metric 'f1' is not available for this task, skipped",
+    "API key not set, tracking disabled",
+    "invalid value handling: drop",
+    "Missing optional key 'foo', default used",
+    "CUDA version 11.8 (cu118) does not match 12.1 but is compatible",
+    "values out of bounds are clamped",
+    "12 keys do not match 3 patterns",
+    "0 failed, 12 passed in 3.2s",
+    "[ OK ] step 3",
+    "FAIL rate 0.1",
+    "Caught exceptions are logged",
+    "Level 12Killed monsters",
+    "score: 12, killed: 3",
+    "Press Ctrl-C to stop",
+    "maximum run time 24h",
+    "sequence does not fit in context, truncating",
+    "step took more than 30 seconds (31.2 s)",
+    "CUDA status: ok",
+)
+
+
+@pytest.mark.parametrize(
+    ("way", "line"), [(way, line) for way, lines in ENDS.items() for line in lines]
+)
+def test_a_plain_sentence_tells_of_an_end(way: str, line: str) -> None:
+    mark = triage(line)
+    assert (mark.label, mark.alarm) == ("exception", True), way
+
+
+@pytest.mark.parametrize(("label", "line"), NAMED)
+def test_a_plain_sentence_names_its_cause(label: str, line: str) -> None:
+    mark = triage(line)
+    assert (mark.label, mark.alarm) == (label, True)
+
+
+@pytest.mark.parametrize("line", NEIGHBOURS)
+def test_its_neighbours_tell_of_none(line: str) -> None:
+    assert not triage(line).alarm
