@@ -105,3 +105,6 @@ class Track(Generic[T]):
         if late or not live or isinstance(self.latest, Failure):
             return Freshness.STALE
         return Freshness.FRESH
+
+
+NO_TRACK: Track[object] = Track()  # of what was never sampled

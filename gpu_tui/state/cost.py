@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_tui.state.history import Anchored
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.views import Cost
 
@@ -9,15 +10,14 @@ NO_PRICE = "no price in the fleet file, and none from an API"
 STORAGE = "it is stopped: what its storage costs is not known, and not zero"
 
 
-def cost_of(kept: InstanceState, now: float) -> Cost:
+def cost_of(kept: InstanceState, now: float, anchored: Anchored) -> Cost:
     """The instance's cost at `now`: by the API's price, else by the one in the fleet file."""
     told, typed = kept.provider.price, kept.instance.price
     price = told or typed
     currency = price.currency if price else None
     since = kept.provider.started_at
-    if since is None:
-        seen = kept.history.anchor(kept.instance.name, "first_seen")
-        since = seen[0] if seen else None
+    if since is None and "first_seen" in anchored:
+        since, _ = anchored["first_seen"]
     if kept.provider.state == "gone":
         return Cost(0.0, currency, None, since, "api")
     if kept.provider.state == "stopped":

@@ -19,6 +19,7 @@ from gpu_tui.core.rules import Idle
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
+from gpu_tui.state.history import Anchored
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.timeline import MARKED, last_alive, stop_mark
 
@@ -32,6 +33,7 @@ NEWEST = ("latest.pth", "best.pth", "last.pth", ".pt", ".ckpt", ".safetensors")
 def clocks_at(
     kept: InstanceState,
     now: float,
+    anchored: Anchored,
     *,
     account: Account | None,
     queue: Queue,
@@ -40,7 +42,6 @@ def clocks_at(
     thresholds: Sequence[Threshold] = THRESHOLDS,
 ) -> tuple[DangerClock, ...]:
     """All clocks of the instance at `now`: the platform's, and those that its readings make."""
-    anchored = kept.history.anchors(kept.instance.name)
     fills = tuple(_fills(kept, now))
     profile, name = kept.profile, kept.instance.name
     found: tuple[DangerClock, ...] = ()
@@ -58,7 +59,7 @@ def clocks_at(
 def anchors_of(
     kept: InstanceState,
     now: float,
-    anchored: Mapping[str, tuple[float, str]],
+    anchored: Anchored,
     *,
     account: Account | None = None,
     idle: Idle | None = None,
@@ -233,7 +234,7 @@ def _full_since(series: Series, total: int) -> float:
 def _seen(
     kept: InstanceState,
     now: float,
-    anchored: Mapping[str, tuple[float, str]],
+    anchored: Anchored,
     fills: tuple[Fill, ...],
     queue: Queue,
     *,

@@ -13,8 +13,9 @@ from gpu_tui.core.pulse import stall_after
 from gpu_tui.core.queue_history import CellRun
 from gpu_tui.core.readings import GpuTable, Host, Mount
 from gpu_tui.core.rules import OomKill
-from gpu_tui.core.sample import Track
+from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.state.history import Anchored
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import scheduled
 from gpu_tui.state.timeline import stop_mark
@@ -81,7 +82,7 @@ def log_is_newer(kept: InstanceState, now: float) -> bool:
 
 def read_on_box(kept: InstanceState, metric: Metric[T]) -> float | None:
     """When a metric was last read, by the box's clock."""
-    good = kept.tracks.get(metric.name, Track()).good
+    good = kept.tracks.get(metric.name, NO_TRACK).good
     return None if good is None else box_time(kept.tracks, good.taken_at)
 
 
@@ -91,12 +92,16 @@ def offset_of(kept: InstanceState, now: float) -> float:
 
 
 def evidence_of(
-    kept: InstanceState, now: float, queue: Queue, run: Run | None, table: GpuTable | None
+    kept: InstanceState,
+    now: float,
+    anchored: Anchored,
+    queue: Queue,
+    run: Run | None,
+    table: GpuTable | None,
 ) -> Evidence:
     """The facts at `now`. What is stale is not known."""
     witness = kept.witness
-    anchors = kept.history.anchors(kept.instance.name)
-    stopped = stop_mark({kind: at for kind, (at, _) in anchors.items()})
+    stopped = stop_mark({kind: at for kind, (at, _) in anchored.items()})
     last = _last_run(kept)
     oom = oom_of(kept, now, queue, run)
     memory = kept.fresh(metrics.MEMORY, now)

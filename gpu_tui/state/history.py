@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,9 @@ OPEN_SECONDS, BUSY_MILLISECONDS = (
     50,
 )  # opening may wait for a neighbour, a living screen may not
 CONTACT_EVERY = 30.0  # seconds between two writes of "last contact" for one box
+
+
+Anchored = Mapping[str, tuple[float, str]]  # kind -> time and basis, of one instance
 
 
 class History(Protocol):

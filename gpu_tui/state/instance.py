@@ -25,7 +25,7 @@ from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.queue_history import CellStarted, QueueHistory, QueueOpened
 from gpu_tui.core.readings import CpuCounters, GpuTable
-from gpu_tui.core.sample import Freshness, Reading, Track
+from gpu_tui.core.sample import NO_TRACK, Freshness, Reading, Track
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.core.vanished import Vanished
@@ -122,7 +122,7 @@ class InstanceState:
 
     def sampled(self, event: Sampled) -> None:
         """One probe answered."""
-        old = self.tracks.get(event.metric, Track())
+        old = self.tracks.get(event.metric, NO_TRACK)
         self.tracks[event.metric] = old.follow(event.sample)
         if event.metric in self.vanished:
             self.vanished[event.metric].follow(event.sample)
@@ -168,7 +168,9 @@ class InstanceState:
                     self._point(f"inodes:{mount.path}", at, mount.inodes_used)
 
     def _point(self, name: str, at: float, value: float | None) -> None:
-        self.series.setdefault(name, Series(SERIES_POINTS)).add(at, value)
+        if name not in self.series:
+            self.series[name] = Series(SERIES_POINTS)
+        self.series[name].add(at, value)
 
     def log_opened(self, event: LogOpened) -> None:
         """A tail starts; one that could not resume begins a new file."""
@@ -275,9 +277,11 @@ class InstanceState:
 
     def _trace(self, cell: str) -> CellTrace:
         """What is known of one cell's attempt; the oldest make room where a log names no end of cells."""
-        if cell not in self.cells and len(self.cells) >= CELLS_KEPT:
-            del self.cells[next(iter(self.cells))]
-        return self.cells.setdefault(cell, CellTrace())
+        if cell not in self.cells:
+            if len(self.cells) >= CELLS_KEPT:
+                del self.cells[next(iter(self.cells))]
+            self.cells[cell] = CellTrace()
+        return self.cells[cell]
 
     # --- questions --------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from gpu_tui.core.commands import as_table
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.metrics import Metric
-from gpu_tui.core.sample import Track
+from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import Ending
 from gpu_tui.state.instance import InstanceState
@@ -40,7 +40,7 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
         if vanished is not None:
             table = vanished.complete(table, _endings(kept))
         if kept.fresh(metric, now) is None:
-            why = kept.tracks.get(metric.name, Track()).why
+            why = kept.tracks.get(metric.name, NO_TRACK).why
             why = f"not heard of since: {why}" if why else "not heard of for a while"
             table = replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
         tables.append(table)
@@ -96,7 +96,7 @@ def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, .
     metric = SCHEDULERS.get(kept.instance.scheduler or "")
     if metric is None:
         return None, None, ""
-    table, track = kept.fresh(metric, now), kept.tracks.get(metric.name, Track())
+    table, track = kept.fresh(metric, now), kept.tracks.get(metric.name, NO_TRACK)
     why = track.why or "its last answer is old"
     return TITLES[kept.instance.scheduler or ""], table.jobs if table else None, why
 

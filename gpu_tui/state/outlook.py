@@ -13,7 +13,7 @@ from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.rules import Condition, Idle, Now, conditions
-from gpu_tui.core.sample import Failure, FailureKind, Track
+from gpu_tui.core.sample import NO_TRACK, Failure, FailureKind
 from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
@@ -47,14 +47,16 @@ def view_of(
     run = run_of(kept, now)
     queue = queue_rows(kept, now, run)
     table = kept.fresh(metrics.GPUS, now)
-    found = judge(evidence_of(kept, now, queue, run, table))
+    anchored = kept.history.anchors(instance.name)
+    found = judge(evidence_of(kept, now, anchored, queue, run, table))
     verdict, because = found.verdict, found.because
-    cost = cost_of(kept, now)
+    cost = cost_of(kept, now, anchored)
     idle = _idle(kept, now, verdict, table, cost)
     alive = alive_of(kept, run, now)
     clocks = clocks_at(
-        kept, now, account=account, queue=queue, alive=alive, idle=idle, thresholds=thresholds
-    )
+        kept, now, anchored,
+        account=account, queue=queue, alive=alive, idle=idle, thresholds=thresholds,
+    )  # fmt: skip
     seen = Now(
         now=now,
         link=kept.link,
@@ -76,7 +78,7 @@ def view_of(
         extras=_open_end(kept),
     )
     kept.book.set_conditions(conditions(seen), now)
-    host = kept.tracks.get(metrics.HOST.name, Track())
+    host = kept.tracks.get(metrics.HOST.name, NO_TRACK)
     box = kept.value(metrics.HOST)
     return InstanceView(
         instance=instance,

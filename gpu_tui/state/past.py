@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from gpu_tui.core import metrics
 from gpu_tui.core.levels import share
 from gpu_tui.core.readings import MemoryLog
-from gpu_tui.core.sample import Track
+from gpu_tui.core.sample import NO_TRACK, Track
 from gpu_tui.core.series import Point, Series
 from gpu_tui.state.traces import SERIES_POINTS
 from gpu_tui.state.witness import box_time
@@ -28,8 +28,8 @@ class Past:
         self, tracks: Mapping[str, Track[object]], series: dict[str, Series], zone: float, at: float
     ) -> None:
         """`zone`: seconds that wall time on the box is ahead of UTC. `at`: our time."""
-        log = tracks.get(metrics.PAST.name, Track()).value
-        memory = tracks.get(metrics.MEMORY.name, Track()).value
+        log = tracks.get(metrics.PAST.name, NO_TRACK).value
+        memory = tracks.get(metrics.MEMORY.name, NO_TRACK).value
         box_now = box_time(tracks, at)
         if self._taken or not isinstance(log, MemoryLog) or memory is None or box_now is None:
             return

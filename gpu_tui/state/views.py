@@ -16,14 +16,13 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.readings import CpuCounters, GpuTable
-from gpu_tui.core.sample import Freshness, Track
+from gpu_tui.core.sample import NO_TRACK, Freshness, Track
 from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict
 
 T = TypeVar("T")
-NO_TRACK: Track[object] = Track()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gpu_tui.core.manifest import must_load
 from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueEvent
 from gpu_tui.core.readings import FileTable, Host, Memory, Process
-from gpu_tui.core.sample import Reading, Track
+from gpu_tui.core.sample import NO_TRACK, Reading, Track
 from gpu_tui.state.history import History
 
 QUARTER = 900.0  # time zones differ by quarters of an hour
@@ -156,7 +156,7 @@ class Witness:
 
     def offset(self, tracks: Tracks, newest: float | None, now: float) -> float:
         """Seconds that the queue's stamps are ahead of UTC. A stamp never lies in the future."""
-        host = tracks.get(metrics.HOST.name, Track()).value
+        host = tracks.get(metrics.HOST.name, NO_TRACK).value
         if self._zone is not None:
             return self._zone
         offset = float(host.utc_offset_seconds) if isinstance(host, Host) else 0.0
@@ -184,7 +184,7 @@ class Witness:
 
 def box_time(tracks: Tracks, at: float) -> float | None:
     """The box's clock at our time `at`; None before it was read."""
-    good = tracks.get(metrics.HOST.name, Track()).good
+    good = tracks.get(metrics.HOST.name, NO_TRACK).good
     if not isinstance(good, Reading) or not isinstance(good.value, Host):
         return None
     return good.value.box_time + (at - good.taken_at)
