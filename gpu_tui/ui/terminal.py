@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from queue import Queue
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.color import Color
+from textual.constants import ESCAPE_DELAY
 from textual.driver import Driver
 from textual.message import Message
 from textual.style import Style
@@ -30,6 +32,8 @@ FRAMES_A_SECOND = 250
 PLAIN_DRIVER = "LinuxDriver"
 ESCAPE, SEQUENCES = "\x1b", "\x1b[O"
 CHOKED = 6  # frames waiting to be written: the terminal does not read
+TYPED = 10 * ESCAPE_DELAY  # seconds after a key in which it may still be a part of a sequence
+SILENCE = 60.0  # seconds between two looks of the thread that reads keys, where nobody types
 ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -72,8 +76,10 @@ class Ear(selectors.SelectSelector):
     """What the thread that reads keys waits with. It can be woken; textual's own sleeps out its time.
 
     That was a fifth of a second at each end and before each shell: a tenth until the thread looks whether it
-    should end, and another one in which it waits for nothing at all. And it knows when the terminal has gone,
-    which not everybody is sent a SIGHUP for: textual reads nothing then, again and again, and never ends.
+    should end, and another one in which it waits for nothing at all. So where nobody types it need not look
+    ten times a second: it does only for a moment after a key, which may be the first part of another. And it
+    knows when the terminal has gone, which not everybody is sent a SIGHUP for: textual reads nothing then, again
+    and again, and never ends.
     """
 
     _all: ClassVar[set[Ear]] = set()
@@ -83,14 +89,19 @@ class Ear(selectors.SelectSelector):
         self._woken, self._waker = os.pipe()
         self.register(self._woken, selectors.EVENT_READ)
         self._gone = False
+        self._heard = monotonic()
         self._all.add(self)
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What was typed; nothing, and at once, when it was woken. Of a terminal that has gone, nothing any more."""
+        if monotonic() - self._heard > TYPED:
+            timeout = SILENCE
         if self._gone:
             select.select([self._woken], [], [], timeout)
             return []
         ready = [(key, mask) for key, mask in super().select(timeout) if key.fd != self._woken]
+        if ready:
+            self._heard = monotonic()
         if any(_hung_up(key.fd) for key, _ in ready):
             self._gone = True
             os.kill(os.getpid(), signal.SIGHUP)

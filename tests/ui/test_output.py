@@ -36,11 +36,12 @@ from textual.widgets import Input
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Mark
+from gpu_tui.ui import terminal
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.output import CellOutput, Cells
 from gpu_tui.ui.scene_parts import SceneStore
 from gpu_tui.ui.scenes import sweep
-from gpu_tui.ui.terminal import CHOKED, Ear, calm_driver
+from gpu_tui.ui.terminal import CHOKED, SILENCE, TYPED, Ear, calm_driver
 
 WORDS = (
     "loss 0.31", "训练中 第三轮", "é́tape", "👩‍💻 devs", "🫠 melted", "⚡ 300 W", "ดำเนินการ", "한국어 로그", "⚠️ hot",
@@ -400,5 +401,32 @@ def test_the_thread_that_reads_keys_ends_when_it_is_told_and_not_later() -> None
     assert heard == [[here], [], []]
     ear.close()
     Ear.wake_all()  # of one that is closed nothing is wanted
+    os.close(here)
+    os.close(there)
+
+
+def test_the_thread_that_reads_keys_sleeps_while_nobody_types(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, waits, typed = [0.0], [], [False]
+    monkeypatch.setattr(terminal, "monotonic", lambda: now[0])
+
+    def select(self: selectors.SelectSelector, timeout: float | None = None) -> list[object]:
+        waits.append(timeout)
+        key = selectors.SelectorKey(0, here, selectors.EVENT_READ, None)
+        return [(key, selectors.EVENT_READ)] if typed[0] else []
+
+    monkeypatch.setattr(selectors.SelectSelector, "select", select)
+    here, there = os.pipe()
+    ear = Ear()
+    for now[0], typed[0] in (
+        (0.0, False),
+        (TYPED + 1, False),
+        (TYPED + 2, True),
+        (TYPED + 3, False),
+    ):
+        ear.select(0.1)
+    assert waits == [0.1, SILENCE, SILENCE, 0.1]  # after a key its sequence may still be on its way
+    ear.close()
     os.close(here)
     os.close(there)
