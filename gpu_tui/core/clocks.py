@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from gpu_tui.core.anchors import EARLIEST, EXACT, LATEST, RATE, Anchors, Start, bound_of, start_of
 from gpu_tui.core.profile import ClockFact, Profile, fact_is_stale
@@ -103,9 +103,10 @@ def clocks_of(
     thresholds: Sequence[Threshold] = THRESHOLDS,
 ) -> tuple[DangerClock, ...]:
     """All clocks of one instance that the profile knows: those that tick, and those that are armed."""
+    today = datetime.fromtimestamp(now, UTC).date()
     return staged(
         (
-            _clock(profile, fact, instance, anchors, now, variant)
+            _clock(profile, fact, instance, anchors, now, variant, today)
             for fact in profile.clocks
             if applies(fact, variant)
         ),
@@ -149,6 +150,7 @@ def _clock(
     anchors: Anchors,
     now: float,
     variant: str | None,
+    today: date,
 ) -> DangerClock:
     start = start_of(fact, anchors)
     deadline = start.until
@@ -160,7 +162,6 @@ def _clock(
     if state == "armed":
         start, deadline = Start(False), None
     lost = ", ".join(_tier_name(profile, tier) for tier in fact.loses) or None
-    today = datetime.fromtimestamp(now, UTC).date()
     return DangerClock(
         id=fact.id,
         instance=instance,

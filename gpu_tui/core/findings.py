@@ -18,7 +18,10 @@ class Severity(StrEnum):
     @property
     def rank(self) -> int:
         """0 is worst."""
-        return list(Severity).index(self)
+        return RANKS[self]
+
+
+RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)

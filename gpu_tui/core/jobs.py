@@ -95,6 +95,8 @@ def with_jobs(
             cells.append(_cell(job, len(cells) + 1, evidence.get(job.name), box_now))
     notes = tuple(note for table in tables for note in _notes(table))
     more = len(cells) - len(queue.cells) + sum(table.dropped for table in tables)
+    if not more and not notes:
+        return queue
     if not more:
         return replace(queue, notes=(*queue.notes, *notes))
     total = more + (len(queue.cells) if queue.total is None else queue.total)

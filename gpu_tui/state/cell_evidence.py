@@ -26,7 +26,7 @@ def cell_evidence(
     scores = kept.value(metrics.SCORES)
     by_run = scores.by_run if scores else {}
     bare = CellEvidence(alive=cells_alive_of(kept, run, now))
-    common: dict[tuple[bool | None, str | None], CellEvidence] = {}
+    common: dict[tuple[bool | None, str | None], CellEvidence] = {(None, None): bare}
     evidence = {}
     for name, (there, found) in artifacts.items():
         why = found.why if found and there is False else None

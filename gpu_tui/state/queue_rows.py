@@ -58,7 +58,7 @@ def _changed(
 
 def _to_epoch(cell: Cell, offset: float) -> Cell:
     """Stamps are box wall time; epoch seconds are what the outside reads."""
-    if cell.started_at is None and cell.finished_at is None:
+    if not offset or (cell.started_at is None and cell.finished_at is None):
         return cell
     return replace(
         cell,
