@@ -260,5 +260,5 @@ def surfaced(selected: InstanceView | None, width: int) -> list[Text]:
 def _bullet(mark: str, style: str, text: str, width: int) -> list[Text]:
     rows = wrap(text, width, "text", indent=2)
     if rows:
-        rows[0] = line((mark, style), " ", rows[0][2:])
+        rows[0] = line((mark, style), " ", (rows[0].plain[2:], "text"))
     return rows

@@ -19,7 +19,7 @@ from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.marks import ABSENT, ACT, UNKNOWN, Piece, bar, believed, fit, gauge, line
+from gpu_tui.ui.text.marks import ABSENT, ACT, UNKNOWN, Piece, bar, believed, fitted, gauge, line
 from gpu_tui.ui.text.names import cut_name
 
 # verdict -> (glyph, word, style, how much it needs a human: 0 is most)
@@ -93,12 +93,14 @@ def verdict(view: InstanceView) -> Text:
 
 # --- one cell each ----------------------------------------------------------------------------
 
+Shown = Text | tuple[str, str]
 
-def _name(view: InstanceView, width: int, names: Sequence[str] = ()) -> Text:
+
+def _name(view: InstanceView, width: int, names: Sequence[str] = ()) -> Shown:
     # Who needs nobody stays calm, so that the eye lands on who does.
     worst = view.worst
     loud = worst.rank <= Severity.SERIOUS.rank
-    return line((cut_name(view.name, width, names), f"severity-{worst}" if loud else "strong"))
+    return cut_name(view.name, width, names), f"severity-{worst}" if loud else "strong"
 
 
 def _verdict(view: InstanceView, width: int) -> Text:
@@ -180,42 +182,42 @@ def _cell(view: InstanceView, width: int) -> Text:
     return line((progress, style if stale else "strong"), " ", (cell.name, style))
 
 
-def _clock(view: InstanceView, width: int) -> Text:
+def _clock(view: InstanceView, width: int) -> Shown:
     clock = earliest(view.clocks)
     if clock is None or clock.deadline is None:
-        return line((ABSENT, "absent"))
+        return ABSENT, "absent"
     text = units.countdown(clock.deadline - view.taken_at)
     bound = BOUND_SIGN.get(clock.bound, "")
     style = clock_style(clock.severity, due=clock.due(view.taken_at))
     mark = ACT if style == "level-act" and len(bound + text) < width else ""
-    return line((mark + bound + text, style))
+    return mark + bound + text, style
 
 
-def _age(view: InstanceView, width: int) -> Text:
+def _age(view: InstanceView, width: int) -> Shown:
     seen = view.last_contact
     if seen is None:
-        return line((UNKNOWN, "unknown"))
+        return UNKNOWN, "unknown"
     seconds = view.taken_at - seen
     late = seconds > STALE_AFTER_PERIODS * max(1.0, view.instance.poll)
-    return line((units.age(seconds), "stale" if late else "muted"))
+    return units.age(seconds), "stale" if late else "muted"
 
 
-def _price(view: InstanceView, width: int) -> Text:
+def _price(view: InstanceView, width: int) -> Shown:
     cost = view.cost
     if cost.per_hour is None:
-        return line((UNKNOWN, "unknown"))
-    return line((units.money(cost.per_hour, cost.currency), "money"))
+        return UNKNOWN, "unknown"
+    return units.money(cost.per_hour, cost.currency), "money"
 
 
-def _spent(view: InstanceView, width: int) -> Text:
+def _spent(view: InstanceView, width: int) -> Shown:
     cost = view.cost
     if cost.spent is None:
-        return line((UNKNOWN, "unknown"))
-    return line((units.money(cost.spent, cost.currency), "money"))
+        return UNKNOWN, "unknown"
+    return units.money(cost.spent, cost.currency), "money"
 
 
-def _platform(view: InstanceView, width: int) -> Text:
-    return line((view.instance.platform, "muted"))
+def _platform(view: InstanceView, width: int) -> Shown:
+    return view.instance.platform, "muted"
 
 
 def _uptime(view: InstanceView, width: int) -> Text:
@@ -227,8 +229,8 @@ def _uptime(view: InstanceView, width: int) -> Text:
     )
 
 
-def _tags(view: InstanceView, width: int) -> Text:
-    return line((" ".join(view.instance.tags) or ABSENT, "muted"))
+def _tags(view: InstanceView, width: int) -> Shown:
+    return " ".join(view.instance.tags) or ABSENT, "muted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +240,7 @@ class Column:
     key: str
     title: str
     width: int
-    paint: Callable[[InstanceView, int], Text]
+    paint: Callable[[InstanceView, int], Shown]
     right: bool = False
     grows: bool = False
 
@@ -324,32 +326,33 @@ def columns(
     return [(column, w + (spare if column.grows else 0)) for column, w in rows]
 
 
-def head(fitted: Sequence[tuple[Column, int]]) -> Text:
+def head(chosen: Sequence[tuple[Column, int]]) -> Text:
     """The titles above the rows."""
-    text = line(" " * EDGE)
-    for column, width in fitted:
-        text.append_text(fit(line((say(column.title), "faint")), width, right=column.right))
-        text.append(" ")
-    return text
+    pieces: list[Piece] = [" " * EDGE]
+    for column, width in chosen:
+        pieces += fitted((say(column.title), "faint"), width, right=column.right)
+        pieces.append(" ")
+    return line(*pieces)
 
 
 def row(
-    view: InstanceView, fitted: Sequence[tuple[Column, int]], names: Sequence[str] = ()
+    view: InstanceView, chosen: Sequence[tuple[Column, int]], names: Sequence[str] = ()
 ) -> Text:
     """One instance; `names` are those of the whole list."""
     worst = view.worst
     pieces: list[Piece] = [(SEVERITY_GLYPH[worst], f"severity-{worst}"), (" ", "text")]
     off = view.verdict is Verdict.OFF
-    for column, width in fitted:
+    for column, width in chosen:
         blank = off and column.key in MEASURED
+        piece: Shown
         if blank:
-            piece = line((ABSENT, "absent"))
+            piece = ABSENT, "absent"
         elif column.key == "name":
             piece = _name(view, width, names)
         else:
             piece = column.paint(view, width)
         right = column.right or (blank and column.key.endswith("+"))
-        pieces.append(fit(piece, min(width, 4) if blank else width, right=right))
+        pieces += fitted(piece, min(width, 4) if blank else width, right=right)
         pieces.append(" " * (width - 3) if blank and width > 4 else " ")
     return line(*pieces)
 

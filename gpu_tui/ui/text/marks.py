@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import groupby
 
 from rich.cells import cell_len
 from rich.text import Span, Text
@@ -42,19 +44,28 @@ def line(*pieces: Piece) -> Text:
 
 def fit(text: Text, width: int, *, right: bool = False) -> Text:
     """`text` in exactly `width` cells, cut with an ellipsis, padded on the other side."""
-    pad = width - cell_len(text.plain)
+    return line(*fitted(text, width, right=right))
+
+
+def fitted(piece: Text | tuple[str, str], width: int, *, right: bool = False) -> tuple[Piece, ...]:
+    """The same as pieces of a longer line."""
+    pad = width - cell_len(piece.plain if isinstance(piece, Text) else safe(piece[0]))
     if pad > 0:
-        blank = " " * pad
-        return line(blank, text) if right else line(text, blank)
-    out = text.copy()
+        return (" " * pad, piece) if right else (piece, " " * pad)
     if pad < 0:
-        out.truncate(width, overflow="ellipsis")
-    return out
+        text = line(piece)
+        text.truncate(width, overflow="ellipsis")
+        return (text,)
+    return (piece,)
 
 
 def wrap(text: str, width: int, style: str, *, indent: int = 0) -> list[Text]:
     """`text` broken at spaces into lines of `width` cells, each indented."""
-    room = max(8, width - indent)
+    return [line(" " * indent, (row, style)) for row in _broken(text, max(8, width - indent))]
+
+
+@lru_cache(256)  # what a platform's profile says stands there for hours
+def _broken(text: str, room: int) -> tuple[str, ...]:
     rows: list[str] = []
     row = ""
     for word in safe(text).split():
@@ -66,7 +77,7 @@ def wrap(text: str, width: int, style: str, *, indent: int = 0) -> list[Text]:
                 rows.append(row)
                 row = part
     rows.append(row)
-    return [line(" " * indent, (row, style)) for row in rows if row]
+    return tuple(row for row in rows if row)
 
 
 def _chop(word: str, room: int) -> Iterable[str]:
@@ -84,12 +95,16 @@ def _chop(word: str, room: int) -> Iterable[str]:
 
 def bar(share: float, width: int, style: str) -> Text:
     """A thin bar `width` cells long, half a cell fine; a used share is never drawn as nothing."""
+    return line(*_beam(share, width, style))
+
+
+def _beam(share: float, width: int, style: str) -> tuple[Piece, Piece]:
     halves = round(min(1.0, max(0.0, share)) * width * 2)
     if share > 0:
         halves = max(1, halves)
     full, half = divmod(halves, 2)
     rest = width - full - half
-    return line(("━" * full + "╸" * half, style), ("─" * rest, "track"))
+    return ("━" * full + "╸" * half, style), ("─" * rest, "track")
 
 
 def spark(values: Sequence[float | None], width: int, style: str, top: float | None = None) -> Text:
@@ -103,14 +118,18 @@ def spark(values: Sequence[float | None], width: int, style: str, top: float | N
         return line(("·" * min(width, len(shown)), "faint"))
     low, high = (0.0, top) if top is not None else (min(known), max(known))
     room = (high - low) or 1.0
-    text = line()
-    for value in shown:
+
+    def block(value: float | None) -> str:
         if value is None:
-            text.append("·", "faint")
-        else:
-            step = int((min(high, max(low, value)) - low) / room * (len(BLOCKS) - 1) + 0.5)
-            text.append(BLOCKS[step], style)
-    return text
+            return "·"
+        return BLOCKS[int((min(high, max(low, value)) - low) / room * (len(BLOCKS) - 1) + 0.5)]
+
+    return line(
+        *(
+            ("".join(map(block, run)), "faint" if gap else style)
+            for gap, run in groupby(shown, lambda value: value is None)
+        )
+    )
 
 
 def level_mark(level: Level) -> str:
@@ -125,13 +144,17 @@ def level_style(level: Level) -> str:
 
 def believed(text: Text | None, freshness: Freshness) -> Text:
     """A value with what is known of its truth: plain, `~` and dim, `–`, or `?`; never a zero."""
+    if text is not None and freshness is Freshness.FRESH:
+        return text
+    return line(_said(text.plain if text is not None else None, "", freshness))
+
+
+def _said(text: str | None, style: str, freshness: Freshness) -> tuple[str, str]:
     if freshness is Freshness.UNKNOWN:
-        return line((UNKNOWN, "unknown"))
+        return UNKNOWN, "unknown"
     if freshness is Freshness.ABSENT or text is None:
-        return line((ABSENT, "absent"))
-    if freshness is Freshness.STALE:
-        return line((STALE + text.plain, "stale"))
-    return text
+        return ABSENT, "absent"
+    return (STALE + text, "stale") if freshness is Freshness.STALE else (text, style)
 
 
 def gauge(share: float | None, level: Level, freshness: Freshness, width: int = 0) -> Text:
@@ -142,11 +165,11 @@ def gauge(share: float | None, level: Level, freshness: Freshness, width: int = 
         text, mark = percent(share), "" if stale else level_mark(level)
         if len(text) > SHARE - len(STALE if stale else mark):
             text = text.removesuffix("%")
-        value = line((mark + text, level_style(level)))
-    shown = fit(believed(value, freshness), SHARE, right=True)
+        value = mark + text
+    shown = fitted(_said(value, level_style(level), freshness), SHARE, right=True)
     if not width:
-        return shown
+        return line(*shown)
     if share is None or freshness in (Freshness.ABSENT, Freshness.UNKNOWN):
-        return line(shown, " " * (width + 1))
+        return line(*shown, " " * (width + 1))
     style = "stale" if freshness is Freshness.STALE else level_style(level)
-    return line(shown, " ", bar(share, width, style))
+    return line(*shown, " ", *_beam(share, width, style))

@@ -15,7 +15,7 @@ from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import amount, between, ends, flow, left, tone
-from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, bar, fit, line, spark
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, Piece, bar, fit, fitted, line, spark
 from gpu_tui.ui.text.names import cut_name
 
 STATES: dict[CellState, tuple[str, str, str]] = {
@@ -34,16 +34,15 @@ NARROW = 66  # below this the state is its sign alone
 def queue_head(width: int) -> Text:
     """The titles above the cells."""
     state, name, graph = _widths(width)
-    text = line(("  # ", "faint"))
+    pieces: list[Piece] = [("  # ", "faint")]
     for title, cells, right in (
         ("state" if state > 1 else "", state, False), ("cell", name, False), ("epoch", 7, True),
         ("loss", 8, True), ("history", graph, False), ("took", 7, True), ("left", 7, True),
         ("exit", 4, True),
     ):  # fmt: skip
         if cells:
-            text.append_text(fit(line((say(title), "faint")), cells, right=right))
-            text.append(" ")
-    return text
+            pieces += (*fitted((say(title), "faint"), cells, right=right), " ")
+    return line(*pieces)
 
 
 def _widths(width: int) -> tuple[int, int, int]:
