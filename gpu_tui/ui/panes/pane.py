@@ -24,7 +24,7 @@ from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.marks import wrap
 from gpu_tui.ui.widgets.field import Field
-from gpu_tui.ui.widgets.paint import Block
+from gpu_tui.ui.widgets.paint import Block, Still
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class FilterBar(Field):
             )
 
 
-class Pane(Vertical):
+class Pane(Still, Vertical):
     """Subclasses say what they hold in `content` and paint a `Moment` in `paint`."""
 
     NUMBER: ClassVar[int] = 0

@@ -38,13 +38,17 @@ from gpu_tui.ui.text.fleet import tells
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.tour import live
 from gpu_tui.ui.widgets.footer import Footer
-from gpu_tui.ui.widgets.paint import Block, OneLine
+from gpu_tui.ui.widgets.paint import Block, OneLine, Still
 from gpu_tui.ui.widgets.tour import Tour
 
 SETTLE = 3.0  # seconds from the last first word of a box in which its logs tell what is in them
 
 
-class Board(Screen[None]):
+class Body(Still, Container):
+    """Where the panes stand."""
+
+
+class Board(Still, Screen[None]):
     """Paints moments into the panes that are in sight; changes nothing outside."""
 
     READ_ONLY: ClassVar[bool] = True
@@ -108,7 +112,7 @@ class Board(Screen[None]):
             self.add_class(*[name for least, name in points if cells >= least][-1:])
         self.place_panes()
         yield self._header
-        with Container(id="body"):
+        with Body(id="body"):
             yield self._small
             yield from self._panes.values()
         if self._tour:

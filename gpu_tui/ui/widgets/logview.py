@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import ClassVar
 
 from rich.text import Text
@@ -186,11 +187,14 @@ class LogView(Painted, can_focus=True):
         if place != self._place:
             self._place = place
             self.post_message(self.Moved())
-        for y in range(max(len(before), len(rows))):
-            old = before[y] if y < len(before) else None
-            new = rows[y] if y < len(rows) else None
-            if old is None or new is None or old != new:
-                self.refresh(Region(0, y, self.size.width, 1))
+        width = self.size.width
+        changed = [
+            Region(0, y, width, 1)
+            for y, (old, new) in enumerate(zip_longest(before, rows))
+            if old is None or new is None or old != new
+        ]
+        if changed:
+            self.refresh(*changed)
 
     def render_line(self, y: int) -> Strip:
         """One row of what is in sight; one that only moved is not made again."""
@@ -198,7 +202,8 @@ class LogView(Painted, can_focus=True):
         if row is None or row.entry is None:
             text = row.note if row is not None and row.note is not None else BLANK
             return paint(text, self.size.width, self.app.console, self.base)
-        here = (row, self._shift, self.size.width)
+        width = self.size.width
+        here = (row, self._shift, width)
         of, strip = self._strips.get((row.key, row.part), (None, BLANK_STRIP))
         if of != here:
             if len(self._strips) > 4 * self.size.height:
@@ -207,7 +212,7 @@ class LogView(Painted, can_focus=True):
                 row.label, row.entry, shift=0 if self.wrap else self._shift,
                 current=row.current, marked=row.marked, part=row.part,
             )  # fmt: skip
-            strip = paint(text, self.size.width, self.app.console, self.base)
+            strip = paint(text, width, self.app.console, self.base)
             self._strips[row.key, row.part] = here, strip
         return strip
 

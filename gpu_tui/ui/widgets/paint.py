@@ -20,6 +20,34 @@ def paint(text: Text, width: int, console: Console, base: Style) -> Strip:
     return Strip(text.render(console, end="")).adjust_cell_length(width).apply_style(base)
 
 
+class Still(Widget):
+    """Holds others, and is itself only ground and edge: those stand until they are drawn anew.
+
+    textual asks for all of its lines again in every frame, wherever in it something changed.
+    """
+
+    _lines: list[Strip]
+    _lines_of: tuple[object, ...] = ()  # the place and the way they were made for
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """What stands in `crop`."""
+        of = (crop, self.outer_size, *self.get_line_filters())
+        if self._lines_of != of:
+            self._lines, self._lines_of = super().render_lines(crop), of
+        return self._lines
+
+    def refresh(
+        self,
+        *regions: Region,
+        repaint: bool = True,
+        layout: bool = False,
+        recompose: bool = False,
+    ) -> Self:
+        """It is drawn anew."""
+        self._lines_of = ()
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+
 class Painted(Widget):
     """Lines in one style: `render_line` makes one, and it stands until it is drawn anew.
 
@@ -42,10 +70,11 @@ class Painted(Widget):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """What stands in `crop`."""
-        if self.outer_size != self.size:
+        size = self.size
+        if self.outer_size != size:
             return super().render_lines(crop)
-        width, filters = self.size.width, self.get_line_filters()
-        of = (self.size, *filters)
+        width, filters = size.width, self.get_line_filters()
+        of = (size, *filters)
         if self._of != of:
             self._made, self._of = {}, of
         strips = []

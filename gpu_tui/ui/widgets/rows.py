@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
 from rich.text import Text
@@ -117,12 +118,14 @@ class Rows(Painted, can_focus=True):
         return rows
 
     def _redraw(self, before: list[tuple[Text, bool]]) -> None:
-        after = self._shown()
-        for y in range(max(len(before), len(after))):
-            old = before[y] if y < len(before) else None
-            new = after[y] if y < len(after) else None
-            if old != new:
-                self.refresh(Region(0, y, self.size.width, 1))
+        width = self.size.width
+        changed = [
+            Region(0, y, width, 1)
+            for y, (old, new) in enumerate(zip_longest(before, self._shown()))
+            if old != new
+        ]
+        if changed:
+            self.refresh(*changed)
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in sight."""
