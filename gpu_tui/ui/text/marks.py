@@ -27,17 +27,18 @@ def line(*pieces: Piece) -> Text:
     spans: list[Span] = []
     at = 0
     for piece in pieces:
-        start = at
+        inner: Sequence[Span] = ()
         if isinstance(piece, Text):
-            word, style = piece.plain, piece.style
+            word, style, inner = piece.plain, piece.style, piece.spans
+        elif isinstance(piece, str):
+            word, style = safe(piece), ""
         else:
-            word, style = (piece, "") if isinstance(piece, str) else piece
-            word = safe(word)
-        at += len(word)
+            word, style = safe(piece[0]), piece[1]
         if style and word:
-            spans.append(Span(start, at, style))
-        if isinstance(piece, Text):
-            spans += [Span(start + begin, start + end, kind) for begin, end, kind in piece.spans]
+            spans.append(Span(at, at + len(word), style))
+        for begin, end, kind in inner:
+            spans.append(Span(at + begin, at + end, kind))
+        at += len(word)
         words.append(word)
     return Text("".join(words), no_wrap=True, end="", spans=spans)
 
