@@ -131,7 +131,7 @@ CAUSES: tuple[Rule, ...] = (
         r"server socket has failed|Rendezvous\w{0,40}(?:Error|Timeout)|rendezvous.{0,40}\b(?:failed|"
         r"timed out)|TCPStore.{0,60}(?:fail|broken|reset|closed|timed)|(?:recvValue|sendBytes|recvBytes|"
         r"recvVector) failed|Dist(?:Network|Store)Error|UCX +ERROR|ibv_\w{1,40} failed"
-        r"|transport retry count exceeded|\bPMIX ERROR\b|HorovodInternalError|DEADLINE_EXCEEDED: connect|"
+        r"|transport retry count(?:er)? exceeded|\bPMIX ERROR\b|HorovodInternalError|DEADLINE_EXCEEDED: connect|"
         r"socket(?:Start|Poll)Connect|Horovod has been shut ?down|connection closed by remote peer|"
         r"tried to connect with a different incarnation|\bhccl\w{3,40}, error code|"
         r"lost communication with (?:a remote|its daemon)|exception hit in NCCL work\b|remote process exited|"

@@ -380,7 +380,7 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         "following error|exec: line|wrong fs type|bad frame in|unexpected end|unexpected eof|fatal|"
         "[firing|qsub: |qdel: |qalter: |qstat: |is not found",
         r"(?-i:\b[A-Z_]{4,40}_(?:EXHAUSTED|STOCKOUT)\b)|(?-i:\bInsufficient\w{0,20}Capacity\w{0,5}\b)|"
-        r"\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,60}' exceeded\b|\berrorCode=[1-9]|"
+        r"\bdo not have sufficient .{1,60}\bcapacity\b|\bquota '[\w-]{1,80}' (?:exceeded|exhausted)\b|\berrorCode=[1-9]|"
         r"\bbad CRC\b|\b(?:machine|instance|offer|host)\b.{0,24}\b(?:no longer available|"
         r"currently unavailable)\b|\bhas detected the following error\b|"
         r": exec: line \d{1,5}: .{1,80}: not found$|: wrong fs type\b|: bad frame in \w{4,30}:|"

@@ -32,7 +32,7 @@ _NETWORK = (
     r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|backend error|error|"
     r"server error|client error)|operation timed out|(?-i:\bSlowDown\b)(?! ?: ?(?:not )?active)|ConnectionClosedError|"
     r"EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|"
-    r"failed)|^lost connection$|\bsocket hang up\b|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |"
+    r"failed)|^lost connection$|\bsocket hang up\b|\bDNS (?:lookup|resolution)\b.{0,60}\bfail(?:ed|ure)\b|\bio timeout after \d{1,6} seconds|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |"
     r"rsync error: .{0,60}\(code (?:10|12|30|35|255)\)|CondaHTTPError|"
     r"\brate ?limit(?!er)(?!\w{0,3}_)(?! ?[:=] ?\d)|connection closed|connection error|request failed after \d+ retries|"
     r"^\W{0,4}runtime disconnected|\bhttpx\.(?:Read|Write|Connect|Network|Close)Error\b|\bserver closed the connection\b|"
@@ -41,7 +41,7 @@ _NETWORK = (
     r"\bStatusCode\.UNAVAILABLE\b"
 )
 _NETWORK_NEEDS = (
-    "slowdown|socket hang up|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|"
+    "slowdown|dns |socket hang up|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|"
     "network|find the server|retries|timed out|timeout|name resolution|name or service|resolve host|connect|"
     "reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|"
     "sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|"

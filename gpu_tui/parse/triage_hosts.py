@@ -1,15 +1,25 @@
 """What stands around a run on a rented box: a scheduler's tables, a cluster's validation, builds, tests, trackers.
 
-`HOST_CAUSES` stands behind the causes that drivers name, `HOST_LOST` before every end, `HOST_ENDS` before the
-grammar of failures in general.
+`HOST_CAUSES` stands behind the causes that drivers name, `HOST_STOPS` among those of stops, `HOST_LOST` before
+every end, `HOST_ENDS` before the grammar of failures in general.
 """
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import (
+    ADVICE,
+    CALM,
+    FATAL,
+    SERIOUS,
+    SURVIVED,
+    WARN,
+    Rule,
+    rule,
+)
 
 # A row of `sinfo -R`: the reason, who set it, when, for which nodes.
 _DRAINED = r"\s{1,24}(?:root|slurm)\s{1,24}\d{4}-\d\d-\d\dT[\d:]{8}\s{1,8}\S{1,200}\s*$"
+_UNABLE = r"\b(?:could not|couldn.t|cannot|can.t|failed to|unable to)"
 _COLLECTIVE = (
     r"(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|barrier|collective)"
 )
@@ -18,10 +28,59 @@ HOST_CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "not responding|rebooted|realmemory|real_memory|gres/|nhc|ecc|health|xid|gpu| down|inconsistency",
+        "/dev/|pmu has|not responding|rebooted|realmemory|real_memory|gres/|nhc|ecc|health|xid|gpu| down|inconsistency",
         r"^\S{1,40}\s{1,12}up\s{1,12}\S{3,20}\s{1,12}\d{1,5}\s{1,8}(?:down|fail)[*$~#]{0,2}\s{1,8}\S|"
-        r"\bUNEXPECTED INCONSISTENCY\b|^\s{0,8}(?:Not responding|Node unexpectedly rebooted|Low Real_?Memory|gres/\S{1,40} count .{2,40}|"
+        r"\bUNEXPECTED INCONSISTENCY\b|^\W{0,4}/dev/(?:nvme|sd)\w{1,12}\W{1,4}(?:failed|failing)\b|\bPMU has halted\b|^\s{0,8}(?:Not responding|Node unexpectedly rebooted|Low Real_?Memory|gres/\S{1,40} count .{2,40}|"
         r"NHC: .{2,80}|[\w :.-]{0,40}\b(?:ECC|Xid|health|GPU)\b[\w :.-]{0,40}?)" + _DRAINED,
+    ),
+    rule(
+        "hardware",
+        FATAL,
+        "gpu",
+        r"\bGPU ?#?\d{1,3}\b.{0,12}\bfailed (?:the |its )?[\w ]{0,20}(?:test|diag\w{0,8}|check)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    # More memory than a scheduler granted.
+    rule(
+        "host_oom",
+        FATAL,
+        "more memory than|largest process|biggest process",
+        r"\b(?:us(?:ed|ing)|consum(?:ed|ing)|took|needed) more memory than (?:it )?(?:was )?(?:requested|allowed|allocated|granted|"
+        r"its|the limit)\b|\bkilling (?:the )?(?:largest|biggest) process\b",
+        ADVICE,
+    ),
+    rule(
+        "disk_full",
+        FATAL,
+        "quota",
+        r"\bquota (?:on|for|of) /\S{1,120} (?:is |was |has been )?(?:exceeded|reached|used up)\b|"
+        r"\b(?:user|disk|storage|scratch|home|project) quota\b.{0,30}\b(?:exceeded|used up)\b",
+        f"{SURVIVED}|{ADVICE}|\\bAPI\\b|\\bGPU",
+    ),
+    # Who or what did not come on in the time that it had.
+    rule(
+        "hang",
+        FATAL,
+        "did not|didn't|no output|no activity|no response|no log",
+        r"\b(?:step|iteration|batch|epoch|rank|worker|job|run|barrier|collective)\b.{0,24}\b(?:did not|didn.t) (?:finish|complete|end|"
+        r"progress|advance|return) (?:with)?in \d|\bno (?:output|activity|log lines?|response) (?:for|in|since) \d{2,6} ?(?:s|secs?|"
+        r"seconds|m|mins?|minutes|h|hours)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    rule(
+        "nccl",
+        FATAL,
+        "connect to",
+        _UNABLE + r" connect to (?:the )?(?:master|rendezvous|coordinator|store|rank ?\d|c10d)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    rule(
+        "cuda_error",
+        FATAL,
+        "initiali|create",
+        _UNABLE
+        + r" (?:initiali[sz]e|create) (?:the |a )?(?:cuDNN|cuBLAS|cuFFT|cuSOLVER|cuSPARSE|CUDA|HIP|ROCm)\b(?! plugin)",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\bbackend",
     ),
     rule(
         "cuda_error",
@@ -38,6 +97,32 @@ HOST_CAUSES: tuple[Rule, ...] = (
     ),
 )
 
+HOST_STOPS: tuple[Rule, ...] = (
+    rule(
+        "ckpt_corrupt",
+        SERIOUS,
+        "resume from|safetensors|invalid checkpoint|invalid ckpt",
+        _UNABLE
+        + r" resume from \S|\bsafetensors?\b.{0,24}\b(?:header|metadata|file)\b.{0,24}\b(?:too (?:large|small|short)|invalid|"
+        r"incomplete|malformed)\b|\binvalid (?:checkpoint|ckpt)\b(?! (?:path|argument|option|name|dir|interval))",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    # A cloud that takes its machine back, a scheduler that takes its place back.
+    rule(
+        "preempted",
+        FATAL,
+        "scheduled for|spot |preemptible|evicting|requeued|reservation|lease|allocation",
+        r"\b(?:vm|instance|node|pod|machine|box|host)\b.{0,24}\bscheduled for (?:termination|preemption|eviction|deletion|shutdown)\b|"
+        r"\b(?:spot|preemptible) (?:capacity|nodes?|vms?|instances?|machines?|pods?|requests?)\b.{0,24}\b(?:was|were|is|been|got) (?:being )?"
+        r"(?:reclaimed|terminated|evicted|interrupted|revoked|taken|lost|shut down|stopped|drained)\b|"
+        r"\bevicting (?:the |all )?(?:jobs?|pods?|workloads?|containers?)\b|"
+        r"\b(?:job|run|task|pod) \S{1,40} (?:was |is )?re-?queued (?:after|due to|because of|following) (?:a |an )?(?:preemption|eviction|node)\b|"
+        r"\b(?:reservation|lease|allocation) (?:has |is |was )?(?:ended|expired|over)\b.{0,60}\b(?:stopp|terminat|kill|releas|shut)\w{0,4}",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\b0 ",
+    ),
+    rule("killed", FATAL, "pressed", r"\buser (?:has )?pressed ctrl"),
+)
+
 HOST_LOST: tuple[Rule, ...] = (
     # Parts that a machine starts without: the firmware of a radio, the log of a card's own processor.
     rule(
@@ -50,8 +135,8 @@ HOST_LOST: tuple[Rule, ...] = (
     rule(
         "network",
         WARN,
-        "name lookup failed|wandb.sdk.",
-        r"\bname lookup failed for \S|(?-i:\bwandb\.sdk\.(?:\w{1,40}\.){1,4}\w{0,40}(?:Closed|Abandoned|Timeout|Mailbox)\w{0,24})",
+        "name lookup failed|wandb.sdk.|debug",
+        r"^.{0,40}(?-i:\bDEBUG\b).{0,120}\bssh: connect to\b|\bname lookup failed for \S|(?-i:\bwandb\.sdk\.(?:\w{1,40}\.){1,4}\w{0,40}(?:Closed|Abandoned|Timeout|Mailbox)\w{0,24})",
     ),
 )
 
@@ -70,6 +155,26 @@ HOST_ENDS: tuple[Rule, ...] = (
         "reason=",
         r"(?-i:\bReason=(?:launch_failed\w{0,24}|JobLaunchFailure|NonZeroExitCode|BootFail|BadConstraints|"
         r"DependencyNeverSatisfied|Invalid(?:Account|QOS)|JobHoldMaxRequeue|SystemFailure)\b)",
+    ),
+    # What must be given, and is not; who is not let in; an image that nobody has.
+    rule(
+        "exception",
+        FATAL,
+        "required|is invalid|is expired|is revoked|is missing|is rejected|manifest|rejected",
+        r"\brequired (?:environment variable|argument|option|setting|field|key|file|parameter|input)s? \S{1,80} (?:is|are|was|were) "
+        r"(?:not set|missing|not found|empty|not given|unset)\b|\b(?:token|api key|key|credentials?|password|licen[cs]e) (?:is|are|was|were) "
+        r"(?:invalid|expired|revoked|missing|rejected)\b|\bmanifest for \S{1,160} not found\b|\bno matching manifest for \S|"
+        r"\bjob (?:\S{1,40} )?(?:was |is )?rejected\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\boptional",
+    ),
+    # A session or a task that ended, at whatever level it is told, and a status that counts failures.
+    rule(
+        "exception",
+        FATAL,
+        "session aborted|failed because|failed: |succeeded /|errno",
+        r"\bSession aborted -- Cause: \S|\b(?:job|run|task|trial|step|pod)\b[^\s:]{0,60}: failed because\b|"
+        r"^\s{2,16}Failed:\s{1,12}[1-9]\d{0,5}\s*$|\bSucceeded / [1-9]\d{0,5} Failed\b|^\W{0,2}errno:? ?\(?[1-9]\d{0,2}\)? [A-Z]",
+        SURVIVED,
     ),
     # A package that cannot be had, and what it would have needed.
     rule(

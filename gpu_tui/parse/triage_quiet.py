@@ -111,6 +111,14 @@ QUIET: tuple[Rule, ...] = (
         r"Interrupt|Reset|Refused))(?:'>)?){1,12}[\])}\"',;\s]{0,6}(?:#.{0,200})?$|"
         r"^\s{0,24}- (?-i:(?:[a-z_]\w{0,40}\.){0,6}[A-Z]\w{0,40}(?:Error|Exception|Timeout))\s*$",
     ),
+    # What a manual says of a state: nobody is in it.
+    rule(
+        "benign",
+        NONE,
+        "completed|cancelled|failed|timeout|out_of_memory|node_fail|preempted|boot_fail|deadline|held|revoked",
+        r"^\s{0,8}(?:[•*–-]|\d{1,2}[.)]) (?-i:COMPLETED|CANCELLED|FAILED|TIMEOUT|OUT_OF_MEMORY|NODE_FAIL|PREEMPTED|BOOT_FAIL|"
+        r"DEADLINE|HELD|REVOKED)(?: \([^)]{1,120}\))?:? (?:[-–] )?(?:the|an?|(?:jobs?|tasks?|nodes?) (?:was|were|is|are|has|have)|when|if|indicates|as)\b",
+    ),
     # What Java is to do when it is out of memory.
     rule(
         "benign",
@@ -158,10 +166,11 @@ QUIET: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "@throws|@raises|@exception|locale: cannot|oom-killer: |completed successfully after|"
+        "@throws|@raises|@exception|locale: cannot|oom-killer: |oom killer|expected)|negative test|completed successfully after|"
         "after normal shutdown|: import |kill -",
         r"^\s{0,8}(?:\*|//|#)?\s{0,4}@(?:throws|raises|exception)\s|^locale: Cannot set LC_|"
-        r"\boom-killer: (?:disabled|off)\b|\bcompleted successfully after \d{1,4} failed attempt|"
+        r"\boom[- ]killer(?::| is)? (?:disabled|off|enabled|on)\b|\((?:as |this is |this was )?expected\)\W*$|"
+        r"^\W{0,4}negative test\b|\bcompleted successfully after \d{1,4} failed attempt|"
         r"\bafter normal shutdown, ignor|^\s{0,8}try: import \w{1,40} except\b|^\s{0,8}kill -\w{1,8} \d{1,9}\s{1,8}#",
     ),
     # A loss or a metric is named, whose class ends as that of an exception does; a test that was left out.

@@ -110,7 +110,7 @@ def _completed(needs: tuple[str, ...], pattern: Written) -> tuple[str, ...]:
 
 SURVIVED = (
     r"caller indicates that this is not a failure|(?<!non-)(?<!not )\b(?:re-try|retry)(?! (?:also )?failed|"
-    r" with --|\w{0,4} (?:limit|count|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|"
+    r" with --|\w{0,4} (?:limit|count(?:er)?|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|"
     r"\bwill (?:be )?(?:restart|respawn|relaunch)|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|"
     r"(?<!unable to )(?<!failed to )(?<!cannot )(?<!can not )(?<!could not )(?<!can.t )(?<!can.t be )(?<!cannot be )(?<!not be )\brecover(?!able (?:error|"
     r"fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
@@ -124,7 +124,7 @@ SURVIVED = (
     r"\bsleeping (?:for )?\d"
 )
 ADVICE = (
-    r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang)\b|\bmight\b|"
+    r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang|see|encounter|get|happen|occur|fail)\b|\bmight\b|"
     r"\bcan (?:potentially |also )?"
     r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|"
     r"a)\b|\bin case\b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_tui.parse.triage_daemons import DAEMON_STOPS
+from gpu_tui.parse.triage_hosts import HOST_STOPS
 from gpu_tui.parse.triage_plain import PLAIN_STOPS
 from gpu_tui.parse.triage_rule import (
     ADVICE,
@@ -23,6 +24,7 @@ _TAKEN = (
 
 STOPS: tuple[Rule, ...] = (
     # --- 10 preempted ---
+    *HOST_STOPS,
     *RUN_STOPS,
     *DAEMON_STOPS,
     *PLAIN_STOPS,
@@ -52,6 +54,7 @@ STOPS: tuple[Rule, ...] = (
         r"job allocation \d+ has been revoked|preemption (?:notice|signal|event|detected|warning)"
         r"|spot (?:instance )?(?:interruption|termination|reclaim|preempt)|(?:interruption|"
         r"(?:instance|vm|node|machine) (?:termination|shutdown|eviction)) notice|^evicting pod \S{1,60}/\S|"
+        r"\b(?:termination|preemption|eviction) (?:is )?imminent\b|\bimminent (?:termination|preemption|eviction)\b|"
         r"walltime .{0,20}exceeded|exceeded.{0,20}\bwall[- ]?(?:time|clock)|TERM_(?!MEM|SWAP|EXTERNAL|"
         r"UNKNOWN)\w{0,16}(?:LIMIT|ADMIN|OWNER|PREEMPT)\b|run time limit|job deleted at request of|"
         r"(?:time limit|maximum runtime|wall ?(?:time|clock))\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|"
@@ -97,7 +100,7 @@ STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "for an unknown reason|by the external system|all the procs|terminating instance|user requested|"
+        "for an unknown reason|power key|by the external system|all the procs|terminating instance|user requested|"
         "shutdown signal|killed|terminated|hangup|interrupt|kill pod|"
         "abort|by user|by the user|signal|running tasks|exit_status",
         r"^[*_>#\s]{0,6}(?-i:"
@@ -121,7 +124,7 @@ STOPS: tuple[Rule, ...] = (
         r"^killed by|need to kill pod|\bterminate all the procs|\bterminating instance\b|"
         r"\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|"
         r"received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|"
-        r"signal: killed|process exited, code=killed|session terminated, (?:killing|terminating) shell|"
+        r"signal: killed|\bPower key pressed\b|process exited, code=killed|session terminated, (?:killing|terminating) shell|"
         r"^Aborted!$|command terminated(?! with exit code [1-9]\d{0,1}\s*$)",
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|"
         r"\btyp\w{1,6}cally\b|task job report|keep_?alive|using the force",
@@ -144,7 +147,7 @@ STOPS: tuple[Rule, ...] = (
         r"exited with (?:exit )?(?:code|status) (?:137|143|130|-9|-15|-2)\b|\bnon-?zero (?:exit )?(?:code|status):? (?:137|143|130)\b|"
         r"\binternal compiler error: Killed\b|\bsignal: (?:9|15|2|1)\b|(?-i:\bSIGTERMException\b)|\*\*\* \[[^\]]{1,80}\] Error (?:137|143|130)\b|\bexit (?:code|status) of .{1,120}\b(?:was|"
         r"is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:(?:all|the|other|remaining|\d{1,5}) ){0,3}(?:worker|"
-        r"process|child|rank)|\bSIG(?:TERM|INT|KILL|HUP) (?:was )?(?:caught|detected|trapped)\b|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL) received|"
+        r"process|child|rank)|\bSIG(?:TERM|INT|KILL|HUP) (?:was )?(?:caught|detected|trapped)\b|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL|INT|HUP|QUIT) received|"
         r"(?<!xargs )(?<!\+ )kill -9(?! \S{1,12} (?:to|and|in)\b)",
         r"\bregister|\bhandler (?:installed|set|for)|install|\b(?:en|dis)abled\b|will be sent|--signal|using the force|"
         r"signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\bSIG(?:HUP|"
