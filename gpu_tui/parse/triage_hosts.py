@@ -120,10 +120,24 @@ HOST_STOPS: tuple[Rule, ...] = (
         r"\b(?:reservation|lease|allocation) (?:has |is |was )?(?:ended|expired|over)\b.{0,60}\b(?:stopp|terminat|kill|releas|shut)\w{0,4}",
         f"{SURVIVED}|{ADVICE}|{CALM}|\\b0 ",
     ),
+    # A cluster's controller, at whatever level, of all that ran on a node.
+    rule(
+        "preempted",
+        FATAL,
+        "evict|all pods",
+        r"\bevicting pods? on node\b|\badding pods to evict\b|\bDeletingAllPods\b|\bdeleting all pods from node\b",
+    ),
     rule("killed", FATAL, "pressed", r"\buser (?:has )?pressed ctrl"),
 )
 
 HOST_LOST: tuple[Rule, ...] = (
+    # What a kubelet does not know yet, in its first minutes.
+    rule(
+        "warning",
+        WARN,
+        "unable to find data",
+        r"\bunable to find data (?:for container|in memory cache)\b",
+    ),
     # Parts that a machine starts without: the firmware of a radio, the log of a card's own processor.
     rule(
         "warning",
@@ -197,8 +211,8 @@ HOST_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "=== run|returned an error|failed (|!!! |enough resources",
-        r"\b(?:zone|region|location) \S{1,120} does not have enough resources\b|=== Run \(ID '\S{1,60}'\) failed ===|\b(?:backend|build|compiler|server|hook|script|command|tool|kernel|plugin|"
+        "=== run|returned an error|failed (|!!! |enough resources|libmamba",
+        r"^\W{0,2}(?:critical|error) {1,8}libmamba\b|\b(?:zone|region|location) \S{1,120} does not have enough resources\b|=== Run \(ID '\S{1,60}'\) failed ===|\b(?:backend|build|compiler|server|hook|script|command|tool|kernel|plugin|"
         r"subprocess|driver|API) returned an error\b(?! code (?:0\b|page))|\bfailed \((?:exit|code|status)?\s*$|"
         r"^!{3,120} (?:stopping after [1-9]\d{0,4} failures?|Interrupted: .{1,80}|KeyboardInterrupt|_pytest\.\S{1,60}) !",
         f"{SURVIVED}|{ADVICE}|{CALM}",
