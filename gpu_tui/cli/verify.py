@@ -80,17 +80,20 @@ def _report(args: argparse.Namespace, directory: Path) -> Audit:
     from gpu_tui.parse.artifacts import artifact_of, check_artifacts
     from gpu_tui.parse.queue_file import decode_roster
     from gpu_tui.teardown.audit import audit, unreadable
-    from gpu_tui.teardown.manifest_file import NAMES, ManifestUnreadable, read_manifest
+    from gpu_tui.teardown.manifest_file import KEPT, NAMES, ManifestUnreadable, read_manifest
 
     found = (directory / name for name in NAMES)
     source = args.manifest or next((path for path in found if path.is_file()), None)
     try:
         kept = read_manifest(source) if source else None
+        # What a box wrote among its results has no say in what must be there.
+        mine = args.manifest or directory / KEPT
+        own = kept if source == mine else read_manifest(mine) if mine.is_file() else None
     except ManifestUnreadable as error:
         return unreadable(f"{error}: {error.next}")
     roster = decode_roster(_bytes_of(args.roster)) if args.roster is not None else None
     besides = _below(directory, source, args.roster)
-    required = kept.required if kept else COPIED
+    required = own.required if own else COPIED
     if args.artifact:
         files = check_artifacts([artifact_of(file) for file in args.artifact])
         required = replace(required, files=files)

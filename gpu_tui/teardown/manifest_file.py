@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.manifest import FileEntry, Manifest
@@ -18,7 +19,8 @@ from gpu_tui.teardown.local import OWN
 
 SCHEMA = "remote-gpu-trainer/PULL/v1"
 OWN_NAME = "PULL_MANIFEST.json"  # at the root of the results
-NAMES = (OWN_NAME, ".gpu-tui/manifest.json")  # where one is looked for
+KEPT = f"{OWN}/manifest.json"  # written by the last pull here
+NAMES = (OWN_NAME, KEPT)  # where one is looked for
 FILE_CAP = 256 << 20
 
 
@@ -61,7 +63,7 @@ def manifest_json(
 
 def keep(local: Path, manifest: Manifest, run_id: str, now: float, required: Required) -> None:
     """Write what was matched beside the results, for `gpu-tui verify` later. It unlocks nothing."""
-    target = local / OWN / "manifest.json"
+    target = local / KEPT
     scratch = target.with_suffix(".new")
     with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         json.dump(manifest_json(manifest, run_id, now, required), file, indent=1)
@@ -109,10 +111,14 @@ def _required(source: str, row: object) -> Required:
     if row is None:
         return COPIED
     files, timed = (row.get("files"), row.get("timed")) if isinstance(row, dict) else (None, None)
-    if isinstance(files, list) and isinstance(timed, bool):
+    if _texts(files) and isinstance(timed, bool):
         with suppress(ArtifactError):
-            return Required(check_artifacts([artifact_of(str(file)) for file in files]), timed)
+            return Required(check_artifacts([artifact_of(file) for file in files]), timed)
     raise ManifestUnreadable(f"{source} does not say what a cell must leave")
+
+
+def _texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _entry(source: str, row: object) -> FileEntry:

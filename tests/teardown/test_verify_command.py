@@ -273,6 +273,20 @@ def test_what_is_no_manifest_is_refused(tmp_path: Path, text: str) -> None:
     assert caught.value.next
 
 
+def test_a_manifest_of_the_box_has_no_say_in_what_a_cell_must_leave(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It lies among the results, where the box put it; only what was kept here is believed."""
+    tree = local_tree(results).manifest
+    forged = manifest_json(tree, "run-1", 0.0, Required(("other.pth",)))
+    (results / "PULL_MANIFEST.json").write_text(json.dumps(forged))
+    assert main(["verify", str(results)]) == 0
+    (results / ".gpu-tui").mkdir(exist_ok=True)
+    keep(results, tree, "run-1", 0.0, Required(("last.pth",)))
+    assert main(["verify", str(results)]) == 1
+    assert "no last.pth" in capsys.readouterr().out
+
+
 def test_a_roster_that_is_not_there_is_said(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
