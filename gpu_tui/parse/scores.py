@@ -13,7 +13,11 @@ FILE_BYTES = 2_048
 METRICS_KEPT = 32  # of one file
 NAME_CHARS = 40
 _HEADER = re.compile(rb"(?:^|\n)==> ([^\n]{1,4096}) <==\n")
-_COUNTERS = frozenset({"epoch", "epochs", "step", "steps", "seed"})  # progress and settings
+# Progress, settings, and how fast it went: nobody compares cells by them.
+_COUNTERS = re.compile(
+    r"epochs?|(global_)?steps?|seed|total_flos"
+    r"|(\w+_)?(runtime|samples|samples_per_second|steps_per_second|tokens_per_second)"
+)
 
 
 def parse_scores(
@@ -58,7 +62,11 @@ def _numbers(body: bytes, prefix: str) -> dict[str, float]:
             flat[name] = value
     found: dict[str, float] = {}
     for name, value in flat.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or name in _COUNTERS:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or _COUNTERS.fullmatch(name)
+        ):
             continue
         if len(found) < METRICS_KEPT:
             try:

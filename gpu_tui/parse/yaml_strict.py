@@ -139,7 +139,9 @@ def load(
         what = error.problem or error.context or "not YAML"
         line = mark.line + first_line if mark else first_line
         tab = "'\\t'" in what
+        star = "scanning an alias" in str(error.context)
         hint = "Indent with spaces: YAML takes no tabs." if tab else None
+        hint = "Write a text that begins with * in quotes." if star else hint
         raise raises(
             f"not valid YAML: {what}", path, line, mark.column + 1 if mark else 1, hint
         ) from None
@@ -169,7 +171,11 @@ class _Builder:
         if depth > DEEPEST:
             raise self._error(event, f"nested deeper than {DEEPEST} levels")
         if isinstance(event, AliasEvent):
-            raise self._error(event, "aliases (*name) are not allowed", "Write the value out.")
+            raise self._error(
+                event,
+                "aliases (*name) are not allowed",
+                "Write the value out; a text that begins with * in quotes.",
+            )
         if getattr(event, "anchor", None) is not None:
             raise self._error(event, "anchors (&name) are not allowed", "Remove the anchor.")
         if getattr(event, "tag", None) is not None:

@@ -35,6 +35,15 @@ def test_numbers_are_kept_and_nothing_else() -> None:
     assert list(by_run) == ["a", "b c"]
 
 
+def test_how_fast_it_went_is_no_score() -> None:
+    body = (
+        '{"epoch": 3.0, "eval_loss": 0.5, "eval_runtime": 2.1, "eval_samples": 9, "total_flos": 1e15,'
+        '"eval_samples_per_second": 4.2, "train_runtime": 12.3, "train_steps_per_second": 1, "sampled": 2}'
+    )
+    text = shown(("/fs/a/best_metrics.json", body))
+    assert parse_scores(text, WAYS).by_run == {"a": {"eval_loss": 0.5, "sampled": 2.0}}
+
+
 def test_the_durable_copy_goes_before_the_checkpoint() -> None:
     local = ("/data/checkpoints/a/best_metrics.json", '{"psnr": 1}')
     durable = ("/fs/a/best_metrics.json", '{"psnr": 2}')

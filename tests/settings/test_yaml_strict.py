@@ -66,6 +66,7 @@ def test_the_same_value_in_quotes_is_a_text(written: str) -> None:
         ("a: 1\nb: 2\na: 3\n", "second time", 3, 1),
         ("a: &x 1\nb: *x\n", "anchors", 1, 4),
         ("b: *x\n", "aliases", 1, 4),
+        ("b: [*.pt]\n", "not valid YAML", 1, 6),
         ("a: {b: 1}\nc:\n  <<: {d: 1}\n", "merge", 3, 3),
         ("a: !!python/object/apply:os.system [ls]\n", "tags", 1, 4),
         ("a: !!str 1\n", "tags", 1, 4),
