@@ -9,18 +9,16 @@ An id is the cell's name, or the name and a time: `baseline-20260103T101500Z`.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.required import COPIED, SEALED, Required, holders, required_of
+from gpu_tui.core.required import COPIED, SEALED, Required, holders, names_of, required_of
 
 CELL = "{cell}"
 SCRIPT_LOGS = "runs/logs/{cell}.log"  # where run_one.sh logs; its checkpoints lie beside
 LATEST = "latest.pth"  # of a run that still trains
-_TIMED = re.compile(r"(?P<name>.+?)[-_.@](?P<time>[0-9]{8}[0-9TZ:_.+-]{0,24})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class Layout:
     def patterns(self) -> tuple[str, ...]:
         """The paths whose presence tells how far a cell's artifact has come; `{cell}` is any name."""
         files, weights = _patterns(self.required.files), _patterns(self.required.weights)
-        if self.project:
+        if self.project is not None:
             root = f"{self.project}/"
             return (
                 *(f"{root}{SEALED}/{CELL}/{name}" for name in (*weights, "run.json")),
@@ -61,14 +59,14 @@ class Layout:
 
     def metrics_files(self) -> tuple[str, ...]:
         """The files that hold the metrics of a finished cell, the best source first."""
-        roots = (self.results,) if self.project else (self.results, self.checkpoints)
+        roots = (self.results,) if self.project is not None else (self.results, self.checkpoints)
         names = _patterns(self.required.metrics[:1])
         return tuple(f"{root}/{CELL}/{n}" for n in names for root in dict.fromkeys(roots) if root)
 
     def look(self, paths: Collection[str]) -> Shelf:
         """What of it is there, for many questions about one table of files."""
         stages: dict[str, Mapping[str, list[str]]] = {}
-        if self.project:
+        if self.project is not None:
             for stage in (SEALED, f"{SEALED}/.partial", "active", "quarantine"):
                 stages[stage] = _by_name(_ids(paths, f"{self.project}/{stage}/"))
         starred = {
@@ -100,7 +98,7 @@ class Shelf:
             return Found(True, run=name)
         if layout.checkpoints and self._holds(layout.checkpoints, name):
             return Found(False, f"{self._weights} is only in {layout.checkpoints}/{name}")
-        return Found(False)
+        return Found(False, f"there is no {self._weights} in {layout.results}/{name}")
 
     @property
     def _weights(self) -> str:
@@ -127,7 +125,7 @@ class Shelf:
         ):
             if runs := self._runs(stage, name):
                 return Found(False, f"{words}: {project}/{stage}/{runs[0]}")
-        return Found(False)
+        return Found(False, f"no run of it in {project}/{SEALED}")
 
     def _runs(self, stage: str, name: str) -> list[str]:
         """Ids of this cell's runs, the newest first: times sort as they read."""
@@ -158,10 +156,9 @@ def _ids(paths: Iterable[str], root: str) -> set[str]:
 
 
 def _by_name(ids: Iterable[str]) -> defaultdict[str, list[str]]:
-    """Ids by the cell that they may be of: an id may also be a name as it stands."""
+    """Ids by the cell that they may be of."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for run in ids:
-        found[run].append(run)
-        if match := _TIMED.fullmatch(run):
-            found[match["name"]].append(run)
+        for name in names_of(run):
+            found[name].append(run)
     return found

@@ -46,7 +46,6 @@ from gpu_tui.core.profile import Verb
 from gpu_tui.core.proof import (
     by_reason,
     cells_refusal,
-    cover,
     difference,
     holds_weights,
     home,
@@ -277,18 +276,18 @@ def _matched_rule(gate: Gate, matched: Matched, now: float) -> str | None:
         return "files on the box changed while they were pulled"
     if not matched.stamps:
         return "it was not noted when the files were last changed"
-    report = home(matched.remote, matched.local)
+    gate.report = report = home(matched.remote, matched.local)
     if not report.ok:
         return difference(report)
     inventory = gate.of(Inventory)
-    cells = inventory.cells if inventory else None
-    if refusal := cells_refusal(cells, gate.manifest):
+    covered = gate.covered
+    if inventory is None or inventory.cells is None or covered is None:
+        return "the roster is not known: name results.cells or queue.file in the fleet file"
+    if refusal := cells_refusal(inventory.cells, covered):
         return refusal
     # Before a destruction a person is asked (`waiver`); a pull has nobody to ask.
-    if gate.kind == "pull" and cells is not None and inventory is not None:
-        tops = (*inventory.directories, *matched.directories)
-        if unnamed := cover(cells.names, cells.required, gate.manifest, tops).unnamed:
-            return f"no cell is called {some([name for name, _ in unnamed])}"
+    if gate.kind == "pull" and covered.unnamed:
+        return f"no cell is called {some([name for name, _ in covered.unnamed])}"
     return None
 
 

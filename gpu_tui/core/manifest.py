@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -74,6 +75,14 @@ def compare(remote: Manifest, local: Manifest, cells: Iterable[str] = ()) -> Mat
 # What must be loaded before it counts as safe. Everything else is data: equal bytes are enough.
 CHECKPOINT_SUFFIXES = frozenset(
     {".pth", ".pt", ".ckpt", ".bin", ".th", ".safetensors", ".pkl", ".pickle", ".distcp"}
+)
+
+
+# What trainers keep beside the weights under names of their own: nothing of it must be a tensor.
+COMPANION = re.compile(
+    r"(scheduler(_\d+)?\.(pt|bin)|scaler(_\d+)?\.(pt|bin)|training_args\.bin|sampler(_\d+)?\.bin"
+    r"|random_states_\d+\.pkl|rng_state(_\d+)?\.(pth|pt))",
+    re.ASCII,
 )
 
 

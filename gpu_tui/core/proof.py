@@ -85,13 +85,18 @@ def cover(
     for directory in sorted({*directories, *tops(files)}):
         runs[required.cell_of(directory, cells)].append(directory)
 
-    def lacks(*directories: str) -> tuple[str, ...]:
-        return tuple(part for part, having in holding.items() if not having.issuperset(directories))
+    def lacks(directory: str) -> tuple[str, ...]:
+        return tuple(part for part, having in holding.items() if directory not in having)
+
+    def absent(name: str) -> tuple[str, ...]:
+        """Of the first of its runs that is not whole."""
+        for run in runs.get(name, (name,)):
+            if parts := lacks(run):
+                return parts if run == name else tuple(f"{part} in {run}" for part in parts)
+        return ()
 
     return Cover(
-        incomplete=tuple(
-            (name, absent) for name in cells if (absent := lacks(*runs.get(name, (name,))))
-        ),
+        incomplete=tuple((name, parts) for name in cells if (parts := absent(name))),
         unnamed=tuple((directory, lacks(directory)) for directory in runs[None]),
     )
 
@@ -101,12 +106,12 @@ def tops(files: Manifest) -> frozenset[str]:
     return frozenset(file.path.split("/", 1)[0] for file in files.files if "/" in file.path)
 
 
-def missing_artifacts(cells: Cells, files: Manifest) -> tuple[str, ...]:
+def missing_artifacts(cells: Cells, covered: Cover) -> tuple[str, ...]:
     """What each cell should have left and did not, in a person's words."""
     states = dict(cells.unfinished)
     return tuple(
         f"{name} ({states.get(name, 'finished')}): no {' and no '.join(absent)}"
-        for name, absent in cover(cells.names, cells.required, files).incomplete
+        for name, absent in covered.incomplete
     )
 
 
@@ -121,15 +126,13 @@ def unproven(cells: Cells, proven: Manifest, directories: Iterable[str] = ()) ->
     )
 
 
-def cells_refusal(cells: Cells | None, files: Manifest) -> str | None:
+def cells_refusal(cells: Cells, covered: Cover) -> str | None:
     """Why the roster does not show that every cell is among the files, or None."""
-    if cells is None:
-        return "the roster is not known: name results.cells or queue.file in the fleet file"
     if not cells.names:
         return "the queue file names no cell"
     if cells.doubtful:
         return f"the queue file is in doubt: {some(cells.doubtful)}"
-    if absent := missing_artifacts(cells, files):
+    if absent := missing_artifacts(cells, covered):
         return f"cells without their artifacts: {some(absent)}"
     return None
 

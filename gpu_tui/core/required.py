@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from gpu_tui.core.fleet import Results
-from gpu_tui.core.manifest import is_checkpoint
+from gpu_tui.core.manifest import COMPANION, is_checkpoint
 
 SEALED = "export"  # the last part of a results directory into which whole runs are renamed
 INDEX = ".index.json"  # of a model in shards: it is loaded with all of them
-_TIME = re.compile(r"[-_.@](?=[0-9]{8}[0-9TZ:_.+-]{0,24}\Z)")
+_TIME = re.compile(
+    r"[-_.@](?=20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])[0-9TZ:_.+-]{0,24}\Z)"
+)
+# It has the suffix of weights and holds what goes on with the training: a star never takes it for weights.
+_STATE = re.compile(
+    rf"(?:\A|/)(?:{COMPANION.pattern}|optimizer(?:_\d+)?\.(?:pt|bin)|[^/]*optim_states\.pt"
+    r"|optimizer(?:_\d+)?/(?:\.metadata|[^/]+\.distcp))\Z",
+    re.ASCII | re.IGNORECASE,
+)
+# Trainers and uploads write under such names until they are done: no star stands for them.
+_BEGUN = r"(?!\.|(?i:tmp[-_.]))"
+_HALF = "".join(
+    rf"(?<!(?i:[-_.]{end}))" for end in ("tmp", "temp", "part", "partial", "incomplete")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Required:
     """`files` are paths below a cell's directory. A `*` stands for any part of one name, as in a shell: not for
-    a dot that it begins with. `timed`: a run's directory may be called by its cell and a time, as
+    a dot that it begins with, and not for the mark of a file under way, as in `checkpoint-500.tmp`. `timed`: a run's directory may be called by its cell and a time, as
     `baseline-20260103T101500Z`.
     """
 
@@ -36,10 +49,7 @@ class Required:
 
     def cell_of(self, directory: str, cells: Container[str]) -> str | None:
         """Whose of these cells a directory is; of two that fit, the longer name."""
-        if directory in cells:
-            return directory
-        times = reversed([*_TIME.finditer(directory)]) if self.timed else ()
-        names = (directory[: time.start()] for time in times)
+        names = names_of(directory) if self.timed else (directory,)
         return next((name for name in names if name in cells), None)
 
 
@@ -54,14 +64,35 @@ def required_of(results: Results) -> Required:
     return replace(usual, files=results.artifacts) if results.artifacts else usual
 
 
+def names_of(directory: str) -> Iterator[str]:
+    """The cells that a sealed run may be of, the longest name first: an id may also be a name as it stands."""
+    yield directory
+    for time in reversed([*_TIME.finditer(directory)]):
+        yield directory[: time.start()]
+
+
 def names_weights(file: str) -> bool:
     """True where the name says that loading it loads weights."""
-    return is_checkpoint(file) or file.endswith(INDEX)
+    state = _STATE.search(file.replace("*", "0"))
+    return not state and (is_checkpoint(file) or file.lower().endswith(INDEX))
 
 
 def holders(file: str, paths: Iterable[str], root: str = "") -> frozenset[str]:
     """The directories right below `root` in which one of these paths is such a file."""
-    name = re.escape(file).replace(r"\*", "[^/]*")
-    name = re.sub(r"(?:^|(?<=/))(?=\[\^/\]\*)", r"(?!\\.)", name)
-    fits = re.compile(f"{re.escape(root)}([^/]+)/{name}", re.DOTALL).fullmatch
-    return frozenset(match[1] for path in paths if (match := fits(path)))
+    tail = file.rpartition("*")[
+        2
+    ]  # most of a hundred thousand paths end otherwise: looked at first
+    name = "/".join(map(_part, file.split("/")))
+    fits = re.compile(f"{re.escape(root)}([^/]+)/({name})", re.DOTALL).fullmatch
+    found = [match for path in paths if path.endswith(tail) and (match := fits(path))]
+    if names_weights(file):
+        found = [match for match in found if not _STATE.search(match[2])]
+    return frozenset(match[1] for match in found)
+
+
+def _part(part: str) -> str:
+    """One name of a path as a regular expression."""
+    head, star, tail = map(re.escape, part.partition("*"))
+    if not star:
+        return head
+    return f"{'' if head else _BEGUN}{head}[^/]*{tail or _HALF}"

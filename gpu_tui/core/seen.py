@@ -12,6 +12,7 @@ from typing import TypeVar
 from gpu_tui.core.allowance import Offer
 from gpu_tui.core.evidence import (
     Accepted,
+    Cells,
     Event,
     Identity,
     Inventory,
@@ -24,9 +25,9 @@ from gpu_tui.core.evidence import (
     Quiet,
     SecondResource,
 )
-from gpu_tui.core.manifest import Manifest
+from gpu_tui.core.manifest import Manifest, MatchReport
 from gpu_tui.core.profile import Verb
-from gpu_tui.core.proof import proves, unproven
+from gpu_tui.core.proof import Cover, cover, proves, unproven
 from gpu_tui.core.waiver import Waiver, waivers
 
 E = TypeVar("E")
@@ -41,6 +42,10 @@ class Seen:
         self.verb = verb
         self.kind = "pull" if verb is None else "park" if verb.park else "stop"
         self.loss: Loss | None = None
+        self.report: MatchReport | None = None  # what is here held against the box
+        self.covered: Cover | None = (
+            None  # what is on the box, and which directories here, held against the cells
+        )
         self.offer: Offer | None = None
         self.allowed: frozenset[str] = frozenset()  # dotted names allowed to be loaded
         self.on_box = False  # the box's own torch is taken for a proof, though a weaker one
@@ -103,9 +108,12 @@ class Seen:
     def keep(self, event: Event) -> None:
         """This is now the latest of its kind."""
         self._seen[type(event)] = event
-        inventory, plan = self.of(Inventory), self.of(Plan)
+        inventory, matched, plan = self.of(Inventory), self.of(Matched), self.of(Plan)
         if inventory is not None and isinstance(event, Inventory | Matched):
-            self._waivers = waivers(inventory, self.of(Matched), plan.before if plan else ())
+            cells, here = inventory.cells or Cells(), matched.directories if matched else ()
+            there = (*inventory.directories, *here)
+            self.covered = cover(cells.names, cells.required, inventory.manifest, there)
+            self._waivers = waivers(inventory, self.covered, plan.before if plan else ())
 
     def forget(self, kind: type[Event]) -> None:
         """As if it had never been seen."""

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_tui.core.evidence import Cells, Inventory, Matched
-from gpu_tui.core.proof import cover, tops
+from gpu_tui.core.evidence import Cells, Inventory
+from gpu_tui.core.proof import Cover, tops
 
 TYPED_MOST = 3  # names in the words to type; of more it is their number
 _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
@@ -71,19 +71,15 @@ ADVICE = {
 }
 
 
-def waivers(
-    inventory: Inventory, matched: Matched | None, before: Iterable[str]
-) -> tuple[Waiver, ...]:
-    """Every exception that this evidence needs."""
+def waivers(inventory: Inventory, covered: Cover, before: Iterable[str]) -> tuple[Waiver, ...]:
+    """Every exception that this evidence needs. `covered` is the inventory held against its cells."""
     cells = inventory.cells or Cells()
-    directories = (*inventory.directories, *(matched.directories if matched else ()))
     unclosed = not cells.closed and not cells.unfinished
-    unnamed = cover(cells.names, cells.required, inventory.manifest, directories).unnamed
     gone = sorted(set(before) - required(inventory))
     found = (
         Waiver("unfinished", cells.unfinished),
         Waiver("unclosed", (("queue", "its log does not end with QUEUE DONE"),) * unclosed),
-        Waiver("unnamed", tuple((name, _lacks(parts)) for name, parts in unnamed)),
+        Waiver("unnamed", tuple((name, _lacks(parts)) for name, parts in covered.unnamed)),
         Waiver("fewer", tuple((name, "") for name in gone)),
     )
     return tuple(one for one in found if one.about)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpu_tui.core.manifest import CHECKPOINT_SUFFIXES
-from gpu_tui.core.required import names_weights
+from gpu_tui.core.required import INDEX, names_weights
 from gpu_tui.parse.fields import Fields, text_of
 from gpu_tui.parse.yaml_strict import Node
 
@@ -60,6 +60,7 @@ def check_artifacts(files: Sequence[str]) -> tuple[str, ...]:
     if not any(map(names_weights, files)):
         raise ArtifactError(
             "none of the artifacts holds weights, and a teardown must see each cell's weights load",
-            f"Name one that ends in {', '.join(sorted(CHECKPOINT_SUFFIXES))}.",
+            f"Name one that ends in {', '.join(sorted(CHECKPOINT_SUFFIXES))} or {INDEX}: the state of an "
+            "optimizer, a scheduler or a random number generator is none.",
         )
     return tuple(dict.fromkeys(files))

@@ -22,10 +22,11 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.gate import NOWHERE, PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
-from gpu_tui.core.proof import cells_refusal, cover, holds_weights, home, proves
+from gpu_tui.core.proof import holds_weights, proves
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.box import SETTLE
 from gpu_tui.teardown.local import OWN
+from gpu_tui.teardown.roster import NO_LOG
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
 
 TITLES = {
@@ -138,29 +139,34 @@ def _next(gate: Gate, rung: Rung) -> str:
         return READER
     pull = gate.kind == "pull"
     again = "pull again: what is here is kept" if pull else "open the ladder again"
-    inventory, matched = gate.of(Inventory), gate.of(Matched)
+    inventory, report = gate.of(Inventory), gate.report
     nowhere = rung is Rung.PLAN and gate.because == NOWHERE
     nothing = inventory and not (inventory.manifest.files or inventory.refused)
     if nowhere or (rung is Rung.MANIFEST and nothing):
         return (
             f"correct results.remote in the fleet file or wait for the first result, then {again}"
         )
-    if rung is Rung.MATCH and matched and home(matched.remote, matched.local).ok:
+    if rung is Rung.MATCH and report and report.ok:
         give_up = "" if pull else "; or abandon them"
-        cells = inventory.cells if inventory else None
-        if cells and not cells_refusal(cells, gate.manifest):
-            return f"name it in the queue file or move it out of results.remote, then {again}"
-        return f"{_next_cells(cells, gate, again)}{give_up}"
+        return f"{_next_cells(inventory.cells if inventory else None, gate, again)}{give_up}"
+    if rung is Rung.MATCH and report and report.unexpected:
+        return f"move what is not on the box out of results.local, then {again}"
     return f"correct it and {again}" if pull else NEXT[rung]
 
 
 def _next_cells(cells: Cells | None, gate: Gate, again: str) -> str:
     """What lets the roster show that every cell is among the files."""
-    if cells is None:
+    covered = gate.covered
+    if cells is None or covered is None:
         return f"name the cells as results.cells in the fleet file, or a queue file on the box that lists them as queue.file (gpu-tui help fleet), then {again}"
-    lacking = {name for name, _ in cover(cells.names, cells.required, gate.manifest).incomplete}
-    if lacking and not lacking & dict(cells.unfinished).keys():
-        return f"let these cells leave those files, or name what yours leave as results.artifacts (gpu-tui help fleet), or take their lines out of the queue file, then {again}"
+    lacking = {name for name, _ in covered.incomplete}
+    ended_ill = {name for name, state in cells.unfinished if state != NO_LOG}
+    if cells.names and not lacking and not cells.doubtful:
+        return f"name it in the queue file or move it out of results.remote, then {again}"
+    if lacking and lacking == set(cells.names) and not ended_ill:
+        return f"name what your cells leave as results.artifacts (gpu-tui help fleet), or let them leave those files, then {again}"
+    if lacking and not lacking & ended_ill:
+        return f"let these cells leave those files, or name what yours leave as results.artifacts (gpu-tui help fleet), or take them out of the list of cells, then {again}"
     return f"let those cells end well or take their lines out of the queue file, then {again}"
 
 

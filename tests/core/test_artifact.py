@@ -14,6 +14,7 @@ def instance(remote: str | None, logs: str | None = None) -> Instance:
 
 COPIED = instance("/fs/final_ckpts/", "/data/runs/logs/{cell}.log")
 SEALED = instance("/proj/export")
+NONE = "there is no best.pth in /fs/final_ckpts/a"
 
 
 def find(box: Instance, name: str, *paths: str) -> Found | None:
@@ -27,9 +28,12 @@ def test_nothing_is_known_without_a_results_directory() -> None:
 @pytest.mark.parametrize(
     ("paths", "found"),
     [
-        ((), Found(False)),
+        ((), Found(False, NONE)),
         (("/fs/final_ckpts/a/best.pth",), Found(True, run="a")),
-        (("/fs/final_ckpts/ab/best.pth", "/fs/final_ckpts/a/best_metrics.json"), Found(False)),
+        (
+            ("/fs/final_ckpts/ab/best.pth", "/fs/final_ckpts/a/best_metrics.json"),
+            Found(False, NONE),
+        ),
         (
             ("/data/checkpoints/a/best.pth",),
             Found(False, "best.pth is only in /data/checkpoints/a"),
@@ -44,14 +48,15 @@ def test_checkpoints_and_their_durable_copy(paths: tuple[str, ...], found: Found
 @pytest.mark.parametrize(
     ("paths", "found"),
     [
-        ((), Found(False)),
+        ((), Found(False, "no run of it in /proj/export")),
         (("/proj/export/a/best.pth",), Found(True, run="a")),
         (("/proj/export/a-20260103T101500Z/best.pth",), Found(True, run="a-20260103T101500Z")),
         (("/proj/export/.partial/a",), Found(False, "its export is not complete: /proj/export/.partial/a")),
         (("/proj/active/a/latest.pth", "/proj/active/a/train.csv"), Found(False, "it was never sealed: /proj/active/a")),
         (("/proj/quarantine/a_20260103",), Found(False, "it was put into quarantine: /proj/quarantine/a_20260103")),
         (("/proj/export/a/run.json",), Found(False, "its export holds no best.pth: /proj/export/a")),
-        (("/proj/export/a-2/best.pth", "/proj/export/ab/best.pth"), Found(False)),
+        (("/proj/export/a-2/best.pth", "/proj/export/ab/best.pth"), Found(False, "no run of it in /proj/export")),
+        (("/proj/export/a-12345678/best.pth",), Found(False, "no run of it in /proj/export")),
         (("/proj/quarantine/a", "/proj/export/a.20260103/best.pth"), Found(True, run="a.20260103")),
     ],
 )  # fmt: skip
@@ -82,3 +87,11 @@ def test_what_is_asked_for() -> None:
     same = instance("/data/checkpoints", "/data/runs/logs/{cell}.log")
     assert layout_of(same) == Layout("/data/checkpoints")
     assert Layout().patterns() == ()
+
+
+def test_the_export_of_a_whole_disk_is_one_too() -> None:
+    box = instance("/export")
+    assert find(box, "a", "/export/a-20260103/best.pth") == Found(True, run="a-20260103")
+    assert find(box, "a", "/active/a/latest.pth") == Found(False, "it was never sealed: /active/a")
+    assert "/export/{cell}/best.pth" in layout_of(box).patterns()
+    assert layout_of(box).metrics_files() == ("/export/{cell}/test/{cell}/metrics.json",)

@@ -35,10 +35,45 @@ SAVED = ("checkpoint-*/model.safetensors", "all_results.json")
         ("weights[1].pt", "a/weights[1].pt", True),
         ("weights[1].pt", "a/weights1.pt", False),
         ("m?.pt", "a/m1.pt", False),
+        # What is under way is not there yet.
+        ("checkpoint-*/m.pt", "a/checkpoint-500.tmp/m.pt", False),
+        ("checkpoint-*/m.pt", "a/checkpoint-500_TMP/m.pt", False),
+        ("checkpoint-*/m.pt", "a/checkpoint-500.partial/m.pt", False),
+        ("checkpoint-*/m.pt", "a/checkpoint-500.incomplete/m.pt", False),
+        ("*/m.pt", "a/tmp-checkpoint-500/m.pt", False),
+        ("*/m.pt", "a/TMP_0/m.pt", False),
+        ("*/m.pt", "a/attempt/m.pt", True),
+        ("*/m.pt", "a/department/m.pt", True),
+        ("checkpoint-*.tmp/m.pt", "a/checkpoint-500.tmp/m.pt", True),
+        ("tmp-*/m.pt", "a/tmp-500/m.pt", True),
+        # What a trainer keeps beside the weights is none, but where it is asked for by name.
+        ("*.pt", "a/optimizer.pt", False),
+        ("*.pt", "a/scheduler.pt", False),
+        ("*.pt", "a/model.pt", True),
+        ("*.bin", "a/training_args.bin", False),
+        ("*.bin", "a/optimizer_1.bin", False),
+        ("*.pth", "a/rng_state_3.pth", False),
+        ("*.pkl", "a/random_states_0.pkl", False),
+        ("g/*.pt", "a/g/zero_pp_rank_0_mp_rank_00_optim_states.pt", False),
+        ("g/*.pt", "a/g/mp_rank_00_model_states.pt", True),
+        ("*/.metadata", "a/optimizer_0/.metadata", False),
+        ("*/*.distcp", "a/optimizer_0/__0_0.distcp", False),
+        ("*/.metadata", "a/pytorch_model_fsdp_0/.metadata", True),
+        ("optimizer.pt", "a/optimizer.pt", True),
+        ("*/rng_state_*.pth", "a/checkpoint-500/rng_state_0.pth", True),
+        # Case and composition are the box's own.
+        ("model.pt", "a/Model.pt", False),
+        ("caf\u00e9.pt", "a/cafe\u0301.pt", False),
     ],
 )
 def test_a_star_is_a_part_of_one_name(file: str, path: str, fits: bool) -> None:
     assert holders(file, [path]) == ({"a"} if fits else set())
+
+
+def test_a_cell_may_be_called_as_a_state_is() -> None:
+    paths = ["optimizer/model.pt", "scheduler.pt/model.pt", "tmp-1/model.pt", ".*/model.pt"]
+    cells = {"optimizer", "scheduler.pt", "tmp-1", ".*"}
+    assert holders("*.pt", paths) == holders("model.pt", paths) == cells
 
 
 def test_a_long_name_of_a_box_is_looked_at_once() -> None:
@@ -64,8 +99,8 @@ def test_the_layout_says_what_is_usual(remote: str | None, required: Required) -
 
 
 def test_weights_and_numbers_are_told_apart_by_name() -> None:
-    files = ("model.safetensors.index.json", "trainer_state.json", "rng_state.pth", "log.txt")
-    assert Required(files).weights == ("model.safetensors.index.json", "rng_state.pth")
+    files = ("model.safetensors.index.json", "trainer_state.json", "rng_state.pth", "m.PT", "a.txt")
+    assert Required(files).weights == ("model.safetensors.index.json", "m.PT")
     assert Required(files).metrics == ("trainer_state.json",)
 
 
@@ -78,6 +113,10 @@ def test_weights_and_numbers_are_told_apart_by_name() -> None:
         ("a-b-20260103", "a-b"),
         ("a-20260103-20260104", "a-20260103"),
         ("a-2026", None),
+        ("a-12345678", None),  # a seed, and no day
+        ("a-20261332", None),
+        ("a.b-20260103", None),
+        ("aXb-20260103", None),
         ("a-20260103x", None),
         ("a-20260103T101500Z\n", None),
         ("-20260103", None),
@@ -85,7 +124,7 @@ def test_weights_and_numbers_are_told_apart_by_name() -> None:
     ],
 )
 def test_whose_a_directory_is(directory: str, cell: str | None) -> None:
-    cells = {"a", "a-b", "a-20260103"}
+    cells = {"a", "a-b", "a-20260103", "a.*b"}
     assert EXPORTED.cell_of(directory, cells) == cell
     assert COPIED.cell_of(directory, cells) == (directory if directory in cells else None)
 
@@ -104,7 +143,7 @@ def test_a_sealed_run_is_its_cells_and_must_be_whole() -> None:
     assert cover(["a"], EXPORTED, both).incomplete == ()
     assert cover(["a"], EXPORTED, both).unnamed == ()
     half = manifest(*sealed(old), f"{new}/best.pth")
-    lacking = ("test/*/metrics.json", "run.json")
+    lacking = (f"test/*/metrics.json in {new}", f"run.json in {new}")
     assert cover(["a"], EXPORTED, half).incomplete == (("a", lacking),)
     assert cover(["a"], EXPORTED, manifest(*sealed(old)), [new]).incomplete != ()
     assert cover(["a", "b"], EXPORTED, both).incomplete == (("b", EXPORTED.files),)
@@ -143,6 +182,9 @@ def test_the_queue_looks_for_the_same_weights() -> None:
     )
     assert layout.metrics_files()[0] == "/fs/out/{cell}/all_results.json"
     there = layout.look({"/fs/out/a/checkpoint-500/model.safetensors"})
-    assert (there.find("a"), there.find("b")) == (Found(True, run="a"), Found(False))
+    assert (there.find("a"), there.find("b")) == (
+        Found(True, run="a"),
+        Found(False, "there is no checkpoint-*/model.safetensors in /fs/out/b"),
+    )
     local = layout.look({"/data/checkpoints/a/checkpoint-500/model.safetensors"}).find("a")
     assert local == Found(False, "checkpoint-*/model.safetensors is only in /data/checkpoints/a")

@@ -78,6 +78,7 @@ NEVER_NONE = frozenset(
         *("_accept_rule: without “quiet is None”", "_intent_rule: without “gate.permit is None”"),
         *("_fresh: without “gate.confirmed_at is None”", "_same_machine: without “plan is None”"),
         *("_same_provider: without “plan is None”", "_same_basis: without “plan is None”"),
+        *("_matched_rule: without “inventory is None”", "_matched_rule: without “covered is None”"),
         *("_same_queue: without “inventory is None”", "_same_stamps: without “matched is None”"),
         *(
             "_same_verifier: without “loaded is None”",

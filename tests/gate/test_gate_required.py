@@ -8,8 +8,12 @@ import pytest
 from gate_faults import confirm
 from gate_world import CELLS, World
 
+from gpu_tui.core import proof
+from gpu_tui.core.evidence import Cells
 from gpu_tui.core.gate import State
-from gpu_tui.core.required import Required
+from gpu_tui.core.ladder import Rung
+from gpu_tui.core.required import EXPORTED, Required
+from gpu_tui.teardown.words import paint
 
 SAVED = Required(("checkpoint-*/model.pth", "all_results.json"))
 NAMES = ("checkpoint-500/model.pth", "all_results.json")
@@ -61,3 +65,78 @@ def test_another_word_of_it_while_a_person_types_shuts_the_gate() -> None:
     world.cells = replace(CELLS, required=Required(SAVED.files[:1]))
     assert world.press() is None
     assert world.gate.state is State.CLOSED
+
+
+def sealed(*runs: str) -> World:
+    """Cells `base` and `base-20260101`, exported by cell and time."""
+    world = World(cells=Cells(("base", "base-20260101"), required=EXPORTED))
+    names = ("best.pth", "test/clean/metrics.json", "run.json")
+    world.box = {f"{run}/{name}": f"ok {run}" for run in runs for name in names}
+    return world
+
+
+OLD, OTHER, NEW = "base-20260102T101500Z", "base-20260101-20260103", "base-20260104T101500Z"
+
+
+def test_sealed_runs_come_home_as_their_cells() -> None:
+    world = sealed(OLD, OTHER)
+    assert world.climb() is State.READY
+    assert world.gate.waivers == ()
+
+
+def test_a_run_of_one_cell_is_none_of_the_cell_whose_name_begins_it() -> None:
+    world = sealed(OTHER)
+    assert world.climb() is State.BLOCKED
+    assert "cells without their artifacts: base (finished)" in (world.gate.because or "")
+
+
+def test_a_later_run_that_left_nothing_shuts_the_gate() -> None:
+    """Its directory is all that is known of it: an older run of the same cell does not stand in for it."""
+    world = sealed(OLD, OTHER)
+    world.hollow = (NEW,)
+    assert world.climb() is State.BLOCKED
+    assert "cells without their artifacts: base (finished): no best.pth in " + NEW in (
+        world.gate.because or ""
+    )
+
+
+def next_step(world: World) -> str:
+    rungs = paint(world.gate, world.boot).rungs
+    return next(row for row in rungs if row.rung is Rung.MATCH).next or ""
+
+
+def test_where_no_cell_leaves_what_is_asked_for_the_fleet_file_is_named_first() -> None:
+    world = World(cells=replace(CELLS, required=SAVED))
+    assert world.climb() is State.BLOCKED
+    assert next_step(world).startswith("name what your cells leave as results.artifacts")
+    world = saved()
+    del world.box["wide/all_results.json"]
+    assert world.climb() is State.BLOCKED
+    assert next_step(world).startswith("let these cells leave those files")
+
+
+def test_what_is_only_here_is_to_be_moved_away() -> None:
+    world = saved()
+    world.put("here", "old/all_results.json", "ok")
+    assert world.climb() is State.BLOCKED
+    assert "not on the box: old/all_results.json" in (world.gate.because or "")
+    assert next_step(world) == (
+        "move what is not on the box out of results.local, then open the ladder again"
+    )
+
+
+def test_a_ladder_is_painted_from_what_was_judged_already(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is painted every second: with many files nothing may be compared again for it."""
+    world = saved()
+    del world.box["wide/all_results.json"]
+    assert world.climb() is State.BLOCKED
+    shown = paint(world.gate, world.boot)
+
+    def again(*args: object) -> None:
+        raise AssertionError("compared again")
+
+    monkeypatch.setattr(proof, "compare", again)
+    monkeypatch.setattr(proof, "holders", again)
+    assert paint(world.gate, world.boot) == shown

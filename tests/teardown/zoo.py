@@ -137,6 +137,8 @@ ZOO: dict[str, tuple[str, str]] = {
     "dcp-gone/.metadata": ("failed", "not here"),
     "dcp-alone/__0_0.distcp": ("failed", "without its .metadata"),
     "dcp-away/.metadata": ("failed", "nowhere"),
+    "dcp-data/.metadata": ("failed", "otherwise than its writer"),
+    "dcp-data/shard.dat": ("skipped", "hash alone"),
     "dcp/.metadata": ("ok", "all here"),
     "dcp/__0_0.distcp": ("ok", ""),
     "hf-gone/model.safetensors.index.json": ("failed", "not here"),
@@ -531,6 +533,8 @@ def _sharded(zoo: _Zoo) -> None:
     (zoo.where / "dcp-gone/__0_0.distcp").unlink()
     (zoo.where / "dcp-alone/.metadata").unlink()
     _metadata(zoo, "dcp-away/.metadata", "../../etc/passwd", 1)
+    zoo.put("dcp-data/shard.dat", b"never loaded")
+    _metadata(zoo, "dcp-data/.metadata", "shard.dat", 12)
     part = _tensors({"a": ("F32", [300], 0, 1200)}, struct.pack("<300f", *([1.0] * 300)))
     one, two = "model-00001-of-00001.safetensors", "model-00001-of-00002.safetensors"
     index = "model.safetensors.index.json"

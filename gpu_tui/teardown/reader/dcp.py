@@ -21,6 +21,7 @@ from gpu_tui.teardown.reader.weights import Tally
 
 METADATA_MOST = 256 << 20
 PARTS_MOST = 1_000_000
+SUFFIX = ".distcp"  # by it each shard is loaded as a file of its own
 _BASE = "torch.distributed.checkpoint"
 _PATH = re.compile(r"[^/\x00]{1,255}(/[^/\x00]{1,255}){0,8}")
 
@@ -112,6 +113,10 @@ def read_metadata(file: BinaryIO, size: int, directory: str) -> Seen:
     """Every shard that it names is there and long enough."""
     parts = parts_of(file, size)
     for name in sorted({part.file for part in parts}):
+        if not name.endswith(SUFFIX):
+            raise Failed(
+                f"its shard {plain(name, 60)} is called otherwise than its writer calls one"
+            )
         end = max(part.end for part in parts if part.file == name)
         try:
             there = os.stat(os.path.join(directory, name), follow_symlinks=False).st_size

@@ -6,10 +6,11 @@ import pickle
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
+from gpu_tui.core.manifest import COMPANION
 from gpu_tui.teardown.reader.ask import names_in
 from gpu_tui.teardown.reader.hulls import Hull, hulls
 from gpu_tui.teardown.reader.outcome import Failed, Seen
-from gpu_tui.teardown.reader.torch_file import COMPANION, refusal
+from gpu_tui.teardown.reader.torch_file import refusal
 from gpu_tui.teardown.reader.torch_lib import torch_module
 from gpu_tui.teardown.reader.weights import Tally
 

@@ -8,6 +8,7 @@ import zipfile
 from typing import Any, BinaryIO
 
 from gpu_tui.core.allowance import may_allow
+from gpu_tui.core.manifest import COMPANION
 from gpu_tui.teardown.reader import archive
 from gpu_tui.teardown.reader.ask import names_in
 from gpu_tui.teardown.reader.formats import ZIP
@@ -19,12 +20,6 @@ from gpu_tui.teardown.reader.weights import Tally
 WEIGHT_KEYS = ("model_state_dict", "model", "state_dict")
 NESTED = "torch.storage._load_from_bytes"  # how pickle.dump writes a tensor
 LEGACY_PICKLES = 4  # magic, protocol, system, the object
-# What trainers keep beside the weights under names of their own: nothing of it must be a tensor.
-COMPANION = re.compile(
-    r"(scheduler(_\d+)?\.(pt|bin)|scaler(_\d+)?\.(pt|bin)|training_args\.bin|sampler(_\d+)?\.bin"
-    r"|random_states_\d+\.pkl|rng_state(_\d+)?\.(pth|pt))",
-    re.ASCII,
-)
 
 
 def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
