@@ -8,14 +8,15 @@ again: what runs a word holds is found out once and remembered, and so is what r
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache
+from itertools import groupby
 from typing import NamedTuple
 
 from gpu_tui.parse.triage_dead_words import TROUBLE
-from gpu_tui.parse.triage_words import WILD, Needed, Word, shared
+from gpu_tui.parse.triage_rows import Row, Rows, Stretches, numbers, parts_of
+from gpu_tui.parse.triage_words import WILD, Needed, Word
 
 WORDS = 16_384  # of logs that are remembered
 LONGEST_WORD = 48  # bytes of one that is remembered
@@ -27,63 +28,6 @@ _LETTERS = bytes(c if chr(c) in "abcdefghijklmnopqrstuvwxyz" else 32 for c in ra
 _HIGH = bytes(c if c > 127 else 32 for c in range(256))
 _TROUBLE = tuple(word.encode() for word in TROUBLE)
 _WILD = WILD.encode()
-_CUT = re.compile(rb"(?<![A-Za-z_])[ \0]|(?<![A-Za-z_])url(?![A-Za-z_])", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One alternative of one pattern: it can match only where all of `words` are.
-
-    `parts` are the same for a torn line, which words may be cut out of.
-    """
-
-    order: int
-    words: tuple[Word, ...]
-    parts: tuple[Word, ...]
-
-    def may_fit(self, bones: bytes, low: bytes, torn: bool) -> bool:
-        """All its words stand in this skeleton; `low` is the same in small letters."""
-        for word in self.parts if torn else self.words:
-            where = bones if word.exact else low
-            if word.text in where:
-                if not (word.begins or word.ends) or _edged(word).search(where):
-                    continue
-                return False
-            if _WILD not in word.text or not _edged(word).search(where):
-                return False
-        return True
-
-
-def row_of(order: int, needed: Needed) -> Row:
-    """The row of what one alternative of pattern `order` needs."""
-    words, parts = tuple(needed), parts_of(needed)
-    return Row(order, words, words if parts == words else parts)
-
-
-def parts_of(words: Needed) -> tuple[Word, ...]:
-    """What of the words surely stands in a line from which something was cut: not `url`, which an address
-    is cut to, and no space before which stood no letter.
-    """
-    found: list[Word] = []
-    for word in words:
-        parts = _CUT.split(word.text)
-        for place, part in enumerate(parts):
-            begins, ends = word.begins and place == 0, word.ends and place == len(parts) - 1
-            if part:
-                found.append(shared(Word(part, word.exact, begins, ends)))
-    return tuple(found)
-
-
-# Bytes that are no sign of ASCII may be many: a run of what nobody can see is shown as one sign.
-_CHARACTER = rb"(?:[ -~]|[\x00-\x1f\x7f-\xff]+)?"
-
-
-@cache
-def _edged(word: Word) -> re.Pattern[bytes]:
-    """The word where it begins or ends. What digits stood beside it is not known: they are no letters."""
-    before = rb"(?<![A-Za-z_])" if word.begins else b""
-    text = _CHARACTER.join(map(re.escape, word.text.split(_WILD)))
-    return re.compile(before + text + (rb"(?![A-Za-z_])" if word.ends else b""))
 
 
 class Run(NamedTuple):
@@ -114,7 +58,6 @@ def runs_of(words: Iterable[Word]) -> frozenset[Run]:
 Sign = int  # what a word shows: the number of a run, or of a rule that has a need there, or `TORN`
 TORN = -1  # something may be cut out of the line
 _NOTHING: frozenset[Sign] = frozenset()
-_Rows = list[tuple[tuple[Sign, ...], Row]]  # each with the signs without which it does not fit
 
 
 class Index:
@@ -124,12 +67,26 @@ class Index:
         self, rows: Iterable[Row], needs: Mapping[int, Iterable[Needed]], common: bytes
     ) -> None:
         """`needs` are those of each rule, one of which must stand there beside a row's words; `common` are
-        words that most lines hold.
+        words that most lines hold. Each row is let go of before the next one is made.
         """
-        shows: dict[Run, set[Sign]] = {}
-        numbers: dict[Run, Sign] = {}  # behind those of the rules
+        self.rows = Rows()
         self._always: set[Sign] = set()
         self._short: dict[Sign, list[tuple[bytes, int]]] = {}  # needs that few letters show
+        # Of each row, the third rarest of its signs (else the first), and those behind.
+        self._thirds, self._others = array("i"), numbers()
+        self._anywhere: list[int] = []  # rows without a sign
+        # The rarest sign of a row -> the second of each pair with it, and the number of the first pair.
+        self._firsts: dict[Sign, tuple[int, tuple[Sign, ...]]] = {}
+        self._pairs = numbers()  # the rows of each pair
+        self._order(*self._read(rows, needs, common))
+        self._shorts = frozenset(self._short)
+
+    def _read(
+        self, rows: Iterable[Row], needs: Mapping[int, Iterable[Needed]], common: bytes
+    ) -> tuple[Stretches[Sign], Counter[Sign]]:
+        """Which signs each row has, and how often each sign is had."""
+        shows: dict[Run, set[Sign]] = {}
+        known: dict[Run, Sign] = {}  # their numbers are behind those of the rules
         for order, some in needs.items():
             for need in some:
                 runs = runs_of(parts_of(need))
@@ -139,35 +96,46 @@ class Index:
                 elif len(longest.text) >= HEAD:
                     shows.setdefault(longest, set()).add(order)
                 else:
-                    sign = numbers.setdefault(longest, len(needs) + len(numbers))
+                    sign = known.setdefault(longest, len(needs) + len(known))
                     text = max(word.text for word in need)
                     self._short.setdefault(sign, []).append((text, order))
-        table: _Rows = []
+        signs = numbers()
         for row in rows:
-            signs: set[Sign] = {row.order} if row.order in needs else set()
+            its: set[Sign] = {row.order} if row.order in needs else set()
             for run in sorted(runs_of(row.parts)):
                 if len(run.text) >= HEAD or run.begins or run.ends:
-                    signs.add(numbers.setdefault(run, len(needs) + len(numbers)))
-            table.append((tuple(signs), row))
-        for run, sign in numbers.items():
+                    its.add(known.setdefault(run, len(needs) + len(known)))
+            self.rows.add(row)
+            signs.add(its)
+        for run, sign in known.items():
             shows.setdefault(run, set()).add(sign)
-        self._words = _Words(shows)
-        counts = Counter(sign for signs, _ in table for sign in signs)
-        often = [sign for run, sign in numbers.items() if len(run.text) < HEAD]
+        self._words = _Words({run: tuple(some) for run, some in shows.items()})
+        counts = Counter(signs.whole)
+        often = [sign for run, sign in known.items() if len(run.text) < HEAD]
         often += self._words.show(common)
         counts.update(dict.fromkeys(often, OFTEN))
-        by_two: dict[Sign, dict[Sign, _Rows]] = {}
-        self._anywhere: list[Row] = []
-        for those, row in table:
-            rare = sorted(those, key=lambda sign: (counts[sign], -sign))
-            if rare:
-                by_two.setdefault(rare[0], {}).setdefault(rare[:2][-1], []).append((those, row))
-            else:
-                self._anywhere.append(row)
-        self._rows = {first: list(some.items()) for first, some in by_two.items()}
-        self._firsts, self._shorts = frozenset(self._rows), frozenset(self._short)
+        return signs, counts
 
-    def look(self, low: bytes, quiet: bytes) -> tuple[list[Row], bool]:
+    def _order(self, signs: Stretches[Sign], counts: Counter[Sign]) -> None:
+        """Lay the rows down by their first and second."""
+        firsts, seconds = array("i"), array("i")
+        for number in range(len(signs)):
+            its = sorted(signs[number], key=lambda sign: (counts[sign], -sign))
+            firsts.append(its[0] if its else TORN)
+            seconds.append(its[:2][-1] if its else TORN)
+            self._thirds.append(its[2] if len(its) > 2 else firsts[number])
+            self._others.add(its[3:])
+        self._anywhere += [number for number, first in enumerate(firsts) if first == TORN]
+        placed = (number for number, first in enumerate(firsts) if first != TORN)
+        ordered = array("i", sorted(placed, key=lambda row: (firsts[row], seconds[row])))
+        for first, same in groupby(ordered, key=firsts.__getitem__):
+            begin, beside = len(self._pairs), []
+            for second, some in groupby(same, key=seconds.__getitem__):
+                self._pairs.add(some)
+                beside.append(second)
+            self._firsts[first] = begin, tuple(beside)
+
+    def look(self, low: bytes, quiet: bytes) -> tuple[list[int], bool]:
         """The rows that a skeleton in small letters may fit, and whether it is torn: something may be cut
         out of it. The needs of the rules are looked for in `quiet`.
         """
@@ -178,10 +146,14 @@ class Index:
         for sign in shown & self._shorts:
             shown |= {order for text, order in self._short[sign] if torn or text in quiet}
         found = self._anywhere.copy()
-        for first in shown & self._firsts:
-            for second, some in self._rows[first]:
+        thirds, others, of, ends = self._thirds, self._others, self._pairs.whole, self._pairs.ends
+        for first in shown & self._firsts.keys():
+            begin, beside = self._firsts[first]
+            for pair, second in enumerate(beside, begin):
                 if second in shown:
-                    found += [row for signs, row in some if shown.issuperset(signs)]
+                    for row in of[ends[pair] : ends[pair + 1]]:
+                        if thirds[row] in shown and shown.issuperset(others[row]):
+                            found.append(row)
         return found, torn
 
 

@@ -9,7 +9,6 @@ out once and remembered. That a line of a certain skeleton cannot match a rule i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -21,11 +20,12 @@ from gpu_tui.parse.triage_causes import CAUSES
 from gpu_tui.parse.triage_dead_words import DEAD
 from gpu_tui.parse.triage_digits import blind_to_digits, ways_that_see, widened
 from gpu_tui.parse.triage_ends import ENDS
-from gpu_tui.parse.triage_index import Index, Row, parts_of, row_of
+from gpu_tui.parse.triage_index import Index
+from gpu_tui.parse.triage_rows import Row, parts_of, row_of
 from gpu_tui.parse.triage_rule import Rule
 from gpu_tui.parse.triage_shapes import PREFIX, SHAPES, WARNED
 from gpu_tui.parse.triage_volume import ROW as VOLUME_ROW
-from gpu_tui.parse.triage_words import DIGITS, Needed, Written, needed_by, needed_by_literal
+from gpu_tui.parse.triage_words import DIGITS, Written, needed_by, needed_by_literal
 from gpu_tui.parse.triage_wrapped import AROUND
 
 RULES: tuple[Rule, ...] = (*CAUSES, *ENDS)
@@ -150,20 +150,12 @@ SHAPE, QUEUE = -2, -3  # orders of what is no rule: a shape that is a warning, a
 @cache
 def _index() -> Index:
     """Every alternative of every pattern, by its words."""
-    rows: list[Row] = []
-    needs: dict[int, Iterable[Needed]] = {}
-    for order, rule in enumerate(RULES):
-        rows += _rows(order, rule.pattern)
-        needs[order] = map(needed_by_literal, rule.needs)
-    rows += _rows(SHAPE, WARNED)
-    for pattern in QUEUE_FORMS:
-        rows += _rows(QUEUE, pattern)
+    tables: list[tuple[int, Written]] = [(order, rule.pattern) for order, rule in enumerate(RULES)]
+    tables += [(SHAPE, WARNED), *((QUEUE, form) for form in QUEUE_FORMS)]
+    rows = (row_of(order, need) for order, form in tables for need in needed_by(form, wild=True))
+    needs = {order: map(needed_by_literal, rule.needs) for order, rule in enumerate(RULES)}
     names = (*words.LOSS, *words.VAL_LOSS, *words.RATE_NAMES, *words.METRICS, COMMON)
     return Index(rows, needs, " ".join(names).encode())
-
-
-def _rows(order: int, pattern: Written) -> Iterable[Row]:
-    return (row_of(order, needed) for needed in needed_by(pattern, wild=True))
 
 
 @cache
@@ -177,11 +169,13 @@ def _needs(order: int, torn: bool) -> tuple[tuple[bytes, ...], list[tuple[bytes,
 def _judge(bones: bytes) -> Kind:
     low = bones.lower()
     quiet = low.replace(b"info", b" ")  # as for the rules: `info` is no `inf`
-    rows, torn = _index().look(low, quiet)
+    index = _index()
+    rows, torn = index.look(low, quiet)
     found: set[int] = set()
     for row in rows:
-        if row.order not in found and row.may_fit(bones, low, torn):
-            found.add(row.order)
+        order = index.rows.orders[row]
+        if order not in found and index.rows.may_fit(row, bones, low, torn):
+            found.add(order)
     rules = tuple(sorted(order for order in found if order >= 0 and _needed(order, quiet, torn)))
     volume = b"%" in low and VOLUME_ROW.search(low) is not None
     loud = (

@@ -21,7 +21,7 @@ from gpu_tui.parse.queue_log import FORMS, parse_queue_line
 from gpu_tui.parse.triage import causes
 from gpu_tui.parse.triage_dead_words import TROUBLE
 from gpu_tui.parse.triage_digits import ways_that_see, widened
-from gpu_tui.parse.triage_index import Row, row_of
+from gpu_tui.parse.triage_rows import Row, row_of
 from gpu_tui.parse.triage_scan import QUEUE as QUEUE_ROW
 from gpu_tui.parse.triage_scan import RULES, SHAPE, _index, _needed, kinds_of, skeleton
 from gpu_tui.parse.triage_shapes import WARNED
@@ -58,8 +58,10 @@ def indexed(bones: bytes) -> set[int]:
     """The same by way of the index."""
     low = bones.lower()
     quiet = low.replace(b"info", b" ")
-    some, torn = _index().look(low, quiet)
-    found = {row.order for row in some if row.may_fit(bones, low, torn)}
+    index = _index()
+    some, torn = index.look(low, quiet)
+    rows = index.rows
+    found = {rows.orders[row] for row in some if rows.may_fit(row, bones, low, torn)}
     return {order for order in found if order < 0 or _needed(order, quiet, torn)}
 
 
