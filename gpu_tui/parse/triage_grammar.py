@@ -145,7 +145,7 @@ GRAMMAR: tuple[Rule, ...] = (
         FATAL,
         "not loaded|unavailable|failed|crashed",
         r"^\s*\|.{1,120}\| *(?-i:Not loaded|UNAVAILABLE|FAILED|Failed|CRASHED)\b|\s{2}(?-i:FAILED|"
-        r"CRASHED)(?:\s{2}|\s*$)|(?-i:\bFAILED_[A-Z]{3,20}\b)(?!\s*[=:])",
+        r"CRASHED)(?:\s{2}|\s*$)|(?-i:\bFAILED(?:_[A-Z]{2,20}){1,4}\b)(?!\s*[=:])",
         f"\\b(?:OK|PASS\\w*)\\b|{CALM}",
     ),
     # What a level calls an error and nothing above knows.

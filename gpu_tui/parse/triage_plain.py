@@ -62,11 +62,13 @@ PLAIN_CAUSES: tuple[Rule, ...] = (
         rf"\bno (?:progress|output|activity|heartbeat)\b.{{0,24}}{_SPANS}.{{0,24}}\b(?:abort|kill|exit|terminat)",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
+    rule("host_oom", FATAL, "memout", r"\bmemout\b(?! ?[=:] ?0)"),
+    # By the file that a check stands in.
     rule(
         "cuda_error",
         FATAL,
-        "status error",
-        r"\b(?:CUDA|cuDNN|cuBLAS) status error\b",
+        "status error|assert",
+        r"\b(?:CUDA|cuDNN|cuBLAS) status error\b|\bassert(?:ion)? (?:.{1,80} )?failed\b.{0,120}/(?:cuda|cudnn|hip)/[\w./-]{1,80}\.(?:cpp|cc|cu|h)\b",
     ),
 )
 
@@ -149,6 +151,15 @@ PLAIN: tuple[Rule, ...] = (
         r"\b(?:pod|container|job|task|node|worker|run|service|unit) \S{1,40} (?:is |went |now |entered )?(?:in |into )?(?:an? |"
         r"the )?(?:error|failed|crashed|unhealthy) state\b",
         f"{COPED}|handl",
+    ),
+    # The state that somebody ended in, told calmly in brackets behind the sentence.
+    rule(
+        "exception",
+        FATAL,
+        "failed|error|crashed|dead|aborted",
+        r"\b(?:job|run|task|trial|step|experiment|workflow|pipeline|worker)\b.{0,40}\((?:status|state|result|phase)[:=] ?"
+        r"(?-i:FAILED(?:_[A-Z]{2,20}){0,4}|[Ff]ailed|ERROR|CRASHED|DEAD|ABORTED)\)",
+        SURVIVED,
     ),
     # What left with a number, and says no more than that.
     rule(

@@ -73,7 +73,7 @@ REASONS: tuple[Rule, ...] = (
         _MACHINE
         + r".{0,40}\b(?:is|are|was|were|became|went|marked|detected) (?:now |as |become )?(?:unhealthy|"
         r"unresponsive|dead|offline|NotReady|down)\b(?! (?:for|to|by|scal))",
-        f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b|\\b(?:0|no) \\w{1, 20} (?:is|are) down",
+        f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b|\\b(?:0|no) \\w{{1,20}} (?:is|are) down",
     ),
     # An exception or an error that somebody met, and where.
     rule(
@@ -155,7 +155,7 @@ REASONS: tuple[Rule, ...] = (
         "fail|error|crash|abort|witherrors",
         r"\b(?:status|state|phase|result|outcome|conclusion|event|"
         r"finished)[\"']?\s{0,2}[:=]\s{0,3}[\"']?(?:failed|failure|errored|crashed|aborted|"
-        r"[a-z]{2,20}_(?:failed|crashed|error)|(?-i:[A-Z][a-z]{3,12}With(?:Errors|Failures)|Error|ERROR|[A-Z]\w{1,20}Failed))\b(?!\s{0,2}[=:(])",
+        r"[a-z]{2,20}_(?:failed|crashed|error)|failed_[a-z_]{2,30}|(?-i:[A-Z][a-z]{3,12}With(?:Errors|Failures)|Error|ERROR|[A-Z]\w{1,20}Failed))\b(?!\s{0,2}[=:(])",
         f"{COPED}|\\bin \\(|[|=] ?none",
     ),
     rule(

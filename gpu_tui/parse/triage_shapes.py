@@ -19,6 +19,9 @@ PREFIX = re.compile(
     r"Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|\x5b(?:default|"
     r"rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|"
     r"out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
+    # What one of Google's loggers passes on of another, or of what stood on its child's stderr.
+    r"|[IWE]\d{4} [\d:.]{8,18} +\d{1,18} [\w./-]{1,80}:\d{1,6}\] (?=[IWEF]\d{4} [\d:.]{8,18} |Traceback \(|\s*File \"|"
+    r"(?:\w{1,40}\.){0,4}\w{1,40}Error: )"
     # A collector of logs before a frame, or before a launcher: it says when, where and who.
     r"|\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:?\d\d) (?:std(?:err|out) [FP] )?|"
     r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} [\w./-]{1,40}\[\d{1,8}\]:) (?=  +\S|Traceback \(|"
@@ -55,6 +58,7 @@ _FRAMES = (
     re.compile(r"^.{0,200}?\.so[\w.]{0,8}\(.{0,300}\+0x[0-9a-f]{1,8}\) ?\[0x[0-9a-f]{6,16}\]\s*$"),
     re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),
     re.compile(r"^\s*#\d{1,3}:? <?(?:unknown function|\w{1,40}::)"),
+    re.compile(r"^\s*\[0x[0-9a-f]{6,16}\] [\w:~<]{2,}"),
     re.compile(r"^\s{0,8}\d{1,3}# \S.{0,200}(?:\(| at | in )"),  # as Boost writes one
     re.compile(r"^Exception raised from \S+ at .{1,200}\(most recent call first\)"),
     re.compile(

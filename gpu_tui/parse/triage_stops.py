@@ -62,7 +62,7 @@ STOPS: tuple[Rule, ...] = (
         r"|\bforce terminated\b|\blame workers found\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|"
         r"is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed|interrupted|stopped|shut down|preempted|evicted) in \d|DeadlineExceeded(?!Error)|"
         r"\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
-        r"\bchecking for\b|\bif idle\b|rpc error|context deadline|sequence group|"
+        r"\bchecking for\b|\bskipp(?:ing|ed)\b|\bmoving on\b|\bif idle\b|rpc error|context deadline|sequence group|"
         r"preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|"
         r"\b0 preempt|asyncio|gRPC|grpc|" + r"--time|supports? preemption",
     ),
@@ -126,7 +126,7 @@ STOPS: tuple[Rule, ...] = (
         r"received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|"
         r"signal: killed|\bPower key pressed\b|process exited, code=killed|session terminated, (?:killing|terminating) shell|"
         r"^Aborted!$|command terminated(?! with exit code [1-9]\d{0,1}\s*$)",
-        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|will be killed|\bepisode\b|normally|\bif\b|"
+        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|(?:will|not|n.t) be killed|\bnot killed|\bepisode\b|normally|\bif\b|"
         r"\btyp\w{1,6}cally\b|task job report|keep_?alive|using the force",
     ),
     rule(

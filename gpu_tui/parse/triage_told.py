@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_evidence import COPED
+from gpu_tui.parse.triage_evidence import COPED, SUBJECT
 from gpu_tui.parse.triage_grammar import HEAD, HOUSE
 from gpu_tui.parse.triage_rule import CALM, FATAL, SURVIVED, Rule, rule
 
-# Somebody is spoken to or tells of himself: an answer, a story, a question.
-_PROSE = r"\b(?-i:I|you|You|your|Your|he|He|she|She|they|They|my|My|his|her)\b|\?\s*$"
+# Somebody is spoken to or tells of himself: an answer, a story, a question, what a model wrote with its marks.
+_PROSE = (
+    r"\b(?-i:I|you|You|your|Your|he|He|she|She|they|They|my|My|his|her|we|We|our|Our)\b|\?\s*$|\*\*[A-Z]|"
+    r"^\W{0,4}(?:step \d{1,2}\W{1,4}|final |answer\b|since\b|therefore\b|\d{1,2}\. [A-Z][a-z]+ [a-z]+ [a-z])"
+)
 
 # Advice to reduce something does not say that the program did.
 _REDUCIBLE = COPED.replace(r"|\breducing\b", "", 1)
@@ -179,8 +182,9 @@ LAST: tuple[Rule, ...] = (
         r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdoes not exist\b|\bunable to [a-z]{3}|"
         r"\b(?:cannot|can not|can.t|could not|couldn.t) (?:be )?[a-z]{3}|\b(?:permission|access|connection|"
         r"request) (?:was )?(?:refused|denied)\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU|\b(?:cannot|"
-        f"can not) be (?:used|combined|mixed|undone|changed|reproduced|guaranteed)\b",
+        f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU|\\b(?:cannot|"
+        f"can not) be (?:used|combined|mixed|undone|changed|reproduced|guaranteed)\\b",
+        also=rf"[\d:=\[(/_<'\"`]|{SUBJECT}",
     ),
     # A word that stories use as well: only where the line looks like a log's.
     rule(
@@ -188,9 +192,9 @@ LAST: tuple[Rule, ...] = (
         FATAL,
         "died|are dead|is dead|crashed",
         r"\bdied\b|\b(?:is|are) dead\b(?! (?:simple|end|code))|(?<![\[\w])crashed\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego|survived|born)\\b|\\b(?:who|"
+        f"{COPED}|{HOUSE}|{_PROSE}|\\b(?:agent|player|enemy|car|vehicle|ego|survived|born)\\b|\\b(?:who|that|"
         f"and) died\\b|died (?:in|at|of|on|from) (?-i:(?:the )?[A-Z])|"
-        f"(?-i:\\b[A-Z][a-z]{1, 20} [A-Z][a-z]{1, 20} died\\b)|['\"]died['\"]",
+        f"(?-i:\\b[A-Z][a-z]{{1,20}} [A-Z][a-z]{{1,20}} died\\b)|['\"]died['\"]",
         also=r"[\d:=\[(/_<]",
     ),
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpu_tui.parse.triage import triage
+from gpu_tui.parse.triage_rule import Rule
+from gpu_tui.parse.triage_scan import RULES
 
 ENDS = {
     "an error without a colon": (
@@ -85,6 +89,12 @@ ENDS = {
         "Read-only file system",
         "Caught ValueError in DataLoader worker process 0.",
         "[NeMo E 2031-01-01 00:00:00 nemo_logging:405] Model not found",
+        "I 01-09 21:42:25 spot.py:327] Logs finished for job 2 (status: FAILED_NO_RESOURCE).",
+        "Task 7 is over (state=Failed)",
+    ),
+    "one logger passes on what another says": (
+        "I0605 05:23:29.253875 139634508203840 run.py:258] E0605 08:23:28.397444 1402 search.py:138] Search failed.",
+        "I0605 05:23:29.253875 139634508203840 run.py:258] ValueError: no such chain",
     ),
 }
 NAMED = (
@@ -100,6 +110,11 @@ NAMED = (
     ("host_oom", "Job exceeded requested memory (32G), killed"),
     ("hang", "step took longer than 3600 s, aborting"),
     ("cuda_error", "CUDA status Error: file: ./src/dark.c : make_array() : line: 361"),
+    (
+        "cuda_error",
+        'RuntimeError: handle_0 INTERNAL ASSERT FAILED at "/x/c10/cuda/driver_api.cpp":15',
+    ),
+    ("host_oom", "Error creating dummy predictions: {'error': 'Memout (used more than 3072 MB).'"),
 )
 NEIGHBOURS = (
     "Error detection rate: 0.92",
@@ -151,6 +166,21 @@ NEIGHBOURS = (
     "sequence does not fit in context, truncating",
     "step took more than 30 seconds (31.2 s)",
     "CUDA status: ok",
+    "Job started. Streaming logs... (Ctrl-C to exit log streaming; job will not be killed)",
+    "        Time limit exceeded... Skipping ExtraTrees_BAG_L2.",
+    "[0x7fffa53a1918] Kokkos::Impl::cuda_internal_error_abort(cudaError, char const*, int)",
+    "I0605 05:23:29.253875 139634508203840 run.py:258] E0605 08:23:28.59 1402 search.py:141] - 04:32 INFO: 0 failed",
+    "Logs finished for job 2 (status: SUCCEEDED).",
+)
+# What a model answered, as trainers that learn from answers print it, and people of whom a text of the data tells.
+ANSWERS = (
+    "3. **Round down:** Since we can't have a fraction of a student, we round down to 57 students.",
+    "* Since we cannot have half a toy, there must be a mistake in the calculation.",
+    "The teacher cannot buy a number of notebooks that makes sense.",
+    "**Final answer:  Cannot be determined**",
+    "3. **Calculate the number of chickens that died:**",
+    "Original Locality: Giovanni Battista Lampugnani died at",
+    "5. **Possible issue:** We have a fractional number of tasks remaining, so we cannot go on.",
 )
 
 
@@ -171,3 +201,18 @@ def test_a_plain_sentence_names_its_cause(label: str, line: str) -> None:
 @pytest.mark.parametrize("line", NEIGHBOURS)
 def test_its_neighbours_tell_of_none(line: str) -> None:
     assert not triage(line).alarm
+
+
+@pytest.mark.parametrize("line", ANSWERS)
+def test_what_a_model_answered_is_no_end(line: str) -> None:
+    assert not triage(line).alarm
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.label)
+def test_no_pattern_was_garbled_where_it_was_put_together(rule: Rule) -> None:
+    patterns = [rule.pattern, rule.unless, rule.also]
+    texts = [pattern.pattern for pattern in patterns if pattern is not None]
+    garbled = re.compile(
+        r"\(\d+, \d+\)|[\x00-\x08\x0b-\x1f]"
+    )  # `{1, 20}` and a bare `\b` of a format string
+    assert not [text for text in texts if garbled.search(text)]
