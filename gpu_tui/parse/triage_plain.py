@@ -62,6 +62,14 @@ PLAIN_CAUSES: tuple[Rule, ...] = (
         rf"\bno (?:progress|output|activity|heartbeat)\b.{{0,24}}{_SPANS}.{{0,24}}\b(?:abort|kill|exit|terminat)",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
+    # What a check of the card's runtime found. A card without memory is known before.
+    rule(
+        "cuda_error",
+        FATAL,
+        "check failed",
+        r"\bcheck failed: .{0,60}\b(?:cudaSuccess|(?:CUDNN|CUBLAS|CUFFT)_STATUS_SUCCESS|hipSuccess|num_(?:cuda_devices|gpus?|devices) > 0)\b",
+        "out of memory|\\(2 vs",
+    ),
     rule("host_oom", FATAL, "memout", r"\bmemout\b(?! ?[=:] ?0)"),
     # By the file that a check stands in.
     rule(
@@ -152,6 +160,36 @@ PLAIN: tuple[Rule, ...] = (
         r"the )?(?:error|failed|crashed|unhealthy) state\b",
         f"{COPED}|handl",
     ),
+    # An exception that somebody met in a step of the training, at whatever level he tells of it; a limit of warnings.
+    rule(
+        "exception",
+        FATAL,
+        "exception |too many",
+        r"\bexception (?:(?:has |was )?(?:happened|occurr?ed|raised|caught|thrown) )?(?:in|during|inside|within) (?:the )?(?:[\w.]{0,24}"
+        r"(?:training|validation|test)_?(?:step|loop|epoch)|forward|backward|fit|train(?:ing)? (?:step|loop|epoch|thread|process))\b|"
+        r"^\W{0,4}too many (?:[\w-]{1,16} )?warnings \(\d",
+        f"{SURVIVED}|exception handl|\\bno exception|\\bexceptions\\b",
+    ),
+    # A whole that did not succeed, and one that works no more.
+    rule(
+        "exception",
+        FATAL,
+        "successful|crashed|stopped working|stopped:|halted:|aborted:",
+        r"\b(?:training|run|job|task|build|execution|termination|evaluation|export|conversion|login|installation|fine-?tuning) "
+        r"(?:was |is |has been )?(?:not successful|unsuccessful)\b|\bstopped working\W{0,3}$|^\W{0,4}(?:[\w-]{1,16} ){0,2}?(?:eval|inference|"
+        r"generation|rollouts?|sampling|validation|fine-?tuning|pretraining|preprocessing|export) (?:has |just )?crashed\b|"
+        r"^\W{0,4}(?:execution|evaluation|simulation|program|script|pipeline|optimi[sz]ation) (?:stopped|halted|aborted): (?!max|early)",
+        COPED,
+    ),
+    # Who gave back what he should not, or nothing.
+    rule(
+        "exception",
+        FATAL,
+        "did not|didn't",
+        r"^\W{0,4}(?:[\w./-]{1,40}: )?(?:the |your )?[\w.]{2,60}(?:\(\))?(?: function| method| model| client| server| worker)? (?:did not|didn.t) "
+        r"(?:return|produce|yield|provide|define|implement|write|create|send|receive) (?:an?|any|the|its|valid|enough|all)\b",
+        f"{COPED}|\\byet\\b|\\bI\\b",
+    ),
     # The state that somebody ended in, told calmly in brackets behind the sentence.
     rule(
         "exception",
@@ -170,7 +208,7 @@ PLAIN: tuple[Rule, ...] = (
         r"executable|shell|\S{1,60}\.(?:py|sh))[\"'`]?(?: \S{1,40})? (?:has |was )?(?:(?:returned|exited|quit|failed)(?: with)?|"
         r"(?:ended|finished|stopped|terminated) with)(?: an?)?(?: exit| return| error)?(?: code| status| rc| value)?"
         r"(?: of)?[: =(]{1,3}-?[1-9]\d{0,9}\)?\W{0,3}$|^\W{0,4}\[?(?:exit(?:ed)?|return) (?:code|status) ?(?:is|was|of|=|:)? ?"
-        r"[1-9]\d{0,2}\]?\W{0,2}$",
+        r"[1-9]\d{0,2}\]?\W{0,2}$|\bexit (?:code|status) of .{1,120}\b(?:was|is):? ?[1-9]\d{0,2}\b",
         f"{SURVIVED}|{ADVICE}",
     ),
     # A shell's own list of jobs, and what git hears from the other side.

@@ -210,7 +210,7 @@ REASONS: tuple[Rule, ...] = (
         FATAL,
         "broken|invalid|missing|bad|unsupported|corrupt|mismatch|violation|conflict|incomplete|closed|unknown",
         r"^(?-i:(?:[a-z_]\w{0,40}\.){1,6}[A-Z]?\w{0,30}(?:Broken|Invalid|Missing|Bad|Unsupported|Corrupt|"
-        r"Mismatch|Violation|Conflict|Incomplete|Closed|Unknown)\w{0,30}): \S",
+        r"Mismatch|Violation|Conflict|Incomplete|Closed|Unknown)\w{0,30})(?:: \S|\s*$)",
         COPED,
     ),
 )

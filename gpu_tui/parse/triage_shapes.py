@@ -19,6 +19,8 @@ PREFIX = re.compile(
     r"Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|\x5b(?:default|"
     r"rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|"
     r"out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
+    # A manager of experiments, before what a trial of its prints.
+    r"|\[\d{4}-\d\d-\d\dT[\d:.]{8,18}Z?\] [\w-]{4,60} \|\| ?"
     # What one of Google's loggers passes on of another, or of what stood on its child's stderr.
     r"|[IWE]\d{4} [\d:.]{8,18} +\d{1,18} [\w./-]{1,80}:\d{1,6}\] (?=[IWEF]\d{4} [\d:.]{8,18} |Traceback \(|\s*File \"|"
     r"(?:\w{1,40}\.){0,4}\w{1,40}Error: )"

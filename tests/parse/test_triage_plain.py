@@ -92,6 +92,20 @@ ENDS = {
         "I 01-09 21:42:25 spot.py:327] Logs finished for job 2 (status: FAILED_NO_RESOURCE).",
         "Task 7 is over (state=Failed)",
     ),
+    "a step, a function or a whole that failed": (
+        "WARNING:root:someone: Exception happened in training_step, around time 12.5",
+        "Exception caught in validation_step",
+        "Too many LINCS warnings (1009)",
+        "model.forward did not return a loss",
+        "reward function did not return a list",
+        "flwr.server.bridge.GrpcBridgeClosed",
+        "The exit status of the task that caused the workflow to fail was: 134.",
+        "Training was not successful",
+        "python has stopped working",
+        "inference crashed",
+        "Execution stopped: error in module loader",
+        "[2031-06-09T09:22:31.405197Z] 8de2ca81 || ValueError: bad value",
+    ),
     "one logger passes on what another says": (
         "I0605 05:23:29.253875 139634508203840 run.py:258] E0605 08:23:28.397444 1402 search.py:138] Search failed.",
         "I0605 05:23:29.253875 139634508203840 run.py:258] ValueError: no such chain",
@@ -114,6 +128,10 @@ NAMED = (
         "cuda_error",
         'RuntimeError: handle_0 INTERNAL ASSERT FAILED at "/x/c10/cuda/driver_api.cpp":15',
     ),
+    ("cuda_error", "Check failed: e == cudaSuccess (29 vs. 0): driver shutting down"),
+    ("cuda_error", "Check failed: num_cuda_devices > 0 (0 vs. 0)"),
+    ("gpu_oom", "Check failed: e == cudaSuccess (2 vs. 0): out of memory"),
+    ("killed", "[2031-06-09T09:22:31.405197Z] 8de2ca81 || Killed"),
     ("host_oom", "Error creating dummy predictions: {'error': 'Memout (used more than 3072 MB).'"),
 )
 NEIGHBOURS = (
@@ -171,6 +189,14 @@ NEIGHBOURS = (
     "[0x7fffa53a1918] Kokkos::Impl::cuda_internal_error_abort(cudaError, char const*, int)",
     "I0605 05:23:29.253875 139634508203840 run.py:258] E0605 08:23:28.59 1402 search.py:141] - 04:32 INFO: 0 failed",
     "Logs finished for job 2 (status: SUCCEEDED).",
+    "[2031-06-09T09:22:34.421680Z] 8de2ca81 || + exit 1",
+    "no exception in training_step so far",
+    "There were 3 warnings",
+    "the function did not return yet",
+    "hparams did not define a seed, using 42",
+    "exit code of the job is 0",
+    "execution stopped at breakpoint",
+    "val_loss did not improve from 0.3",
 )
 # What a model answered, as trainers that learn from answers print it, and people of whom a text of the data tells.
 ANSWERS = (
