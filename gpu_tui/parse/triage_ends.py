@@ -22,7 +22,7 @@ _NETWORK = (
     r"connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|"
     r"max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
     r"|name or service not known|could not resolve host|(?:can(?:not|.t| not)|could ?n.t|could not|failed to|"
-    r"unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error)|no route to host|"
+    r"unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error\b)|no route to host|"
     r"RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|"
     r"\bunable to find the server at\b|socket\.(?:timeout|gaierror)|\bgaierror"
     r"|HTTPSConnectionPool|ServerDisconnected|Client(?:OS|Connector|Payload)Error|FSTimeoutError|ProxyError|"
@@ -158,9 +158,9 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "warning",
         WARN,
-        "optimizers/|_algorithm_picker|buffer_comparator|slow_operation|cuda_timer|git repository|"
+        "grappler/|_algorithm_picker|buffer_comparator|slow_operation|cuda_timer|git repository|"
         "error caught was|dependency resolver|which is incompatible|x server|display",
-        r"\bcore/grappler/optimizers/|/(?:conv|gemm\w{0,8})_algorithm_picker\.|/buffer_comparator\.|"
+        r"\bcore/grappler/|/(?:conv|gemm\w{0,8})_algorithm_picker\.|/buffer_comparator\.|"
         r"/slow_operation_alarm\.|/cuda_timer\.|(?<!fatal: )not a git repository|not a git repository \(|error caught was:|"
         r"pip.s dependency resolver|which is incompatible\.?\s*$|no local display",
     ),

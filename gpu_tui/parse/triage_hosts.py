@@ -185,8 +185,9 @@ HOST_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "session aborted|failed because|failed: |succeeded /|errno",
-        r"\bSession aborted -- Cause: \S|\b(?:job|run|task|trial|step|pod)\b[^\s:]{0,60}: failed because\b|"
+        "session aborted|died|in state |failed because|failed: |succeeded /|errno",
+        r"\bSession aborted -- Cause: \S|\bkernel [\da-f-]{8,40} died\b|\b(?:job|run|task|trial|step|pod)\b[^\s:]{0,60}: failed because\b|"
+        r"\b(?:job|run|task|trial|step|pod) [\w.-]{1,60} (?:ended|finished|is now|went) in(?:to)? state .?(?:error|failed|crashed)\b|"
         r"^\s{2,16}Failed:\s{1,12}[1-9]\d{0,5}\s*$|\bSucceeded / [1-9]\d{0,5} Failed\b|^\W{0,2}errno:? ?\(?[1-9]\d{0,2}\)? [A-Z]",
         SURVIVED,
     ),

@@ -60,6 +60,12 @@ ENDS = [
         "exception",
         "Oct-09 00:24:07.8 DEBUG nextflow.Session - Session aborted -- Cause: Process `A` terminated with an error exit status (null)",
     ),
+    (
+        "exception",
+        "[W 10:02:11.214 NotebookApp] Kernel 0c51fe18-2b7d-4c1e-9d0a-7716aa20c001 died, removing from map.",
+    ),
+    ("exception", "run 7 ended in state error"),
+    ("exception", "task prep.2 finished in state FAILED"),
 ]
 NO_ENDS = [
     "  • FAILED: The process running within the job exited with an error exit code.",
@@ -82,6 +88,10 @@ NO_ENDS = [
     "press Ctrl+C to stop",
     "no output for 3 s",
     "lease renewed, expires in 3600 s",
+    "- Network errors detected by the probe: none",
+    "run 7 ended in state finished",
+    "what to do when a run ended in doubt",
+    "2031-03-04 10:02:11.2: E tensorflow/core/grappler/clusters/utils.cc:87] Failed to get device properties, error code: 3",
 ]
 
 
