@@ -84,10 +84,13 @@ def holders(file: str, paths: Iterable[str], root: str = "") -> frozenset[str]:
     ]  # most of a hundred thousand paths end otherwise: looked at first
     name = "/".join(map(_part, file.split("/")))
     fits = re.compile(f"{re.escape(root)}([^/]+)/({name})", re.DOTALL).fullmatch
-    found = [match for path in paths if path.endswith(tail) and (match := fits(path))]
-    if names_weights(file):
-        found = [match for match in found if not _STATE.search(match[2])]
-    return frozenset(match[1] for match in found)
+    weights, having = names_weights(file), set[str]()
+    for path in paths:
+        if not path.endswith(tail) or (match := fits(path)) is None or match[1] in having:
+            continue
+        if not (weights and _STATE.search(match[2])):
+            having.add(match[1])
+    return frozenset(having)
 
 
 def _part(part: str) -> str:

@@ -271,7 +271,9 @@ def _match(gate: Gate) -> tuple[str, ...]:
     ]
     cells = inventory.cells if inventory else None
     if cells and gate.stuck is not Rung.MATCH:
-        lines.append(f"all {len(cells.names)} cells have {' and '.join(cells.required.files)}")
+        files = " and ".join(cells.required.files)
+        number = len(cells.names)
+        lines.append(f"the cell has {files}" if number == 1 else f"all {number} cells have {files}")
     return tuple(lines)
 
 

@@ -115,6 +115,18 @@ def test_where_no_cell_leaves_what_is_asked_for_the_fleet_file_is_named_first() 
     assert next_step(world).startswith("let these cells leave those files")
 
 
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [(("base",), "the cell has "), (("base", "wide"), "all 2 cells have ")],
+)
+def test_what_was_found_is_said_in_the_right_number(names: tuple[str, ...], words: str) -> None:
+    world = World(cells=Cells(names, required=SAVED))
+    world.box = {f"{cell}/{name}": f"ok {cell}" for cell in names for name in NAMES}
+    assert world.climb() is State.READY
+    rung = next(row for row in paint(world.gate, world.boot).rungs if row.rung is Rung.MATCH)
+    assert rung.lines[-1] == f"{words}{SAVED.files[0]} and {SAVED.files[1]}"
+
+
 def test_what_is_only_here_is_to_be_moved_away() -> None:
     world = saved()
     world.put("here", "old/all_results.json", "ok")
