@@ -114,6 +114,35 @@ async def test_a_cell_that_the_fleet_file_names_must_be_there(saved: Scene) -> N
     await rest(views)
 
 
+async def test_a_fleet_file_that_asks_for_less_while_a_person_types_shuts_the_gate(
+    saved: Scene,
+) -> None:
+    climb = saved.runner().open("pod", "terminate")
+    _, views = await until(climb, lambda view: view.state == "ready")
+    saved.set(results=replace(saved.instance.results, artifacts=SAVED[:1]))
+    saved.clock.advance(DWELL)
+    async for view in views:
+        if view.ready:
+            break
+    await climb.confirm(PHRASE)
+    last = await rest(views)
+    assert last.closed_because == "the fleet file or the profile was edited"
+    assert saved.server.calls == []
+
+
+async def test_what_is_under_way_on_the_box_is_no_checkpoint_yet(saved: Scene) -> None:
+    place = saved.box.results / "wide/checkpoint-500"
+    place.rename(place.with_name("checkpoint-500.tmp"))
+    climb = saved.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "blocked")
+    row = next(row for row in view.rungs if row.state is RungState.BLOCKED)
+    assert row.rung is Rung.MATCH
+    assert any(f"wide (finished): no {SAVED[0]}" in line for line in row.lines)
+    assert saved.server.calls == []
+    await climb.close()
+    await rest(views)
+
+
 async def test_ours_are_asked_for_where_nothing_else_is_named(scene: Scene, tmp_path: Path) -> None:
     leave_checkpoints(scene.box, tmp_path)
     climb = scene.runner().open("pod", "terminate")
