@@ -30,8 +30,8 @@ _HALF = "".join(
 @dataclass(frozen=True, slots=True)
 class Required:
     """`files` are paths below a cell's directory. A `*` stands for any part of one name, as in a shell: not for
-    a dot that it begins with, and not for the mark of a file under way, as in `checkpoint-500.tmp`. `timed`: a run's directory may be called by its cell and a time, as
-    `baseline-20260103T101500Z`.
+    a dot that it begins with, and not for the mark of a file under way, as in `checkpoint-500.tmp`. `timed`: a
+    run's directory may be called by its cell and a time, as `baseline-20260103T101500Z`.
     """
 
     files: tuple[str, ...]
@@ -79,9 +79,7 @@ def names_weights(file: str) -> bool:
 
 def holders(file: str, paths: Iterable[str], root: str = "") -> frozenset[str]:
     """The directories right below `root` in which one of these paths is such a file."""
-    tail = file.rpartition("*")[
-        2
-    ]  # most of a hundred thousand paths end otherwise: looked at first
+    _, _, tail = file.rpartition("*")  # most of many paths end otherwise: that is looked at first
     name = "/".join(map(_part, file.split("/")))
     fits = re.compile(f"{re.escape(root)}([^/]+)/({name})", re.DOTALL).fullmatch
     weights, having = names_weights(file), set[str]()
