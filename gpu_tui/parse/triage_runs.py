@@ -40,6 +40,15 @@ RUN_CAUSES: tuple[Rule, ...] = (
         r"\b(?:she|his|her|him)\b",
         r"(?-i:[A-Z]{4})|[=|{}\[\]]|error|\S:\S",
     ),
+    # A model that thinks aloud, as trainers that learn from answers print it.
+    rule(
+        "benign",
+        NONE,
+        "<think>|since |therefore|thus|hence|so |wait, |hmm|let me|let's|answer|:**",
+        r"^\W{0,6}(?:\d{1,2}[.)] )?\W{0,4}(?-i:<think>|Since [\w' ]{3}|Therefore\b|Thus,|Hence,|So,? (?:the|we|it|there|\d{1,4} [a-z])|Wait, |Hmm\b|"
+        r"Let me\b|Let's\b|(?:Final |The )?[Aa]nswer\b|[A-Z][a-z][^*:]{2,60}:\*\*)",
+        r"(?-i:[A-Z]{4})|[|{}\[\]]|(?-i:[a-z]Error\b)|error:|\S:[^\s*]|(?-i:\b(?:CUDA|GPU|NaN)\b)",
+    ),
     # A stderr that a collector calls an error, with nothing in it.
     rule(
         "benign",

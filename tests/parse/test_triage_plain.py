@@ -200,6 +200,11 @@ NEIGHBOURS = (
 )
 # What a model answered, as trainers that learn from answers print it, and people of whom a text of the data tells.
 ANSWERS = (
+    "So 5 machines crashed and 7 machines remain: 12 - 5 = 7.",
+    "Since 7 is not divisible by 2, the remainder is 1.",
+    "**Final Answer: The area of the path is -156. This is impossible because the area cannot be negative.**",
+    "<think>Hmm, there was an error in step 2. Let me recompute.</think>",
+    "Therefore, the experiment failed in 3 of 12 cases.",
     "3. **Round down:** Since we can't have a fraction of a student, we round down to 57 students.",
     "* Since we cannot have half a toy, there must be a mistake in the calculation.",
     "The teacher cannot buy a number of notebooks that makes sense.",
@@ -227,6 +232,18 @@ def test_a_plain_sentence_names_its_cause(label: str, line: str) -> None:
 @pytest.mark.parametrize("line", NEIGHBOURS)
 def test_its_neighbours_tell_of_none(line: str) -> None:
     assert not triage(line).alarm
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Since rank 3 died, the job is aborted: exit code 1, see [node7] ERROR",
+        "So the CUDA context is lost: CUDA error: unspecified launch failure",
+        "Wait, RuntimeError: could not load the dataset",
+    ],
+)
+def test_whoever_names_a_failure_as_logs_do_is_heard(line: str) -> None:
+    assert triage(line).alarm
 
 
 @pytest.mark.parametrize("line", ANSWERS)
