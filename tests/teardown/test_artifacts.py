@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rented import RentedBox, Scene, rest, until
 
 from gpu_tui.core.fleet import QueueFiles
 from gpu_tui.core.gate import DWELL
-from gpu_tui.core.ladder import Rung, RungState
+from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.teardown.audit import audit
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.manifest_file import read_manifest
@@ -46,15 +47,31 @@ def saved(scene: Scene, tmp_path: Path) -> Scene:
     return scene
 
 
-async def test_sharded_models_come_home_and_their_box_is_ended(saved: Scene) -> None:
-    climb = saved.runner().open("pod", "terminate")
+async def blocked(scene: Scene) -> RungView:
+    """The rung at which a teardown stops; nothing was called."""
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state == "blocked")
+    await climb.close()
+    await rest(views)
+    assert scene.server.calls == []
+    return next(row for row in view.rungs if row.state is RungState.BLOCKED)
+
+
+async def confirmed(scene: Scene, meanwhile: Callable[[], None] = lambda: None) -> GateView:
+    """The last view of a teardown that a person confirmed; `meanwhile` comes while it is typed."""
+    climb = scene.runner().open("pod", "terminate")
     _, views = await until(climb, lambda view: view.state == "ready")
-    saved.clock.advance(DWELL)
+    meanwhile()
+    scene.clock.advance(DWELL)
     async for view in views:
         if view.ready:
             break
     await climb.confirm(PHRASE)
-    last = await rest(views)
+    return await rest(views)
+
+
+async def test_sharded_models_come_home_and_their_box_is_ended(saved: Scene) -> None:
+    last = await confirmed(saved)
     assert last.outcome == "gone"
     match = next(row for row in last.rungs if row.rung is Rung.MATCH)
     assert f"all 2 cells have {SAVED[0]} and {SAVED[1]}" in match.lines
@@ -77,14 +94,9 @@ async def test_without_one_of_its_files_the_gate_is_shut(
     saved: Scene, lost: str, rung: Rung, words: str
 ) -> None:
     (saved.box.results / lost).unlink()
-    climb = saved.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state == "blocked")
-    row = next(row for row in view.rungs if row.state is RungState.BLOCKED)
+    row = await blocked(saved)
     assert row.rung is rung
     assert any(words in line for line in row.lines)
-    assert saved.server.calls == []
-    await climb.close()
-    await rest(views)
 
 
 async def test_without_a_queue_the_fleet_file_names_the_cells(saved: Scene) -> None:
@@ -105,27 +117,16 @@ async def test_without_a_queue_the_fleet_file_names_the_cells(saved: Scene) -> N
 async def test_a_cell_that_the_fleet_file_names_must_be_there(saved: Scene) -> None:
     named = replace(saved.instance.results, cells=("base", "wide", "late"))
     saved.set(results=named, queue=QueueFiles())
-    climb = saved.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state == "blocked")
-    row = next(row for row in view.rungs if row.state is RungState.BLOCKED)
+    row = await blocked(saved)
     assert row.rung is Rung.MATCH
     assert any("cells without their artifacts: late" in line for line in row.lines)
-    await climb.close()
-    await rest(views)
 
 
 async def test_a_fleet_file_that_asks_for_less_while_a_person_types_shuts_the_gate(
     saved: Scene,
 ) -> None:
-    climb = saved.runner().open("pod", "terminate")
-    _, views = await until(climb, lambda view: view.state == "ready")
-    saved.set(results=replace(saved.instance.results, artifacts=SAVED[:1]))
-    saved.clock.advance(DWELL)
-    async for view in views:
-        if view.ready:
-            break
-    await climb.confirm(PHRASE)
-    last = await rest(views)
+    less = replace(saved.instance.results, artifacts=SAVED[:1])
+    last = await confirmed(saved, lambda: saved.set(results=less))
     assert last.closed_because == "the fleet file or the profile was edited"
     assert saved.server.calls == []
 
@@ -133,22 +134,13 @@ async def test_a_fleet_file_that_asks_for_less_while_a_person_types_shuts_the_ga
 async def test_what_is_under_way_on_the_box_is_no_checkpoint_yet(saved: Scene) -> None:
     place = saved.box.results / "wide/checkpoint-500"
     place.rename(place.with_name("checkpoint-500.tmp"))
-    climb = saved.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state == "blocked")
-    row = next(row for row in view.rungs if row.state is RungState.BLOCKED)
+    row = await blocked(saved)
     assert row.rung is Rung.MATCH
     assert any(f"wide (finished): no {SAVED[0]}" in line for line in row.lines)
-    assert saved.server.calls == []
-    await climb.close()
-    await rest(views)
 
 
 async def test_ours_are_asked_for_where_nothing_else_is_named(scene: Scene, tmp_path: Path) -> None:
     leave_checkpoints(scene.box, tmp_path)
-    climb = scene.runner().open("pod", "terminate")
-    view, views = await until(climb, lambda view: view.state == "blocked")
-    row = next(row for row in view.rungs if row.state is RungState.BLOCKED)
+    row = await blocked(scene)
     assert any("no best.pth and no best_metrics.json" in line for line in row.lines)
     assert "results.artifacts" in (row.next or "")
-    await climb.close()
-    await rest(views)
