@@ -106,6 +106,9 @@ FILES_LIMIT = 4.0
 AGAIN = 6  # rounds after which a queue file is read that seems to be as it was
 
 
+NOT_STARTED = 126  # what a shell says of a program with more arguments than the kernel takes
+
+
 def _files_snippet(target: Target) -> str:
     if not target.files:
         return "\n    :\n"  # it is answered all the same: who waits for a first look waits for this
@@ -124,6 +127,8 @@ def _files(target: Target, sections: Sections) -> object:
     section = sections.get("files", NOTHING)
     if section.exit in nvidia_smi.TIMED_OUT:
         return NoValue("stat does not return: a mount may be dead", FailureKind.HUNG)
+    if section.exit == NOT_STARTED:
+        return NoValue("there are more result files than one `stat` can take", FailureKind.UNREAD)
     if section.exit in nvidia_smi.NOT_FOUND:
         return NoValue("the box has no `stat` program")
     home = sections.get("home", NOTHING).body.decode("utf-8", "replace").strip("\n")

@@ -9,8 +9,9 @@ from test_sampler import sampling
 from gpu_tui.collect.probe_results import FILES_READ, MONITOR, monitor_file
 from gpu_tui.core.fleet import QueueFiles, Results
 from gpu_tui.core.readings import FileTable, MemoryLog, Scores
-from gpu_tui.core.sample import Absent, Reading
+from gpu_tui.core.sample import Absent, Failure, Reading
 
+MANY = 11_000  # paths of 200 bytes: two megabytes of arguments are too many
 HEADER = "timestamp\tcgroup_gb\tgpu_util_pct"
 
 
@@ -48,6 +49,17 @@ async def test_a_box_without_them(box: ShellBox, shell: str) -> None:
     assert isinstance(got["past"].sample, Absent)
     assert isinstance(got["scores"].sample, Reading)
     assert got["scores"].sample.value == Scores()
+
+
+async def test_more_files_than_one_program_takes_are_not_taken_for_none(
+    box: ShellBox, shell: str
+) -> None:
+    for number in range(MANY):
+        box.file(f"home/final/{number:0120}/best.pth", "")
+    async with sampling(box, shell, box.group()) as inbox:
+        sample = (await inbox.all_of({"files"}))["files"].sample
+    assert isinstance(sample, Failure)
+    assert sample.why == "there are more result files than one `stat` can take"
 
 
 async def test_the_sealed_layout(box: ShellBox) -> None:
