@@ -75,7 +75,7 @@ class Index:
         # Of each row, the third rarest of its signs (else the first), and those behind.
         self._thirds, self._others = array("i"), numbers()
         self._anywhere: list[int] = []  # rows without a sign
-        # The rarest sign of a row -> the second of each pair with it, and the number of the first pair.
+        # The rarest sign of a row -> the number of the first pair with it, and the second sign of each.
         self._firsts: dict[Sign, tuple[int, tuple[Sign, ...]]] = {}
         self._pairs = numbers()  # the rows of each pair
         self._order(*self._read(rows, needs, common))

@@ -7,7 +7,7 @@ screen showed earlier is passed on as evidence.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,7 +40,7 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
 from gpu_tui.teardown.box import HIDDEN, BoxError, Survey, survey, work
 from gpu_tui.teardown.box_load import load_on_box
-from gpu_tui.teardown.hashing import file_of, stamps
+from gpu_tui.teardown.hashing import one_file, stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import directories, local_stamps, local_tree
@@ -151,7 +151,8 @@ class Gather:
             return Pulled(0, 0, ((f"into {self.local}", why),))
         there = await stamps(self.link(), listing.root)
         here = await asyncio.to_thread(local_stamps, self.local)
-        if same := sorted(path for path in there if _one_file(path, there, here, self.local)):
+        mine = {path: here.get(str(self.local / path), ()) for path in there}
+        if same := sorted(path for path in there if one_file(there[path], mine[path])):
             why = "here it is the box's own file and no copy: name another results.local"
             return Pulled(0, 0, tuple((path, why) for path in same))
         meter = self._meter(manifest.total_bytes)
@@ -410,11 +411,3 @@ def _from_thread(meter: Meter) -> Callable[[int], None]:
         loop.call_soon_threadsafe(meter, count)
 
     return step
-
-
-def _one_file(
-    path: str, there: Mapping[str, str], here: Mapping[str, tuple[int, ...]], local: Path
-) -> bool:
-    """Inode, size and ctime are alike on both sides: a shared disk, or this very machine."""
-    seen = here.get(str(local / path), ())
-    return len(seen) == 4 and file_of(there[path]) == (seen[0], seen[1], seen[3])

@@ -91,6 +91,13 @@ def file_of(stamp: str) -> tuple[int, int, int] | None:
     return None
 
 
+def one_file(stamp: str, seen: tuple[int, ...]) -> bool:
+    """A file on the box and one here are the same file: a shared disk, or this very machine. `seen` is its
+    inode, size, mtime and ctime here, empty where there is none.
+    """
+    return len(seen) == 4 and file_of(stamp) == (seen[0], seen[1], seen[3])
+
+
 async def hash_files(
     connection: Connection, root: str, files: Sequence[tuple[str, int]], count: Count
 ) -> AsyncGenerator[tuple[str, str], None]:
