@@ -36,8 +36,8 @@ def kind_of(name: str, head: bytes) -> str:
         return "hf-index"
     suffix = PurePosixPath(low).suffix
     kind = SUFFIXES.get(suffix, "data")
-    if kind == "torch" and head[:1] == PICKLE and not _legacy(head):
-        return "pickle"
+    if kind in ("torch", "pickle"):  # either is named as the other: accelerate's random_states_0.pkl
+        return _pickled(head, kind)
     if kind == "data":
         return _by_content(head, named=bool(suffix) and not re.fullmatch(r"\.\d+", suffix))
     return kind
@@ -51,6 +51,13 @@ def _by_content(head: bytes, *, named: bool) -> str:
     if not named and head[8:9] == b"{" and 2 <= int.from_bytes(head[:8], "little") < 1 << 27:
         return "safetensors"
     return "data"
+
+
+def _pickled(head: bytes, named: str) -> str:
+    """torch.save's, or a bare pickle; as it is `named` where the first bytes are of neither."""
+    if _legacy(head) or _zip_of_torch(head):
+        return "torch"
+    return "pickle" if head[:1] == PICKLE else named
 
 
 def _legacy(head: bytes) -> bool:
