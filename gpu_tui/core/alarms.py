@@ -2,7 +2,9 @@
 
 - Lines of one kind are one alarm with a count, from however many ranks or copies of the log.
 - A traceback is named by its final exception, and a chain of them by the last.
-- A failure's echoes (lost peers, launchers, exit codes) stand behind its cause.
+- A failure's echoes (lost peers, launchers, exit codes) stand behind its cause: of two failures the one
+  that `ORDER` has first, but what other ranks, launchers and schedulers say of an end comes after it.
+- A number that is no number ends a run only as the final exception of a traceback.
 - What the run went on after is past: a warning. Going on means that its counters advanced, for a log
   without progress proves nothing. Where the run has ended badly that is not believed of its last
   lines: a traceback is written at once, and buffered reports of what came before it only at the exit.
@@ -51,6 +53,8 @@ KIND_OF_LABEL = {
 # These say something of the machine or of the result that progress does not take back.
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
 NUMBERS = frozenset({"nan", "inf", "overflow"})  # only a finite loss says that they are over
+ECHOES = frozenset({"hang", "nccl", "preempted", "killed"})
+ECHO_WITHIN = 400  # lines: what other ranks print of their own ends before theirs
 WENT_ON = 3  # steps (or epochs) that the counters advance after an alarm
 FLUSHED_LINES = 250  # what a buffer of 8 KiB may hold
 EVIDENCE_CHARS = 240
@@ -58,6 +62,7 @@ NAMED_WITHIN = 400  # lines: the final exception of a traceback comes within thi
 
 _CHAIN = "above exception"
 _FINAL = re.compile(r"(?:\[\w{1,20}\]:? ?)?[A-Za-z_][\w.]{2,120}(?:: |$)")
+_RAISED = re.compile(r"(?:\[\w{1,20}\]:? ?)?[\w.]{0,120}(?:Error|Exception)(?:: |$)")
 
 Place = tuple[int | None, int | None]
 
@@ -130,12 +135,15 @@ class CellAlarms:
         again = trail.chained and (label == "traceback" or trail.traceback_at is not None)
         if label == "traceback":
             trail.traceback_at = number
-        elif trail.traceback_at is not None:
+        raised = trail.traceback_at is not None and label != "traceback"
+        if raised:
             trail.traceback_at = None
             trail.chained = False
         counts = self._counts.setdefault(label, {})
         counts[path] = counts.get(path, 0) + (0 if again and path in counts else 1)
         severity, text = line.mark.severity, _evidence(line)
+        if raised and label in NUMBERS and _RAISED.match(line.text):
+            severity = Severity.FATAL
         new = Alarm(label, severity, text, path, number, at, at, last_number=number)
         old = self._alarms.get(label)
         if old is not None:
@@ -204,8 +212,11 @@ class CellAlarms:
         dead = [a for a in self._alarms.values() if _kills(a) and not a.past]
         if not dead and ended:
             dead = [a for a in self._alarms.values() if _kills(a) and self._at_end(a)]
-        named = [a for a in dead if a.label != "traceback"]
-        return min(named or dead, key=lambda a: ORDER.index(a.label), default=None)
+        dead = [a for a in dead if a.label != "traceback"] or dead
+        first = min(dead, key=_order, default=None)
+        if first is None or first.label not in ECHOES:
+            return first
+        return min((a for a in dead if _echoes(first, a)), key=_order, default=first)
 
     def _at_end(self, alarm: Alarm) -> bool:
         trail = self._trails.get(alarm.path)
@@ -224,6 +235,16 @@ class CellAlarms:
                 yield replace(alarm, severity=Severity.WARN)
             elif not alarm.past and (not _kills(alarm) or alarm.label in LASTING):
                 yield alarm
+
+
+def _order(alarm: Alarm) -> int:
+    return ORDER.index(alarm.label)
+
+
+def _echoes(echo: Alarm, cause: Alarm) -> bool:
+    """`cause` stands a little above `echo` in the same log, and is none itself."""
+    above = echo.number - cause.number
+    return cause.path == echo.path and cause.label not in ECHOES and 0 < above <= ECHO_WITHIN
 
 
 def _kills(alarm: Alarm) -> bool:

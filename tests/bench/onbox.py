@@ -10,7 +10,7 @@ among processes of its own, of which `IDLE` sleep: what others start here is not
 - what is left ten seconds after the client was killed with SIGKILL, many times.
 
 The box's nvidia-smi is `true`; how often it ran is counted, and its share is taken off. What it takes to
-start it is not.
+start it is not. On a machine with a card one more row tells what the sampler takes with the card's own.
 """
 
 from __future__ import annotations
@@ -93,6 +93,9 @@ def measure(seconds: float = 60.0, kills: int = 50) -> dict[str, object]:
             f"{got.core:.3%} of a core (sshd {got.sshd:.3%}), {spawns} spawns/s, "
             f"{written} files opened for writing"
         )
+    if real := _nvidia_smi():
+        own = _said(_started(alone, "real", shells[0], str(seconds)))
+        rows[f"{shells[0]}, sampler and {real} itself"] = f"{own:.3%} of a core"
     rows["processes that sleep on each box"] = IDLE
     rows["one run of `true` once a second, ms: how fast the machine is"] = round(
         _lone_true() * 1e3, 2
@@ -134,6 +137,25 @@ def measure_cost(shell: str, tail: bool, seconds: float) -> Cost:
             process.wait()
 
 
+def with_the_cards_own(shell: str, seconds: float) -> float:
+    """The share of a core that the sampler takes with the nvidia-smi of this machine and all that it uses."""
+    with _box(shell, str(shutil.which("nvidia-smi"))) as box:
+        core, _ = asyncio.run(_processor(box, seconds, tail=False, cards_too=True))
+    return core
+
+
+def _nvidia_smi() -> str:
+    """How it calls itself; empty where this machine has no card."""
+    try:
+        said = subprocess.run(
+            ["nvidia-smi", "--version"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    number = re.search(r"NVIDIA-SMI version\s*:\s*([\d.]+)", said.stdout)
+    return f"nvidia-smi {number[1]}" if number else "nvidia-smi"
+
+
 def left_after_kills(shell: str, times: int) -> int:
     """How many processes of the box live ten seconds after the last of so many killed clients."""
     with _box(shell) as box:
@@ -154,7 +176,7 @@ def left_after_kills(shell: str, times: int) -> int:
 
 
 @contextmanager
-def _box(shell: str) -> Iterator[Sshd]:
+def _box(shell: str, nvidia_smi: str = "") -> Iterator[Sshd]:
     with tempfile.TemporaryDirectory() as directory:
         tools = Path(directory) / "tools"
         tools.mkdir()
@@ -167,7 +189,7 @@ def _box(shell: str) -> Iterator[Sshd]:
             env={"PATH": f"{directory}/box/bin:{tools}:/usr/sbin:/usr/bin:/sbin:/bin"},
             extra=f"ForceCommand exec {' '.join(words)}\n",
         )
-        (box.bin / "nvidia-smi").symlink_to(str(shutil.which("true")))
+        (box.bin / "nvidia-smi").symlink_to(nvidia_smi or str(shutil.which("true")))
         if shell in ("dash", "busybox"):
             box.program("bash", "#!/bin/sh\nexit 1\n")
         if shell != "python":
@@ -212,7 +234,9 @@ class _Watch:
         await self._transport.close()
 
 
-async def _processor(box: Sshd, seconds: float, tail: bool) -> tuple[float, float]:
+async def _processor(
+    box: Sshd, seconds: float, tail: bool, *, cards_too: bool = False
+) -> tuple[float, float]:
     async with _Watch(_instance(box, tail)) as watch:
         await asyncio.sleep(SETTLE)
         with _meter(list(box.processes())) as sampler, _meter(box.session_pids()) as sshd:
@@ -220,7 +244,9 @@ async def _processor(box: Sshd, seconds: float, tail: bool) -> tuple[float, floa
             each = await _cost_of_true(seconds)
             passed = time.monotonic() - began
             # The stand-in tells of no memory in use: its programs are asked for now and again.
-            own = sampler() - used - (watch.cards - calls) * (1 + 1 / APPS_AGAIN) * each
+            own = sampler() - used
+            if not cards_too:
+                own -= (watch.cards - calls) * (1 + 1 / APPS_AGAIN) * each
             return own / passed, (sshd() - relayed) / passed
 
 
@@ -359,6 +385,8 @@ if __name__ == "__main__":
         asyncio.run(_client(*sys.argv[2:6]))
     elif sys.argv[1:2] == ["one"]:
         print(json.dumps(astuple(measure_cost(sys.argv[2], bool(sys.argv[3]), float(sys.argv[4])))))
+    elif sys.argv[1:2] == ["real"]:
+        print(json.dumps(with_the_cards_own(sys.argv[2], float(sys.argv[3]))))
     elif sys.argv[1:2] == ["kills"]:
         print(json.dumps(left_after_kills(sys.argv[2], int(sys.argv[3]))))
     else:

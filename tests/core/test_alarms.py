@@ -126,3 +126,41 @@ def test_a_bar_of_loading_does_not_prove_that_the_run_went_on() -> None:
     )
     alarm = only(told(steps(1, 9) + OOM + bars))
     assert (alarm.severity, alarm.past) == (Severity.FATAL, False)
+
+
+LOST = (
+    "RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:40657\n"
+)
+
+
+def of_rank(rank: int, text: str) -> str:
+    """As torchrun passes it on."""
+    return "".join(f"[rank{rank}]: {line}\n" for line in text.splitlines())
+
+
+def test_who_failed_first_is_the_cause_and_lost_peers_are_its_echo() -> None:
+    shape = "RuntimeError: The size of tensor a (3) must match the size of tensor b (4)\n"
+    closing = "t.py FAILED\n  exitcode  : -15 (pid: 1728)\n"
+    ranks = of_rank(1, TRACE + shape) + of_rank(0, TRACE + LOST) + of_rank(2, TRACE + LOST)
+    alarm = only(told(ranks + closing))
+    assert (alarm.kind, alarm.text) == ("crashed", f"[rank1]: {shape.strip()}")
+
+
+def test_a_lost_peer_stands_for_itself_before_what_it_raised_and_far_below_another_failure() -> (
+    None
+):
+    assert only(told(of_rank(0, TRACE + LOST) + TRACE + "KeyError: 1\n")).kind == "nccl"
+    survived = TRACE + "KeyError: 1\n" + "saved a sample\n" * 500
+    assert only(told(survived + of_rank(0, TRACE + LOST))).kind == "nccl"
+    assert only(told(("other.log", TRACE + "KeyError: 1\n"), TRACE + LOST)).kind == "nccl"
+
+
+def test_a_nan_that_was_raised_is_one_failure_and_one_that_was_printed_ends_nothing() -> None:
+    raised = "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.\n"
+    alarm = only(told(TRACE + raised))
+    assert (alarm.kind, alarm.severity, alarm.text) == ("nan", Severity.FATAL, raised.strip())
+    alarms = told(TRACE + "loss: nan\n")
+    assert {alarm.kind for alarm in alarms.shown()} == {"nan", "traceback"}
+    failure = alarms.failure()
+    assert failure is not None
+    assert failure.kind == "traceback"

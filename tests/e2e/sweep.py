@@ -14,8 +14,11 @@ SCRIPTS = Path(__file__).parent / "box"
 class Sweep:
     """Runs `run_queue.sh` in the home of a box. `wait_ready` and `release` meet the trainer in FIFOs."""
 
-    def __init__(self, home: Path, cells: tuple[str, ...], epochs: int = 3) -> None:
+    def __init__(
+        self, home: Path, cells: tuple[str, ...], epochs: int = 3, trainer: Path | None = None
+    ) -> None:
         self.home = home
+        self._trainer = trainer or SCRIPTS / "train.py"
         self.queue = home / "queue.txt"
         self.log = home / "logs" / "master.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -34,6 +37,7 @@ class Sweep:
     def start(self, checkpoint: Path | None = None, *, index: int = 1) -> None:
         """Start the queue as tmux would: in a session of its own, its output in the master log."""
         env = {**os.environ, "HOME": str(self.home), "PYTHON": sys.executable}
+        env["TRAINER"] = str(self._trainer)
         if checkpoint:
             env["CHECKPOINT"] = str(checkpoint)
         with self.log.open("ab") as log:

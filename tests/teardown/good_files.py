@@ -156,8 +156,14 @@ def write(where: Path, rounds: int, *, few: bool) -> None:
             {"cpu": torch.get_rng_state(), "numpy": numpy.random.get_state()},
             cell / "rng_state.pth",
         )
-        states = {"step": seed, "random_state": (3, (1, 2, 624), None), "torch": torch.get_rng_state()}
-        torch.save(states, cell / "random_states_0.pkl")  # so accelerate calls what torch.save wrote
+        states = {
+            "step": seed,
+            "random_state": (3, (1, 2, 624), None),
+            "torch": torch.get_rng_state(),
+        }
+        torch.save(
+            states, cell / "random_states_0.pkl"
+        )  # so accelerate calls what torch.save wrote
         torch.save(
             content("optimizer", seed), cell / "model.pkl", _use_new_zipfile_serialization=False
         )

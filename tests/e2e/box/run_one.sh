@@ -1,9 +1,8 @@
 #!/bin/sh
 # Trains one cell, then copies its artifacts to the durable directory.
-# usage: run_one.sh CONFIG TASK EPOCHS
-here=$(dirname "$0")
+# usage: TRAINER=... PYTHON=... run_one.sh CONFIG TASK EPOCHS
 name=$(basename "$1" .yaml)
-"$PYTHON" -u "$here/train.py" --config "$1" --epochs "$3" >"$HOME/logs/$name.log" 2>&1 || exit $?
+"$PYTHON" -u "$TRAINER" --config "$1" --epochs "$3" >"$HOME/logs/$name.log" 2>&1 || exit $?
 if [ -f "$HOME/ckpt/$name/best.pth" ] && [ -f "$HOME/ckpt/$name/best_metrics.json" ]; then
     mkdir -p "$HOME/durable/$name"
     cp "$HOME/ckpt/$name/best.pth" "$HOME/ckpt/$name/best_metrics.json" "$HOME/durable/$name/"
