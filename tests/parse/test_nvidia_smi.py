@@ -41,6 +41,24 @@ def test_two_cards_with_their_processes():
     assert [(p.pid, p.name, p.memory_used) for p in idle.processes] == [(77, "(Not Found)", None)]
 
 
+def test_a_real_card_at_rest_and_at_work_is_read_whole():
+    """As driver 580 tells of an H100."""
+    (rest,) = parse_gpus(fixture("h100_idle.out"), 0, b"", 0).gpus
+    table = parse_gpus(fixture("h100_busy.out"), 0, fixture("h100_busy.apps"), 0)
+    (work,) = table.gpus
+    assert (rest.name, rest.why, work.why) == ("NVIDIA H100 80GB HBM3", {}, {})
+    assert (rest.utilization, rest.memory_used, rest.throttle) == (0.0, 0, ())
+    assert (work.utilization, work.memory_used) == (1.0, 973 * MIB)
+    assert (work.power, work.power_limit) == (454.13, 700.0)
+    assert (work.sm_clock_hz, work.sm_clock_max_hz) == (1_710_000_000, 1_980_000_000)
+    assert work.throttle == ("sw_power_cap",)
+    assert work.ecc_uncorrected == 0
+    assert [(p.pid, p.name, p.memory_used) for p in work.processes] == [
+        (1121, "python3", 964 * MIB)
+    ]
+    assert (table.error, table.processes_hidden) == (None, False)
+
+
 def test_a_card_without_ecc_says_why():
     (gpu,) = parse_gpus(fixture("consumer.out"), 0, b"", 0).gpus
     assert gpu.ecc_uncorrected is None

@@ -26,6 +26,8 @@ from gpu_tui.ui.text.marks import (
 )
 
 LABEL = 8
+# A card that works as hard as it can stands at its cap: an H100 said so at 454 of 700 W and 86 % of its clock.
+POWER_CAP = "sw_power_cap"
 T = TypeVar("T")
 MEMORY_SOURCE = {"cgroup2": "cgroup v2", "cgroup1": "cgroup v1", "host": "whole host, no cgroup"}
 GPU_ERRORS = {
@@ -174,10 +176,12 @@ def _state(gpu: Gpu, fresh: Freshness) -> list[Text]:
         parts.append(line((f"{gpu.power:.0f}{limit} W", "text")))
     if gpu.sm_clock_hz is not None:
         parts.append(line((units.hertz(gpu.sm_clock_hz), "text")))
-    if gpu.throttle:
+    if slowed := [reason for reason in gpu.throttle if reason != POWER_CAP]:
         parts.append(
-            line((say("throttled: {throttle}", throttle=", ".join(gpu.throttle)), "level-watch"))
+            line((say("throttled: {throttle}", throttle=", ".join(slowed)), "level-watch"))
         )
+    elif gpu.throttle:
+        parts.append(line((say("at its power cap"), "muted")))
     if gpu.ecc_uncorrected:
         parts.append(
             line(
