@@ -113,9 +113,9 @@ CAUSES: tuple[Rule, ...] = (
         FATAL,
         "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|"
         "distnetwork|diststore|ucx|ibv_|deadline_exceeded|startconnect|pollconnect|warn call to|horovod|"
-        "remote peer|remote process|coordination|lost peer|lost connection to rank|"
+        "no socket interface|remote peer|remote process|coordination|lost peer|lost connection to rank|"
         "lost communication|peer|store|waiting for clients|crash on rank|collective ops",
-        r"\bseconds waiting for clients\b|\bpossible application crash on rank\b|"
+        r"\bbootstrap : no socket interface found\b|\bseconds waiting for clients\b|\bpossible application crash on rank\b|"
         r"\b(?:broken pipe|error|interrupted|connection \w{4,8})\b.{0,40}\bTCPStore\b|\bCollective ops is aborted by\b|"
         r"(?<![a-z])(?:mca_)?btl_tcp_\w{3,40}\b.{0,120}\b(?:failed|unexpected|reset|refused|timed out)\b|"
         r"\b(?:H|N|R|Bi?)CCL[_ ]error\b|\bh?ccl\w{4,40} failed|\boneCCL: .{0,120}\bexception|"
@@ -278,7 +278,7 @@ CAUSES: tuple[Rule, ...] = (
         r"\bno metadata found for checkpoint|\b(?:md5|sha\d{0,3}|checksum|hash|crc)\w{0,4} (?:mismatch|"
         r"does not match|error|fail\w{0,4})\b.{0,40}\b(?:checkpoint|ckpt|weights|model|\.pth?|"
         r"\.safetensors)\b|PytorchStreamReader|storage has wrong size|\bsize mismatch between saved|"
-        r"failed finding central directory|invalid load key|UnpicklingError|pickle data was truncated|"
+        r"failed finding central directory|invalid load key|UnpicklingError|\bWeightsUnpickler error\b|pickle data was truncated|"
         r"unexpected EOF(?:, expected|\. )|error\(s\) in loading state_dict|size mismatch for [\w.]{1,80}|"
         r"(?:missing|unexpected) key\(s\) in state_dict|SafetensorError|error while deserializing header"
         r"|weights only load failed|ran out of input|BadZipFile|file is not a zip file|truncated file|"

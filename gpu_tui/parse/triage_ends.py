@@ -191,7 +191,7 @@ ENDS: tuple[Rule, ...] = (
         FATAL,
         "error|exception|exit|failure|interrupt|fault|iteration",
         r"(?:^\.?|[\s>\]|│:(])(?-i:(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,40}(?:Error|Exception|Failure|"
-        r"Fault)|SystemExit|StopIteration|Exception|Failed))(?:\([\w.]{1,60}\)| \(see above for traceback\))?(?:: \S|"
+        r"Fault)|SystemExit|StopIteration|Exception|(?:Base)?ExceptionGroup|Failed))(?:\([\w.]{1,60}\)| \(see above for traceback\))?(?:: \S|"
         r": {2,4}[A-Za-z`'(\[<]|:?\s*$)",
         r"\.py:\d+: \w{0,40}Warning|Warning:|0 errors|\bOn(?:Failure|Error)\b|exception ignored|"
         r"mean(?:Squared|Absolute)|\bWarning:|^\s*\"|^\s*(?:- |\* )|" + f"{MEASURE}|{CALM}",

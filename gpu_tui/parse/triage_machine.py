@@ -318,9 +318,9 @@ MACHINE: tuple[Rule, ...] = (
         "disk_full",
         FATAL,
         "no space|% full|quota|enospc|inline_container|streamwriter|file write failed|iostream|"
-        "unexpected pos|ephemeral|disk|errno 28|errno 122|evict|not enough space|insufficient space",
+        "unexpected pos|ephemeral|disk|: i/o error|errno 28|errno 122|evict|not enough space|insufficient space",
         r"\bwrite\(\): fd \d+ failed|failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|"
-        r"\bshort write\b|\bwrote \d+ \w{1,10} instead of \d+|\b\d{2,18} requested and \d{1,18} written\b|"
+        r"\b(?:echo|printf): I/O error$|\bshort write\b|\bwrote \d+ \w{1,10} instead of \d+|\b\d{2,18} requested and \d{1,18} written\b|"
         r"no space(?: is)? left|disk quota exceeded|(?<!rate )quota (?:is |has been )?exceeded|\bENOSPC\b|"
         r"enforce fail at inline_container(?!.{0,60}StreamReader)|PytorchStreamWriter|file write failed|"
         r"basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"

@@ -80,8 +80,8 @@ NUMBERS: tuple[Rule, ...] = (
         + START_VALUE
         + r"[a-z]{0,4}[_ ])(?:(?!"
         + START_VALUE
-        + r"_)[a-z]{1,16}_){0,3}loss(?:es)?[\w/]{0,24}[\"']?\s{0,4}(?:is|was|became|=|:|->|"
-        r"\|)?\s{0,8}[\[(\"'=]{0,3}(?:tensor\()?"
+        + r"_)[a-z]{1,16}_){0,3}loss(?:es)?[\w/]{0,24}[\"']?(?:\s{0,4}(?:is|was|became|reached|=|:|->|"
+        r"\|)?|\s{5,40}=)\s{0,8}[\[(\"'=]{0,3}(?:tensor\()?"
         + INF
         + r"|\binf[ -]loss|returned inf|\binfs? (?:was |were |values? )?(?:detected|found|encountered) in|"
         r"(?:detected|found) infs?\b.{0,60}\b(?:loss|param\w{0,40}|weights?|model|output|logits|"

@@ -21,6 +21,13 @@ QUIET: tuple[Rule, ...] = (
         r"^\w{3} [ \d]\d [\d:]{8} \S{1,80} [\w.]{1,40}\[\d{1,9}\]: (?:.{0,200}\bError Domain=NS|-\[)|"
         r"\bsshd\[\d{1,9}\]: .{1,160}\[preauth\]",
     ),
+    # An estimate that a compiler finds too high and goes on with.
+    rule(
+        "benign",
+        NONE,
+        "exceeds the base limit",
+        r"\bgpu_hlo_schedule\.cc:\d{1,5}\] .{0,120}\bexceeds the base limit\b",
+    ),
     # A command that a person gave, an end that a container's service asked for twice, a session's own manager.
     rule(
         "benign",

@@ -135,7 +135,7 @@ LOSS = (
     r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|"
     r"cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm|"
     r"损失(?:函数)?值?|梯度(?:范数)?|困惑度)"  # Chinese: loss, gradient, perplexity
-    r"[\w/]{0,24}(?:\([\w ]{0,16}\))?[\"']?\s{0,4}(?:is|was|became|becomes|of|=|:|->|\||：|为|是)?\s{0,8}"
+    r"[\w/]{0,24}(?:\([\w ]{0,16}\))?[\"']?(?:\s{0,4}(?:is|was|became|becomes|reached|of|=|:|->|\||：|为|是)?|\s{5,40}=)\s{0,8}"
     r"[\[(\"'=]{0,3}(?:tensor\()?"
 )
 NAN = r"[-+]?nan(?:\(ind\))?(?![a-z0-9_(-])"

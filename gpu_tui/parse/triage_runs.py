@@ -128,7 +128,7 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "/dev/shm|</torch_|shared memory|shm_open",
         r"\bno space left on device\b.{0,20}/dev/shm|/dev/shm\b.{0,60}\b(?:no space left|is full|exhausted|"
         r"too small)\b|\bunable to (?:write to file|open shared memory object|"
-        r"allocate shared memory)\b.{0,12}</torch_|\bshared memory (?:is |was )?(?:full|exhausted)\b",
+        r"allocate shared memory)\b.{0,24}</torch_|\bshared memory (?:is |was )?(?:full|exhausted)\b",
         ADVICE,
     ),
     rule(

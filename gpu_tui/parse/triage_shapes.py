@@ -78,6 +78,9 @@ _FRAMES = (
         r"^\s{1,8}at (?:async |new )?[\w$.<>/@]{2,200}(?: \[as \w{1,40}\])? ?\([^()]{0,300}\)\s*$"
     ),
     re.compile(r"^\[?\d.{0,120}? {3}raise \w{1,40}\("),
+    re.compile(
+        r"^\s{4,40}(?:(?:el)?if|else|except|for|while|with)\b.{0,160}?: ?raise [\w.]{1,60}\("
+    ),
     re.compile(r"^\[?\d{1,4}[-/:]\d\d[-/:]\d[\d:., TZ\]-]{4,24} raise [A-Z]\w{1,40}\("),
     re.compile(r"^\s*Error in \S{1,80} \(line \d+\)"),
     # Frames of Julia: `[1] f(x::Int)`, `@ Module path.jl:7`.
@@ -232,7 +235,7 @@ _BOILERPLATE = re.compile(
     r"^(?:(?:[\w.]{1,80}Error: )?CUDA kernel errors might be asynchronously|"
     r"For debugging consider passing CUDA_LAUNCH_BLOCKING|Compile with `?TORCH_USE_CUDA_DSA"
     r"|If reserved memory is >> allocated|See documentation for Memory Management|"
-    r"To enable the following instructions"
+    r"To enable the following instructions|Search for .cu[A-Za-z_]{4,60}. in https://"
     r"|HYDRA_FULL_ERROR=|Set the environment variable HYDRA_FULL_ERROR)|^\s*(?:time|host|rank|"
     r"error_file)\s+: |^\s*traceback : To enable traceback"
     r"|^(?:Root Cause|Other Failures)|^\s*<NO_OTHER_FAILURES>"

@@ -55,4 +55,5 @@ def _counts_inodes(device: str, total: str, used: str, free: str) -> bool:
     dataset = (
         "/" in device and device[0] != "/" and ":" not in device
     )  # of ZFS: it makes them as it goes
-    return not dataset and total[-1] in "KM" and used[-1] in "KM"
+    small = device in ("tmpfs", "shm", "devtmpfs")  # of memory: some have a few MB
+    return not dataset and not small and total[-1] in "KM" and used[-1] in "KM"

@@ -3,7 +3,8 @@
 Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl`, `lines_second.jsonl`, `lines_third.jsonl`,
 `lines_fresh.jsonl`, `lines_sight.jsonl`, `lines_reading1.jsonl`, `lines_reading2.jsonl`, `lines_batch1.jsonl` and
 `lines_batch2.jsonl`, which the rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums
-are ever shown, the last of them over programs of which not one line was tuned on.
+are ever shown, the last of them over programs of which not one line was tuned on. `lines_card.jsonl` holds whole logs of
+runs of our own on a real card, every line of them: only there do shares say how often something happens.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ TUNED = tuple(
         "batch2",
     )
 )
+CARD = HERE / "lines_card.jsonl"
 HOLDOUT = HERE / "lines_holdout.jsonl"
 SHOWN = 150  # characters of a missed line
 
@@ -149,6 +151,7 @@ def report(shown: int) -> Iterator[str]:
     yield f"tuned on      {score(dev)}"
     yield f"held out      {score(holdout)}"
     yield f"new programs  {score(row for row in holdout if row.framework not in known)}"
+    yield f"whole logs    {score(rows_of(CARD))}"
     for title, rows in (("tuned on", dev), ("held out", holdout)):
         yield f"\n{title}, by framework"
         by_framework: defaultdict[str, list[Row]] = defaultdict(list)

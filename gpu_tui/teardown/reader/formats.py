@@ -36,7 +36,10 @@ def kind_of(name: str, head: bytes) -> str:
         return "hf-index"
     suffix = PurePosixPath(low).suffix
     kind = SUFFIXES.get(suffix, "data")
-    if kind in ("torch", "pickle"):  # either is named as the other: accelerate's random_states_0.pkl
+    if kind in (
+        "torch",
+        "pickle",
+    ):  # either is named as the other: accelerate's random_states_0.pkl
         return _pickled(head, kind)
     if kind == "data":
         return _by_content(head, named=bool(suffix) and not re.fullmatch(r"\.\d+", suffix))
