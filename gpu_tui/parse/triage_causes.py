@@ -266,8 +266,8 @@ CAUSES: tuple[Rule, ...] = (
         "checkpointexception|bad magic|loaded state dict|loading model|load model|load the|load weights|"
         "weight file|layer count|found in checkpoint|unable to open|unable to synchronously|magic number|"
         "dataloss|sstable|both tensors|slicereader|valid checkpoint|saved weight|has shape|being loaded|stored shape|"
-        "value metadata|checkpoint f|checkpoint path|checkpoint has|checkpointed",
-        r"\bassign requires shapes of both tensors to match|\bUnsuccessful TensorSliceReader|"
+        "value metadata|ignore_mismatched|checkpoint f|checkpoint path|checkpoint has|checkpointed",
+        r"\bset `?ignore_mismatched_sizes`? to|\bassign requires shapes of both tensors to match|\bUnsuccessful TensorSliceReader|"
         r"\bvalid checkpoint (?:at|found|in)\b|\bis not a valid checkpoint\b|\bsaved weight (?:with|has) shape\b|"
         r"(?-i:KeyError): [\"'](?:\w{1,20}_)?state_dict[\"']|\b(?:unrecognized|unknown|unsupported|invalid) checkpoint (?:format|"
         r"file|path)|\bis not a checkpoint file\b|(?-i:[a-z]Error): no checkpoint found|\bcheckpoint has no key\b|"

@@ -295,10 +295,10 @@ ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "command not found|is a directory|not a directory|read-only file|input/output|stale file|"
-        "resource busy|transport endpoint|no such file|can't open|permission denied|arguments|error: |"
+        "run as root|resource busy|transport endpoint|no such file|can't open|permission denied|arguments|error: |"
         "no module named|invalid choice|not recognized|cannot execute|cannot access|unbound variable|"
         "syntax error|bad substitution",
-        r"command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|"
+        r"\bhas detected an attempt to run as root|command not found|(?:bash|sh|can.t open file|cannot (?:access|open|stat|execute)|python\d?|"
         r"line \d+)\b.{0,160}(?:no such file|permission denied|errno 2)|^\S{1,60}: error: |"
         r"^[\w./-]{1,60}: .{1,160}: (?:no such file or directory|permission denied|is a directory|"
         r"not a directory|read-only file system|input/output error|stale file handle|device or resource busy|"
@@ -306,7 +306,7 @@ ENDS: tuple[Rule, ...] = (
         r"the following arguments are required|unrecognized arguments|(?:python[\d.]{0,6}|"
         r"(?<!import )error): no module named|invalid choice: |cannot execute|unbound variable|syntax error|"
         r"^ERROR: ",
-        r"\bpy-?spy\b|XDG_RUNTIME_DIR|file exists|^(?:rm|mv|ls|grep|find|mkdir|chmod|chown|du|df|"
+        r"\bpy-?spy\b|XDG_RUNTIME_DIR|file exists|^(?:rm|mv|ls|grep|find|chmod|chown|du|df|"
         r"(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?(?:[\s,;]|$)|^debug\d: |\bwarn|ignored|"
         r"\bprinting\b|\btry using\b|munge|\bpyxis:\s{2,}(?:To|Parallel|Creating|\[INFO)|in ASGI application|"
         + CALM,

@@ -149,8 +149,8 @@ HOST_LOST: tuple[Rule, ...] = (
     rule(
         "network",
         WARN,
-        "name lookup failed|wandb.sdk.|debug",
-        r"^.{0,40}(?-i:\bDEBUG\b).{0,120}\bssh: connect to\b|\bname lookup failed for \S|(?-i:\bwandb\.sdk\.(?:\w{1,40}\.){1,4}\w{0,40}(?:Closed|Abandoned|Timeout|Mailbox)\w{0,24})",
+        "name lookup failed|wandb.sdk.|debug|connect to the hub",
+        r"^couldn.t connect to the hub: |^.{0,40}(?-i:\bDEBUG\b).{0,120}\bssh: connect to\b|\bname lookup failed for \S|(?-i:\bwandb\.sdk\.(?:\w{1,40}\.){1,4}\w{0,40}(?:Closed|Abandoned|Timeout|Mailbox)\w{0,24})",
     ),
 )
 

@@ -37,7 +37,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|"
         r"\bnan in summary histogram|\breturned nan\b|\btrial \d{1,6} failed with value -?nan\b|\binf (?:or|and|/) ?nan values? in (?:the )?grad|"
         r"\bpotential energy is -?nan|\b(?:loss|parameter|gradient|energy|"
-        r"energies)\b.{0,40}\bis not finite|tensor\(\[{1,3}nan, {1,3}nan|returned nan values|"
+        r"energies)\b.{0,40}\bis not finite|\bterminateonnan: output\b|tensor\(\[{1,3}nan, {1,3}nan|returned nan values|"
         r"\bnans? (?:or infs? |/ ?infs? |and infs? )?(?:was |were |is |values? )?(?:detected|found|"
         r"encountered|occurred|appear\w{0,40})|(?:detected|found|finding|encountered|got|contains?|has|"
         r"have) (?:a |an |some )?(?:nan|nans)\b.{0,60}\b(?:loss|grad\w{0,40}|param\w{0,40}|weights?|model|"
@@ -55,7 +55,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"^\s{0,20}tensor\(\[{0,2}nan.{0,80}grad_fn|\btrain\w{0,12}[-_](?:smoothl1|cross-?entropy|l1|l2|mse|"
         r"mae|rmse|logloss|nll|error)\w{0,12}[\"']?\s{0,3}[:=]\s{0,3}-?nan\b|"
         r"^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b|\[\d{1,9}/\d{1,9} [\d:]{4,12}<[\d:]{4,12},? -?nan\b",
-        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan|detect_nan|"
+        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan(?!: output| WARNING: )|detect_nan|"
         r"nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|"
         r"missing=nan|dataframe|column|(?:Future|Deprecation)Warning:|\b(?:may|might|could|"
         r"can) (?:also )?(?:lead|cause|result|produce|become|yield)\b|\bavoid\w{0,3} (?:the )?nan",
