@@ -51,20 +51,38 @@ class ShortWay:
             self._long(data, datatype)
             return
         connection._reset_keepalive_timer()
-        if connection._inpbuf:
-            data, connection._inpbuf = connection._inpbuf + data, b""
-        at, size = 0, len(data)
+        held, connection._inpbuf = connection._inpbuf, b""
+        if not held:
+            self._walk(data, 0, datatype)
+            return
+        # A packet of which a part had come is put together alone: what came behind it stays where it lies.
+        cut = self._end(held + data[:LENGTH], 0) - len(held)
+        if not 0 < cut < len(data):
+            self._walk(held + data, 0, datatype)
+        elif self._walk(held + data[:cut], 0, datatype):
+            self._walk(data, cut, datatype)
+        else:
+            self._long(data[cut:], datatype)
+
+    def _walk(self, data: bytes, at: int, datatype: Any) -> bool:
+        """Take the packets from `at` on; False where all of them were left to asyncssh, from one on."""
+        connection, size = self._connection, len(data)
         while size - at >= LENGTH:
-            end = at + LENGTH + TAG + int.from_bytes(data[at : at + LENGTH], "big")
+            end = self._end(data, at)
             if end > size and end - at < connection._max_recv_pktlen:
                 break
             if not self._take(data, at, end):
                 self._long(data[at:end], datatype)
                 if not self._ours():
                     self._long(data[end:], datatype)
-                    return
+                    return False
             at = end
         connection._inpbuf = data[at:]
+        return True
+
+    def _end(self, data: bytes, at: int) -> int:
+        """Where the packet that begins at `at` ends; a few bytes behind `at` where too little has come."""
+        return at + LENGTH + TAG + int.from_bytes(data[at : at + LENGTH], "big")
 
     def _ours(self) -> bool:
         """The long way is between two packets, and what comes is AES-GCM, not compressed."""

@@ -60,7 +60,8 @@ async def by_stream(transport: SshTransport, box: Sshd, command: str, lines: int
     count, rest = 0, b""
     async with connection.stream(f"exec {command}\n") as chunks:
         async for chunk in chunks:
-            whole = (rest + chunk).split(b"\n")
+            whole = chunk.split(b"\n")
+            whole[0] = rest + whole[0]
             rest = whole.pop()
             count += len(whole)
     seconds = time.perf_counter() - began
