@@ -326,7 +326,7 @@ MACHINE: tuple[Rule, ...] = (
         r"basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|"
         r"ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space(?! in the buffer)|"
-        r"insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full|errno (?:28|"
+        r"insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full(?! of\b)|errno (?:28|"
         r"122)\b"
         r"|(?:run|ran|running) out of disk|out of disk ?space|\blow disk space: \d|is over 9\d(?:\.\d+)?% full|(?<!No)DiskPressure|"
         r"evicted.{0,40}(?:storage|disk)",
@@ -359,7 +359,7 @@ MACHINE: tuple[Rule, ...] = (
         FATAL,
         "full|space|storage|exhausted",
         r"\b(?:disk|volume|file ?system|partition|drive|scratch|storage|overlay|tmpfs)\b[^.%\n]{0,24}\b(?:is|"
-        r"was|has become|ran) (?:now |completely |almost |nearly )?(?:full|exhausted|out of space)\b|"
+        r"was|has become|ran) (?:now |completely |almost |nearly )?(?:full(?! of)|exhausted|out of space)\b|"
         r"\b(?:ran|run|running) out of (?:disk |storage |local |free )space\b|\b(?:not|n.t) (?:enough|"
         r"sufficient) (?:(?:free |disk |storage ){1,2}(?:space|room)|(?:free )?(?:disk|"
         r"storage))\b(?! memory)|\bno free (?:disk )?space\b",

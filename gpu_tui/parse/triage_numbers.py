@@ -20,7 +20,7 @@ NUMBERS: tuple[Rule, ...] = (
         "nan",
         WARN,
         "nan",
-        r"NaN or Inf found in input tensor|\bnans?\b.{0,60}\breplac(?:ed|ing)\b|nan, inf or huge value|"
+        r"NaN or Inf found in input tensor|\brecover(?:ed|ing) from (?:a |the )?nans?\b|\bnans?\b.{0,60}\breplac(?:ed|ing)\b|nan, inf or huge value|"
         r"\bsimulation\b.{0,40}\bnan\b|\bnan\b.{0,40}\bsimulat",
         r"[a-z](?:Error|Exception): ",
     ),

@@ -107,7 +107,9 @@ STOPS: tuple[Rule, ...] = (
         + KILLS
         + r")[*_.!:\s]*(?:\(?\d*\)?|python.*)$|(?<=[\]%|}>s\\/-])\s*(?-i:"
         + KILLS
-        + r")\s*$|(?:\bstderr|\[\d{1,9}\]): (?-i:"
+        + r")\s*$|\"(?:log|msg|message)\" ?: ?\"(?-i:"
+        + KILLS
+        + r")(?:\\[rn])*\"|(?:\bstderr|\[\d{1,9}\]): (?-i:"
         + KILLS
         + r")\s*$|line \d+:\s{1,8}\d+ (?-i:"
         + KILLS

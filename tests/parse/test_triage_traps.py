@@ -35,6 +35,7 @@ HELP = [
     "Training begins. If you get 'RuntimeError: CUDA error: out of memory', use a smaller batch.",
 ]
 TEXT = [  # that a program shows: of data, of a prompt, of a model
+    "The model is 100% sure that the disk is full of water.",
     "H-12\t-0.3412\tthe connection was lost during the storm",
     "S-7\tthe engine failed to start",
     "2031-01-02 03:04:05 | INFO | train | example reference: the job was aborted due to an error",
@@ -76,6 +77,7 @@ COUNTS = [
     "12 of 164 problems failed",
 ]
 TRIED = [  # and done without
+    "Recovered from NaN loss at step 300, skipping the batch",
     "Failed to import sageattention",
     "Failed to load libwidget-cuda-avxonly.so: dlopen: libcuda.so.1: cannot open shared object file: No such file or directory",
     "Could not load widget native library: /x/libwidget_cpu.so: cannot open shared object file: No such file or directory",

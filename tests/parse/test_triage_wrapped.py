@@ -62,6 +62,7 @@ def test_what_is_quiet_stays_quiet(around: str) -> None:
     ("line", "label"),
     [
         ("2031-05-11 09:12:44 Killed", "killed"),
+        ('{"log":"Killed\\n","stream":"stderr","time":"2031-05-11T09:12:44.1Z"}', "killed"),
         ("stderr: srun: Terminating job step 31.0", "preempted"),
         ("2031-05-11 09:12:44 Exception in thread Thread-4:", "exception"),
         (" 3: Encountered problems while solving.", "exception"),
