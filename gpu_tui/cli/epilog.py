@@ -23,7 +23,7 @@ EXITS: Mapping[str, Sequence[tuple[str, str]]] = {
     ),
     "sweep": (("0", "done"), ("2", "not one queue could be read")),
     "triage": (("0", "no alarm in it"), ("1", "an alarm")),
-    "verify": (("0", "verified"), ("1", "failed"), ("2", "incomplete: no torch, no roster")),
+    "verify": (("0", "verified"), ("1", "failed"), ("2", "incomplete: no reader, no roster")),
     "pull": (("0", "pulled and verified"), ("1", "not verified"), ("2", "could not start")),
     "journal": (
         ("0", "whole"),

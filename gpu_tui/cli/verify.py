@@ -59,7 +59,7 @@ class NoRoster(Exception):
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit 0 verified, 1 failed, 2 incomplete (no torch, no roster)."""
+    """Exit 0 verified, 1 failed, 2 incomplete (no reader, no roster)."""
     from gpu_tui.teardown.audit import EXITS
 
     directory: Path = args.directory

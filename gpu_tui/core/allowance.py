@@ -62,6 +62,9 @@ _LOADERS = re.compile(
     re.ASCII,
 )
 
+# What a box's own torch is asked to load: the other formats need libraries that it may lack.
+TORCH_SUFFIXES = (".pth", ".pt", ".ckpt", ".bin", ".th", ".safetensors")
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
@@ -101,6 +104,12 @@ class Offer:
         return tuple(lines)
 
 
+def _read_there(verdict: FileVerdict) -> bool:
+    """True for weights that a box's own torch can load, and nothing here."""
+    unread = verdict.load in ("skipped", "ok-remote") and holds_weights(verdict)
+    return unread and verdict.path.lower().endswith(TORCH_SUFFIXES)
+
+
 def offer(
     verdicts: Sequence[FileVerdict], allowed: frozenset[str], *, on_box: bool
 ) -> Offer | None:
@@ -115,7 +124,7 @@ def offer(
         if verdict.load == "refused" and new and all(may_allow(name) for name in verdict.needs):
             refused.append(verdict.path)
             names |= new
-        elif verdict.load in ("skipped", "ok-remote") and holds_weights(verdict) and not on_box:
+        elif _read_there(verdict) and not on_box:
             unread.append(verdict.path)
         else:
             return None

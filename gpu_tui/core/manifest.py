@@ -74,8 +74,13 @@ def compare(remote: Manifest, local: Manifest, cells: Iterable[str] = ()) -> Mat
 
 # What must be loaded before it counts as safe. Everything else is data: equal bytes are enough.
 CHECKPOINT_SUFFIXES = frozenset(
-    {".pth", ".pt", ".ckpt", ".bin", ".th", ".safetensors", ".pkl", ".pickle", ".distcp"}
+    {
+        *(".pth", ".pt", ".ckpt", ".bin", ".th", ".safetensors", ".pkl", ".pickle", ".distcp"),
+        *(".keras", ".h5", ".hdf5", ".msgpack"),
+    }
 )
+# Arrays of numpy: weights where nothing else of a cell is, the likelier ones first; data otherwise.
+ARRAY_SUFFIXES = (".npz", ".npy")
 
 
 # What trainers keep beside the weights under names of their own: nothing of it must be a tensor.

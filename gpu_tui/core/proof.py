@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
-from gpu_tui.core.manifest import Manifest, MatchReport, compare, is_checkpoint, must_load
+from gpu_tui.core.manifest import (
+    ARRAY_SUFFIXES,
+    Manifest,
+    MatchReport,
+    compare,
+    is_checkpoint,
+    must_load,
+)
 from gpu_tui.core.plain import plain
-from gpu_tui.core.required import Required, holders
+from gpu_tui.core.required import Required, holders, holding
 
 # What may stand beside the results and is none: a manifest, the mark that it was verified, files under way.
 NOTES = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})
@@ -26,6 +33,24 @@ def proves(verdict: FileVerdict, *, on_box: bool = False) -> bool:
     if verdict.checkpoint or must_load(verdict.path):
         return verdict.load == "ok" or (on_box and verdict.load == "ok-remote")
     return verdict.load in ("ok", "skipped")
+
+
+def weighed(verdicts: Sequence[FileVerdict], required: Required) -> tuple[FileVerdict, ...]:
+    """The verdicts, where arrays of numpy stand for the cells' weights: then the hash of such a file alone
+    proves nothing, and no more does one without a number to look at.
+    """
+    arrays = [file for file in required.weights if file.lower().endswith(ARRAY_SUFFIXES)]
+    paths = [verdict.path for verdict in verdicts]
+    standing = {path for file in arrays for _, path in holding(file, paths)}
+
+    def judged(verdict: FileVerdict) -> FileVerdict:
+        if verdict.path not in standing:
+            return verdict
+        if verdict.load == "ok" and verdict.nonfinite is None:
+            verdict = replace(verdict, load="failed", detail="there is not one weight in it")
+        return replace(verdict, checkpoint=True)
+
+    return tuple(judged(verdict) for verdict in verdicts)
 
 
 def holds_weights(verdict: FileVerdict) -> bool:

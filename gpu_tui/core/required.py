@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from gpu_tui.core.fleet import Results
-from gpu_tui.core.manifest import COMPANION, is_checkpoint
+from gpu_tui.core.manifest import ARRAY_SUFFIXES, COMPANION, is_checkpoint
 
 SEALED = "export"  # the last part of a results directory into which whole runs are renamed
 INDEX = ".index.json"  # of a model in shards: it is loaded with all of them
@@ -16,7 +16,7 @@ _TIME = re.compile(
 )
 # It has the suffix of weights and holds what goes on with the training: a star never takes it for weights.
 _STATE = re.compile(
-    rf"(?:\A|/)(?:{COMPANION.pattern}|optimizer(?:_\d+)?\.(?:pt|bin)|[^/]*optim_states\.pt"
+    rf"(?:\A|/)(?:{COMPANION.pattern}|optimizer(?:_\d+)?\.(?:pt|bin)|opt_state\.msgpack|[^/]*optim_states\.pt"
     r"|optimizer(?:_\d+)?/(?:\.metadata|[^/]+\.distcp))\Z",
     re.ASCII | re.IGNORECASE,
 )
@@ -39,8 +39,11 @@ class Required:
 
     @property
     def weights(self) -> tuple[str, ...]:
-        """Those of the files that hold weights."""
-        return tuple(file for file in self.files if names_weights(file))
+        """Those of the files that hold weights; arrays of numpy only where no other file does."""
+        if named := tuple(file for file in self.files if names_weights(file)):
+            return named
+        kinds = (tuple(f for f in self.files if f.lower().endswith(end)) for end in ARRAY_SUFFIXES)
+        return next(filter(None, kinds), ())
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -79,16 +82,20 @@ def names_weights(file: str) -> bool:
 
 def holders(file: str, paths: Iterable[str], root: str = "") -> frozenset[str]:
     """The directories right below `root` in which one of these paths is such a file."""
+    return frozenset(directory for directory, _ in holding(file, paths, root))
+
+
+def holding(file: str, paths: Iterable[str], root: str = "") -> Iterator[tuple[str, str]]:
+    """(directory right below `root`, path) of each of these paths that is such a file."""
     _, _, tail = file.rpartition("*")  # most of many paths end otherwise: that is looked at first
     name = "/".join(map(_part, file.split("/")))
     fits = re.compile(f"{re.escape(root)}([^/]+)/({name})", re.DOTALL).fullmatch
-    weights, having = names_weights(file), set[str]()
+    weights = names_weights(file)
     for path in paths:
-        if not path.endswith(tail) or (match := fits(path)) is None or match[1] in having:
+        if not path.endswith(tail) or (match := fits(path)) is None:
             continue
         if not (weights and _STATE.search(match[2])):
-            having.add(match[1])
-    return frozenset(having)
+            yield match[1], path
 
 
 def _part(part: str) -> str:

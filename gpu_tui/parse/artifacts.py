@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_tui.core.manifest import CHECKPOINT_SUFFIXES
-from gpu_tui.core.required import INDEX, names_weights
+from gpu_tui.core.manifest import ARRAY_SUFFIXES, CHECKPOINT_SUFFIXES
+from gpu_tui.core.required import INDEX, Required
 from gpu_tui.parse.fields import Fields, text_of
 from gpu_tui.parse.yaml_strict import Node
 
@@ -57,10 +57,12 @@ def check_artifacts(files: Sequence[str]) -> tuple[str, ...]:
         raise ArtifactError(
             f"there are {len(files)} artifacts, more than {ARTIFACTS_MOST}", "Name fewer."
         )
-    if not any(map(names_weights, files)):
+    if not Required(tuple(files)).weights:
+        ends = sorted({*CHECKPOINT_SUFFIXES, *ARRAY_SUFFIXES})
         raise ArtifactError(
             "none of the artifacts holds weights, and a teardown must see each cell's weights load",
-            f"Name one that ends in {', '.join(sorted(CHECKPOINT_SUFFIXES))} or {INDEX}: the state of an "
-            "optimizer, a scheduler or a random number generator is none.",
+            f"Name one that ends in {', '.join(ends)} or {INDEX}: the state of an optimizer, a scheduler or a "
+            "random number generator is none. A directory of Orbax cannot be read here: let each run save a "
+            ".msgpack, .npz or .safetensors beside it.",
         )
     return tuple(dict.fromkeys(files))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest
-from gpu_tui.core.proof import beside, cover, home, proves, tops
+from gpu_tui.core.proof import beside, cover, home, proves, tops, weighed
 from gpu_tui.core.required import COPIED, Required
 from gpu_tui.core.sweep import Roster
 from gpu_tui.teardown.local import directories, local_tree
@@ -78,7 +78,7 @@ async def audit(
     tree = await asyncio.to_thread(local_tree, root)
     here = Manifest.of(file for file in tree.manifest.files if not _ignored(file.path, besides))
     async with reader(sys.executable, Limits()) if child is None else nullcontext(child) as readers:
-        verdicts = await load_with(readers, root, here)
+        verdicts = weighed(await load_with(readers, root, here), required)
         how = readers.how
     cells = tuple(dict.fromkeys(cell.name for cell in roster.cells)) if roster else None
     if cells is None and manifest is not None:

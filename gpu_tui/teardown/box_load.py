@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from gpu_tui.core.allowance import TORCH_SUFFIXES
 from gpu_tui.core.evidence import FileVerdict
 from gpu_tui.core.manifest import FileEntry, Manifest, is_checkpoint
 from gpu_tui.core.plain import plain
@@ -21,7 +22,6 @@ from gpu_tui.teardown import on_box
 from gpu_tui.teardown.box import shell_path
 from gpu_tui.transport.base import Connection
 
-READABLE = frozenset({".pth", ".pt", ".ckpt", ".bin", ".th", ".safetensors"})
 BATCH_FILES, BATCH_BYTES = 40, 16 << 30
 TEXT_CAP = 1 << 20
 # Where images of rented boxes keep the Python that has torch, when it is not the first in PATH.
@@ -61,7 +61,7 @@ async def load_on_box(
     limits = limits or BoxLimits()
     files = [file for file in manifest.files if is_checkpoint(file.path)]
     found: dict[str, FileVerdict] = {}
-    for batch in _batches([file for file in files if _suffix(file) in READABLE]):
+    for batch in _batches([file for file in files if _suffix(file) in TORCH_SUFFIXES]):
         todo = list(batch)
         while todo:
             answered = await _ask(connection, root, todo, limits)

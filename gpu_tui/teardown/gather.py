@@ -31,7 +31,7 @@ from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Profile, Tier, Verb
-from gpu_tui.core.proof import holds_weights, some
+from gpu_tui.core.proof import holds_weights, some, weighed
 from gpu_tui.core.required import required_of
 from gpu_tui.core.sweep import Roster
 from gpu_tui.core.transfer import Meter, Transfer
@@ -190,7 +190,8 @@ class Gather:
         def judged(verdict: FileVerdict) -> None:
             meter(sizes.get(verdict.path, 0), verdict.path)
 
-        verdicts = await load_all(self.local, manifest, step=judged, allow=allowed)
+        loads = await load_all(self.local, manifest, step=judged, allow=allowed)
+        verdicts = weighed(loads, required_of(self.instance.results))
         if on_box:
             verdicts = await self._loaded_there(manifest, verdicts)
         return Loaded(verdicts, await asyncio.to_thread(verifier))

@@ -6,7 +6,7 @@ import hashlib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-LIBRARIES = ("torch", "safetensors", "numpy")
+LIBRARIES = ("torch", "safetensors", "numpy", "h5py", "msgpack")
 ROOM = Path(__file__).parent
 
 

@@ -21,15 +21,19 @@ from typing import Any, BinaryIO
 
 from gpu_tui.teardown.reader import (
     dcp,
+    flax_file,
     formats,
+    hdf5_file,
     hf_index,
     jail,
+    keras_file,
     numpy_file,
     pickled,
     safetensors_file,
     text_file,
     torch_file,
 )
+from gpu_tui.teardown.reader.hdf5_lib import h5py_module
 from gpu_tui.teardown.reader.outcome import WARNINGS_MOST, Failed, Refused, Seen, Skipped
 from gpu_tui.teardown.reader.torch_lib import torch_module
 
@@ -62,6 +66,9 @@ def main() -> int:
         if kind in formats.NEEDS_TORCH:
             with suppress(Skipped):
                 torch_module()
+        if kind in formats.NEEDS_HDF5:
+            with suppress(Skipped):
+                h5py_module()
         found = _in_a_fork(request, kind)
         out.write(json.dumps({**found, "how": _how(cut), "network": not cut}) + "\n")
         out.flush()
@@ -121,6 +128,12 @@ def _read(request: Request, kind: str) -> Seen:
                 return numpy_file.read_npy(file, size)
             case "npz":
                 return numpy_file.read_npz(file, size)
+            case "hdf5":
+                return hdf5_file.read(file, size)
+            case "keras":
+                return keras_file.read(file, size)
+            case "flax":
+                return flax_file.read(file, size)
             case "json":
                 return text_file.read_json(file, name)
             case "jsonl":
@@ -129,6 +142,11 @@ def _read(request: Request, kind: str) -> Seen:
                 return text_file.read_table(file, name.lower())
             case "program":
                 raise Refused("an exported program is code, not weights: it is never loaded")
+            case "orbax":
+                raise Skipped(
+                    "by its hash alone: no reader here knows Orbax. Save a .msgpack, .npz or"
+                    " .safetensors beside it"
+                )
     raise Skipped("by its hash alone: no reader here knows this format")
 
 
@@ -207,6 +225,8 @@ def _how(cut: bool) -> str:
     parts = [f"torch {torch.__version__}"] if torch else []
     with suppress(PackageNotFoundError):
         parts += [f"safetensors {version('safetensors')}"] if torch else []
+    with suppress(PackageNotFoundError):
+        parts += [f"h5py {version('h5py')}"] if "h5py" in sys.modules else []
     return ", ".join([*parts, "no network" if cut else "the network could not be cut here"])
 
 

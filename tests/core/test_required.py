@@ -59,6 +59,11 @@ SAVED = ("checkpoint-*/model.safetensors", "all_results.json")
         ("*/.metadata", "a/optimizer_0/.metadata", False),
         ("*/*.distcp", "a/optimizer_0/__0_0.distcp", False),
         ("*/.metadata", "a/pytorch_model_fsdp_0/.metadata", True),
+        ("*.msgpack", "a/opt_state.msgpack", False),
+        ("*.msgpack", "a/flax_model.msgpack", True),
+        ("*.h5", "a/best.weights.h5", True),
+        ("*.keras", "a/best.keras", True),
+        ("*.npz", "a/params.npz", True),
         ("optimizer.pt", "a/optimizer.pt", True),
         ("*/rng_state_*.pth", "a/checkpoint-500/rng_state_0.pth", True),
         # Case and composition are the box's own.
@@ -102,6 +107,25 @@ def test_weights_and_numbers_are_told_apart_by_name() -> None:
     files = ("model.safetensors.index.json", "trainer_state.json", "rng_state.pth", "m.PT", "a.txt")
     assert Required(files).weights == ("model.safetensors.index.json", "m.PT")
     assert Required(files).metrics == ("trainer_state.json",)
+
+
+@pytest.mark.parametrize(
+    ("files", "weights"),
+    [
+        (("best.keras", "history.json"), ("best.keras",)),
+        (("m.weights.h5", "m.hdf5", "M.H5"), ("m.weights.h5", "m.hdf5", "M.H5")),
+        (("flax_model.msgpack", "opt_state.msgpack"), ("flax_model.msgpack",)),
+        # Arrays of numpy are data, where anything else may be the weights.
+        (("best.pth", "stats.npz", "preds.npy"), ("best.pth",)),
+        (("params.npz", "labels.npy", "run.json"), ("params.npz",)),
+        (("a.NPZ", "b.npz"), ("a.NPZ", "b.npz")),
+        (("w-*.npy", "run.json"), ("w-*.npy",)),
+        (("manifest.ocdbt", "_METADATA"), ()),
+        (("opt_state.msgpack", "run.json"), ()),
+    ],
+)
+def test_which_files_stand_for_weights(files: tuple[str, ...], weights: tuple[str, ...]) -> None:
+    assert Required(files).weights == weights
 
 
 @pytest.mark.parametrize(

@@ -331,6 +331,9 @@ def test_an_offer_names_every_name_and_counts_every_file() -> None:
         (_refused("foo.Known"),),
         (replace(UNREAD, path="a/best_metrics.json", checkpoint=False),),
         (replace(UNREAD, needs=("foo.Bar",), load="failed"),),
+        # A box's own torch reads neither, so its word on the other file would open nothing.
+        (UNREAD, replace(UNREAD, path="c/best.keras")),
+        (replace(UNREAD, path="c/flax_model.msgpack"),),
     ],
 )
 def test_what_no_allowance_can_mend_is_not_offered(verdicts: tuple[FileVerdict, ...]) -> None:

@@ -192,6 +192,7 @@ BROKEN = [
     ("  - {name: a, host: a, results: {artifacts: [optimizer.pt]}}", 2, 45, "none of the artifacts holds", "optimizer"),
     ("  - {name: a, host: a, results: {artifacts: ['*/rng_state_*.pth']}}", 2, 45, "none of the artifacts", ".pt"),
     ("  - {name: a, host: a, results: {artifacts: [*.pt]}}", 2, 47, "not valid YAML", "begins with * in quotes"),
+    ("  - {name: a, host: a, results: {artifacts: [last/manifest.ocdbt]}}", 2, 45, "none of the artifacts", "Orbax"),
     ("  - {name: a, host: a, results: {artifacts: []}}", 2, 45, "none of the artifacts holds", ".pth"),
     ("  - {name: a, host: a, results: {artifacts: best.pth}}", 2, 45, "must be a list", "[a, b]"),
     ("  - {name: a, host: a, results: {artifacts: [" + "a.pt, " * 17 + "]}}", 2, 45, "there are 17 artifacts", "fewer"),

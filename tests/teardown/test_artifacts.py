@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy
 import pytest
 from good_files import safetensors
 from rented import RentedBox, Scene, rest, until
@@ -137,6 +139,24 @@ async def test_what_is_under_way_on_the_box_is_no_checkpoint_yet(saved: Scene) -
     row = await blocked(saved)
     assert row.rung is Rung.MATCH
     assert any(f"wide (finished): no {SAVED[0]}" in line for line in row.lines)
+
+
+@pytest.mark.parametrize("objects", [False, True])
+async def test_arrays_that_stand_for_weights_must_be_opened(scene: Scene, objects: bool) -> None:
+    """A pickle inside is data elsewhere, and its hash is enough; here it is all there is of a cell."""
+    shutil.rmtree(scene.box.results)
+    for cell in ("base", "wide"):
+        out = io.BytesIO()
+        odd = numpy.array([{}], dtype=object) if objects else numpy.ones(3)
+        numpy.savez(out, w=numpy.full(300, len(cell) / 7), odd=odd)
+        scene.box.write(f"{cell}/params.npz", out.getvalue())
+    scene.set(results=replace(scene.instance.results, artifacts=("params.npz",)))
+    if objects:
+        row = await blocked(scene)
+        assert row.rung is Rung.LOAD
+        assert any("never opened" in line for line in row.lines)
+    else:
+        assert (await rest(scene.runner().pull_only("pod"))).outcome == "verified"
 
 
 async def test_ours_are_asked_for_where_nothing_else_is_named(scene: Scene, tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def _results(box: Sshd) -> Path:
     (root / "good/best.pth").write_bytes(GOOD)
     (root / "good/train.log").write_text("epoch 1\n")
     (root / "good/rest.pkl").write_bytes(b"\x80\x02}.")
+    (root / "good/flax_model.msgpack").write_bytes(b"\x80")
+    (root / "good/best.keras").write_bytes(b"PK")
     (root / "cut/best.pth").write_bytes(GOOD[:-200])
     subprocess.run([sys.executable, "-W", "ignore", "-c", EVIL, str(root)], check=True)
     return root
@@ -68,6 +70,8 @@ async def test_the_boxs_own_torch_loads_what_has_the_hash_of_the_manifest(
         "cut/best.pth": "failed",
         "evil/best.pth": "refused",
         "good/best.pth": "ok-remote",
+        "good/best.keras": "skipped",
+        "good/flax_model.msgpack": "skipped",
         "good/rest.pkl": "skipped",
         "nan/best.pth": "ok-remote",
         "odd/best.pth": "failed",

@@ -6,6 +6,8 @@ import ast
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 import gpu_tui
 
 PACKAGE = Path(gpu_tui.__file__).parent
@@ -79,23 +81,31 @@ def test_what_a_platform_sends_beside_questions_takes_a_permit() -> None:
     assert asked == {"'POST'"}  # lists that are asked for by POST, and GraphQL's query
 
 
-def test_torch_is_imported_in_one_place() -> None:
+@pytest.mark.parametrize(
+    ("library", "places"),
+    [
+        # The jailed child here, and the text that goes to the python of a box.
+        ("torch", {"teardown/reader/torch_lib.py", "teardown/on_box.py"}),
+        ("h5py", {"teardown/reader/hdf5_lib.py"}),
+        ("msgpack", {"teardown/reader/flax_file.py"}),
+    ],
+)
+def test_what_reads_weights_is_imported_in_one_place(library: str, places: set[str]) -> None:
     importers = {
         name
         for name, node in _nodes()
         if (
             isinstance(node, ast.Import)
-            and any(a.name.split(".")[0] == "torch" for a in node.names)
+            and any(a.name.split(".")[0] == library for a in node.names)
         )
-        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch")
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == library)
         or (
             isinstance(node, ast.Call)
             and ast.unparse(node.func).endswith("import_module")
-            and ast.unparse(node).find("'torch'") >= 0
+            and ast.unparse(node).find(f"'{library}'") >= 0
         )
     }
-    # The jailed child here, and the text that goes to the python of a box.
-    assert importers == {"teardown/reader/torch_lib.py", "teardown/on_box.py"}
+    assert importers == places
 
 
 def test_weights_only_is_written_out_and_never_false() -> None:

@@ -19,6 +19,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import zoo_arrays
+
 # Path -> (load, words of the detail or of a warning).
 ZOO: dict[str, tuple[str, str]] = {
     # --- code in a pickle, by every way in ---
@@ -171,6 +173,7 @@ ZOO: dict[str, tuple[str, str]] = {
     "model.gguf": ("skipped", "by its hash alone"),
     "train.log": ("skipped", "by its hash alone"),
     "archive.zip": ("skipped", "by its hash alone"),
+    **zoo_arrays.ANIMALS,
 }  # fmt: skip
 
 
@@ -182,6 +185,7 @@ def write(where: Path) -> None:
     zoo = _Zoo(torch, where)
     for part in (_code, _zips, _huge, _kinds, _worthless, _formats, _safetensors, _sharded, _text):
         part(zoo)
+    zoo_arrays.write(where, zoo.put)
 
 
 class _Zoo:

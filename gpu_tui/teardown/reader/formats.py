@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 HEAD = 512  # bytes that are enough to tell
 ZIP, PICKLE = b"PK\x03\x04", b"\x80"
+HDF5 = b"\x89HDF\r\n\x1a\n"
 # torch/serialization.py: MAGIC_NUMBER, pickled with any protocol, opens every legacy file.
 LEGACY = b"\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
 LEGACY_OPENERS = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
@@ -22,9 +23,19 @@ SUFFIXES = {
     **dict.fromkeys((".pkl", ".pickle"), "pickle"),
     # An exported program is code: its loader has run it (CVE-2026-4538).
     ".pt2": "program",
+    **dict.fromkeys((".h5", ".hdf5"), "hdf5"),
+    ".keras": "keras",
+    ".msgpack": "flax",
 }
-NEEDS_TORCH = frozenset({"torch", "safetensors", "dcp-shard", "hf-index", "pickle", "npy", "npz"})
-WEIGHTS = frozenset({"torch", "safetensors", "dcp-shard", "dcp-metadata", "hf-index", "program"})
+# By these files a directory is known for one of Orbax's.
+ORBAX = frozenset({"manifest.ocdbt", "_metadata", "_checkpoint_metadata"})
+NEEDS_HDF5 = frozenset({"hdf5", "keras"})
+NEEDS_TORCH = NEEDS_HDF5 | {
+    *("torch", "safetensors", "dcp-shard", "hf-index", "pickle", "npy", "npz", "flax"),
+}
+WEIGHTS = NEEDS_HDF5 | {
+    *("torch", "safetensors", "dcp-shard", "dcp-metadata", "hf-index", "program", "flax"),
+}
 
 
 def kind_of(name: str, head: bytes) -> str:
@@ -34,6 +45,8 @@ def kind_of(name: str, head: bytes) -> str:
         return "dcp-metadata"
     if low.endswith(".index.json"):
         return "hf-index"
+    if low in ORBAX:
+        return "orbax"
     suffix = PurePosixPath(low).suffix
     kind = SUFFIXES.get(suffix, "data")
     if kind in (

@@ -10,12 +10,16 @@ from gpu_tui.teardown.reader.hulls import Array, Hull
 from gpu_tui.teardown.reader.outcome import Failed, Seen
 
 NODES = 1_000_000  # containers and tensors that a checkpoint may hold
-CHUNK = 1 << 24  # elements judged at once
+CHUNK = 1 << 24  # elements, or bytes of a copy, judged at once
 LITTLE = 1024  # bytes of weights below which it is said how few they are
 NUMPY_TYPES = {
     **{f"<f{size}": f"float{8 * size}" for size in (2, 4, 8)},
     **{f"<c{size}": f"complex{8 * size}" for size in (8, 16)},
+    "<V2": "bfloat16",  # numpy knows none: JAX's and Keras's are two opaque bytes to it
 }
+FLOATS = ("float", "bfloat", "complex")  # how the names of such kinds begin
+
+Raw = bytes | memoryview
 
 
 @dataclass(slots=True)
@@ -77,15 +81,21 @@ class Tally:
         if raw is None:
             return
         code, data = raw
+        self.raw(NUMPY_TYPES.get(code, "uint8"), data)
+
+    def raw(self, kind: str, data: Raw) -> None:
+        """One array: its little-endian bytes, and their kind as torch calls it."""
         self.tensors += 1
-        if not data:
-            return
-        dtype = getattr(self.torch, NUMPY_TYPES.get(code, "uint8"))
+        dtype = getattr(self.torch, kind, None) if kind.startswith(FLOATS) else self.torch.uint8
+        if dtype is None:
+            self.unread += 1
+            dtype = self.torch.uint8
         if len(data) % dtype.itemsize:
             raise Failed("an array in it is not as long as it says")
-        flat = self.torch.frombuffer(bytearray(data), dtype=dtype)
-        self._storage(flat.untyped_storage(), dtype)
-        self._seen.clear()  # the copy goes, its address comes back
+        for start in range(0, len(data), CHUNK):
+            flat = self.torch.frombuffer(bytearray(data[start : start + CHUNK]), dtype=dtype)
+            self._storage(flat.untyped_storage(), dtype)
+            self._seen.clear()  # the copy goes, its address comes back
 
     def _storage(self, storage: Any, dtype: Any) -> None:
         if storage.data_ptr() in self._seen:
