@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tui.core.bounds import NO_IDEA, Span, exactly
+from gpu_tui.core.cell_table import Order, Row
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.plot import Curve, render_curves
@@ -25,6 +26,7 @@ from gpu_tui.ui.screens import sweep as module
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.sweep import CURVES, SweepScreen
 from gpu_tui.ui.text import bounds
+from gpu_tui.ui.text.sweep_table import sheet_of, table_head
 from gpu_tui.ui.widgets import near
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -321,6 +323,21 @@ async def test_a_narrow_table_shows_how_a_cell_stands_before_where_it_runs(
         await pilot.press("right", "right")  # sorted by its task, that is in sight
         await pilot.pause()
         assert "task▲" in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("column", "wide", "narrow"),
+    [
+        ("eval_accuracy", "eval_accuracy▲", " eval_ac▲"),
+        ("f1", "      f1▲", "      f1▲"),
+        ("x" * 40, f" {'x' * 13}▲", f" {'x' * 7}▲"),
+    ],
+)
+def test_a_metric_gets_the_room_that_its_name_needs(column: str, wide: str, narrow: str) -> None:
+    rows = [Row("box", cell(1, "a", CellState.RUNNING, metrics={column: 0.5}))]
+    order = Order(f"metric:{column}")
+    for size, title in ((140, wide), (80, narrow)):
+        assert table_head(sheet_of(rows, order, size, {})).plain.endswith(title)
 
 
 async def test_no_course_in_time_is_drawn_of_what_was_logged_before_anybody_looked(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.campaign import Trust
@@ -24,6 +25,7 @@ CELLS = {
     "task": 14, "box": 13, "state": 1, "loss": 8, "epochs": 7, "took": 7, "left": 7, "cost": 9,
 }  # fmt: skip
 METRIC = 8
+TITLE = 14  # the most that the title of a metric gets, where there is room for words
 HISTORY = 12
 MARK, NAME = 2, 18
 WORDS = 100  # from this width on the state is written beside its sign
@@ -89,6 +91,8 @@ def _fitting(columns: Sequence[str], room: int, width: int) -> list[str]:
 def _cells(column: str, width: int) -> int:
     if column == "state" and width >= WORDS:
         return STATE
+    if column not in CELLS and width >= WORDS:
+        return min(TITLE, max(METRIC, cell_len(title_of(column)) + 1))  # one for the arrow
     return CELLS.get(column, METRIC)
 
 
