@@ -134,6 +134,8 @@ def _read(request: Request, kind: str) -> Seen:
                 return keras_file.read(file, size)
             case "flax":
                 return flax_file.read(file, size)
+            case "json" if name.lower().endswith(keras_file.INDEX):
+                return keras_file.read_index(file, name, directory)
             case "json":
                 return text_file.read_json(file, name)
             case "jsonl":

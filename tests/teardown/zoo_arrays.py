@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import struct
 import zipfile
 from collections.abc import Callable
@@ -32,6 +33,7 @@ ANIMALS: dict[str, tuple[str, str]] = {
     "huge-claim.h5": ("failed", "far too much"),
     "one-chunk.h5": ("failed", "far too much"),
     "strings-bomb.h5": ("failed", ""),
+    "overlap.h5": ("failed", "larger than the file"),
     "unwritten.h5": ("failed", "never written"),
     "in-part.h5": ("ok", "1 arrays in it were written only in part"),
     "empty.h5": ("failed", "not one weight"),
@@ -66,6 +68,12 @@ ANIMALS: dict[str, tuple[str, str]] = {
     "pickle-beside.keras": ("ok", ""),
     "zero-byte.keras": ("failed", "empty file"),
     "h5.keras": ("failed", "archive"),
+    "shards/m.weights.json": ("ok", "3 weights in 1 shards, all here"),
+    "shards/m_00000.weights.h5": ("ok", ""),
+    "shards-gone/m.weights.json": ("failed", "m_00001.weights.h5 is not here"),
+    "shards-gone/m_00000.weights.h5": ("ok", ""),
+    "shards-away/m.weights.json": ("failed", "no file beside it"),
+    "shards-none/class.weights.json": ("ok", ""),
     # --- Flax ---
     "extension-9.msgpack": ("failed", "Flax does not write"),
     "timestamp.msgpack": ("failed", "Flax does not write"),
@@ -179,6 +187,15 @@ def _hdf5(where: Path, put: Callable[[str, bytes], None]) -> None:
         rows[0] = "x" * (8 << 20)
     raw = (where / "strings-bomb.h5").read_bytes()
     put("strings-bomb.h5", _all_rows_alike(raw, 8 << 20, 4_000))
+    with new("overlap.h5") as file:
+        file["many"] = numpy.full(1 << 14, 7, "f4")
+        for number in range(9):
+            file.create_dataset(f"unwritten-{number}", (1 << 14,), "f4")
+    raw = (where / "overlap.h5").read_bytes()
+    size = struct.pack("<Q", 1 << 16)
+    nowhere, place = b"\xff" * 8, struct.pack("<Q", raw.index(struct.pack("<f", 7) * 4))
+    assert raw.count(nowhere + size) == 9
+    put("overlap.h5", raw.replace(nowhere + size, place + size))
     with new("unwritten.h5") as file:
         file.create_dataset("out", (600,), "f4")
     with new("in-part.h5") as file:
@@ -267,6 +284,16 @@ def _keras(where: Path, put: Callable[[str, bytes], None]) -> None:
     at = whole.index(_weights().tobytes())
     put("checksum.keras", whole[:at] + b"\xff" + whole[at + 1 :])
     put("zero-byte.keras", b"")
+    first, second = "m_00000.weights.h5", "m_00001.weights.h5"
+    for place, rows in {
+        "shards": {"/a": first, "/b": [first], "/c": [first]},
+        "shards-gone": {"/a": first, "/b": [first, second]},
+        "shards-away": {"/a": "../shards/m_00000.weights.h5"},
+    }.items():
+        put(f"{place}/m.weights.json", json.dumps({"metadata": {}, "weight_map": rows}).encode())
+    for place in ("shards", "shards-gone"):
+        put(f"{place}/{first}", good["model.weights.h5"])
+    put("shards-none/class.weights.json", b'{"cat": 1.5}')
     put("h5.keras", good["model.weights.h5"])
 
 

@@ -5,12 +5,34 @@ names code, and may hold some.
 from __future__ import annotations
 
 import io
+import json
+import os
 from typing import BinaryIO
 
+from gpu_tui.core.plain import plain
 from gpu_tui.teardown.reader import archive, hdf5_file, text_file
 from gpu_tui.teardown.reader.outcome import Failed, Refused, Seen
 
 CONFIG, WEIGHTS, OTHER = "config.json", "model.weights.h5", "model.weights.npz"
+
+INDEX = ".weights.json"  # of weights in shards; other programs call their metrics so, too
+
+
+def read_index(file: BinaryIO, name: str, directory: str) -> Seen:
+    """Every shard that it names is here; each is read as a file of its own. Plain JSON where it names none."""
+    seen = text_file.read_json(file, name)
+    file.seek(0)
+    value = json.load(file)
+    mapped = value.get("weight_map") if isinstance(value, dict) else None
+    if not isinstance(mapped, dict):
+        return seen
+    shards = {s for row in mapped.values() for s in (row if isinstance(row, list) else [row])}
+    for shard in sorted(map(str, shards)):
+        if "/" in shard or "\0" in shard or not shard.endswith(".h5"):
+            raise Failed("it names a shard that is no file beside it")
+        if not os.path.isfile(os.path.join(directory, shard)):
+            raise Failed(f"its shard {plain(shard, 60)} is not here")
+    return Seen(f"{len(mapped)} weights in {len(shards)} shards, all here", seen.warnings)
 
 
 def read(file: BinaryIO, size: int) -> Seen:
