@@ -54,6 +54,9 @@ KIND_OF_LABEL = {
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
 NUMBERS = frozenset({"nan", "inf", "overflow"})  # only a finite loss says that they are over
 ECHOES = frozenset({"hang", "nccl", "preempted", "killed"})
+_DECIDED = re.compile(
+    r"time ?limit|preempt|reclaim|maintenance|node[ _]?fail", re.IGNORECASE
+)  # of itself
 ECHO_WITHIN = 400  # lines: what other ranks print of their own ends before theirs
 WENT_ON = 3  # steps (or epochs) that the counters advance after an alarm
 FLUSHED_LINES = 250  # what a buffer of 8 KiB may hold
@@ -214,7 +217,7 @@ class CellAlarms:
             dead = [a for a in self._alarms.values() if _kills(a) and self._at_end(a)]
         dead = [a for a in dead if a.label != "traceback"] or dead
         first = min(dead, key=_order, default=None)
-        if first is None or first.label not in ECHOES:
+        if first is None or first.label not in ECHOES or _DECIDED.search(first.text):
             return first
         return min((a for a in dead if _echoes(first, a)), key=_order, default=first)
 

@@ -155,6 +155,16 @@ def test_a_lost_peer_stands_for_itself_before_what_it_raised_and_far_below_anoth
     assert only(told(("other.log", TRACE + "KeyError: 1\n"), TRACE + LOST)).kind == "nccl"
 
 
+CANCELLED = "slurmstepd: error: *** STEP 31.0 ON gpu07 CANCELLED AT 2031-05-11T09:12:44 "
+
+
+def test_a_step_that_is_cancelled_after_a_failure_is_its_echo_and_a_time_limit_is_none() -> None:
+    failed = TRACE + "KeyError: 1\n"
+    assert only(told(failed + CANCELLED + "DUE TO TASK FAILURE ***\n")).kind == "crashed"
+    assert only(told(failed + CANCELLED + "DUE TO TIME LIMIT ***\n")).kind == "preempted"
+    assert only(told(CANCELLED + "***\n" + failed)).kind == "preempted"
+
+
 def test_a_nan_that_was_raised_is_one_failure_and_one_that_was_printed_ends_nothing() -> None:
     raised = "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.\n"
     alarm = only(told(TRACE + raised))
