@@ -54,9 +54,8 @@ KIND_OF_LABEL = {
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
 NUMBERS = frozenset({"nan", "inf", "overflow"})  # only a finite loss says that they are over
 ECHOES = frozenset({"hang", "nccl", "preempted", "killed"})
-_DECIDED = re.compile(
-    r"time ?limit|preempt|reclaim|maintenance|node[ _]?fail", re.IGNORECASE
-)  # of itself
+# An end that somebody else decided is none.
+_DECIDED = re.compile(r"time ?limit|preempt|reclaim|maintenance|node[ _]?fail", re.IGNORECASE)
 ECHO_WITHIN = 400  # lines: what other ranks print of their own ends before theirs
 WENT_ON = 3  # steps (or epochs) that the counters advance after an alarm
 FLUSHED_LINES = 250  # what a buffer of 8 KiB may hold
