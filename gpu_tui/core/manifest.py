@@ -81,6 +81,8 @@ CHECKPOINT_SUFFIXES = frozenset(
 )
 # Arrays of numpy: weights where nothing else of a cell is, the likelier ones first; data otherwise.
 ARRAY_SUFFIXES = (".npz", ".npy")
+# They hold whatever a program puts there: weights only where floats are in them.
+MIXED_SUFFIXES = (*ARRAY_SUFFIXES, ".h5", ".hdf5", ".keras", ".msgpack")
 
 
 # What trainers keep beside the weights under names of their own: nothing of it must be a tensor.

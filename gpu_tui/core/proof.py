@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
 from gpu_tui.core.manifest import (
-    ARRAY_SUFFIXES,
+    MIXED_SUFFIXES,
     Manifest,
     MatchReport,
     compare,
@@ -36,12 +36,12 @@ def proves(verdict: FileVerdict, *, on_box: bool = False) -> bool:
 
 
 def weighed(verdicts: Sequence[FileVerdict], required: Required) -> tuple[FileVerdict, ...]:
-    """The verdicts, where arrays of numpy stand for the cells' weights: then the hash of such a file alone
-    proves nothing, and no more does one without a number to look at.
+    """The verdicts, where files that may hold anything stand for the cells' weights: then the hash of such a
+    file alone proves nothing, and no more does one without a number to look at.
     """
-    arrays = [file for file in required.weights if file.lower().endswith(ARRAY_SUFFIXES)]
+    files = [file for file in required.weights if file.lower().endswith(MIXED_SUFFIXES)]
     paths = [verdict.path for verdict in verdicts]
-    standing = {path for file in arrays for _, path in holding(file, paths)}
+    standing = {path for file in files for _, path in holding(file, paths)}
 
     def judged(verdict: FileVerdict) -> FileVerdict:
         if verdict.path not in standing:

@@ -16,7 +16,8 @@ _TIME = re.compile(
 )
 # It has the suffix of weights and holds what goes on with the training: a star never takes it for weights.
 _STATE = re.compile(
-    rf"(?:\A|/)(?:{COMPANION.pattern}|optimizer(?:_\d+)?\.(?:pt|bin)|opt_state\.msgpack|[^/]*optim_states\.pt"
+    rf"(?:\A|/)(?:{COMPANION.pattern}|[^/]*optim_states\.pt"
+    r"|(?:optimizer|opt_state)(?:_\d+)?\.(?:pt|bin|h5|hdf5|msgpack|npz|npy)"
     r"|optimizer(?:_\d+)?/(?:\.metadata|[^/]+\.distcp))\Z",
     re.ASCII | re.IGNORECASE,
 )
@@ -42,7 +43,8 @@ class Required:
         """Those of the files that hold weights; arrays of numpy only where no other file does."""
         if named := tuple(file for file in self.files if names_weights(file)):
             return named
-        kinds = (tuple(f for f in self.files if f.lower().endswith(end)) for end in ARRAY_SUFFIXES)
+        arrays = tuple(file for file in self.files if names_arrays(file))
+        kinds = (tuple(f for f in arrays if f.lower().endswith(end)) for end in ARRAY_SUFFIXES)
         return next(filter(None, kinds), ())
 
     @property
@@ -76,8 +78,16 @@ def names_of(directory: str) -> Iterator[str]:
 
 def names_weights(file: str) -> bool:
     """True where the name says that loading it loads weights."""
-    state = _STATE.search(file.replace("*", "0"))
-    return not state and (is_checkpoint(file) or file.lower().endswith(INDEX))
+    return not _is_state(file) and (is_checkpoint(file) or file.lower().endswith(INDEX))
+
+
+def names_arrays(file: str) -> bool:
+    """True where the name says that arrays of numpy are in it, which may be weights."""
+    return not _is_state(file) and file.lower().endswith(ARRAY_SUFFIXES)
+
+
+def _is_state(file: str) -> bool:
+    return _STATE.search(file.replace("*", "0")) is not None
 
 
 def holders(file: str, paths: Iterable[str], root: str = "") -> frozenset[str]:
@@ -90,7 +100,7 @@ def holding(file: str, paths: Iterable[str], root: str = "") -> Iterator[tuple[s
     _, _, tail = file.rpartition("*")  # most of many paths end otherwise: that is looked at first
     name = "/".join(map(_part, file.split("/")))
     fits = re.compile(f"{re.escape(root)}([^/]+)/({name})", re.DOTALL).fullmatch
-    weights = names_weights(file)
+    weights = names_weights(file) or names_arrays(file)
     for path in paths:
         if not path.endswith(tail) or (match := fits(path)) is None:
             continue

@@ -61,6 +61,11 @@ SAVED = ("checkpoint-*/model.safetensors", "all_results.json")
         ("*/.metadata", "a/pytorch_model_fsdp_0/.metadata", True),
         ("*.msgpack", "a/opt_state.msgpack", False),
         ("*.msgpack", "a/flax_model.msgpack", True),
+        ("*.npz", "a/opt_state.npz", False),
+        ("*.npz", "a/optimizer.npz", False),
+        ("*.npy", "a/optimizer_0.npy", False),
+        ("*.h5", "a/optimizer.h5", False),
+        ("optimizer.npz", "a/optimizer.npz", True),
         ("*.h5", "a/best.weights.h5", True),
         ("*.keras", "a/best.keras", True),
         ("*.npz", "a/params.npz", True),
@@ -122,6 +127,7 @@ def test_weights_and_numbers_are_told_apart_by_name() -> None:
         (("w-*.npy", "run.json"), ("w-*.npy",)),
         (("manifest.ocdbt", "_METADATA"), ()),
         (("opt_state.msgpack", "run.json"), ()),
+        (("optimizer.npz", "w.npy"), ("w.npy",)),
     ],
 )
 def test_which_files_stand_for_weights(files: tuple[str, ...], weights: tuple[str, ...]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import zoo
 
 from gpu_tui.core.allowance import offer
 from gpu_tui.core.evidence import FileVerdict
@@ -172,6 +174,54 @@ async def test_arrays_stand_for_weights_where_they_are_named_for_them(
     (named,) = weighed((data,), required)
     assert named == replace(data, checkpoint=True)
     assert not proves(named)
+
+
+@pytest.fixture(scope="module")
+def animals(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("zoo")
+    subprocess.run([sys.executable, "-W", "ignore", zoo.__file__, str(where)], check=True)
+    return where
+
+
+@pytest.mark.parametrize("name", ["texts.h5", "counts.h5", "state.weights.h5", "state.msgpack"])
+def test_what_holds_no_weights_is_told_and_never_stands_for_them(
+    animals: Path, load: Load, name: str
+) -> None:
+    verdict = _one(load, animals / name)
+    assert proves(verdict)  # data, whose hash is enough
+    verdict = replace(verdict, path=f"base/{name}")
+    assert weighed((verdict,), Required(("best.pth",))) == (verdict,)
+    for named in (name, f"*{Path(name).suffix}"):
+        (judged,) = weighed((verdict,), Required((named, "run.json")))
+        assert (judged.load, judged.detail) == ("failed", "there is not one weight in it")
+        assert not proves(judged)
+
+
+CUT = """
+import os, signal, sys, h5py, numpy
+file = h5py.File(sys.argv[1], "w", libver=sys.argv[2])
+for number in range(12):
+    file[f"layers/{number}/vars/0"] = numpy.full(20_000, 1 + number, "f4")
+    if number == 3:
+        file.flush()
+    if number == 6 and sys.argv[3] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+file.close()
+"""
+
+
+@pytest.mark.parametrize("version", ["earliest", "latest"])
+def test_what_a_killed_writer_had_flushed_is_no_save(
+    tmp_path: Path, load: Load, version: str
+) -> None:
+    path = tmp_path / "best.weights.h5"
+    for end, code, load_ in (("killed", -signal.SIGKILL, "failed"), ("closed", 0, "ok")):
+        words = [sys.executable, "-c", CUT, str(path), version, end]
+        assert subprocess.run(words, check=False).returncode == code
+        verdict = _one(load, path)
+        assert verdict.load == load_
+        if end == "killed":
+            assert verdict.detail == "its writer never closed it: the save was cut"
 
 
 def test_the_app_itself_imports_no_reader() -> None:

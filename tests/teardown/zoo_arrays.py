@@ -15,6 +15,7 @@ ELSEWHERE = "another file"
 ANIMALS: dict[str, tuple[str, str]] = {
     # --- HDF5: what leads out of the file, or to code ---
     "external-link.h5": ("refused", ELSEWHERE),
+    "external-in-a-name.h5": ("failed", "by no name"),
     "external-deep.hdf5": ("refused", ELSEWHERE),
     "external-storage.h5": ("refused", ELSEWHERE),
     "virtual.h5": ("refused", ELSEWHERE),
@@ -35,9 +36,15 @@ ANIMALS: dict[str, tuple[str, str]] = {
     "strings-bomb.h5": ("failed", ""),
     "overlap.h5": ("failed", "larger than the file"),
     "unwritten.h5": ("failed", "never written"),
-    "in-part.h5": ("ok", "1 arrays in it were written only in part"),
+    "in-part.h5": ("failed", "written only in part"),
+    "never-closed.h5": ("failed", "the save was cut"),
+    "never-closed-latest.h5": ("failed", "the save was cut"),
+    "longer-than-it-says.h5": ("failed", "the save was cut"),
     "empty.h5": ("failed", "not one weight"),
-    "texts.h5": ("failed", "not one weight"),
+    "texts.h5": ("ok", "there is no number in it"),
+    "counts.h5": ("ok", ""),
+    "state.weights.h5": ("ok", "an optimizer's numbers"),
+    "state-legacy.h5": ("ok", "an optimizer's numbers"),
     "attribute.h5": ("failed", "not one weight"),
     "no-rows.h5": ("failed", "not one weight"),
     "zero-byte.h5": ("failed", "empty file"),
@@ -66,6 +73,8 @@ ANIMALS: dict[str, tuple[str, str]] = {
     "html-inside.keras": ("failed", "no HDF5 file"),
     "cut-inside.keras": ("failed", "does not load"),
     "pickle-beside.keras": ("ok", ""),
+    "state.keras": ("failed", "not one weight"),
+    "texts.keras": ("failed", "not one weight"),
     "zero-byte.keras": ("failed", "empty file"),
     "h5.keras": ("failed", "archive"),
     "shards/m.weights.json": ("ok", "3 weights in 1 shards, all here"),
@@ -73,6 +82,7 @@ ANIMALS: dict[str, tuple[str, str]] = {
     "shards-gone/m.weights.json": ("failed", "m_00001.weights.h5 is not here"),
     "shards-gone/m_00000.weights.h5": ("ok", ""),
     "shards-away/m.weights.json": ("failed", "no file beside it"),
+    "shards-empty/m.weights.json": ("failed", "an index without weights"),
     "shards-none/class.weights.json": ("ok", ""),
     # --- Flax ---
     "extension-9.msgpack": ("failed", "Flax does not write"),
@@ -97,6 +107,7 @@ ANIMALS: dict[str, tuple[str, str]] = {
     "chunks-gap.msgpack": ("failed", "chunks"),
     "empty.msgpack": ("failed", "not one weight"),
     "plain.msgpack": ("failed", "not one weight"),
+    "state.msgpack": ("ok", "an optimizer's numbers"),
     "zero-byte.msgpack": ("failed", "empty file"),
     "html.msgpack": ("failed", "does not load"),
     "nan.msgpack": ("ok", "1 of 600 values"),
@@ -137,6 +148,10 @@ def _hdf5(where: Path, put: Callable[[str, bytes], None]) -> None:
         file["w"] = numpy.where(_weights() == 7, numpy.nan, _weights())
     with new("external-link.h5") as file:
         file["out"] = h5py.ExternalLink("nan.h5", "/w")
+    with new("external-in-a-name.h5") as file:
+        file["0_out_w"], file["out"] = _weights(), h5py.ExternalLink("nan.h5", "/")
+    raw = (where / "external-in-a-name.h5").read_bytes()
+    put("external-in-a-name.h5", raw.replace(b"0_out_w", b"./out/w"))
     with new("external-deep.hdf5") as file:
         file["a/b/c/out"] = h5py.ExternalLink("/etc/passwd", "/w")
     with new("external-storage.h5") as file:
@@ -208,6 +223,24 @@ def _hdf5(where: Path, put: Callable[[str, bytes], None]) -> None:
         file.attrs["w"] = _weights()
     with h5py.File(where / "no-rows.h5", "w") as file:
         file["w"], file["none"] = _weights()[:0], h5py.Empty("f4")
+    with h5py.File(where / "counts.h5", "w") as file:
+        file["labels"] = numpy.arange(600)
+    for name, group in {
+        "state.weights.h5": "optimizer",
+        "state-legacy.h5": "optimizer_weights",
+    }.items():
+        with h5py.File(where / name, "w") as file:
+            file[f"{group}/vars/1"], file["layers/dropout/vars/0"] = _weights(), [1, 2]
+    # What stands on the disk while a save goes on: all of it is found there if the writer dies now.
+    for name, version in {"never-closed.h5": None, "never-closed-latest.h5": "latest"}.items():
+        with h5py.File(where / "going-on", "w", libver=version) as file:
+            file["w"] = _weights()
+            file.flush()
+            put(name, (where / "going-on").read_bytes())
+    (where / "going-on").unlink()
+    # An older library leaves no mark.
+    raw = (where / "never-closed.h5").read_bytes()
+    put("longer-than-it-says.h5", raw[:20] + b"\0" + raw[21:] + bytes(600))
     put("zero-byte.h5", b"")
     put("html.h5", b"<html>" * 100)
     put("signature.h5", b"\x89HDF\r\n\x1a\n" + bytes(600))
@@ -279,6 +312,8 @@ def _keras(where: Path, put: Callable[[str, bytes], None]) -> None:
     zipped("external.keras", {"model.weights.h5": (where / "external-link.h5").read_bytes()})
     zipped("html-inside.keras", {"model.weights.h5": b"<html>"})
     zipped("cut-inside.keras", {"model.weights.h5": good["model.weights.h5"][:-100]})
+    zipped("state.keras", {"model.weights.h5": (where / "state.weights.h5").read_bytes()})
+    zipped("texts.keras", {"model.weights.h5": (where / "texts.h5").read_bytes()})
     zipped("pickle-beside.keras", {"assets/x.pkl": (where / "rce-bare.pkl").read_bytes()})
     whole = (where / "pickle-beside.keras").read_bytes()
     at = whole.index(_weights().tobytes())
@@ -293,6 +328,7 @@ def _keras(where: Path, put: Callable[[str, bytes], None]) -> None:
         put(f"{place}/m.weights.json", json.dumps({"metadata": {}, "weight_map": rows}).encode())
     for place in ("shards", "shards-gone"):
         put(f"{place}/{first}", good["model.weights.h5"])
+    put("shards-empty/m.weights.json", b'{"weight_map": {}}')
     put("shards-none/class.weights.json", b'{"cat": 1.5}')
     put("h5.keras", good["model.weights.h5"])
 
@@ -336,6 +372,7 @@ def _flax(put: Callable[[str, bytes], None]) -> None:
         "nan": {"params": {"w": array((20, 30), "float32", odd.tobytes())}},
         "nan-bfloat16": [array((600,), "bfloat16", _bfloat16(odd).tobytes())],
         "nan-chunk": {"w": chunk},
+        "state": {"step": 3, "params": {}, "opt_state": {"0": {"mu": good}}},
     }.items():
         put(f"{name}.msgpack", msgpack.packb(value))
     put("trailing.msgpack", msgpack.packb({"w": good}) + b"\xc0")

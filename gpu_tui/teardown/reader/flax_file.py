@@ -16,11 +16,12 @@ from gpu_tui.core.plain import plain
 from gpu_tui.teardown.reader import archive
 from gpu_tui.teardown.reader.outcome import INSTALL, Failed, Seen, Skipped
 from gpu_tui.teardown.reader.torch_lib import torch_module
-from gpu_tui.teardown.reader.weights import NODES, Tally
+from gpu_tui.teardown.reader.weights import FLOATS, NODES, Tally
 
 ARRAY, COMPLEX, SCALAR = 1, 2, 3
 HEAD = 4096  # bytes of an array in which its shape and its kind stand
 DIMENSIONS_MOST = 64
+STATE = "opt_state"  # beside `params`: it is looked at, and is no weight
 CHUNKED = "__msgpack_chunked_array__"
 BYTES = {0xC4: 1, 0xC5: 2, 0xC6: 4}  # how many bytes of length follow the mark of raw bytes
 # Bytes of one value. ml_dtypes gives every value a byte at least.
@@ -85,9 +86,11 @@ def read(file: BinaryIO, size: int) -> Seen:
         raise
     except Exception as error:
         raise Failed(f"it does not load ({type(error).__name__})") from None
-    _check(loaded)
+    trained = _check(loaded)
     seen = tally.seen()
     seen.detail = archive.NO_CHECKSUM
+    if isinstance(loaded, dict) and STATE in loaded and not trained:
+        seen.no_weights()
     return seen
 
 
@@ -158,17 +161,24 @@ def _row(found: Any) -> list[Any]:
     return [row[str(number)] for number in range(len(row))]
 
 
-def _check(loaded: Any) -> None:
-    """Nothing but arrays, plain values and what holds them; NODES of them at most."""
-    todo, nodes = [loaded], 0
+def _check(loaded: Any) -> bool:
+    """Nothing but arrays, plain values and what holds them; NODES of them at most. True where some are
+    floats beside the optimizer's.
+    """
+    trained, nodes = False, 0
+    parts = loaded if isinstance(loaded, dict) else {"": loaded}
+    todo = [(value, key == STATE) for key, value in parts.items()]
     while todo:
-        value = todo.pop()
+        value, state = todo.pop()
         nodes += 1
         if nodes > NODES:
             raise Failed(f"it holds more than {NODES} things")
         if isinstance(value, dict):
-            todo += value.values()
+            todo += [(item, state) for item in value.values()]
         elif isinstance(value, list):
-            todo += value
-        elif not isinstance(value, Leaf | str | bytes | int | float | complex | None):
+            todo += [(item, state) for item in value]
+        elif isinstance(value, Leaf):
+            trained |= not state and value.kind.startswith(FLOATS) and value.count > 0
+        elif not isinstance(value, str | bytes | int | float | complex | None):
             raise Failed("it holds what Flax does not write")
+    return trained

@@ -20,16 +20,22 @@ from gpu_tui.teardown.reader.hdf5_lib import h5py_module
 from gpu_tui.teardown.reader.numpy_file import PACKED_FLOOR, PACKED_TIMES
 from gpu_tui.teardown.reader.outcome import Failed, Refused, Seen
 from gpu_tui.teardown.reader.torch_lib import torch_module
-from gpu_tui.teardown.reader.weights import NUMPY_TYPES, Tally
+from gpu_tui.teardown.reader.weights import FLOATS, NUMPY_TYPES, Tally
 
 LINKS_MOST = 100_000
 PIECE = 1 << 24  # bytes that are read at once, or one chunk where a chunk is larger
 # Built into the library, but for the last, which is h5py's own: deflate, shuffle, fletcher32, lzf.
 FILTERS = frozenset({1, 2, 3, 32000})
+# Below these Keras keeps what goes on with the training: it is looked at, and is no weight.
+STATE = (b"/optimizer/", b"/optimizer_weights/")
+# By the version of the superblock: where it says how wide an offset is, where its marks of an open writer
+# are, and where three offsets begin, of which the last is the end of the file.
+SUPERBLOCK = {0: (13, 20, 24), 1: (13, 20, 28), 2: (9, 11, 12), 3: (9, 11, 12)}
+WRITING = 0b101  # open for writing; open for writing while others read
 
 
 def read(file: BinaryIO, size: int, start: int = 0) -> Seen:
-    """The judgement on the `size` bytes from `start` on."""
+    """The judgement on the `size` bytes from `start` on. Where no number is in them, a warning says so."""
     window = Window(file, start, size)
     if size == 0:
         raise Failed("an empty file")
@@ -39,16 +45,33 @@ def read(file: BinaryIO, size: int, start: int = 0) -> Seen:
     h5py = h5py_module()
     try:
         with h5py.File(window, "r") as opened:
-            holes = _arrays(h5py, opened.id, size, tally)
+            _check_closed(window, size)
+            held = _arrays(h5py, opened.id, size, tally)
     except (Failed, Refused, MemoryError):
         raise
     except Exception as error:  # the library's own words quote the file
         raise Failed(f"it does not load ({type(error).__name__})") from None
-    seen = tally.seen()
+    seen = tally.seen(may_be_empty=held == {"texts"})
     seen.detail = archive.NO_CHECKSUM
-    if holes:
-        seen.warnings.append(f"{holes} arrays in it were written only in part")
+    if held == {"texts"}:
+        seen.warnings.append("there is no number in it")
+    elif "state" in held and "weights" not in held:
+        seen.no_weights()
     return seen
+
+
+def _check_closed(window: Window, size: int) -> None:
+    """Failed where the writer died: what it flushed before reads well, and what came later is not there.
+
+    Only a writer that ends well takes its mark away, and gives the file the length that it says.
+    """
+    window.seek(0)
+    head = window.read(min(size, 64)) or b""
+    width_at, marks_at, offsets_at = SUPERBLOCK[head[8]]
+    width = head[width_at]
+    end = head[offsets_at + 2 * width : offsets_at + 3 * width]
+    if head[marks_at] & WRITING or int.from_bytes(end, "little") != size:
+        raise Failed("its writer never closed it: the save was cut")
 
 
 class Window(io.RawIOBase):
@@ -91,9 +114,10 @@ class Window(io.RawIOBase):
         return done
 
 
-def _arrays(h5py: Any, root: Any, size: int, tally: Tally) -> int:
-    """Add every array to the tally; how many have parts that nobody wrote."""
-    claimed = stored = holes = 0
+def _arrays(h5py: Any, root: Any, size: int, tally: Tally) -> set[str]:
+    """Add every array to the tally; which of `texts`, `weights`, `state` and `counts` (no floats) were met."""
+    claimed = stored = 0
+    held: set[str] = set()
     for dataset in _datasets(h5py, root):
         _refuse(h5py, dataset)
         array = h5py.Dataset(dataset)
@@ -108,11 +132,17 @@ def _arrays(h5py: Any, root: Any, size: int, tally: Tally) -> int:
             continue
         if not dataset.get_storage_size():
             raise Failed("an array in it was never written")
-        holes += _has_holes(array)
+        if _has_holes(array):
+            raise Failed("an array in it was written only in part")
+        state = h5py.h5i.get_name(dataset).startswith(STATE)
+        if dataset.get_type().detect_class(h5py.h5t.STRING):
+            held.add("texts")
         for piece in _pieces(array.shape, array.chunks, dataset.get_type().get_size()):
             for kind, data in _numbers(array[piece]):
                 tally.raw(kind, data)
-    return holes
+                weights = "weights" if kind.startswith(FLOATS) else "counts"
+                held.add("state" if state else weights)
+    return held
 
 
 def _datasets(h5py: Any, root: Any) -> Iterator[Any]:
@@ -125,6 +155,8 @@ def _datasets(h5py: Any, root: Any) -> Iterator[Any]:
         if links > LINKS_MOST:
             raise Failed(f"it holds more than {LINKS_MOST} things")
         for name in group:
+            if b"/" in name:  # the library would take it for a path, and follow every link on it
+                raise Failed("it names something twice, or by no name")
             kind = group.links.get_info(name).type
             if kind == h5py.h5l.TYPE_SOFT:
                 soft.append((group, name))

@@ -26,6 +26,8 @@ def read_index(file: BinaryIO, name: str, directory: str) -> Seen:
     mapped = value.get("weight_map") if isinstance(value, dict) else None
     if not isinstance(mapped, dict):
         return seen
+    if not mapped:
+        raise Failed("an index without weights")
     shards = {s for row in mapped.values() for s in (row if isinstance(row, list) else [row])}
     for shard in sorted(map(str, shards)):
         if "/" in shard or "\0" in shard or not shard.endswith(".h5"):
@@ -53,5 +55,7 @@ def read(file: BinaryIO, size: int) -> Seen:
     start = member.header_offset + archive.LOCAL_HEADER
     start += int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
     seen = hdf5_file.read(file, member.file_size, start)
+    if seen.nonfinite is None:
+        raise Failed("there is not one weight in it")
     seen.detail = note
     return seen

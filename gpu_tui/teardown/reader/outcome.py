@@ -35,3 +35,8 @@ class Seen:
     nonfinite: float | None = None
     tensors: int = 0
     bytes: int = 0
+
+    def no_weights(self) -> None:
+        """It reads well, and never stands for weights."""
+        self.nonfinite = None
+        self.warnings.append("an optimizer's numbers are in it, and not one weight")
