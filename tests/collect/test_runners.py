@@ -147,9 +147,13 @@ async def test_panes_of_tmux_and_how_they_ended(box: RunnerBox, shell: str) -> N
     box.run("tmux", "new-session", "-d", "-s", "idle")
     async with asked(box, shell) as inbox:
         known: dict[str, Job] = {}
-        # tmux knows for a moment that a pane is dead, and not yet how.
-        while {"大 lr", "broken"} - set(known) or known["broken"].exit_code is None:
-            known = {job.name: job for job in table(await inbox.metric("tmux")).jobs}
+        try:
+            # tmux knows for a moment that a pane is dead, and not yet how.
+            async with asyncio.timeout(90):
+                while {"大 lr", "broken"} - set(known) or known["broken"].exit_code is None:
+                    known = {job.name: job for job in table(await inbox.metric("tmux")).jobs}
+        except TimeoutError:
+            pytest.fail(f"never told whole: {known}")
     assert set(known) == {"大 lr", "broken"}
     assert known["大 lr"].state is CellState.RUNNING
     assert (known["broken"].state, known["broken"].exit_code) == (CellState.FAILED, 7)
