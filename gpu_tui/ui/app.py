@@ -185,6 +185,10 @@ class CockpitApp(App[None]):
         """
         if isinstance(event, events.Resize):
             self._output.drop()  # what a terminal makes of its old content is its own affair
+        if isinstance(
+            event, events.Key | events.MouseDown | events.MouseScrollUp | events.MouseScrollDown
+        ):
+            self._cockpit.touched = True
         if isinstance(event, events.Key):
             self._quiet.typed()
             self._frames = FRAMES  # what a key does is seen with the next frame

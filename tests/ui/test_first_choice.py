@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from textual.pilot import Pilot
 
 from gpu_tui.core.clock import ManualClock
@@ -54,10 +55,30 @@ async def test_a_stopped_box_does_not_fill_the_panes(cockpit: Make, clock: Manua
         assert await shown(app, pilot, store, OFF, WAITS, LIVE, WAITS) == "autodl-3"
         # One that needs a human more has answered, and nobody has chosen yet.
         assert await shown(app, pilot, store, OFF, LIVE, LIVE, LIVE) == "autodl-2"
-        # Everyone had a say, and the logs had their time: from now on nothing moves by itself.
+        # Everyone had a say, and the logs had their time: what is as serious moves nothing any more.
         clock.advance(SETTLE)
         assert await shown(app, pilot, store, OFF, LIVE, LIVE, LIVE) == "autodl-2"
         assert await shown(app, pilot, store, LIVE, LIVE, LIVE, LIVE) == "autodl-2"
+
+
+@pytest.mark.parametrize(("key", "then"), [("", "autodl-4"), ("z", "autodl-2")])
+async def test_who_touched_nothing_is_shown_what_became_worse(
+    cockpit: Make, clock: ManualClock, key: str, then: str
+) -> None:
+    store = SceneStore(fleet(*boxes(OFF, LIVE, LIVE, LIVE)))
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        clock.advance(SETTLE)
+        assert await shown(app, pilot, store, OFF, LIVE, LIVE, LIVE) == "autodl-2"
+        await pilot.press(*filter(None, [key]))
+        *others, last = boxes(OFF, LIVE, LIVE, LIVE)
+        gone = finding("crashed", Severity.FATAL, last.name, "it crashed", "crash", ago=1)
+        store.become(fleet(*others, replace(last, findings=(gone,))))
+        app._tick()
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert app.screen.selected == then
 
 
 async def test_what_a_person_chose_stays(cockpit: Make) -> None:

@@ -34,7 +34,7 @@ from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.text.fleet import tells
+from gpu_tui.ui.text.fleet import outcries, tells
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.tour import live
 from gpu_tui.ui.widgets.footer import Footer
@@ -76,7 +76,8 @@ class Board(Still, Screen[None]):
         self._second = self._preset.pane
         self._habits = Habits(None)
         self._zoomed = False
-        self._settled = False  # whose panes are shown: by a person, or since every box had its say
+        self.touched = False  # by a person: from then on no selection moves by itself
+        self._settled = False  # every box had its say: it moves for an alarm only
         self._heard: float | None = None  # when the last box had not said anything yet
         self.moment: Moment | None = None
         self.filled = False  # the panes were told of a moment since they have a place
@@ -181,18 +182,20 @@ class Board(Still, Screen[None]):
     def choose(self, fleet: FleetView) -> InstanceView | None:
         """The selected instance; the first row where that one is gone or filtered away.
 
-        Nothing can be selected, and so nothing done to it, that is not among the rows. Until a person
-        selects one or every box had its say, it is the one that needs a human most and has something to show.
+        Nothing can be selected, and so nothing done to it, that is not among the rows. Until every box had
+        its say, it is the one that needs a human most and has something to show; after that, and until a
+        person touches anything, another one takes its place only where that has a worse alarm.
         """
         kept = self._list.kept(fleet)
         mine = next((view for view in kept if view.name == self.selected), None)
-        if mine is not None and self._settled:
-            return mine
+        neediest = next(filter(tells, kept), mine or (kept[0] if kept else None))
+        if mine is not None and neediest is not None and (self.touched or self._settled):
+            return mine if self.touched or not outcries(neediest, mine) else neediest
         heard = all(tells(view) or view.verdict is Verdict.OFF for view in fleet.instances)
         if self._heard is None or not heard:
             self._heard = fleet.taken_at
         self._settled = fleet.taken_at - self._heard >= SETTLE
-        return next(filter(tells, kept), mine or (kept[0] if kept else None))
+        return neediest
 
     # --- layout -------------------------------------------------------------------------------
 
@@ -226,7 +229,7 @@ class Board(Still, Screen[None]):
 
     def bring(self, name: str) -> None:
         """Put the pane called `name` in front."""
-        self._settled = True
+        self.touched = True
         self._front = name
         if name != "instances":
             self._second = name
@@ -280,7 +283,7 @@ class Board(Still, Screen[None]):
 
     def action_zoom(self) -> None:
         """One pane alone, and back."""
-        self._settled = True
+        self.touched = True
         self._zoomed = not self._zoomed
         self.place_panes()
 
@@ -321,7 +324,7 @@ class Board(Still, Screen[None]):
 
     def select(self, name: str) -> None:
         """Show another instance in every pane."""
-        self._settled = True
+        self.touched = True
         self.selected = name
         self._again()
 

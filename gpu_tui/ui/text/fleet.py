@@ -63,6 +63,12 @@ def need(view: InstanceView) -> tuple[int, int, int, float, str]:
     )
 
 
+def outcries(one: InstanceView, other: InstanceView) -> bool:
+    """One calls for a human, and louder than the other."""
+    rank = need(one)[0]
+    return rank <= Severity.SERIOUS.rank and rank < need(other)[0]
+
+
 def tells(view: InstanceView) -> bool:
     """There is something to look at: the box was read, or it is said why it is not."""
     seen = view.last_contact is not None or view.link.error is not None
