@@ -18,6 +18,7 @@ from typing import Any
 
 from gpu_tui.core import (
     account,
+    commands,
     ending,
     events,
     findings,
@@ -43,6 +44,7 @@ class CodecError(ValueError):
 
 _MODULES = (
     account,
+    commands,
     ending,
     events,
     findings,

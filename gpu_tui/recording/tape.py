@@ -94,7 +94,7 @@ class TapeWriter:
         self._lost = 0
         self._channels = 0
         self.full = False
-        self.failed: OSError | None = None
+        self.failed: Exception | None = None
         self._taken = self._done = 0  # bytes: counted by the loop, and by the thread
         self._waiting: queue.Queue[dict[str, Any] | None] = queue.Queue(WAITING)
         try:
@@ -146,8 +146,10 @@ class TapeWriter:
         self._waiting.put(None)
         self._thread.join()
         if self.failed:
-            text = f"the recording {self._path} ends early: {self.failed.strerror}"
-            raise TapeError(text, "free some space and record again")
+            why = getattr(self.failed, "strerror", None) or self.failed
+            text = f"the recording {self._path} ends early: {why}"
+            full = isinstance(self.failed, OSError)
+            raise TapeError(text, "free some space and record again" if full else "record again")
 
     def _now(self) -> float:
         return round(self._clock.boot() - self._began, 4)
@@ -187,7 +189,7 @@ class TapeWriter:
                     file.flush()
                     self.full = written > self._most
                 file.write(packer.flush(zlib.Z_FINISH))
-        except OSError as error:
+        except Exception as error:  # a bug of ours, too: it is told when the recording is closed
             self.failed = error
             while self._waiting.get() is not None:  # whoever closes us must not wait for ever
                 pass

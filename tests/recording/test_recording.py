@@ -10,8 +10,10 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
+from enum import Enum
 from pathlib import Path
+from typing import Any, cast, get_args, get_type_hints
 
 import pytest
 from boxes import Sshd
@@ -25,9 +27,10 @@ from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import Memory
 from gpu_tui.core.redact import HIDDEN, redact
 from gpu_tui.core.sample import Reading
+from gpu_tui.parse.command_list import parse_commands
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.recording.boxes import boxes_of
-from gpu_tui.recording.codec import CodecError, decode, encode
+from gpu_tui.recording.codec import TYPES, CodecError, decode, encode
 from gpu_tui.recording.player import Player, place_of
 from gpu_tui.recording.scout import tell
 from gpu_tui.recording.tape import TapeError, TapeReader, TapeWriter
@@ -214,6 +217,43 @@ def test_only_values_of_core_can_be_read_back() -> None:
         with pytest.raises(CodecError):
             decode(hostile)
     assert decode(encode({"Popen": {"x": float("inf")}})) == {"Popen": {"x": float("inf")}}
+
+
+def _parts(hint: Any, found: set[type]) -> set[type]:
+    """The dataclasses and enums that a value of this type is made of."""
+    for word in get_args(hint):
+        _parts(word, found)
+    if isinstance(hint, type) and hint not in found:
+        if issubclass(hint, Enum):
+            found.add(hint)
+        elif is_dataclass(hint):
+            found.add(hint)
+            for inner in get_type_hints(hint).values():
+                _parts(inner, found)
+    return found
+
+
+def test_whatever_can_happen_can_be_recorded() -> None:
+    happens = _parts(Event, set())
+    for hint in get_type_hints(metrics).values():
+        _parts(hint, happens)
+    assert len(happens) > 50
+    assert {kind.__name__ for kind in happens - {metrics.Metric}} <= TYPES.keys()
+
+
+async def test_the_commands_of_a_plain_list_are_recorded(tmp_path: Path) -> None:
+    reading = Reading(parse_commands("python a.py\npython b.py\n"), 5.0, 1.0)
+    event = Sampled("box", 5.0, metrics.COMMANDS.name, reading)
+    with TapeWriter(tmp_path / "x.tape", Fleet(), ManualClock()) as tape:
+        tape.event(event)
+    assert [record.event for record in TapeReader(tmp_path / "x.tape").records()] == [event]
+
+
+def test_a_record_that_cannot_be_written_is_told_and_hangs_nobody(tmp_path: Path) -> None:
+    tape = TapeWriter(tmp_path / "x.tape", Fleet(), ManualClock())
+    tape.event(cast(Event, object()))
+    with pytest.raises(TapeError, match=r"ends early: a object cannot be recorded"):
+        tape.close()
 
 
 def test_a_recording_never_overwrites(tmp_path: Path) -> None:
