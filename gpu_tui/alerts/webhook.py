@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-import ssl
 from collections.abc import Mapping
-from importlib import import_module
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from gpu_tui import __version__
@@ -19,8 +18,12 @@ from gpu_tui.alerts.message import Message
 from gpu_tui.alerts.receivers import receiver_for, refused
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
+from gpu_tui.web import ProxyUnusable, client_for
 
-CONNECT_LIMIT, TOTAL_LIMIT = 5.0, 15.0  # seconds
+if TYPE_CHECKING:
+    import httpx
+
+TOTAL_LIMIT = 15.0  # seconds
 ANSWER_CAP = 16_384  # bytes
 LONGEST_WAIT = 3_600.0  # seconds that a receiver may ask for
 PASSING = frozenset({408, 425, 429})  # and every 5xx: a later attempt may succeed
@@ -46,19 +49,22 @@ class WebhookChannel:
         self._host = urlsplit(self._url).hostname or ""
         self._receiver = receiver_for(self._host, receiver)
         self._limit = limit
-        self._trust: ssl.SSLContext | None = None
 
     async def send(self, message: Message) -> None:
         """Post it once."""
-        # Loaded with the first message: most people have no webhook, and it brings much along.
-        await asyncio.to_thread(import_module, "httpx")
-        import httpx
-
         where = f"the webhook at {plain(self._host, 80)}"
         body, headers = self._receiver.build(message)
         try:
-            async with asyncio.timeout(self._limit):
-                status, answer, after = await self._post(body, {**headers, **_own(message)})
+            client = await client_for(self._url, self._limit)
+        except ProxyUnusable as error:
+            raise Undelivered(f"{where} cannot be reached ({error})") from None
+        except OSError as error:  # no certificates here
+            raise Undelivered(f"{where} cannot be reached ({type(error).__name__})") from None
+        import httpx  # loaded by now
+
+        try:
+            async with asyncio.timeout(self._limit), client:
+                status, answer, after = await self._post(client, body, {**headers, **_own(message)})
         except TimeoutError:
             raise Undelivered(f"{where} did not answer in {self._limit:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
@@ -72,21 +78,10 @@ class WebhookChannel:
         if (why := refused(self._receiver, answer)) is not None:
             raise Undelivered(f"{where} refused it: {why}", retry=False)
 
-    async def _post(self, body: bytes, headers: dict[str, str]) -> tuple[int, bytes, float | None]:
-        import httpx
-
-        if self._trust is None:
-            # Reading the machine's certificates takes long enough to be felt on the screen.
-            self._trust = await asyncio.to_thread(httpx.create_ssl_context)
-        async with (
-            httpx.AsyncClient(
-                verify=self._trust,
-                timeout=httpx.Timeout(self._limit, connect=CONNECT_LIMIT),
-                follow_redirects=False,
-                trust_env=not is_loopback(self._host),
-            ) as client,
-            client.stream("POST", self._url, content=body, headers=headers) as response,
-        ):
+    async def _post(
+        self, client: httpx.AsyncClient, body: bytes, headers: dict[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        async with client.stream("POST", self._url, content=body, headers=headers) as response:
             answer = b""
             if not self._receiver.refusals:
                 return response.status_code, answer, _retry_after(response.headers)

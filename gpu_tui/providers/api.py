@@ -7,18 +7,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from urllib.parse import urlsplit
 
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderError
+from gpu_tui.web import ProxyUnusable, client_for
 
-CONNECT_LIMIT, TOTAL_LIMIT = 5.0, 30.0  # seconds
+TOTAL_LIMIT = 30.0  # seconds
 BODY_CAP = 1 << 20
 # Of the pieces that an answer comes in: single bytes cost far more time than they say anything.
 MOST_PIECES, PIECES_AT_ONCE = 10_000, 50
@@ -72,21 +70,18 @@ class Api:
         key = env.get(self.key_env, "").strip()
         if not key or not key.isascii() or not key.isprintable():
             raise KeyRefused(f"no API key: set ${self.key_env}")
-        # Loaded with the first request: most people ask no API, and it brings much along.
-        await asyncio.to_thread(import_module, "httpx")
-        import httpx
-
-        clear = urlsplit(self.base).scheme == "http"  # loopback alone: `checked_base_url`
         try:
-            trusted = False if clear else await asyncio.to_thread(_certificates)
+            client = await client_for(self.base, self.total_limit)
+        except ProxyUnusable as error:
+            raise ProviderError(str(error)) from None
+        except OSError as error:  # no certificates here
+            raise NoAnswer(f"no answer ({type(error).__name__})") from error
+        import httpx  # loaded by now
+
+        try:
             async with (
                 asyncio.timeout(self.total_limit),
-                httpx.AsyncClient(
-                    timeout=httpx.Timeout(self.total_limit, connect=CONNECT_LIMIT),
-                    follow_redirects=False,
-                    verify=trusted,
-                    trust_env=not is_local(self.base),
-                ) as client,
+                client,
                 client.stream(
                     method,
                     self.base + path,
@@ -118,11 +113,7 @@ class Api:
                 )
         except TimeoutError as error:
             raise NoAnswer(f"no answer within {self.total_limit:.0f} s") from error
-        except (
-            httpx.HTTPError,
-            httpx.InvalidURL,
-            OSError,
-        ) as error:  # OSError: no certificates here
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             raise NoAnswer(f"no answer ({type(error).__name__})") from error
 
 
@@ -132,14 +123,6 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) != len(pairs):
         raise BadAnswer("the answer names one thing twice")
     return found
-
-
-@cache
-def _certificates() -> ssl.SSLContext:
-    """Whom to trust; read once, for it takes a while."""
-    import httpx
-
-    return httpx.create_ssl_context()
 
 
 def _after(headers: Mapping[str, str]) -> float | None:

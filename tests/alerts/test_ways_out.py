@@ -184,6 +184,15 @@ async def test_a_webhook_gets_one_post_with_an_id() -> None:
     assert json.loads(body) == message().json()
 
 
+async def test_a_proxy_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("all_proxy", "socks5h://127.0.0.1:1080")
+    with pytest.raises(Undelivered, match=r"cannot be reached \(the proxy that") as caught:
+        await WebhookChannel("https://hooks.invalid/x").send(message())
+    assert caught.value.retry
+
+
 @pytest.mark.parametrize(
     ("given", "words", "retry", "after"),
     [

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpu_tui.providers.api import BODY_CAP, MOST_PIECES, Api, Reply, checked_base_url
 from gpu_tui.providers.base import BadAnswer, NoAnswer, ProviderError
+from gpu_tui.web import proxy_for
 
 ENV = {"KEY": "k"}
 
@@ -128,6 +129,64 @@ async def test_a_certificate_that_nobody_vouches_for_gets_no_key(
         with pytest.raises(NoAnswer):
             await Api(base, "KEY").send(ENV, "GET", "/x")
     assert heard == []
+
+
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment that names no proxy yet."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("proxy", ["socks5h://127.0.0.1:1080", "foo://user:secret@host"])
+async def test_a_proxy_that_cannot_be_used_is_told_and_nothing_is_sent(
+    no_proxy: pytest.MonkeyPatch, proxy: str
+) -> None:
+    no_proxy.setenv("ALL_PROXY", proxy)
+    with pytest.raises(ProviderError, match="proxy") as caught:
+        await Api("https://api.invalid", "KEY").send(ENV, "GET", "/x")
+    assert not isinstance(caught.value, NoAnswer)  # which says that it may have had its effect
+    assert "secret" not in str(caught.value)
+
+
+async def test_beside_a_proxy_for_https_one_of_socks_for_all_does_not_count(
+    no_proxy: pytest.MonkeyPatch,
+) -> None:
+    heard: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append(await reader.readline())
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        no_proxy.setenv("https_proxy", f"127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        no_proxy.setenv("all_proxy", "socks5://127.0.0.1:1080")
+        with pytest.raises(NoAnswer):
+            await Api("https://api.invalid", "KEY").send(ENV, "GET", "/x")
+    assert heard == [b"CONNECT api.invalid:443 HTTP/1.1\r\n"]
+
+
+@pytest.mark.parametrize(
+    ("url", "proxy"),
+    [
+        ("https://api.invalid/x", "http://a:1"),
+        ("https://api.invalid:8443", "http://a:1"),
+        ("https://in.office.invalid", None),
+        ("http://127.0.0.1:9", None),
+        ("http://[::1]:9", None),
+        ("http://api.invalid", "socks5://b:2"),
+    ],
+)
+def test_the_proxy_of_a_url_is_the_one_that_curl_takes(
+    no_proxy: pytest.MonkeyPatch, url: str, proxy: str | None
+) -> None:
+    no_proxy.setenv("HTTPS_PROXY", "a:1")
+    no_proxy.setenv("ALL_PROXY", "socks5://b:2")
+    no_proxy.setenv("NO_PROXY", "office.invalid,10.0.0.1")
+    assert proxy_for(url) == proxy
 
 
 @pytest.mark.parametrize(

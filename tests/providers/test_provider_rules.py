@@ -10,6 +10,7 @@ import pytest
 from local_api import Said
 from platforms import SEATS, Desk, already_off
 
+from gpu_tui import web
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.gate import GateShut
@@ -226,7 +227,7 @@ async def test_another_verb_than_the_platforms_own_sends_nothing(desk: Desk) -> 
 
 
 def test_the_times_that_are_agreed() -> None:
-    assert (api.CONNECT_LIMIT, api.TOTAL_LIMIT) == (5.0, 30.0)
+    assert (web.CONNECT_LIMIT, api.TOTAL_LIMIT) == (5.0, 30.0)
 
 
 @pytest.mark.parametrize("id", sorted(PLATFORMS))

@@ -1,0 +1,71 @@
+"""The client for requests to one address of the web: https or loopback, no redirects, the machine's own trust.
+
+Of the proxies that the environment names only the one that such a request takes is looked at, as curl does.
+httpx itself builds them all, and fails altogether where one of them is SOCKS: `ALL_PROXY` often is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass_environment  # type: ignore[attr-defined]
+
+from gpu_tui.core.loopback import is_loopback
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_LIMIT = 5.0  # seconds
+
+
+class ProxyUnusable(Exception):
+    """The proxy that the environment names for this address is none that we can speak to."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the proxy that this environment names is none for us: only http:// and https:// ones are,"
+            " set HTTPS_PROXY"
+        )
+
+
+async def client_for(url: str, limit: float) -> httpx.AsyncClient:
+    """A client for `url`, with `limit` seconds for each step. Raises ProxyUnusable, OSError without certificates."""
+    # Loaded with the first request: most people make none, and it brings much along.
+    await asyncio.to_thread(import_module, "httpx")
+    import httpx
+
+    clear = urlsplit(url).scheme == "http"
+    trusted = False if clear else await asyncio.to_thread(_certificates)
+    try:
+        return httpx.AsyncClient(
+            timeout=httpx.Timeout(limit, connect=CONNECT_LIMIT),
+            follow_redirects=False,
+            verify=trusted,
+            trust_env=False,
+            proxy=proxy_for(url),
+        )
+    except (ImportError, ValueError, httpx.InvalidURL):  # its text may quote a password
+        raise ProxyUnusable from None
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy of the URL's scheme, else the one for all; none to this machine, and where $NO_PROXY says so."""
+    parts = urlsplit(url)
+    named = getproxies()
+    host = parts.hostname or ""
+    if is_loopback(host) or proxy_bypass_environment(parts.netloc.rpartition("@")[2], named):
+        return None
+    proxy = named.get(parts.scheme) or named.get("all")
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Whom to trust; read once, for it takes a while."""
+    import httpx
+
+    return httpx.create_ssl_context()
