@@ -47,7 +47,7 @@ class Course:
             return False
         if self._lies_behind(new):
             self._behind += 1
-            same = new.steps == self.progress.steps
+            same = new.steps == self.progress.steps or self._only_mentions(new)
             if self._behind < BEHIND_ROWS and same and not _at_start(new):
                 self.progress = _merge(self.progress, _numbers_only(new))
                 return False
@@ -107,6 +107,10 @@ class Course:
         if new.epoch is None and old.epoch is not None and _at_end(old) and _at_start(new):
             return False  # the inner one of two bars: its next round
         return new.step < old.step - max(2.0, NEAR * (old.steps or old.step))
+
+    def _only_mentions(self, new: Progress) -> bool:
+        """An epoch without its total, a step or a loss, in a run that prints more: `kept epoch 5`."""
+        return self.progress.epochs is not None and (new.epochs, new.step, new.loss) == (None,) * 3
 
     def _restart(self, new: Progress) -> None:
         old = self.progress

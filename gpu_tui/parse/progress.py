@@ -134,9 +134,21 @@ def _epoch_words(text: str) -> re.Match[str] | None:
     for match in forms.EPOCH.finditer(text):
         before = text[max(0, match.start() - 14) : match.start()]
         plural = match["word"].lower() == "epochs" and match["epochs"] is None
-        if not plural and not forms.NOT_AN_EPOCH.search(before):
+        if (
+            not plural
+            and not forms.NOT_AN_EPOCH.search(before)
+            and not _names_the_best(text, match)
+        ):
             return match
     return None
+
+
+def _names_the_best(text: str, epoch: re.Match[str]) -> bool:
+    """Whether it tells at which epoch the best was, not where the run is."""
+    if epoch["epochs"] is not None or not forms.END_OF_SAYING.match(text, epoch.end()):
+        return False
+    best = forms.BEST.search(text, 0, epoch.start())
+    return best is not None and "loss" not in text[: best.start()].lower()
 
 
 def _step_words(draft: Draft) -> re.Match[str] | None:

@@ -22,6 +22,9 @@ NOT_AN_EPOCH = re.compile(
     r"(?:at |of |from )?|save_)$",
     re.IGNORECASE,
 )
+# `best acc 0.93 @ epoch 5`, `Best val acc: 0.93 (epoch 5)`: which epoch was the best, at the end of what is said.
+BEST = re.compile(r"\bbest\b", re.IGNORECASE)
+END_OF_SAYING = re.compile(r"[\s)\].,;!*|]{0,16}$")
 AFTER_EPOCH = re.compile(
     r"[\s:|,\[\](\-]{1,12}(?:Iter0?\()?(?P<step>[0-9]{1,12}) {0,6}/ {0,6}(?P<steps>[0-9]{1,12})"
     r"(?: ?\( {0,4}(?P<percent>[0-9]{1,3}(?:\.[0-9]+)?)%\))?(?![0-9.]*[A-Za-z/])"

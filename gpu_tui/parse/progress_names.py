@@ -24,7 +24,9 @@ LEADS = (
     "the",
     "current",
     "done",
-)  # no part of a name
+    "nan",
+    "inf",
+)  # no part of a name: `loss=nan acc=0.1` prints an `acc`
 
 
 def read_names(text: str, draft: Draft) -> None:

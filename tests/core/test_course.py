@@ -87,6 +87,17 @@ def test_a_run_that_begins_anew_or_goes_back_to_a_checkpoint(again: tuple[str, .
     assert course.restarts == 1
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["Training done. best acc 0.934 @ epoch 3", "Keeping checkpoint of epoch 3, val_acc 0.93"],
+)
+def test_the_epoch_that_was_best_is_no_restart(line: str) -> None:
+    course = follow("Epoch [5/5], Step [600/600], Loss: 0.5", line)
+    assert where(course) == (5, 5, 600, 600)
+    assert course.progress.loss == 0.5
+    assert course.restarts == 0
+
+
 def test_the_inner_of_two_bars_goes_round_without_a_restart() -> None:
     course = follow(
         bar(0, 20, "Epochs: "), bar(1, 100), bar(100, 100), bar(1, 20, "Epochs: "), bar(1, 100)

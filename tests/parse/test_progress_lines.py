@@ -52,6 +52,43 @@ REPORTS: list[tuple[str, dict[str, float | str]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Training done. best acc 0.934 @ epoch 5",
+        "Best val acc: 0.934 (epoch 5)",
+        "Best Acc@1 78.1 in epoch 5",
+        "best val_loss=0.12, epoch=5",
+        "Saved best model (epoch 5)",
+    ],
+)
+def test_the_epoch_of_the_best_is_not_where_the_run_is(line: str) -> None:
+    progress = parse_progress(line)
+    assert progress is None or progress.epoch is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "loss 0.3 best 0.2 epoch 5",
+        "best 0.93, epoch 5: loss 0.3",
+        "(best 0.93) epoch 5/20",
+        '{"best acc": 0.9, "epoch": 5}',
+    ],
+)
+def test_an_epoch_beside_the_best_counts_where_the_line_reports(line: str) -> None:
+    progress = parse_progress(line)
+    assert progress is not None
+    assert progress.epoch == 5
+
+
+@pytest.mark.parametrize("value", ["nan", "NaN", "inf"])
+def test_a_value_is_no_part_of_the_next_name(value: str) -> None:
+    progress = parse_progress(f"[ep 4/40] it 0/200 loss={value} acc=0.1 lr=1e-4")
+    assert progress is not None
+    assert progress.metrics == {"acc": 0.1}
+
+
 @pytest.mark.parametrize(("line", "numbers"), REPORTS)
 def test_reports(line: str, numbers: dict[str, float | str]) -> None:
     progress = parse_progress(line)
