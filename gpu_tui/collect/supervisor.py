@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from random import Random
 from typing import TypeVar
@@ -336,9 +337,10 @@ class Watched:
                 self._forget(set(wanted))
                 for source in self._cells.tails(CELL_TAILS)[self._room :]:
                     self._untailed(source, TOO_FEW)
-                await self._read_ended(connection, wanted)
-                self._waits = True
-                await self._changed.wait()
+                self._waits = await self._read_ended(connection, wanted)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(None if self._waits else REFUSED_SECONDS):
+                        await self._changed.wait()
                 self._waits = False
 
     def _forget(self, kept: set[LogSource]) -> None:
@@ -348,13 +350,13 @@ class Watched:
         for source in idle[:-MEMORIES]:
             del self._memories[source]
 
-    async def _read_ended(self, connection: Connection, followed: list[LogSource]) -> None:
+    async def _read_ended(self, connection: Connection, followed: list[LogSource]) -> bool:
+        """False where one of them could not be read now; one that was cut short by a loss comes again, too."""
         ended = [source for cell in self._cells.ended for source in self._cells.sources(cell)]
         self._read.intersection_update(ended)
         for source in ended:
             if source in followed or source in self._read:
                 continue
-            self._read.add(source)
             memory = self._memories.get(source)
             try:
                 # A tail that was taken away at the end may have missed the last words, or all of them.
@@ -365,7 +367,9 @@ class Watched:
                         connection, self._instance, source, memory, self._sink, self._clock
                     )
             except (TimeoutError, ChannelRefused):
-                self._read.discard(source)
+                continue
+            self._read.add(source)
+        return all(source in followed or source in self._read for source in ended)
 
     def _peek(self, event: Event) -> None:
         """Pass the event on, and learn from it which cells run."""

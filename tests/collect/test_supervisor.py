@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 from boxes import Sshd
 
+from gpu_tui.collect.follow_program import sign
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, Money, QueueFiles, SshAccess
 from gpu_tui.core.sample import Failure
+from gpu_tui.transport.base import Completed, Connection
+from gpu_tui.transport.replay import Box, Played, ReplayConnection
 from gpu_tui.transport.ssh import SshTransport
 
 STAMP = "[2026-11-21 10:00:00]"
@@ -107,6 +111,50 @@ async def test_a_cell_that_ended_before_its_tail_had_opened_is_read_all_the_same
     with log.open("a") as file:
         file.write(f"{STAMP} [1/2] FINISHED one (exit=0)\n{STAMP} [2/2] STARTING two (t, 20ep)\n")
     await heard.until(opened("one"))
+    await stop(running)
+
+
+class Cut(ReplayConnection):
+    """Loses itself in the first program that is run to its end."""
+
+    async def run(self, program: str, *, limit: float, stdout_cap: int = 0) -> Completed:
+        self.lose()
+        return await super().run(program, limit=limit, stdout_cap=stdout_cap)
+
+
+class Ended:
+    """The first connection is cut while the end of a log is read."""
+
+    def __init__(self, box: Box) -> None:
+        self.connections = [Cut(box), ReplayConnection(box)]
+
+    async def connect(self, instance: Instance) -> Connection:
+        return self.connections.pop(0)
+
+
+async def test_the_end_of_a_log_that_was_lost_with_the_connection_is_read_by_the_next_one() -> None:
+    queue = f"{STAMP} [1/2] STARTING one (t, 20ep)\n{STAMP} [1/2] FINISHED one (exit=0)\n"
+    queue += f"{STAMP} [2/2] STARTING two (t, 20ep)\n"
+
+    def answer(program: str) -> Played:
+        word = re.search("[0-9a-f]{16}", program)
+        assert word
+        if "tail -c 65536" in program:
+            return Played((f"\n{word[0]} 7 4\nend\n".encode(),))
+        if "/q.log" in program:
+            opened = sign(word[0]) + f"open new 9 0 1 0 {len(queue)}\n".encode()
+            return Played((opened, queue.encode()), exit=None)
+        return Played(exit=None)
+
+    instance = Instance(
+        "a", SshAccess("a"), queue=QueueFiles(None, "/q.log"), logs="/logs/{cell}.log"
+    )
+    heard = Heard()
+    supervisor = Supervisor(
+        Fleet("s", (instance,)), Ended(Box(answer)), heard, ManualClock(), longest_wait=0.0
+    )
+    running = asyncio.create_task(supervisor.run())
+    await heard.until(lambda e: isinstance(e, LogArrived) and e.source.cell == "one")
     await stop(running)
 
 
