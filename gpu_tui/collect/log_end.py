@@ -7,7 +7,7 @@ import secrets
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.events import LogArrived, LogFailed, LogOpened
+from gpu_tui.core.events import LogArrived, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.number import INODE_DIGITS, whole
@@ -28,10 +28,7 @@ async def read_once(
         sink(LogFailed(instance.name, clock.now(), source, f"{source.path} cannot be read"))
         return
     inode, size, body = read
-    skipped = max(0, size - len(body))
-    if skipped:
-        skipped += body.find(b"\n") + 1
-        body = body.partition(b"\n")[2]
+    skipped, body = _whole_lines(size, body)
     reader = LogReader()
     lines = (*reader.feed(body), *reader.close())
     now = clock.now()
@@ -49,15 +46,46 @@ async def read_rest(
 ) -> None:
     """What a log that nothing writes any more got after its tail was taken away: its last words."""
     known = memory.recent  # an inode is used again: only these bytes tell that it is the same file
-    read = await _end_of(connection, source, f"-c +{memory.offset - len(known) + 1}")
+    start = memory.offset - len(known)
+    read = await _end_of(connection, source, f"-c +{start + 1}")
     if read is None or read[0] != memory.inode or not read[2].startswith(known):
         return
-    rest = read[2].removeprefix(known)
+    rest, upto = read[2].removeprefix(known), None
+    if start + len(read[2]) < read[1]:  # more than is taken at once: of that the end tells most
+        read = await _end_of(connection, source, f"-c {ONCE_HISTORY}")
+        if read is None or read[0] != memory.inode:
+            return
+        begin, rest = _whole_lines(read[1], read[2])
+        _pass_over(begin, instance, source, memory, sink, clock)
+        upto = begin + len(rest)
     if not rest:
         return
     lines = (*memory.take(rest), *memory.reader.close())
     memory.reader = LogReader()
-    sink(LogArrived(instance.name, clock.now(), source, lines))
+    sink(LogArrived(instance.name, clock.now(), source, lines, upto=upto))
+
+
+def _pass_over(
+    begin: int, instance: Instance, source: LogSource, memory: TailMemory, sink: Sink, clock: Clock
+) -> None:
+    """Go on at byte `begin` of the same file; what lies between is counted, and told."""
+    now, passed = clock.now(), begin - memory.offset
+    memory.gaps += 1
+    memory.lost += passed
+    if unfinished := memory.restart(memory.inode, memory.born, begin):
+        sink(LogArrived(instance.name, now, source, unfinished))
+    text = f"{source.path} came faster than it could be read: {passed:,} bytes were passed over"
+    sink(Noted(instance.name, now, text))
+    sink(LogOpened(instance.name, now, source, memory.inode, begin, begin, resumed=False))
+
+
+def _whole_lines(size: int, end: bytes) -> tuple[int, bytes]:
+    """Where the first whole line begins in the end of a file of `size` bytes, and all from there on."""
+    skipped = max(0, size - len(end))
+    if not skipped:
+        return 0, end
+    cut = end.find(b"\n") + 1
+    return skipped + cut, end[cut:]
 
 
 async def _end_of(

@@ -22,7 +22,7 @@ from gpu_tui.collect.follow_program import sign
 from gpu_tui.collect.log_end import read_once, read_rest
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened
+from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Noted
 from gpu_tui.core.logs import LogSource
 from gpu_tui.transport.base import Connection, LinkError
 from gpu_tui.transport.ssh import SshTransport
@@ -113,9 +113,11 @@ async def follower(box: Sshd) -> AsyncIterator[Follower]:
     await asyncio.gather(running, return_exceptions=True)
 
 
-def append(path: Path, text: str) -> None:
+def append(path: Path, text: str) -> int:
+    """Its size then."""
     with path.open("a") as file:
         file.write(text)
+        return file.tell()
 
 
 async def test_history_then_news_then_a_growing_bar(box: Sshd, follower: Follower) -> None:
@@ -270,6 +272,29 @@ async def test_the_rest_of_a_log_is_read_where_its_tail_was_taken_away(box: Sshd
     log.write_text("another file, longer than the one before it was\n" * 3)
     await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
     assert len(made.heard.lines()) == 3
+    await connection.close()
+
+
+async def test_of_a_long_rest_the_end_is_read_and_what_is_passed_over_is_told(box: Sshd) -> None:
+    log = box.home / "train.log"
+    log.write_text("Epoch 1/2 los")
+    made = Follower(box)
+    connection = await SshTransport().connect(box.instance())
+    tail = asyncio.create_task(made.follow(connection))
+    await made.heard.until(lambda: made.memory.caught_up)
+    tail.cancel()
+    await asyncio.gather(tail, return_exceptions=True)
+    size = append(
+        log, "s: 0.5\n" + "".join(f"step {n}\n" for n in range(50_000)) + "RuntimeError\n"
+    )
+    for _ in range(2):  # twice is as once
+        await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+    lines = made.heard.lines()
+    assert (lines[0], lines[-1], len(lines)) == ("Epoch 1/2 los", "RuntimeError", len(set(lines)))
+    first = log.read_text().index(f"\n{lines[1]}\n") + 1
+    assert (made.memory.offset, made.memory.lost) == (size, first - len("Epoch 1/2 los"))
+    (note,) = made.heard.of(Noted)
+    assert f"{made.memory.lost:,} bytes were passed over" in note.text  # type: ignore[attr-defined]
     await connection.close()
 
 
