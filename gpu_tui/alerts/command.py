@@ -50,14 +50,17 @@ class CommandChannel:
             why = getattr(error, "strerror", None) or error
             raise Undelivered(f"{program} cannot be run: {why}", retry=False) from None
         body = json.dumps(message.json(), ensure_ascii=False).encode() + b"\n"
+        said = bytearray()
         try:
-            async with asyncio.timeout(self._limit):
-                said, _ = await asyncio.gather(_heard(process), _told(process, body))
-                code = await process.wait()
-        except TimeoutError:
-            raise Undelivered(f"{program} did not end in {self._limit:g} s") from None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._limit):
+                    await asyncio.gather(_heard(process, said), _told(process, body))
+                    await process.wait()
+            code = process.returncode  # its own; what it left in the background may still run
         finally:
             await _end(process)
+        if code is None:
+            raise Undelivered(f"{program} did not end in {self._limit:g} s")
         if code != 0:
             words = plain(said.decode("utf-8", "replace").strip(), SAID)
             how = f"exit {code}" if code > 0 else f"signal {-code}"
@@ -89,13 +92,11 @@ async def _told(process: asyncio.subprocess.Process, body: bytes) -> None:
     process.stdin.close()
 
 
-async def _heard(process: asyncio.subprocess.Process) -> bytes:
-    """The beginning of its output; the rest is read and dropped."""
+async def _heard(process: asyncio.subprocess.Process, said: bytearray) -> None:
+    """Put the beginning of its output into `said`; the rest is read and dropped."""
     assert process.stdout is not None
-    kept = b""
     while chunk := await process.stdout.read(65_536):
-        kept += chunk[: max(0, SAID - len(kept))]
-    return kept
+        said += chunk[: max(0, SAID - len(said))]
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -104,3 +105,4 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     if process.returncode is None:
         await process.wait()
+    process._transport.close()  # type: ignore[attr-defined]  # who left the group may hold the pipes

@@ -161,6 +161,21 @@ async def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path: 
     assert _ended(int(mark.read_text()))
 
 
+@pytest.mark.parametrize("code", [0, 3])
+async def test_a_command_is_judged_by_its_own_end_not_by_what_it_left_running(
+    tmp_path: Path, code: int
+) -> None:
+    mark = tmp_path / "pid"
+    script = f"sleep 1000 & echo $! > {mark}; echo heard; exit {code}"
+    sending = CommandChannel(["sh", "-c", script], os.environ, limit=0.5).send(message())
+    if code == 0:
+        await sending
+    else:
+        with pytest.raises(Undelivered, match=r"sh failed \(exit 3\): heard"):
+            await sending
+    assert _ended(int(mark.read_text()))
+
+
 def _ended(pid: int) -> bool:
     try:
         handle = os.pidfd_open(pid)
