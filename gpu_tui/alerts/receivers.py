@@ -1,7 +1,8 @@
 """How the services that people use want to be told: a table of shapes. Pure.
 
 Sources: the "incoming webhook" pages of Slack, Discord, Feishu/Lark, DingTalk and WeCom, and ntfy's "publish" page.
-Feishu, DingTalk and WeCom answer 200 also when they refuse: the code in the answer says so.
+Feishu, DingTalk and WeCom answer 200 also when they refuse: the code in the answer says so, and whether only
+too many came at once (each of them takes some 20 to 100 messages a minute).
 """
 
 from __future__ import annotations
@@ -14,17 +15,23 @@ from gpu_tui.alerts.message import Message
 
 DISCORD_MOST = 2_000  # characters of one message
 NTFY_MOST = 4_000  # bytes; longer ones become an attachment
+WECOM_MOST = 2_048  # bytes; longer ones are refused
+BUSY = -1
 NTFY_PRIORITY = {"fatal": "5", "serious": "4"}
 JSON_TYPE = "application/json; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """One service. `hosts` are the ends of its host names; `refusals` the keys of a code that is 0 when all is well."""
+    """One service. `hosts` are the ends of its host names; `refusals` the keys of a code that is 0 when all is well.
+
+    `passing` are the codes of a refusal after which a later attempt may succeed.
+    """
 
     build: Callable[[Message], tuple[bytes, Mapping[str, str]]]
     hosts: tuple[str, ...] = ()
     refusals: tuple[str, ...] = ()
+    passing: frozenset[int] = frozenset()
 
 
 def _json(value: object) -> tuple[bytes, Mapping[str, str]]:
@@ -47,8 +54,18 @@ def _feishu(message: Message) -> tuple[bytes, Mapping[str, str]]:
     return _json({"msg_type": "text", "content": {"text": text}})
 
 
-def _msgtype(message: Message) -> tuple[bytes, Mapping[str, str]]:
+def _dingtalk(message: Message) -> tuple[bytes, Mapping[str, str]]:
     return _json({"msgtype": "text", "text": {"content": message.text}})
+
+
+def _wecom(message: Message) -> tuple[bytes, Mapping[str, str]]:
+    text = _cut(message.text, WECOM_MOST).decode()
+    return _json({"msgtype": "text", "text": {"content": text}})
+
+
+def _cut(text: str, most: int) -> bytes:
+    """At most so many bytes, and no character in two."""
+    return text.encode()[:most].decode("utf-8", "ignore").encode()
 
 
 def _ntfy(message: Message) -> tuple[bytes, Mapping[str, str]]:
@@ -57,16 +74,23 @@ def _ntfy(message: Message) -> tuple[bytes, Mapping[str, str]]:
         "Title": "gpu-tui",
         "Priority": NTFY_PRIORITY.get(message.severity, "3"),
     }
-    return message.text.encode()[:NTFY_MOST], headers
+    return _cut(message.text, NTFY_MOST), headers
 
 
 RECEIVERS: Mapping[str, Receiver] = {
     "json": Receiver(lambda message: _json(message.json())),
     "slack": Receiver(_slack, ("hooks.slack.com",)),
     "discord": Receiver(_discord, ("discord.com", "discordapp.com")),
-    "feishu": Receiver(_feishu, ("open.feishu.cn", "open.larksuite.com"), ("code", "StatusCode")),
-    "dingtalk": Receiver(_msgtype, ("oapi.dingtalk.com",), ("errcode",)),
-    "wecom": Receiver(_msgtype, ("qyapi.weixin.qq.com",), ("errcode",)),
+    "feishu": Receiver(
+        _feishu,
+        ("open.feishu.cn", "open.larksuite.com"),
+        ("code", "StatusCode"),
+        frozenset({11232}),
+    ),
+    "dingtalk": Receiver(
+        _dingtalk, ("oapi.dingtalk.com",), ("errcode",), frozenset({BUSY, 130101})
+    ),
+    "wecom": Receiver(_wecom, ("qyapi.weixin.qq.com",), ("errcode",), frozenset({BUSY, 45009})),
     "ntfy": Receiver(_ntfy, ("ntfy.sh",)),
 }
 
@@ -82,8 +106,8 @@ def receiver_for(host: str, named: str | None) -> Receiver:
     return RECEIVERS["json"]
 
 
-def refused(receiver: Receiver, answer: bytes) -> str | None:
-    """Why a 200 is no success, or None where it is one."""
+def refused(receiver: Receiver, answer: bytes) -> tuple[str, bool] | None:
+    """Why a 200 is no success, and whether a later attempt may be one; None where it is one."""
     if not receiver.refusals:
         return None
     try:
@@ -95,5 +119,5 @@ def refused(receiver: Receiver, answer: bytes) -> str | None:
     for key in receiver.refusals:
         code = said.get(key, 0)
         if isinstance(code, int) and code != 0:
-            return f"{key} {code}"
+            return f"{key} {code}", code in receiver.passing
     return None

@@ -75,8 +75,9 @@ class WebhookChannel:
         if not 200 <= status < 300:
             moved = " (redirects are not followed)" if 300 <= status < 400 else ""
             raise Undelivered(f"{where} refused it with {status}{moved}", retry=False)
-        if (why := refused(self._receiver, answer)) is not None:
-            raise Undelivered(f"{where} refused it: {why}", retry=False)
+        if (refusal := refused(self._receiver, answer)) is not None:
+            why, passing = refusal
+            raise Undelivered(f"{where} refused it: {why}", retry=passing)
 
     async def _post(
         self, client: httpx.AsyncClient, body: bytes, headers: dict[str, str]

@@ -304,18 +304,44 @@ def test_every_receiver_shows_the_text_where_it_looks_for_it() -> None:
     assert (plain.decode(), headers["Priority"]) == (told.text, "5")
 
 
+@pytest.mark.parametrize(("name", "most"), [("wecom", 2_048), ("ntfy", 4_000)])
+def test_a_long_text_is_cut_between_two_characters(name: str, most: int) -> None:
+    told = message(*(news(cell=f"c{n}", text="显存不足" * 60) for n in range(12)))
+    assert len(told.text.encode()) > most
+    body = RECEIVERS[name].build(told)[0]
+    text = body.decode() if name == "ntfy" else json.loads(body)["text"]["content"]
+    assert told.text.startswith(text)
+    assert most - 4 < len(text.encode()) <= most
+
+
+async def test_a_receiver_to_which_too_many_came_gets_it_later() -> None:
+    with receiver() as made:
+        made.answers.append(answer(200, b'{"errcode":45009,"errmsg":"api freq out of limit"}'))
+        with pytest.raises(Undelivered, match="errcode 45009") as caught:
+            await WebhookChannel(made.url, "wecom").send(message())
+    assert caught.value.retry
+
+
 @pytest.mark.parametrize(
     ("name", "said", "why"),
     [
-        ("feishu", b'{"code":19001,"msg":"param invalid"}', "code 19001"),
+        ("feishu", b'{"code":19001,"msg":"param invalid"}', ("code 19001", False)),
+        ("feishu", b'{"code":11232,"msg":"frequency limited"}', ("code 11232", True)),
+        ("dingtalk", b'{"errcode":130101,"errmsg":"send too fast"}', ("errcode 130101", True)),
+        ("wecom", b'{"errcode":45009,"errmsg":"api freq out of limit"}', ("errcode 45009", True)),
+        ("wecom", b'{"errcode":-1,"errmsg":"system error"}', ("errcode -1", True)),
         ("feishu", b'{"StatusCode":0,"StatusMessage":"success","code":0}', None),
-        ("dingtalk", b'{"errcode":310000,"errmsg":"keywords not in content"}', "errcode 310000"),
+        (
+            "dingtalk",
+            b'{"errcode":310000,"errmsg":"keywords not in content"}',
+            ("errcode 310000", False),
+        ),
         ("wecom", b'{"errcode":0,"errmsg":"ok"}', None),
         ("wecom", b"[" * 100_000, None),
         ("slack", b"no_text", None),
     ],
 )
-def test_a_refusal_in_a_200_is_seen(name: str, said: bytes, why: str | None) -> None:
+def test_a_refusal_in_a_200_is_seen(name: str, said: bytes, why: tuple[str, bool] | None) -> None:
     assert refused(RECEIVERS[name], said) == why
 
 
