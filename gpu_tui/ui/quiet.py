@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 
 QUIET = 1.0  # seconds without a key
@@ -33,6 +34,18 @@ class Quiet:
         """
         if gc.get_count()[2] >= DUE and self._now() - self._typed > QUIET:
             gc.collect()
+            give_back()
             if not self._settled and self._now() - self._began > SETTLED:
                 self._settled = True
                 gc.freeze()
+
+
+def give_back() -> None:
+    """Give the kernel back what the heap holds and nobody uses, where the C library is glibc's.
+
+    It keeps the holes between what lives: some 4 MB of the cockpit's after its start. Takes about 1 ms.
+    """
+    import ctypes  # loaded long since, but by nobody before the first paint
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

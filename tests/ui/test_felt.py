@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import platform
+import resource
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,6 +105,26 @@ def test_what_is_there_when_the_cockpit_has_settled_is_looked_through_once(
     assert idle(SETTLED) <= kept  # never again: what comes later may become garbage
     assert len(looked) == 3
     del new
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's heap gives back")
+def test_holes_between_what_lives_are_given_back(looked: list[int]) -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    now, most = 100.0, 40_000_000
+    quiet = Quiet(lambda: now)
+    blocks = [bytes([number % 256]) * 1000 for number in range(most // 1000)]
+    last = blocks[-1]  # above the hole: so the heap does not shrink by itself
+    before = resident()
+    blocks.clear()
+    assert resident() > before - most / 2
+    for _ in range(DUE):
+        gc.collect(1)
+    now += QUIET * 2
+    quiet.look()
+    assert resident() < before - most / 2
+    assert len(last) == 1000
 
 
 class Viewer(App[None]):
