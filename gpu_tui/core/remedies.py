@@ -15,7 +15,7 @@ REMEDIES: dict[str, str] = {
     "loss_spike": "The loss jumped far above its recent median. Watch it; if it does not come back, retry the same config.",
     "gpu_oom": "The card's memory ran out: a real limit, a blind retry fails again. Smaller batch, accumulation or checkpointing.",
     "host_oom": "The cgroup killed it for main memory (not VRAM). Fewer DataLoader workers, less caching; do not shrink the batch.",
-    "disk_full": "No bytes left. Prune scratch (latest.pth, caches) after asking, grow the disk, then retry.",
+    "disk_full": "No room left: no bytes, or no inodes (df -i). Prune scratch (latest.pth, caches) after asking, or grow a disk whose bytes are gone; then retry.",
     "inode_full": "No inodes left although bytes are free. Pack or delete small files (df -i); a bigger disk does not help.",
     "disk_soon": "The disk fills at the present rate before the run ends. Prune scratch or grow it now.",
     "mem_pressure": "Memory is near the cgroup limit; the next spike is an OOM kill. Fewer workers, smaller caches.",
@@ -96,7 +96,7 @@ CARDS: dict[str, Card] = {
         "memory.current with memory.max and watch oom_kill. Do not shrink the batch: that is the card's memory.",
     ),
     "disk_full": Card(
-        "No bytes left. torch.save shows it as `unexpected pos` or `iostream error`; others say quota or no space.",
+        "No room left, in bytes or in inodes. torch.save shows it as `unexpected pos` or `iostream error`; others say quota or no space.",
         "Checkpoints that are never pruned, a hub or pip cache on the data disk, core dumps, a quota smaller than the disk.",
         "df -h and du on the run folder and on ~/.cache/huggingface; prune latest.pth and caches after asking, or grow the "
         "disk. The last checkpoint may be torn: verify it before you resume. A queue log on a full disk stands still.",

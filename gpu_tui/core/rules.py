@@ -32,6 +32,10 @@ GPU_ERRORS: dict[str, tuple[str, Severity]] = {
     "unknown-error": ("cuda_error", Severity.WARN),
 }
 
+GPU_REMEDIES = {  # where no rerun of the program can help
+    "no-driver": "Run nvidia-smi on the box; a missing driver there is the provider's to fix.",
+}
+
 # A clock's own severity -> that of its finding, and that of its last hour.
 CLOCK_SEVERITY: dict[str, tuple[Severity, Severity]] = {
     "critical": (Severity.SERIOUS, Severity.FATAL),
@@ -215,7 +219,8 @@ def _gpus(seen: Now) -> Iterator[Condition]:
         return
     if table.error and table.error.kind in GPU_ERRORS:
         kind, severity = GPU_ERRORS[table.error.kind]
-        yield Condition(kind, severity, table.error.text, "nvidia-smi")
+        remedy = GPU_REMEDIES.get(table.error.kind)
+        yield Condition(kind, severity, table.error.text, "nvidia-smi", remedy=remedy)
     for gpu in table.gpus:
         where = f"gpu:{gpu.index}"
         clock = share(gpu.sm_clock_hz, gpu.sm_clock_max_hz)

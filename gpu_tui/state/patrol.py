@@ -30,6 +30,7 @@ REASONS_SHOWN = 2
 CULPRITS_SHOWN = 4
 BESIDE_SHOWN = 20
 LINE = 240  # characters
+LINK = 1_000  # of the line that ends with a command to copy
 EVIDENCE = 120
 
 
@@ -133,10 +134,10 @@ def patrol_lines(view: InstanceView, now: float, last: Tick | None = None) -> li
     lines = [
         f"{headed(view.name, say(view.verdict))} ({because}) [{listed((say(view.link.state), age))}]",
         "  " + joined(part for part in (_queue_line(view), _since(view, last)) if part),
-        f"  {_box_line(view)}",
     ]
-    lines += [f"  {line}" for line in (_findings_line(view), _money_line(view, now)) if line]
-    return [plain(line, LINE) for line in lines]
+    more = [f"  {line}" for line in (_findings_line(view), _money_line(view, now)) if line]
+    box = plain(f"  {_box_line(view)}", LINE if view.link.live else LINK)
+    return [*(plain(line, LINE) for line in lines), box, *(plain(line, LINE) for line in more)]
 
 
 def _since(view: InstanceView, last: Tick | None) -> str:

@@ -41,7 +41,7 @@ from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.themes import ThemeScreen
-from gpu_tui.ui.text.bulletin import bulletin
+from gpu_tui.ui.text.bulletin import bulletin, worst_of
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
@@ -288,10 +288,10 @@ class CockpitApp(App[None]):
             self._notes = fleet.notes  # told when no other toast stands
         if bulletins:
             news = [one for bulletin in bulletins for one in bulletin.news]
-            worst = min(news, key=lambda one: one.severity.rank)
-            self._toast(worst, len(news) - 1)
+            worst, others = worst_of(news)
+            self._toast(worst, others)
             if any(bulletin.loud for bulletin in bulletins):
-                self._call(worst, len(news) - 1)
+                self._call(worst, others)
 
     def notify(
         self,

@@ -6,7 +6,11 @@ import textwrap
 
 import pytest
 
+from gpu_tui.core.fleet import LinkState
+from gpu_tui.core.readings import GpuError, GpuTable
 from gpu_tui.core.remedies import CARDS, REMEDIES, card, remedy
+from gpu_tui.core.rules import Now, conditions
+from gpu_tui.core.verdict import Verdict
 from gpu_tui.parse.triage import LABELS
 
 QUIET = {"warning", "progress", "benign"}
@@ -46,3 +50,11 @@ def test_no_text_is_said_twice() -> None:
 def test_an_unknown_name_is_a_bug() -> None:
     with pytest.raises(KeyError):
         card("no such label")
+
+
+def test_a_missing_driver_is_not_cured_by_a_rerun() -> None:
+    table = GpuTable(error=GpuError("no-driver", "NVIDIA-SMI has failed"))
+    seen = Now(0.0, LinkState("live"), Verdict.RUNNING, gpus=table)
+    (found,) = [one for one in conditions(seen) if one.kind == "cuda_error"]
+    assert found.remedy is not None
+    assert "provider" in found.remedy

@@ -59,10 +59,24 @@ def test_three_to_five_lines_of_plain_text_whatever_is_known() -> None:
     for view in [*worlds(empty()["a"]), *sweep().view(NOW).instances]:
         lines = patrol_lines(view, NOW)
         counts.add(len(lines))
-        assert all(line.isprintable() and len(line) <= 241 for line in lines)
+        assert all(
+            line.isprintable() and len(line) <= (241, 1_001)[n == 2] for n, line in enumerate(lines)
+        )
         assert lines[0].startswith(f"{view.name}: {view.verdict} (")
         assert all(line.startswith("  ") for line in lines[1:])
     assert counts == {3, 4, 5}
+
+
+def test_the_command_that_mends_a_link_is_told_whole() -> None:
+    command = (
+        "ssh -o UserKnownHostsFile=/home/me/.config/gpu-tui/known_hosts -p 12345 root@203.0.113.5"
+    )
+    why = "the host key of 203.0.113.5 is unknown: it shows ssh-ed25519 SHA256:" + "x" * 43
+    link = LinkState(
+        "host-key", error=why, next="compare the fingerprint, then by hand: " + command
+    )
+    lines = patrol_lines(replace(empty()["a"], link=link), NOW)
+    assert any(line.endswith(command) for line in lines)
 
 
 def test_the_first_line_names_who_escalates_and_why() -> None:

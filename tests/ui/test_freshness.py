@@ -12,7 +12,7 @@ from gpu_tui.core.levels import Level
 from gpu_tui.core.readings import GpuError, GpuTable, Memory
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.ui.scene_parts import GIB, NOW, absent, gpu, hung, instance, read, tracks, view
+from gpu_tui.ui.scene_parts import GIB, NOW, absent, gpu, hung, instance, mount, read, tracks, view
 from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.marks import gauge, spark
 from gpu_tui.ui.text.vitals import vitals
@@ -77,6 +77,17 @@ def test_no_card_is_not_an_idle_card() -> None:
     assert "no GPU" in text
     assert "0%" not in text
     assert box.freshness(metrics.GPUS) is Freshness.FRESH
+
+
+def test_a_disk_without_an_inode_left_is_no_count_and_fills_no_more() -> None:
+    full = mount("/root/fs", 1, 200, 2_000, 2_000)
+    box = view(
+        instance("box", "autodl", None), Verdict.RUNNING, tracks=tracks(mounts=read((full,)))
+    )
+    rows = vitals(replace(box, full_in={"/root/fs": 0.0}), 90, 60)
+    (shown,) = [row.plain for row in rows if row.plain.startswith("/root/fs")]
+    assert "▲100% of 2.0k" in shown  # not `100 of 2.0k`
+    assert shown.endswith("▲now")
 
 
 def test_a_gap_in_a_history_is_not_a_zero() -> None:

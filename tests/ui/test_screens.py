@@ -17,6 +17,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.news import News
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
@@ -26,6 +27,7 @@ from gpu_tui.ui.scene_parts import AUTODL, NOW, SceneStore, finding, fleet
 from gpu_tui.ui.scenes import empty, healthy, sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
+from gpu_tui.ui.text.bulletin import bulletin, worst_of
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.fleet import keeps
 from gpu_tui.ui.text.logs import no_log
@@ -213,6 +215,18 @@ async def test_news_takes_one_line_and_it_is_that_of_the_keys(cockpit: Make, tex
         app.notify("another")
         await pilot.pause()
         assert len(app.screen.query("Toast")) == 1
+
+
+@pytest.mark.parametrize(
+    ("worst", "end"), [(Severity.FATAL, " · 1 more: f"), (Severity.NONE, " · 1 more")]
+)
+def test_news_counts_only_what_its_key_lists(worst: Severity, end: str) -> None:
+    def news(severity: Severity) -> News:
+        return News("k", "nan", severity, "box", "word", NOW)
+
+    good = [news(Severity.NONE)] * 3 if worst is Severity.FATAL else []
+    first, others = worst_of([*good, news(worst), news(worst)])
+    assert bulletin(first, others, 80).endswith(end)
 
 
 async def test_selecting_moves_every_pane(cockpit: Make, text_of: Read) -> None:

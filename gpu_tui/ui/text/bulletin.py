@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 
 from gpu_tui.core.findings import Severity
@@ -16,10 +18,25 @@ LONGEST = 300  # characters of the text
 GOOD = "✓"
 
 
+def worst_of(news: Sequence[News]) -> tuple[News, int]:
+    """The worst of what is new, and how many others are of its kind: findings, or good news."""
+    worst = min(news, key=lambda one: one.severity.rank)
+    good = worst.severity is Severity.NONE
+    return worst, sum((one.severity is Severity.NONE) is good for one in news) - 1
+
+
 def bulletin(news: News, others: int, width: int) -> str:
     """Sign, kind, box and text in at most `width` cells; how many `others` there are is never cut off."""
     sign = GOOD if news.severity is Severity.NONE else SEVERITY_GLYPH[news.severity]
     words = headed(safe(news.where), plain(safe(told(news.text)), LONGEST))
     text = f"{sign} {say(news.title)} · {words}"
-    more = say(" · {others} more: f", others=others) if others else ""
+    more = _more(news, others)
     return fit(line(text), max(1, width - cell_len(more))).plain.rstrip() + more
+
+
+def _more(news: News, others: int) -> str:
+    if not others:
+        return ""
+    if news.severity is Severity.NONE:
+        return say(" · {others} more", others=others)  # `f` lists findings only
+    return say(" · {others} more: f", others=others)

@@ -158,16 +158,21 @@ def _said(text: str | None, style: str, freshness: Freshness) -> tuple[str, str]
     return (STALE + text, "stale") if freshness is Freshness.STALE else (text, style)
 
 
-def gauge(share: float | None, level: Level, freshness: Freshness, width: int = 0) -> Text:
-    """A share as `93%`, `△91%` or `▲96%`, followed by a bar of `width` cells where there is room for one."""
+def gauge(
+    share: float | None, level: Level, freshness: Freshness, width: int = 0, cells: int = SHARE
+) -> Text:
+    """A share as `93%`, `△91%` or `▲96%`, followed by a bar of `width` cells where there is room for one.
+
+    Its first `cells` are the number's; a marked `▲100` has its percent sign in five.
+    """
     value = None
     if share is not None:
         stale = freshness is Freshness.STALE
         text, mark = percent(share), "" if stale else level_mark(level)
-        if len(text) > SHARE - len(STALE if stale else mark):
+        if len(text) > cells - len(STALE if stale else mark):
             text = text.removesuffix("%")
         value = mark + text
-    shown = fitted(_said(value, level_style(level), freshness), SHARE, right=True)
+    shown = fitted(_said(value, level_style(level), freshness), cells, right=True)
     if not width:
         return line(*shown)
     if share is None or freshness in (Freshness.ABSENT, Freshness.UNKNOWN):

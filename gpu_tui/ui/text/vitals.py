@@ -15,6 +15,7 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import (
     ABSENT,
+    SHARE,
     believed,
     fit,
     gauge,
@@ -332,7 +333,8 @@ def _mount(view: InstanceView, mount: Mount, fresh: Freshness, name: int) -> lis
         near = Level.ACT if full < 3600 else Level.WATCH if full < 86400 else Level.NONE
         left = line(
             (
-                say("{level_mark}in {full}", level_mark=level_mark(near), full=units.age(full)),
+                level_mark(near)
+                + (say("in {full}", full=units.age(full)) if full > 0 else say("now")),
                 level_style(near),
             )
         )
@@ -351,11 +353,9 @@ def _mount(view: InstanceView, mount: Mount, fresh: Freshness, name: int) -> lis
     return [
         line(
             fit(_plain(mount.path, fresh), name),
-            " ",
-            gauge(used, level("bytes", used), fresh),
+            gauge(used, level("bytes", used), fresh, cells=SHARE + 1),  # `100 of 2.0k` were a count
             fit(line((total, "muted")), 14),
-            " ",
-            gauge(inodes, level("inodes", inodes), fresh),
+            gauge(inodes, level("inodes", inodes), fresh, cells=SHARE + 1),
             fit(line((inode_total, "muted")), 10),
             "  ",
             left,
