@@ -40,12 +40,15 @@ from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, LogView, T, cpu_rates, utilization
 from gpu_tui.state.witness import Witness
 
+LOGS_KEPT = CELLS_KEPT  # of one box, each with a chunk of lines at least
+
 
 @dataclass(slots=True)
 class _Followed:
     """What is known of one followed log besides its lines; see LogView."""
 
     buffer: LogBuffer
+    heard: float  # our time of its last event
     last_at: float | None = None
     error: str | None = None
     skipped: int = 0
@@ -181,22 +184,22 @@ class InstanceState:
             if source.cell is None:
                 self.queue_history = QueueHistory()
         buffer.opened(event.inode, event.offset, resumed=event.resumed)
-        self._followed[source] = _Followed(buffer, skipped=event.skipped)
+        self._followed[source] = _Followed(buffer, event.at, skipped=event.skipped)
 
     def log_failed(self, event: LogFailed) -> None:
         """A log cannot be followed now."""
-        self._follow(event.source).error = event.why
+        self._follow(event).error = event.why
 
     def log_came(self, event: LogCame) -> None:
         """Lines came: keep them."""
-        followed = self._follow(event.source)
+        followed = self._follow(event)
         self._came = event.source, followed.buffer.end
         self._keep(followed, event)
 
     def log_arrived(self, event: LogArrived) -> None:
         """Keep lines that did not come before, fold what they say of queue and cell, and note alarms."""
         source = event.source
-        followed = self._follow(source)
+        followed = self._follow(event)
         followed.last_at = None if event.backfill else event.at
         buffer = followed.buffer
         came, self._came = self._came, None
@@ -217,10 +220,12 @@ class InstanceState:
         followed.buffer.extend(event.lines, event.upto)
         followed.error = None
 
-    def _follow(self, source: LogSource) -> _Followed:
+    def _follow(self, event: LogCame | LogArrived | LogFailed) -> _Followed:
+        source = event.source
         followed = self._followed.get(source)
         if followed is None:
-            followed = self._followed[source] = _Followed(self._log(source))
+            followed = self._followed[source] = _Followed(self._log(source), event.at)
+        followed.heard = event.at
         return followed
 
     def log_views(self) -> tuple[LogView, ...]:
@@ -247,10 +252,20 @@ class InstanceState:
 
     def _log(self, source: LogSource) -> LogBuffer:
         if source not in self.logs:
+            if len(self.logs) >= LOGS_KEPT:
+                self._make_room()
             self.logs[source] = LogBuffer(
                 budget=self._pool.share if self._pool else BUDGET, pool=self._pool
             )
         return self.logs[source]
+
+    def _make_room(self) -> None:
+        """Give up the cell's log that was silent longest: a sweep names ever new ones."""
+        cells = (source for source in self._followed if source.cell is not None)
+        oldest = min(cells, key=lambda source: self._followed[source].heard, default=None)
+        if oldest is not None:
+            del self._followed[oldest]
+            self.logs.pop(oldest).leave()
 
     def forget_logs(self) -> None:
         """This instance is no longer watched: its lines make room for others."""

@@ -39,6 +39,7 @@ from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import CELLS_KEPT, Roster, RosterCell
 from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.history import NoHistory, SqliteHistory
+from gpu_tui.state.instance import LOGS_KEPT
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView, cpu_rates
 
@@ -433,6 +434,22 @@ def test_a_log_that_names_no_end_of_cells_is_bounded() -> None:
     assert len(kept.queue_history.runs) == CELLS_KEPT + 51
     assert len(kept.cells) <= CELLS_KEPT
     assert bench.view().queue.cells[-1].name == f"cell-{CELLS_KEPT + 49}"
+
+
+def test_of_ever_new_logs_the_one_that_was_silent_longest_makes_room() -> None:
+    bench = running_bench()
+    kept = bench.store._states["box"]
+    first, silent = LogSource("~/0", "cell-0"), LogSource("~/1", "cell-1")
+    for n in range(LOGS_KEPT + 50):
+        bench.at += 1.0
+        bench.lines(LogSource(f"~/{n}", f"cell-{n}"), LogLine("x", OK))
+        bench.lines(first, LogLine("still here", OK))
+    assert len(kept.logs) == len(bench.view().logs) == LOGS_KEPT
+    assert {QUEUE, first, LogSource(f"~/{n}", f"cell-{n}")} <= kept.logs.keys()
+    assert silent not in kept.logs
+    assert bench.store._pool.held == sum(buffer.held for buffer in kept.logs.values())
+    bench.lines(silent, LogLine("it speaks again", OK))
+    assert [line.text for line in kept.logs[silent].slice(0, 9)] == ["it speaks again"]
 
 
 def test_a_run_is_not_called_dead_while_the_end_of_its_log_is_on_the_way() -> None:
