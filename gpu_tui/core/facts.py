@@ -22,7 +22,7 @@ class Evidence:
     newer than the process table; `runner` = the queue's own shell lives; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped;
     `busy` = the highest GPU share; `data_bound` = that was near 0 for a while although the log moves.
     `quiet_seconds` = since log or checkpoint last moved, by the box's clock; `log_quiet` and
-    `artifact_quiet` = each alone. `failure` = what the logs of the last attempt end with; `exit_code`
+    `artifact_quiet` = each alone; `listed_quiet` = the same of the jobs that a runner lists as running. `failure` = what the logs of the last attempt end with; `exit_code`
     its own; `oom_rose` = kills that the cgroup counted in it, 0 = it counted and there was none;
     `oom_counted` = kills since the cgroup was made; `rebooted` = after its last sign of life;
     `session` = what it hung on; `session_gone` = that has ended; `gpu_fault` = a card that is failing;
@@ -44,6 +44,7 @@ class Evidence:
     busy: float | None = None
     data_bound: bool = False
     quiet_seconds: float | None = None
+    listed_quiet: float | None = None
     log_quiet: float | None = None
     artifact_quiet: float | None = None
     stall_after: float = 900.0
@@ -106,6 +107,11 @@ class Evidence:
         """Every cell has its end line, whether or not the queue has its own."""
         waits = (CellState.PENDING, CellState.RUNNING, CellState.CANNOT_TELL, CellState.FAILED)
         return bool(self.cells) and self.queue is not None and not self.queue.count(*waits)
+
+    @property
+    def listed_still(self) -> bool:
+        """Nothing of the listed cells that run moved for longer than a stall takes."""
+        return self.listed_quiet is not None and self.listed_quiet > self.stall_after
 
     @property
     def quiet_long(self) -> bool:

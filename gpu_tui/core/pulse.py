@@ -52,6 +52,12 @@ class Pulse:
         if at < self.last - CONTIGUOUS:  # the box's clock was set back: begin again
             self.last = at
 
+    def heard(self, at: float) -> None:
+        """Something came at `at`: a line of a log that is followed."""
+        if self.last is not None and at - self.last > STREAM:
+            self.gaps.append(at - self.last)
+        self.last = at if self.last is None else max(at, self.last)
+
     def quiet(self, box_now: float) -> float | None:
         """Seconds without movement."""
         return None if self.last is None else max(0.0, box_now - self.last)

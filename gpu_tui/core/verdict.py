@@ -244,6 +244,7 @@ QUESTIONS: tuple[tuple[Verdict, Question], ...] = (
     (Verdict.FINISHED, _ended),
     (Verdict.FINISHED_BUT_HUNG, _last_step_but_alive),
     (Verdict.STALLED, _alive_but_still),
+    (Verdict.STALLED, jobs.listed_still),
     (Verdict.RUNNING, _alive),
     (Verdict.RUNNING, jobs.listed_run),
     (Verdict.RUNNING, _works_unseen),
@@ -331,6 +332,7 @@ def _waiting_cells(seen: Evidence) -> str | None:
 REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
     (frozenset({Verdict.RUNNING}), _buffered),
     (frozenset({Verdict.RUNNING}), _data_bound),
+    (frozenset({Verdict.RUNNING}), jobs.listed_busy_and_still),
     (frozenset({Verdict.RUNNING, Verdict.STALLED}), _runner_gone),
     (frozenset({Verdict.STALLED}), _halted),
     (frozenset({Verdict.STALLED}), _busy_and_still),

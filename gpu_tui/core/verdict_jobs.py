@@ -4,7 +4,7 @@ other runners on this one. Each answer is a reason, or None where the question i
 
 from __future__ import annotations
 
-from gpu_tui.core.facts import Evidence
+from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState
 
 UNENDED = frozenset({CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL})
@@ -74,6 +74,24 @@ def listed_run(seen: Evidence) -> str | None:
     runs = sum(cell.state is CellState.RUNNING for cell in seen.listed)
     return (
         f"{_jobs(runs)} run{'s' if runs == 1 else ''} by the list of what runs it" if runs else None
+    )
+
+
+def listed_still(seen: Evidence) -> str | None:
+    """They run, and nothing moves; a card that computes may hide a training whose stdout is buffered."""
+    runs = listed_run(seen)
+    if not runs or not seen.listed_still or seen.works:
+        return None
+    return f"{runs}, yet nothing moved for {span(seen.listed_quiet)}"
+
+
+def listed_busy_and_still(seen: Evidence) -> str | None:
+    """The remark where only the card tells of work."""
+    if not (listed_run(seen) and seen.listed_still and seen.works):
+        return None
+    return (
+        f"nothing moved for {span(seen.listed_quiet)}, though the GPU shows {seen.busy:.0%}: a collective "
+        "that hangs looks like this, and so does buffered stdout (python -u)"
     )
 
 

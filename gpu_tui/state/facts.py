@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gpu_tui.core import metrics
 from gpu_tui.core.alarms import Alarm
 from gpu_tui.core.facts import Evidence
@@ -126,9 +128,10 @@ def evidence_of(
         busy=utilization(table),
         data_bound=alive is True and _data_bound(kept, now, log_quiet),
         quiet_seconds=None if seen is None else witness.life.quiet(seen),
+        listed_quiet=_listed_quiet(kept, queue, now, seen),
         log_quiet=log_quiet,
         artifact_quiet=None if seen is None else witness.artifacts.quiet(seen),
-        stall_after=stall_after(kept.instance.stall_after, witness.typical_gap),
+        stall_after=stall_after(kept.instance.stall_after, _typical_gap(kept, queue)),
         typical_gap=witness.typical_gap,
         failure=_failure(kept, last, ended=alive is False),
         exit_code=last.exit_code if last else None,
@@ -152,6 +155,26 @@ def evidence_of(
         jobs=jobs,
         jobs_why=jobs_why,
     )
+
+
+def _listed_quiet(
+    kept: InstanceState, queue: Queue, now: float, files_at: float | None
+) -> float | None:
+    """Seconds since a log of the listed cells that run moved, or a watched file; None where one is not followed."""
+    runs = [cell for cell in queue.cells if cell.job and cell.state is CellState.RUNNING]
+    moved = [kept.still_since(cell.name) for cell in runs]
+    known = [at for at in moved if at is not None]
+    if not known or len(known) < len(moved):
+        return None
+    files = None if files_at is None else kept.witness.life.quiet(files_at)
+    return min(max(0.0, now - max(known)), math.inf if files is None else files)
+
+
+def _typical_gap(kept: InstanceState, queue: Queue) -> float | None:
+    """Between two signs of life; the words of listed jobs count, whose files nobody may have named."""
+    listed = any(cell.job for cell in queue.cells)
+    gaps = [kept.witness.typical_gap, kept.witness.words.typical_gap if listed else None]
+    return max((gap for gap in gaps if gap is not None), default=None)
 
 
 def _log_unread(kept: InstanceState) -> bool:

@@ -50,6 +50,7 @@ class _Followed:
     buffer: LogBuffer
     heard: float  # our time of its last event
     last_at: float | None = None
+    since: float | None = None  # it is followed
     error: str | None = None
     skipped: int = 0
     unread: int = 0
@@ -184,7 +185,7 @@ class InstanceState:
             if source.cell is None:
                 self.queue_history = QueueHistory()
         buffer.opened(event.inode, event.offset, resumed=event.resumed)
-        self._followed[source] = _Followed(buffer, event.at, skipped=event.skipped)
+        self._followed[source] = _Followed(buffer, event.at, since=event.at, skipped=event.skipped)
 
     def log_failed(self, event: LogFailed) -> None:
         """A log cannot be followed now."""
@@ -201,6 +202,8 @@ class InstanceState:
         source = event.source
         followed = self._follow(event)
         followed.last_at = None if event.backfill else event.at
+        if source.cell is not None and not event.backfill:
+            self.witness.words.heard(event.at)
         buffer = followed.buffer
         came, self._came = self._came, None
         if isinstance(event.lines, LogBlock):
@@ -243,6 +246,15 @@ class InstanceState:
             )
             for source, one in self._followed.items()
         )
+
+    def still_since(self, cell: str) -> float | None:
+        """Since when no log of `cell` has moved, at the latest; None where one of them is not followed."""
+        mine = [(source, one) for source, one in self._followed.items() if source.cell == cell]
+        moved = [one.last_at or self._written(source.path) or one.since for source, one in mine]
+        known = [at for at in moved if at is not None]
+        if not mine or len(known) < len(mine) or any(one.error for _, one in mine):
+            return None
+        return max(known)
 
     def _written(self, path: str) -> float | None:
         """When a log that only stood there was written last, by the box's own time of the file."""

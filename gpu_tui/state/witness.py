@@ -44,6 +44,7 @@ class Witness:
         self._instance = instance
         self._history = history
         self.logs, self.artifacts, self.life = Pulse(), Pulse(), Pulse()
+        self.words = Pulse()  # lines of the cells' logs, by our time as they came
         self.idle = IdleClock()
         self.session: Session | None = None  # of the run when it was last seen alive
         self.alive_at: float | None = None  # our time

@@ -1,0 +1,98 @@
+"""A job that nobody named in the fleet file can hang as well: its followed log tells that nothing moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.core.events import LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
+from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
+from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.metrics import DETACHED, GPUS, PROCESSES
+from gpu_tui.core.readings import GpuTable
+from gpu_tui.core.sample import Reading
+from gpu_tui.core.sweep import CellState
+from gpu_tui.core.verdict import Verdict
+from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.state.store import Store
+from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.scene_parts import gpu
+
+T0 = 1_795_000_000.0
+STALL = 60.0
+LATER = T0 + 100
+
+
+class Box:
+    """A box of which only its jobs are known, each with its output in a file."""
+
+    def __init__(self, *jobs: str) -> None:
+        self.jobs = jobs
+        self.store = Store(Fleet("s", (Instance("box", SshAccess("box"), stall_after=STALL),)), {})
+        self.reader = LogReader()
+        self.store.apply(LinkChanged("box", T0, LinkState("live")))
+        for job in jobs:
+            self.store.apply(LogOpened("box", T0, self.source(job), 7, 0, 0, resumed=False))
+
+    @staticmethod
+    def source(job: str) -> LogSource:
+        return LogSource(f"/root/{job}.log", job)
+
+    def line(self, job: str, at: float) -> None:
+        lines = self.reader.whole(b"[ep 001/040] it 0/200 loss=0.5\n")
+        assert lines is not None
+        arrived = LogArrived("box", at, self.source(job), self.reader.judge(lines), False)
+        self.store.apply(arrived)
+
+    def at(self, now: float, busy: float = 0.0) -> InstanceView:
+        jobs = tuple(
+            Job(str(n), name, CellState.RUNNING, "running", stdout=self.source(name).path)
+            for n, name in enumerate(self.jobs)
+        )
+        tables = {
+            DETACHED: JobTable("nohup", jobs),
+            PROCESSES: (),
+            GPUS: GpuTable((gpu(busy, 10),)),
+        }
+        for metric, table in tables.items():
+            self.store.apply(Sampled("box", now, metric.name, Reading(table, now, 1.0)))
+        return self.store.view(now)["box"]
+
+
+def test_a_listed_job_whose_log_stands_still_is_stalled() -> None:
+    box = Box("a")
+    box.line("a", T0 + 10)
+    assert box.at(T0 + 60).verdict is Verdict.RUNNING
+    seen = box.at(LATER)
+    assert seen.verdict is Verdict.STALLED
+    assert "nothing moved for 90 s" in seen.because[0]
+
+
+def test_one_that_moves_answers_for_the_box() -> None:
+    box = Box("a", "b")
+    box.line("a", T0 + 10)
+    box.line("b", T0 + 80)
+    assert box.at(LATER).verdict is Verdict.RUNNING
+
+
+def test_a_card_that_computes_may_hide_a_buffered_training() -> None:
+    seen = Box("a").at(LATER, busy=0.97)
+    assert seen.verdict is Verdict.RUNNING
+    assert any("python -u" in why for why in seen.because)
+
+
+def test_a_log_that_is_not_followed_proves_no_stall() -> None:
+    box = Box("a")
+    box.store.apply(LogFailed("box", T0 + 1, box.source("a"), "permission denied"))
+    assert box.at(LATER).verdict is Verdict.RUNNING
+
+
+@pytest.mark.parametrize(("pause", "verdict"), [(40.0, Verdict.RUNNING), (31.0, Verdict.STALLED)])
+def test_one_that_is_slow_by_nature_is_given_three_of_its_pauses(
+    pause: float, verdict: Verdict
+) -> None:
+    box = Box("a")
+    times = [T0 + n * pause for n in range(5)]
+    for at in times:
+        box.line("a", at)
+    assert box.at(times[-1] + 100).verdict is verdict
