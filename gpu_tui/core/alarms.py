@@ -60,7 +60,6 @@ ECHO_WITHIN = 400  # lines: what other ranks print of their own ends before thei
 WENT_ON = 3  # steps (or epochs) that the counters advance after an alarm
 FLUSHED_LINES = 250  # what a buffer of 8 KiB may hold
 EVIDENCE_CHARS = 240
-NAMED_WITHIN = 400  # lines: the final exception of a traceback comes within this many
 
 _CHAIN = "above exception"
 _FINAL = re.compile(r"(?:\[\w{1,20}\]:? ?)?[A-Za-z_][\w.]{2,120}(?:: |$)")

@@ -29,7 +29,6 @@ from gpu_tui.parse.kube_pod import Pod, read_pod
 SOURCE = "kubernetes"
 INDEXES_KEPT = 1_000  # rows of one indexed job
 DEFAULT_RETRIES = 6  # what the API sets where a job names no backoffLimit
-PRECEDENCE = (CellState.RUNNING, CellState.PENDING, CellState.FAILED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,6 @@ def check_json(view: FleetView) -> Json:
     }
 
 
-def error_json(text: str, next_step: str | None, file: str | None, line: int | None) -> Json:
-    """What stands on stdout when nothing could be read."""
-    error = {"text": text, "file": file, "line": line, "next": next_step}
-    return {"version": VERSION, "error": error}
-
-
 def instance_json(view: InstanceView) -> Json:
     """One instance."""
     gpus = view.track(metrics.GPUS)

@@ -200,12 +200,6 @@ class LogDocument:
         if self.past is None or not self.past.take(part):
             self.past = LogWindow(part) if part.lines else None
 
-    def close_past(self) -> None:
-        """Only the tail, as at the beginning."""
-        if self.past is not None:
-            self.past = None
-            self.version += 1
-
     def near(self, byte: int) -> int | None:
         """The key of a loaded line near `byte` of the newest file."""
         start = self.tail.start

@@ -20,7 +20,6 @@ from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView, InstanceView, T
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 LABEL_WIDTH = 120
 CELLS_SHOWN = 50  # of one instance: series of their own only for cells that run
 

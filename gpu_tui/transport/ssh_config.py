@@ -12,7 +12,7 @@ import glob
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -47,8 +47,6 @@ _METHODS = {
 _LONE = ("all", "canonical", "final")
 _WITH_PATTERN = ("host", "originalhost", "user", "localuser", "tagged", "exec")
 _TOKENS = ("CertificateFile", "IdentityAgent", "IdentityFile", "ProxyCommand")
-
-_Handler = tuple[str, Callable[..., None]]
 
 
 class UserConfig(SSHClientConfig):

@@ -307,18 +307,7 @@ def fleet(*views: InstanceView, sweep: str | None = SWEEP) -> FleetView:
 BENIGN = Mark("benign", Severity.NONE, False)
 PROGRESS = Mark("progress", Severity.NONE, False)
 FATAL_NAN = Mark("nan", Severity.SERIOUS, True)
-OOM = Mark("gpu_oom", Severity.FATAL, True)
-TRACEBACK = Mark("traceback", Severity.FATAL, True)
-FRAME = Mark("traceback", Severity.NONE, False)
 WARNING = Mark("warning", Severity.WARN, False)
-
-
-def log_of(*lines: tuple[str, Mark], repeat: int = 1) -> LogBuffer:
-    """A log of these lines."""
-    buffer = LogBuffer()
-    for _ in range(repeat):
-        buffer.extend(LogLine(text, mark) for text, mark in lines)
-    return buffer
 
 
 def training_log(epochs: int, *, nan_at: int | None = None) -> LogBuffer:

@@ -8,7 +8,7 @@ import math
 from gpu_tui.core.events import LinkChanged
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.sweep import Cell, CellState
-from gpu_tui.state.contract import _cell, check_json, error_json, fleet_verdict
+from gpu_tui.state.contract import _cell, check_json, fleet_verdict
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.patrol import patrol_lines
 from gpu_tui.state.store import Store
@@ -49,15 +49,6 @@ def test_a_nan_loss_is_null_and_says_why() -> None:
     row = _cell(Cell("a", 1, None, CellState.RUNNING, loss=math.nan))
     assert row["loss"] is None
     assert row["why"] == {"loss": "nan"}
-
-
-def test_errors_have_one_shape() -> None:
-    assert error_json("no", "do", "f", 3)["error"] == {
-        "text": "no",
-        "file": "f",
-        "line": 3,
-        "next": "do",
-    }
 
 
 def test_a_patrol_speaks_also_when_nothing_is_known() -> None:
