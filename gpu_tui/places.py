@@ -1,9 +1,19 @@
-"""Where the user's own directories are, by the XDG standard."""
+"""Where the user's own directories are, by the XDG standard, and what the user is called."""
 
 from __future__ import annotations
 
+import getpass
+import os
 from collections.abc import Mapping
 from pathlib import Path
+
+
+def user_name() -> str:
+    """What this machine calls whoever runs us; their number where it has no name, as containers do."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def config_dir(env: Mapping[str, str]) -> Path:

@@ -6,7 +6,6 @@ damaged line before it is a finding, and while it is there nothing may be stoppe
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import json
 import os
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from gpu_tui.core.clock import Clock, rfc3339
 from gpu_tui.core.ending import OpenEnd
+from gpu_tui.places import user_name
 from gpu_tui.teardown.journal_file import Held as Held
 from gpu_tui.teardown.journal_file import Hold as Hold
 from gpu_tui.teardown.journal_file import append, opened, read_all, read_file
@@ -68,7 +68,7 @@ class Journal:
     def __init__(self, directory: Path, clock: Clock, actor: str | None = None) -> None:
         self.path = directory / FILE_NAME
         self._clock = clock
-        self._actor = actor or f"{getpass.getuser()}@{socket.gethostname()}"
+        self._actor = actor or f"{user_name()}@{socket.gethostname()}"
         self._wrote = (0, FIRST)  # our own last line: its number and its SHA-256
 
     def write(self, instance: str, event: str, evidence: str = "", **detail: object) -> Record:

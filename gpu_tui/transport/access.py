@@ -6,7 +6,6 @@ IdentityAgent) is evened out here. Everything here blocks on files: call it off 
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 import shlex
@@ -18,6 +17,7 @@ from pathlib import Path
 import asyncssh
 
 from gpu_tui.core.fleet import SshAccess
+from gpu_tui.places import user_name
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
 from gpu_tui.transport.key_file import public_half
 from gpu_tui.transport.known_hosts import SSH_PORT, KnownHosts, Trust
@@ -114,8 +114,8 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
     host = (_string(config.get("Hostname")) or access.host).lower()
     number = int(str(config.get("Port", SSH_PORT)))
     alias = _string(config.get("HostKeyAlias"))
-    login = _string(config.get("User")) or getpass.getuser()
-    tokens = {"h": host, "n": access.host, "p": str(number), "r": login, "u": getpass.getuser()}
+    login = _string(config.get("User")) or user_name()
+    tokens = {"h": host, "n": access.host, "p": str(number), "r": login, "u": user_name()}
     tokens["k"] = alias or host
     known_hosts = _known_hosts(access, config, tokens, hop=hop)
     jump = access.jump or _string(config.get("ProxyJump"))

@@ -7,7 +7,6 @@ at all is named by `beyond`: for such a host the user's own ssh program is used.
 
 from __future__ import annotations
 
-import getpass
 import glob
 import os
 import re
@@ -20,6 +19,8 @@ from typing import cast
 import asyncssh
 from asyncssh.config import SSHClientConfig, SSHConfig
 from asyncssh.pattern import WildcardPatternList
+
+from gpu_tui.places import user_name
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 Settings = tuple[tuple[str, object], ...]
@@ -61,7 +62,7 @@ class UserConfig(SSHClientConfig):
         cls, paths: Iterable[str], host: str, user: str | None = None, port: int | None = None
     ) -> UserConfig:
         """Read files in order. Raises asyncssh.ConfigParseError or OSError."""
-        me = getpass.getuser()
+        me = user_name()
         config = cls(cast(SSHConfig, None), False, False, False, me, user or (), host, port or ())  # type: ignore[arg-type]
         paths, config._named = tuple(paths), host
         config._parse_all(paths)

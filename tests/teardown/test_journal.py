@@ -229,3 +229,14 @@ def test_of_two_intents_for_one_instance_one_is_refused(journal: Journal) -> Non
     journal.write("a", "still-there", reason="the gate was shut")
     journal.write("another-name", "intent", **about)
     assert [r.event for r in journal.read().records].count("intent") == 3
+
+
+def test_an_actor_without_a_name_is_a_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody() -> str:  # as in a container that any user may run
+        raise KeyError("getpwuid(): uid not found: 1234")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    record = Journal(tmp_path, ManualClock()).write("box", "plan")
+    assert record.actor.startswith(f"{os.getuid()}@")

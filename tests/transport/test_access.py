@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,15 @@ def test_without_any_config(home: Path) -> None:
     assert route.identities == ()
     assert str(home / ".ssh/known_hosts") in route.known_hosts
     assert route.command == "ssh -p 2222 u@h"
+
+
+def test_who_runs_it_needs_no_name_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody() -> str:  # as in a container that any user may run
+        raise KeyError("getpwuid(): uid not found: 1234")
+
+    monkeypatch.setattr(getpass, "getuser", nobody)
+    assert resolve(SshAccess("h", "u")).user == "u"
+    assert resolve(SshAccess("h")).user == str(os.getuid())
 
 
 def test_the_users_own_config_is_read(home: Path) -> None:
