@@ -128,7 +128,8 @@ def evidence_of(
         busy=utilization(table),
         data_bound=alive is True and _data_bound(kept, now, log_quiet),
         quiet_seconds=None if seen is None else witness.life.quiet(seen),
-        listed_quiet=_listed_quiet(kept, queue, now, seen),
+        # A card that nobody has looked at may compute.
+        listed_quiet=_listed_quiet(kept, queue, now, seen) if table else None,
         log_quiet=log_quiet,
         artifact_quiet=None if seen is None else witness.artifacts.quiet(seen),
         stall_after=stall_after(kept.instance.stall_after, _typical_gap(kept, queue)),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpu_tui.core.events import LinkChanged, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogSource
-from gpu_tui.core.metrics import DETACHED, GPUS, PROCESSES
+from gpu_tui.core.metrics import DETACHED, GPUS, PROCESSES, Metric
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
@@ -44,16 +46,17 @@ class Box:
         arrived = LogArrived("box", at, self.source(job), self.reader.judge(lines), False)
         self.store.apply(arrived)
 
-    def at(self, now: float, busy: float = 0.0) -> InstanceView:
+    def at(self, now: float, busy: float | None = 0.0) -> InstanceView:
         jobs = tuple(
             Job(str(n), name, CellState.RUNNING, "running", stdout=self.source(name).path)
             for n, name in enumerate(self.jobs)
         )
-        tables = {
+        tables: dict[Metric[Any], object] = {
             DETACHED: JobTable("nohup", jobs),
             PROCESSES: (),
-            GPUS: GpuTable((gpu(busy, 10),)),
         }
+        if busy is not None:
+            tables[GPUS] = GpuTable((gpu(busy, 10),))
         for metric, table in tables.items():
             self.store.apply(Sampled("box", now, metric.name, Reading(table, now, 1.0)))
         return self.store.view(now)["box"]
@@ -79,6 +82,10 @@ def test_a_card_that_computes_may_hide_a_buffered_training() -> None:
     seen = Box("a").at(LATER, busy=0.97)
     assert seen.verdict is Verdict.RUNNING
     assert any("python -u" in why for why in seen.because)
+
+
+def test_nothing_is_said_before_the_cards_were_looked_at() -> None:
+    assert Box("a").at(LATER, busy=None).verdict is Verdict.RUNNING
 
 
 def test_a_log_that_is_not_followed_proves_no_stall() -> None:
