@@ -141,6 +141,11 @@ def load(
         tab = "'\\t'" in what
         star = "scanning an alias" in str(error.context)
         hint = "Indent with spaces: YAML takes no tabs." if tab else None
+        hint = (
+            "Entries of one list or mapping begin in one column: look here and above."
+            if "<block end>" in what
+            else hint
+        )
         hint = "Write a text that begins with * in quotes." if star else hint
         raise raises(
             f"not valid YAML: {what}", path, line, mark.column + 1 if mark else 1, hint

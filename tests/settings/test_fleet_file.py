@@ -191,6 +191,7 @@ BROKEN = [
     ("  - {name: a, host: a, results: {artifacts: [a.json]}}", 2, 45, "none of the artifacts holds", ".safetensors"),
     ("  - {name: a, host: a, results: {artifacts: [optimizer.pt]}}", 2, 45, "none of the artifacts holds", "optimizer"),
     ("  - {name: a, host: a, results: {artifacts: ['*/rng_state_*.pth']}}", 2, 45, "none of the artifacts", ".pt"),
+    ("  - name: a\n   host: b", 3, 4, "not valid YAML", "begin in one column"),
     ("  - {name: a, host: a, results: {artifacts: [*.pt]}}", 2, 47, "not valid YAML", "begins with * in quotes"),
     ("  - {name: a, host: a, results: {artifacts: [last/manifest.ocdbt]}}", 2, 45, "none of the artifacts", "Orbax"),
     ("  - {name: a, host: a, results: {artifacts: []}}", 2, 45, "none of the artifacts holds", ".pth"),

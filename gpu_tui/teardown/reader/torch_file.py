@@ -28,7 +28,10 @@ def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
     torch = torch_module()
     loaded = load(torch, file, allow)
     if name == "best.pth" and not (isinstance(loaded, dict) and {*WEIGHT_KEYS} & loaded.keys()):
-        raise Failed(f"it is no checkpoint: none of {', '.join(WEIGHT_KEYS)} is in it")
+        raise Failed(
+            f"it is no checkpoint: none of {', '.join(WEIGHT_KEYS)} is in it; "
+            "a bare state_dict passes under any other name (results.artifacts)"
+        )
     tally = Tally(torch)
     tally.add(loaded)
     companion = bool(COMPANION.fullmatch(name)) and isinstance(loaded, dict | Hull)
