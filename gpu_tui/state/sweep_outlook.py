@@ -36,7 +36,7 @@ def _lane(view: InstanceView) -> Lane:
         per_hour=cost.per_hour,
         currency=cost.currency,
         spent=cost.spent,
-        spent_exact=view.provider.started_at is not None,
+        spent_exact=view.spent_exact,
         basis=cost.basis,
     )
 

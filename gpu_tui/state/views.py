@@ -109,6 +109,11 @@ class InstanceView:
         return self.track(metric).freshness(self.taken_at, live=self.link.live)
 
     @property
+    def spent_exact(self) -> bool:
+        """The provider says since when it bills; else what is spent counts from our first look."""
+        return self.provider.started_at is not None
+
+    @property
     def last_contact(self) -> float | None:
         """When any probe last answered."""
         times = [track.good.taken_at for track in self.tracks.values() if track.good]

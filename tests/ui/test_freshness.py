@@ -8,12 +8,28 @@ from itertools import combinations
 import pytest
 
 from gpu_tui.core import metrics
+from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.levels import Level
 from gpu_tui.core.readings import GpuError, GpuTable, Memory
 from gpu_tui.core.sample import Freshness
+from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.ui.scene_parts import GIB, NOW, absent, gpu, hung, instance, mount, read, tracks, view
+from gpu_tui.state.views import Cost
+from gpu_tui.ui.scene_parts import (
+    GIB,
+    NOW,
+    absent,
+    fleet,
+    gpu,
+    hung,
+    instance,
+    mount,
+    read,
+    tracks,
+    view,
+)
 from gpu_tui.ui.text.fleet import columns, row
+from gpu_tui.ui.text.header import burn
 from gpu_tui.ui.text.marks import gauge, spark
 from gpu_tui.ui.text.vitals import vitals
 
@@ -100,3 +116,28 @@ def test_a_clock_is_off_only_where_the_way_of_an_answer_cannot_explain_it() -> N
         box = view(instance("box", "autodl", None), Verdict.RUNNING, tracks=tracks())
         rows = vitals(replace(box, clock_skew=skew), 90, 60)
         assert ("the box's clock is off" in "\n".join(row.plain for row in rows)) is told
+
+
+def test_what_was_spent_before_we_looked_is_a_bound_in_every_pane() -> None:
+    cost = Cost(2.0, "USD", 0.43, NOW - 600, "fleet-file")
+    seen = replace(
+        view(instance("box", "autodl", None), Verdict.RUNNING, tracks=tracks()), cost=cost
+    )
+    told = replace(seen, provider=ProviderState("running", started_at=NOW - 600))
+    spent = columns(120, ("name", "spent"))
+    assert "≥$0.43" in row(seen, spent).plain
+    assert " $0.43" in row(told, spent).plain
+    assert burn(fleet(seen))[1] == "≥$0.43"
+    assert burn(fleet(told))[1] == "$0.43"
+    new = replace(seen, cost=replace(cost, spent=0.001))
+    assert "$" not in row(new, spent).plain
+    assert burn(fleet(new))[1] == ""
+
+
+def test_a_place_in_the_queue_is_no_epoch() -> None:
+    cell = Cell("hf_run", 1, None, CellState.RUNNING)
+    queue = Queue((cell, replace(cell, name="b", index=2)), "q", "l", 2, False)
+    box = replace(
+        view(instance("box", "autodl", None), Verdict.RUNNING, tracks=tracks()), queue=queue
+    )
+    assert "#1/2 hf_run" in row(box, columns(120)).plain

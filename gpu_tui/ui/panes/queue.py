@@ -13,7 +13,7 @@ from gpu_tui.core.sweep import Cell
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, totals
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
@@ -99,7 +99,7 @@ class QueuePane(Pane):
         elif cell is not None and cell.metrics:
             shown = "  ".join(f"{name} {value:g}" for name, value in list(cell.metrics.items())[:4])
             why = line((f"{cell.name}: {shown}", "muted"))
-        notes = [why] if why.plain else []
+        notes = [fit(why, width)] if why.plain else []
         sums = totals(view, moment.outlook.of(view.name), moment.zone, width)
         self._block.put([*notes, *sums])
 

@@ -18,6 +18,7 @@ from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.bounds import CENT
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import ABSENT, ACT, UNKNOWN, Piece, bar, believed, fitted, gauge, line
 from gpu_tui.ui.text.names import cut_name
@@ -178,7 +179,7 @@ def _cell(view: InstanceView, width: int) -> Text:
     if cell.epoch is not None and cell.epochs:
         progress = f"{cell.epoch}/{cell.epochs}"
     else:
-        progress = f"{cell.index}/{len(view.queue.cells)}"
+        progress = f"#{cell.index}/{len(view.queue.cells)}"  # its place in the queue, and no epoch
     stale = not view.link.live
     style = "stale" if stale else "text"
     room = width - len(progress) - 1
@@ -217,9 +218,10 @@ def _price(view: InstanceView, width: int) -> Shown:
 
 def _spent(view: InstanceView, width: int) -> Shown:
     cost = view.cost
-    if cost.spent is None:
+    if cost.spent is None or (cost.spent < CENT and not view.spent_exact):
         return UNKNOWN, "unknown"
-    return units.money(cost.spent, cost.currency), "money"
+    known = units.money(cost.spent, cost.currency)
+    return known if view.spent_exact else BOUND_SIGN["earliest"] + known, "money"
 
 
 def _platform(view: InstanceView, width: int) -> Shown:

@@ -15,6 +15,7 @@ from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.bounds import CENT
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, is_new
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import short
@@ -45,6 +46,7 @@ def burn(fleet: FleetView) -> tuple[str, str]:
     """Money per hour and spent so far, per currency; `+2?` counts the boxes without a price."""
     rates: dict[str, float] = {}
     spent: dict[str, float] = {}
+    partly: set[str] = set()  # currencies of which some was spent before we looked
     unpriced = 0
     for view in fleet.instances:
         cost = view.cost
@@ -55,6 +57,8 @@ def burn(fleet: FleetView) -> tuple[str, str]:
         rates[unit] = rates.get(unit, 0.0) + cost.per_hour
         if cost.spent is not None:
             spent[unit] = spent.get(unit, 0.0) + cost.spent
+            if not view.spent_exact:
+                partly.add(unit)
     for listed in fleet.unlisted:  # it is in no fleet file, and it costs all the same
         if listed.price is None:
             unpriced += 1
@@ -62,7 +66,11 @@ def burn(fleet: FleetView) -> tuple[str, str]:
             unit = listed.price.currency
             rates[unit] = rates.get(unit, 0.0) + listed.price.amount
     per_hour = " + ".join(units.money(amount, unit) for unit, amount in rates.items())
-    so_far = " + ".join(units.money(amount, unit, cents_to=100) for unit, amount in spent.items())
+    so_far = " + ".join(
+        ("≥" if unit in partly else "") + units.money(amount, unit, cents_to=100)
+        for unit, amount in spent.items()
+        if unit not in partly or amount >= CENT
+    )
     more = f" +{unpriced}?" if unpriced else ""
     return (f"{per_hour}/h{more}" if per_hour else ""), so_far
 
