@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -14,7 +15,12 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
     """Write `text` to `path` in one step; FileExistsError where something is there, unless `replace`.
 
     Line ends are written as they stand. On a file system without hard links the name is taken first.
+    What `leads_on` is written into, not replaced.
     """
+    if replace and leads_on(path):
+        with path.open("w", encoding="utf-8", newline="") as there:
+            there.write(text)
+        return
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     scratch = Path(name)
     try:
@@ -35,6 +41,16 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
             scratch.replace(path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def leads_on(path: Path) -> bool:
+    """A link, a device or a pipe is there. With a file in its place it would be no more: for root that is
+    the machine's own /dev/null.
+    """
+    try:
+        return not stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _umask() -> int:

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_tui import __version__
-from gpu_tui.cli.files import replace_text
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
 from gpu_tui.cli.trouble import shown
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say, told
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.new_file import write_new
 from gpu_tui.parse.config_file import Alerts
 from gpu_tui.settings import ConfigError, load_config
 from gpu_tui.state.contract import check_json, fleet_verdict, instance_json
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         print(text)
     else:
-        replace_text(args.out, text + "\n")
+        write_new(args.out, text + "\n", replace=True)
     if alerts is not None:
         # What could not be told stands on stderr, which cron mails.
         for trouble in wiring.run(wiring.tell(fleet, view, alerts, limit=ALERT_SECONDS)):

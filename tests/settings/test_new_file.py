@@ -50,3 +50,25 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(UnicodeEncodeError):
         write_new(tmp_path / "a", "\udcff")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_link_is_written_through(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "near").symlink_to(tmp_path / "far" / "file")
+    for text in ("a longer one\r\n", "new\n"):
+        write_new(tmp_path / "near", text, replace=True)
+    assert (tmp_path / "near").is_symlink()
+    assert (tmp_path / "far" / "file").read_bytes() == b"new\n"
+
+
+def test_a_pipe_stays_one(tmp_path: Path) -> None:
+    """As a device does: root who writes to /dev/null must have one afterwards."""
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_new(tmp_path / "pipe", "text", replace=True)
+        assert os.read(reader, 10) == b"text"
+    finally:
+        os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]

@@ -214,6 +214,22 @@ def test_saving_is_one_step_and_for_the_owner_only(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["gpu.ics"]
 
 
+def test_saving_goes_through_a_link_and_into_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "gpu.ics").symlink_to(tmp_path / "shared.ics")
+    assert save(tmp_path / "gpu.ics", moment(stopped(1))) == 1
+    assert save(tmp_path / "gpu.ics", moment(stopped(1))) == 1
+    assert (tmp_path / "gpu.ics").is_symlink()
+    assert len(read((tmp_path / "shared.ics").read_bytes().decode())) == 1
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        save(tmp_path / "pipe", moment(stopped(1)))
+        assert os.read(reader, 15) == b"BEGIN:VCALENDAR"
+    finally:
+        os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "gpu.ics"
     save(path, moment(stopped(1)))
