@@ -14,7 +14,7 @@ from gpu_tui.parse.duration import DurationError, parse_duration
 FORMS = "2026-11-08T21:30+08:00, 2026-11-08 21:30, 21:30, 3h ago, in 2d, or now"
 EARLIEST, LATEST = 946_684_800.0, 4_102_444_800.0  # of 2000 and 2100
 _CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?", re.ASCII)
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+_DAY = re.compile(r"[0-9]{4}-?(?:[0-9]{2}-?[0-9]{2}|W[0-9]{2}(?:-?[1-7])?)", re.ASCII)
 _WALL = "%Y-%m-%d %H:%M"
 
 

@@ -47,6 +47,8 @@ def test_what_people_type(text: str, expected: float) -> None:
         ("noon", "is no time", "3h ago"),
         ("", "is no time", "in 2d"),
         ("2026-11-08", "is a day", "2026-11-08 21:30"),
+        ("20261108", "is a day", "20261108 21:30"),
+        ("2026-W45-1", "is a day", "2026-W45-1 21:30"),
         ("in 3", "is not a duration", '"3h"'),
         ("soon ago", "is not a duration", "15m"),
         ("2026-13-01 10:00", "is no time", "in 2d"),
