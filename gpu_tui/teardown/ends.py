@@ -35,7 +35,7 @@ class EndWatch:
         self._sink = sink
         self._clock = clock
         self._told: dict[str, OpenEnd] = {}
-        self._complained = False
+        self._complaint: str | None = None  # the last one, which is not repeated
         self.looked = asyncio.Event()  # everything was asked once
 
     async def tell(self) -> dict[str, OpenEnd]:
@@ -76,6 +76,6 @@ class EndWatch:
             await asyncio.sleep(period)
 
     def _complain(self, text: str) -> None:
-        if not self._complained:
+        if text != self._complaint:
             self._sink(Noted(None, self._clock.now(), text))
-        self._complained = True
+        self._complaint = text

@@ -230,6 +230,25 @@ async def test_a_damaged_journal_is_said_once(room: Room) -> None:
     assert room.red  # what stands before the damage still counts
 
 
+async def test_a_journal_that_is_damaged_after_it_could_not_be_read_is_said_all_the_same(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable() -> object:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(room.journal, "read", unreadable)
+        for _ in range(2):
+            await room.watch.tell()
+    room.intent()
+    room.journal.path.write_bytes(room.journal.path.read_bytes() + b"x\ny\n")
+    for _ in range(2):
+        await room.watch.tell()
+    first, second = [event.text for event in room.events if isinstance(event, Noted)]
+    assert "cannot be read" in first
+    assert "damaged" in second
+
+
 async def test_an_edit_of_the_fleet_file_keeps_it_red(room: Room) -> None:
     room.intent()
     await room.watch.look()
