@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
@@ -192,7 +193,9 @@ def box_time(tracks: Tracks, at: float) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
+    """What the history kept; its file holds any text."""
     try:
-        return float(text) if text else None
+        number = float(text) if text else None
     except ValueError:
         return None
+    return number if number is not None and isfinite(number) else None

@@ -112,3 +112,13 @@ def test_a_torn_history_is_a_first_look() -> None:
     scene = Scene(history=history)
     running(scene)
     assert (scene.view().verdict, scene.view().findings) == ("running", ())
+
+
+@pytest.mark.parametrize("kept", ["nan", "inf", "many", "1 2 nan"])
+def test_what_the_file_of_the_history_holds_wrongly_is_not_known(kept: str) -> None:
+    history = NoHistory()
+    for name in ("oom_kill", "oom_since", "oom_rose", "life_gap"):
+        history.set_counter(BOX.name, name, kept, 1.0)
+    scene = Scene(history=history)
+    running(scene)
+    assert scene.view().verdict == "running"
