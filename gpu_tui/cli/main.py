@@ -16,11 +16,13 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
 from gpu_tui import __version__
+from gpu_tui.cli import streams
 from gpu_tui.cli.epilog import epilog
 from gpu_tui.cli.trouble import is_expected, shown, words_of
 from gpu_tui.core.speech import LANGUAGES, say
@@ -133,13 +135,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in words
     gc.set_threshold(LOADING, *gc.get_threshold()[1:])
+    streams.mend()
     try:
-        return _dispatch(words)
+        code = _dispatch(words)
+        sys.stdout.flush()  # here: what cannot be written is told, and is no success
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output is gone; without this Python complains again while it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return FAILED
     except Exception as error:  # the last place before the shell: nothing leaves as a traceback
         if debug:
@@ -148,6 +151,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, UsageError):
             return USAGE
         return FAILED if is_expected(error) else BUG
+    finally:
+        streams.settle()
 
 
 def available() -> dict[str, Command]:
@@ -292,5 +297,7 @@ def _tell(error: Exception, *, as_json: bool) -> None:
         text, step = words_of(error)
         place = {"file": getattr(error, "file", None), "line": getattr(error, "line", None)}
         body = {"version": 1, "error": {"text": text, **place, "next": step}}
-        print(json.dumps(body, ensure_ascii=False))
-    print("gpu-tui: " + "\n".join(shown(error)), file=sys.stderr)
+        with suppress(OSError):  # which may be what went wrong
+            print(json.dumps(body, ensure_ascii=False))
+    with suppress(OSError):
+        print("gpu-tui: " + "\n".join(shown(error)), file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import math
 import sys
@@ -50,8 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 1 where any line is an alarm, else 0. Output follows input: a pipe may stay open."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal in another encoding shows `?`
     seen: Counter[tuple[str, Severity]] = Counter()
     number = 0
     with _open(args.file) as source:
