@@ -81,7 +81,7 @@ class QueuePane(Pane):
             lambda n: _seen(view, cells[n], width),
             lambda n: cell_row(view, cells[n], width),
         )
-        rows.put(lines, keys, queue_head(width))
+        rows.put(lines, keys, queue_head(width, len(view.queue.cells)))
         if self._instance != view.name:
             self._instance = view.name
             if view.queue.running is not None:

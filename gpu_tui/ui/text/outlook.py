@@ -27,6 +27,7 @@ GROUPS: tuple[tuple[str, str, tuple[CellState, ...]], ...] = (
 )
 NAMES_SHOWN = 6
 BAR = 16
+LEAST_NAME = 8
 
 
 def outlook_lines(
@@ -244,9 +245,14 @@ COLUMNS: tuple[tuple[str, int, int], ...] = (  # title, cells, from which width 
 
 
 def _columns(width: int) -> tuple[int, list[tuple[str, int]]]:
+    """Cells of the name, and the columns for which there is room: none is cut, half of an amount is another."""
     shown = [(title, cells) for title, cells, least in COLUMNS if width >= least]
-    name = min(18, max(8, width - sum(cells + 1 for _, cells in shown) - 2))
-    return name, shown
+    while (room := width - sum(cells + 1 for _, cells in shown) - 2) < LEAST_NAME:
+        if len(shown) < 2:
+            break
+        first = {title: least for title, _, least in COLUMNS}
+        shown.remove(max(shown, key=lambda column: first[column[0]]))
+    return min(18, max(LEAST_NAME, room)), shown
 
 
 def lane_head(width: int) -> Text:

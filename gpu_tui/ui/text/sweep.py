@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from datetime import tzinfo
 
 from rich.text import Text
@@ -29,59 +30,79 @@ STATES: dict[CellState, tuple[str, str, str]] = {
     CellState.CANNOT_TELL: ("?", "cannot tell", "unknown"),
 }
 NARROW = 66  # below this the state is its sign alone
+LEAST_NAME = 6
 
 
-def queue_head(width: int) -> Text:
+@dataclass(frozen=True, slots=True)
+class _Widths:
+    """Cells of each column, without the blank behind it; a column of none is left out."""
+
+    index: int
+    state: int
+    name: int
+    loss: int
+    graph: int
+    took: int
+    exit: int
+
+
+def _widths(width: int, count: int) -> _Widths:
+    """For a queue of `count` cells. A column gives way whole: half of a number is another number."""
+    index = max(3, len(str(count)))
+    state = 13 if width >= NARROW else 1
+    spare = width - (
+        index + 1 + state + 1 + 1 + 8 + 7
+    )  # beside the name, its epoch and what is left
+    given = {"exit": 5, "loss": 9, "took": 8}
+    while given and spare - sum(given.values()) < LEAST_NAME:
+        given.popitem()
+    spare -= sum(given.values())
+    name = max(LEAST_NAME, min(22, spare))
+    graph = min(24, spare - name - 1)
+    loss, took, last = (max(0, given.get(key, 0) - 1) for key in ("loss", "took", "exit"))
+    return _Widths(index, state, name, loss, graph if graph >= 6 else 0, took, last)
+
+
+def queue_head(width: int, count: int) -> Text:
     """The titles above the cells."""
-    state, name, graph = _widths(width)
-    pieces: list[Piece] = [("  # ", "faint")]
+    has = _widths(width, count)
+    pieces: list[Piece] = [(f"{'#':>{has.index}} ", "faint")]
     for title, cells, right in (
-        ("state" if state > 1 else "", state, False), ("cell", name, False), ("epoch", 7, True),
-        ("loss", 8, True), ("history", graph, False), ("took", 7, True), ("left", 7, True),
-        ("exit", 4, True),
+        ("state" if has.state > 1 else "", has.state, False), ("cell", has.name, False),
+        ("epoch", 7, True), ("loss", has.loss, True), ("history", has.graph, False),
+        ("took", has.took, True), ("left", 7, True), ("exit", has.exit, True),
     ):  # fmt: skip
         if cells:
             pieces += (*fitted((say(title), "faint"), cells, right=right), " ")
-    return line(*pieces)
-
-
-def _widths(width: int) -> tuple[int, int, int]:
-    """Cells for the state, the name and the loss history."""
-    state = 13 if width >= NARROW else 1
-    spare = width - (4 + state + 1 + 1 + 8 + 9 + 8 + 8 + 4)
-    name = max(6, min(22, spare))
-    graph = min(24, spare - name - 1)
-    return state, name, graph if graph >= 6 else 0
+    return line(*pieces[:-1])
 
 
 def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     """One cell."""
-    state, name, graph = _widths(width)
+    cells = view.queue.cells
+    has = _widths(width, len(cells))
     glyph, word, style = STATES[cell.state]
     stale = not view.link.live
     tone = "stale" if stale else "text"
     tint = "stale" if stale and cell is view.queue.running else style
-    called = cut_name(cell.name, name, [other.name for other in view.queue.cells])
-    text = line(
-        (f"{cell.index:>3} ", "faint"),
-        fit(line((glyph if state == 1 else f"{glyph} {say(word)}", tint)), state),
-        " ",
-        fit(line((called, "strong" if cell.state is CellState.RUNNING else tone)), name),
-        " ",
+    called = cut_name(cell.name, has.name, [other.name for other in cells])
+    parts = [
+        fit(line((str(cell.index), "faint")), has.index, right=True),
+        fit(line((glyph if has.state == 1 else f"{glyph} {say(word)}", tint)), has.state),
+        fit(line((called, "strong" if cell.state is CellState.RUNNING else tone)), has.name),
         fit(_progress(cell), 7, right=True),
-        " ",
-        fit(_loss(cell), 8, right=True),
-        " ",
-    )
-    if graph:
+    ]
+    if has.loss:
+        parts.append(fit(_loss(cell), has.loss, right=True))
+    if graph := has.graph:
         values = [value for _, value in view.series.get(f"loss:{cell.name}", ())[-graph:]]
-        text.append_text(fit(spark(values, graph, "history") if values else line(), graph))
-        text.append(" ")
-    for part in (_took(cell), _left(cell)):
-        text.append_text(fit(part, 7, right=True))
-        text.append(" ")
-    text.append_text(fit(_exit(cell), 4, right=True))
-    return text
+        parts.append(fit(spark(values, graph, "history") if values else line(), graph))
+    if has.took:
+        parts.append(fit(_took(cell), has.took, right=True))
+    parts.append(fit(_left(cell), 7, right=True))
+    if has.exit:
+        parts.append(fit(_exit(cell), has.exit, right=True))
+    return line(parts[0], *(piece for part in parts[1:] for piece in (" ", part)))
 
 
 def _progress(cell: Cell) -> Text:

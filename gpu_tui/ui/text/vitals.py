@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core import metrics
@@ -12,12 +13,14 @@ from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import (
     ABSENT,
     SHARE,
     believed,
     fit,
+    fitted,
     gauge,
     level_mark,
     level_style,
@@ -27,6 +30,9 @@ from gpu_tui.ui.text.marks import (
 )
 
 LABEL = 8
+SIZE, INODES = 14, 10  # cells of ` of 50.0 GiB` and of ` of 3.2M`
+LEAST_PATH = 12
+_FIXED = 2 * (SHARE + 1) + 2  # the two shares of a mount, and the gap behind them
 # A card that works as hard as it can stands at its cap: an H100 said so at 454 of 700 W and 86 % of its clock.
 POWER_CAP = "sw_power_cap"
 T = TypeVar("T")
@@ -307,39 +313,47 @@ def _mounts(view: InstanceView, width: int) -> list[Text]:
     mounts = view.track(metrics.MOUNTS).value
     if mounts is None:
         return [line(_label("disk"), believed(None, fresh), _age_note(view, metrics.MOUNTS))]
-    longest = max((len(mount.path) for mount in mounts), default=0)
-    name = min(max(longest, len("mount")) + 2, max(12, width - 42))
-    rows = [_mount_head(name)] if mounts else []
-    for mount in mounts:
-        rows += _mount(view, mount, fresh, name)
+    if not mounts:
+        return [line(_label("disk"), (say("no mounts asked for"), "absent"))]
+    ends = [_full(view, mount) for mount in mounts]
+    names = [cell_len(safe(mount.path)) for mount in mounts] + [cell_len(say("mount"))]
+    room = width - _FIXED - max(end.cell_len for end in ends) - LEAST_PATH
+    # A column gives way whole: half of a number is another number.
+    size = SIZE if room >= SIZE else 0
+    inodes = INODES if room >= SIZE + INODES else 0
+    name = min(max(names) + 2, room - size - inodes + LEAST_PATH)
+    rows = [_mount_head(name, size, inodes)]
+    for mount, end in zip(mounts, ends, strict=True):
+        rows.append(_mount(mount, end, fresh, (name, size, inodes)))
     if fresh is Freshness.STALE:
         rows.append(line(_label(""), _age_note(view, metrics.MOUNTS)))
-    return rows or [line(_label("disk"), (say("no mounts asked for"), "absent"))]
+    return rows
 
 
-def _mount_head(name: int) -> Text:
-    return line(
-        (fit(line(say("mount")), name).plain, "faint"),
-        (say("  bytes used         inodes used     full"), "faint"),
-    )
+def _mount_head(name: int, size: int, inodes: int) -> Text:
+    first = (fit(line(say("mount")), name).plain, "faint")
+    if size and inodes:
+        return line(first, (say("  bytes used         inodes used     full"), "faint"))
+    titles = fitted((say("disk"), "faint"), SHARE + 1, right=True)
+    more = fitted((say("inod"), "faint"), SHARE + 1, right=True)
+    return line(first, *titles, " " * size, *more)
 
 
-def _mount(view: InstanceView, mount: Mount, fresh: Freshness, name: int) -> list[Text]:
+def _full(view: InstanceView, mount: Mount) -> Text:
+    """When it is full at the present rate, or that nothing can be written there."""
+    if mount.read_only:
+        return line((say("read-only"), "level-watch"))
+    full = view.full_in.get(mount.path)
+    if full is None:
+        return line()
+    near = Level.ACT if full < 3600 else Level.WATCH if full < 86400 else Level.NONE
+    words = say("in {full}", full=units.age(full)) if full > 0 else say("now")
+    return line((level_mark(near) + words, level_style(near)))
+
+
+def _mount(mount: Mount, end: Text, fresh: Freshness, cells: tuple[int, int, int]) -> Text:
     used = share(mount.bytes_used, mount.bytes_total)
     inodes = share(mount.inodes_used, mount.inodes_total)
-    full = view.full_in.get(mount.path)
-    left = line()
-    if full is not None:
-        near = Level.ACT if full < 3600 else Level.WATCH if full < 86400 else Level.NONE
-        left = line(
-            (
-                level_mark(near)
-                + (say("in {full}", full=units.age(full)) if full > 0 else say("now")),
-                level_style(near),
-            )
-        )
-    if mount.read_only:
-        left = line((say("read-only"), "level-watch"))
     total = (
         ""
         if mount.bytes_total is None
@@ -350,14 +364,13 @@ def _mount(view: InstanceView, mount: Mount, fresh: Freshness, name: int) -> lis
         if mount.inodes_total is None
         else say(" of {inodes_total}", inodes_total=units.count(mount.inodes_total))
     )
-    return [
-        line(
-            fit(_plain(mount.path, fresh), name),
-            gauge(used, level("bytes", used), fresh, cells=SHARE + 1),  # `100 of 2.0k` were a count
-            fit(line((total, "muted")), 14),
-            gauge(inodes, level("inodes", inodes), fresh, cells=SHARE + 1),
-            fit(line((inode_total, "muted")), 10),
-            "  ",
-            left,
-        )
-    ]
+    name, size, count = cells
+    return line(
+        fit(_plain(mount.path, fresh), name),
+        gauge(used, level("bytes", used), fresh, cells=SHARE + 1),  # `100 of 2.0k` were a count
+        fit(line((total, "muted")), size) if size else "",
+        gauge(inodes, level("inodes", inodes), fresh, cells=SHARE + 1),
+        fit(line((inode_total, "muted")), count) if count else "",
+        "  ",
+        end,
+    )

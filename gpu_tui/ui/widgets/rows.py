@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from gpu_tui.ui.keys import bindings
+from gpu_tui.ui.text.marks import fit
 from gpu_tui.ui.widgets.paint import Painted, paint
 
 BLANK = Text(end="")
@@ -131,7 +132,9 @@ class Rows(Painted, can_focus=True):
         """One line of what is in sight."""
         shown = self._shown()
         text, here = shown[y] if y < len(shown) else (BLANK, False)
-        base = self.base
+        width, base = self.size.width, self.base
+        if text.cell_len > width > 0:  # half of a number would be another number
+            text = fit(text, width)
         if here:
             cursor = self.app.console.get_style("cursor" if self.has_focus else "cursor-away")
             base += cursor
@@ -139,7 +142,7 @@ class Rows(Painted, can_focus=True):
                 cursor.color is not None
             ):  # one ink for the whole line: no other is sure to be read on it
                 text = Text(text.plain, end="")
-        return paint(text, self.size.width, self.app.console, base)
+        return paint(text, width, self.app.console, base)
 
     # --- moving -------------------------------------------------------------------------------
 

@@ -1,0 +1,99 @@
+"""A number is there whole or not at all: half of 137 is 13, and half of 12h is 12."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC
+
+import pytest
+from rich.cells import cell_len
+
+from gpu_tui.core import metrics
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.state.sweep_outlook import sweep_outlook
+from gpu_tui.state.views import InstanceView
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.scene_parts import NOW, read
+from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.text.outlook import lane_head, lane_row
+from gpu_tui.ui.text.sweep import cell_row, queue_head
+from gpu_tui.ui.text.vitals import vitals
+from gpu_tui.ui.widgets.rows import Rows
+
+WIDTHS = range(30, 160)
+KILLED = Cell(
+    "depth_wise_long_name", 4, "denoise", CellState.FAILED, epoch=12, epochs=20, loss=0.2144,
+    exit_code=137, started_at=NOW - 9_000, finished_at=NOW, duration_seconds=9_000.0,
+    eta_seconds=85_500.0,
+)  # fmt: skip
+
+
+def box(*cells: Cell) -> InstanceView:
+    return replace(sweep().fleet.instances[0], queue=Queue(cells=cells, total=len(cells)))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_number_of_a_queue_is_cut_in_half(width: int) -> None:
+    row, head = cell_row(box(KILLED), KILLED, width), queue_head(width, 1)
+    assert row.cell_len <= width
+    assert head.cell_len <= width
+    assert "23h 45m" in row.plain  # when it ends is never what gives way
+    for title, number in (("exit", "137"), ("took", "2h 30m"), ("loss", "0.2144")):
+        assert (title in head.plain) is (number in row.plain)
+    assert width < 50 or "137" in row.plain
+
+
+def test_a_queue_of_thousands_has_room_for_its_indexes() -> None:
+    cells = tuple(replace(KILLED, name=f"c{n}", index=n) for n in range(1, 2_001))
+    rows = [cell_row(box(*cells), cells[n], 80) for n in (0, 998, 999, 1_999)]
+    assert all(row.cell_len <= 80 for row in rows)
+    assert [row.plain.split()[0] for row in rows] == ["1", "999", "1000", "2000"]
+    assert all(row.plain.endswith(" 137") for row in rows)
+
+
+def mounted(path: str) -> InstanceView:
+    first = sweep().fleet.instances[0]
+    mounts = tuple(replace(mount, path=path) for mount in first.track(metrics.MOUNTS).value or ())
+    return replace(
+        first,
+        tracks={**first.tracks, "mounts": read((replace(mounts[0], read_only=False), *mounts[1:]))},
+        full_in={path: 12 * 3600.0 + 5},
+    )
+
+
+@pytest.mark.parametrize("path", ["/data", "/root/autodl-tmp/experiments/2026/checkpoints"])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_when_a_disk_is_full_is_never_cut(width: int, path: str) -> None:
+    rows = [row.plain for row in vitals(mounted(path), width, 99) if "12h" in row.plain]
+    assert rows
+    assert all(row.rstrip().endswith("in 12h") and cell_len(row) <= width for row in rows)
+
+
+def test_the_column_of_paths_counts_cells_and_not_letters() -> None:
+    rows = [row.plain for row in vitals(mounted("/数据盘/训练"), 80, 99)]
+    assert any(row.startswith("/数据盘/训练 ") for row in rows)
+
+
+@pytest.mark.parametrize("width", range(28, 160))
+def test_no_amount_of_a_queue_of_the_sweep_is_cut(width: int) -> None:
+    outlook = sweep_outlook(sweep().fleet)
+    for one in outlook.lanes:
+        named = replace(one, why=None)
+        assert lane_row(named, outlook, NOW, UTC, width).cell_len <= width
+    assert lane_head(width).cell_len <= width
+
+
+@pytest.mark.parametrize("size", [(30, 8), (40, 10)])
+async def test_what_has_no_room_in_a_list_says_that_it_goes_on(
+    cockpit: Callable[..., CockpitApp], size: tuple[int, int]
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("3")
+        await pilot.pause()
+        rows, wide = app.screen.query_one("#vital-rows", Rows), size[0]
+        drawn = [rows.render_line(y).text for y in range(rows.size.height)]
+        long = [y for y, row in enumerate(rows.lines[: len(drawn)]) if row.cell_len > wide]
+        assert long
+        assert all(drawn[y].endswith("…") and cell_len(drawn[y]) == wide for y in long)
