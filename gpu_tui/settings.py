@@ -112,8 +112,8 @@ def load_config(env: Mapping[str, str]) -> UserConfig:
     return parse_config(read_text(path, ConfigError), str(path))
 
 
-def read_text(path: Path, raises: type[SourceError]) -> str:
-    """A small UTF-8 file's text; `raises` says why it cannot be had."""
+def read_text(path: Path, raises: type[SourceError], errors: str = "strict") -> str:
+    """A small UTF-8 file's text; `raises` says why it cannot be had. `errors` is as of `bytes.decode`."""
     try:
         with path.open("rb") as file:
             raw = file.read(LARGEST_BYTES + 1)
@@ -124,7 +124,7 @@ def read_text(path: Path, raises: type[SourceError]) -> str:
         hint = f"Keep it below {LARGEST_BYTES // 1024} KiB."
         raise raises("far too large for a settings file", str(path), next=hint)
     try:
-        return raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig", errors)
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise raises("not UTF-8 text", str(path), line, next="Save the file as UTF-8.") from None

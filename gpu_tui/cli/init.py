@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ HELP = "write a commented fleet.yaml from the hosts of ~/.ssh/config"
 EXAMPLE = "gpu-tui init --out fleet.yaml"
 
 DEEPEST_INCLUDE = 4
+_DIRECTIVE = re.compile(r"([^\s=]+)(?:\s*=\s*|\s+)(.*)")
 PLATFORM_OF_HOST = (
     ("seetacloud.com", "autodl"),
     ("autodl.com", "autodl"),
@@ -132,26 +134,41 @@ def fleet_text(hosts: list[SshHost]) -> str:
     return "".join(lines)
 
 
-def ssh_hosts(file: Path, depth: int = 0) -> Iterator[SshHost]:
-    """The aliases of an ssh_config, without patterns; Include is followed, as ssh does it."""
+def ssh_hosts(file: Path) -> list[SshHost]:
+    """The aliases of an ssh_config, without patterns; each once, with the first address that is said of it."""
+    found: dict[str, SshHost] = {}
+    for host in _named_hosts(file, file.parent, 0):
+        if host.alias not in found or found[host.alias].hostname is None:
+            found[host.alias] = host
+    return list(found.values())
+
+
+def _named_hosts(file: Path, base: Path, depth: int) -> Iterator[SshHost]:
+    """Every block's aliases; Include is followed as ssh does it, from one directory on for all files."""
     aliases: list[str] = []
     hostname: str | None = None
-    for line in read_text(file, FleetError).splitlines():
-        key, _, value = line.strip().replace("=", " ", 1).partition(" ")
+    for line in read_text(file, FleetError, errors="replace").splitlines():
+        key, value = _directive(line)
         words = _words(value)
-        match key.lower():
+        match key:
             case "host" | "match":
                 yield from (SshHost(alias, hostname) for alias in aliases)
-                named = words if key.lower() == "host" else []
+                named = words if key == "host" else []
                 aliases = [word for word in named if _is_host(word)]
                 hostname = None
             case "hostname" if hostname is None and words:
                 hostname = words[0]
             case "include" if depth < DEEPEST_INCLUDE:
                 for pattern in words:
-                    for found in _included(file, pattern):
-                        yield from ssh_hosts(found, depth + 1)
+                    for found in _included(base, pattern):
+                        yield from _named_hosts(found, base, depth + 1)
     yield from (SshHost(alias, hostname) for alias in aliases)
+
+
+def _directive(line: str) -> tuple[str, str]:
+    """`HostName = box` as keyword and value: blanks, tabs or one = part them."""
+    match = _DIRECTIVE.fullmatch(line.strip())
+    return (match[1].lower(), match[2]) if match else ("", "")
 
 
 def _is_host(word: str) -> bool:
@@ -162,10 +179,10 @@ def _is_host(word: str) -> bool:
         return False
 
 
-def _included(file: Path, pattern: str) -> list[Path]:
-    base = Path(pattern).expanduser()
-    anchor = base if base.is_absolute() else file.parent / base
-    return sorted(path for path in anchor.parent.glob(anchor.name) if path.is_file())
+def _included(base: Path, pattern: str) -> list[Path]:
+    """The files of a pattern in the order of names; what cannot be read is passed over."""
+    names = sorted(glob.glob(str(base / os.path.expanduser(pattern))))
+    return [path for path in map(Path, names) if path.is_file() and os.access(path, os.R_OK)]
 
 
 def _words(text: str) -> list[str]:

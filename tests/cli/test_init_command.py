@@ -50,7 +50,39 @@ def test_hosts_are_read_as_ssh_reads_them(config: Path) -> None:
 def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("Include config\nHost a\n")
-    assert SshHost("a") in list(ssh_hosts(path))
+    assert ssh_hosts(path) == [SshHost("a")]
+
+
+@pytest.mark.parametrize(
+    ("text", "hosts"),
+    [
+        ("Host\tbox\n\tHostName\t10.0.0.7\n", [SshHost("box", "10.0.0.7")]),
+        ("Host box\n HostName = 10.0.0.7\n", [SshHost("box", "10.0.0.7")]),
+        # ssh takes the first value of a setting, in whatever block of this alias it stands
+        (
+            "Host box\n User me\nHost box other\n HostName 10.0.0.7\nHost box\n HostName 10.0.0.8\n",
+            [SshHost("box", "10.0.0.7"), SshHost("other", "10.0.0.7")],
+        ),
+        ("Include ~nobody-here/x /\nHost box\n", [SshHost("box")]),
+        ("Include conf.d/*/hosts\nHost box\n", [SshHost("deep"), SshHost("box")]),
+        ("Include conf.d/first\nHost box\n", [SshHost("second"), SshHost("box")]),
+    ],
+)
+def test_what_people_write_is_read_as_ssh_reads_it(
+    text: str, hosts: list[SshHost], tmp_path: Path
+) -> None:
+    (tmp_path / "conf.d/a").mkdir(parents=True)
+    (tmp_path / "conf.d/a/hosts").write_text("Host deep\n")
+    (tmp_path / "conf.d/first").write_text("Include second\n")
+    (tmp_path / "second").write_text("Host second\n")
+    (tmp_path / "config").write_text(text)
+    assert ssh_hosts(tmp_path / "config") == hosts
+
+
+def test_a_comment_in_another_encoding_stands_in_nobodys_way(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_bytes("# 实验室的机器\nHost box\n".encode("gb18030"))
+    assert ssh_hosts(path) == [SshHost("box")]
 
 
 @pytest.mark.parametrize(
