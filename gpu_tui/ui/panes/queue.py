@@ -75,9 +75,10 @@ class QueuePane(Pane):
             return
         cells = [cell for cell in view.queue.cells if self._fits.keeps(f"{cell.name} {cell.state}")]
         keys = [key_of(cell) for cell in cells]
+        start = _now(view) if self._instance != view.name else None
         lines = self._near.lines(
             keys,
-            rows.key if self._instance == view.name else _now(view) or rows.key,
+            start if start in keys else rows.heir(keys),
             lambda n: _seen(view, cells[n], width),
             lambda n: cell_row(view, cells[n], width),
         )

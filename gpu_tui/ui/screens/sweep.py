@@ -152,7 +152,10 @@ class SweepScreen(FilteredCard):
 
         keys = [row.key for row in rows]
         lines = self._near.lines(
-            keys, self._table.key, seen, lambda n: table_row(rows[n], sheet, self._losses(rows[n]))
+            keys,
+            self._table.heir(keys),
+            seen,
+            lambda n: table_row(rows[n], sheet, self._losses(rows[n])),
         )
         self._table.put(lines, keys, table_head(sheet))
         if not rows:

@@ -58,7 +58,8 @@ class TimelineScreen(FilteredCard):
         found = by_time(moment.fleet.findings)
         kept = [one for one in found if self.fits.keeps(words_of(one))]
         keys = [one.id for one in kept]
-        chosen = next((one for one in kept if one.id == self._list.key), kept[0] if kept else None)
+        here = self._list.heir(keys)
+        chosen = next((one for one in kept if one.id == here), None)
         high = self.size.height >= LANES_FROM
         self._lanes.put([*lanes(kept, now, width, zone, chosen), line("")] if high and kept else [])
         self._sums.put([summary(kept, len(found), width) if found else line("")])
@@ -67,7 +68,7 @@ class TimelineScreen(FilteredCard):
             names = [view.name for view in moment.fleet.instances]
             rows = self._near.lines(
                 keys,
-                self._list.key,
+                here,
                 lambda n: (kept[n], int(now), width, days),
                 lambda n: event_row(kept[n], now, width, zone, names, with_days=days),
             )

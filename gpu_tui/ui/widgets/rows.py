@@ -61,14 +61,25 @@ class Rows(Painted, can_focus=True):
     ) -> None:
         """Show `lines`; what is equal to what stands there is not drawn again."""
         before, count = self._shown(), len(self._lines)
+        if keys is not None:
+            self.key = self.heir(keys)
         self._lines, self._head = list(lines), head
         self._keys = list(keys) if keys is not None else None
-        if self._keys is not None and self.key not in self._keys:
-            self.key = self._keys[0] if self._keys else None
         self._keep_in_sight()
         self._redraw(before)
         if count != len(self._lines) and self.styles.is_auto_height:
             self.refresh(layout=True)
+
+    def heir(self, keys: Sequence[str]) -> str | None:
+        """Where the cursor is once these are the keys: of a line that goes its neighbour takes it, the one
+        below or else the one above.
+        """
+        new = set(keys)
+        if self.key in new or not keys:
+            return self.key if keys else None
+        old, at = self._keys or [], self._index
+        near = () if at is None else (*old[at + 1 :], *reversed(old[:at]))
+        return next((key for key in near if key in new), keys[0])
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Where the height is `auto`: as many lines as there are."""

@@ -1,0 +1,60 @@
+"""The cursor stays where a person left it, also when the row under it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.scene_parts import SceneStore, finding
+from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.widgets.rows import Rows
+
+
+def many(count: int) -> SceneStore:
+    store = sweep()
+    name = store.fleet.instances[0].name
+    found = tuple(
+        finding("crashed", Severity.SERIOUS, name, f"number {n}", "verdict", cell=f"cell{n:04}")
+        for n in range(count)
+    )
+    store.become(replace(store.fleet, findings=found))
+    return store
+
+
+async def test_the_cursor_goes_to_the_neighbour_of_a_finding_that_was_acknowledged(
+    cockpit: Callable[..., CockpitApp],
+) -> None:
+    store = many(9)
+    app = cockpit(store)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("f", "j", "j", "j", "a")
+        app._tick()
+        rows = app.screen.query_one("#finding-rows", Rows)
+        ids = [one.id for one in store.fleet.findings]
+        assert store.acknowledged == [ids[3]]
+        assert rows.key == ids[4]  # and not the first one, which nobody looked at
+        await pilot.press("G", "a")
+        app._tick()
+        assert rows.key == ids[7]  # the last one went: its neighbour above
+
+
+async def test_what_stands_under_a_cursor_that_moved_to_a_neighbour_is_painted(
+    cockpit: Callable[..., CockpitApp],
+) -> None:
+    store = many(900)
+    app = cockpit(store)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("E", "G", "k", "k")
+        await pilot.pause()
+        rows = app.screen.query_one("#timeline-rows", Rows)
+        gone = rows.key
+        store.become(
+            replace(store.fleet, findings=tuple(f for f in store.fleet.findings if f.id != gone))
+        )
+        app._tick()
+        drawn = [rows.render_line(y).text.strip() for y in range(rows.size.height)]
+        assert rows.key != gone
+        assert rows.hidden[1] < 5
+        assert all(drawn)
