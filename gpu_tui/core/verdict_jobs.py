@@ -72,9 +72,11 @@ def _jobs(count: int) -> str:
 def listed_run(seen: Evidence) -> str | None:
     """Whoever runs them knows better than a table of processes what they are."""
     runs = sum(cell.state is CellState.RUNNING for cell in seen.listed)
-    return (
-        f"{_jobs(runs)} run{'s' if runs == 1 else ''} by the list of what runs it" if runs else None
-    )
+    if not runs:
+        return None
+    if runs == 1:
+        return "1 job runs by the list of what runs it"
+    return f"{runs} jobs run by the list of what runs it"
 
 
 def listed_still(seen: Evidence) -> str | None:

@@ -206,7 +206,7 @@ class InstanceState:
             self.witness.words.heard(event.at)
         buffer = followed.buffer
         came, self._came = self._came, None
-        if isinstance(event.lines, LogBlock):
+        if isinstance(event.lines, LogBlock) and not event.backfill:
             followed.unread += len(event.lines) - len(event.lines.told)
         if came is None or came[0] != source:
             number = buffer.end - buffer.open

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gpu_tui.core.events import LogArrived, LogCame, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, SshAccess
 from gpu_tui.core.logs import LogSource
@@ -53,3 +55,14 @@ def test_a_line_that_came_is_as_old_as_its_coming() -> None:
     log.file(SOURCE.path, NOW - 3_600)
     log.line(NOW + 2)
     assert log.last_at == NOW + 2
+
+
+@pytest.mark.parametrize(("backfill", "flood"), [(True, False), (False, True)])
+def test_a_log_that_stood_there_is_no_flood(backfill: bool, flood: bool) -> None:
+    log = Log()
+    whole = log.reader.whole(b"epoch 1 loss 0.5\n" * 64)
+    assert whole is not None
+    lines = log.reader.judge(whole)
+    log.store.apply(LogArrived("box", NOW + 1, SOURCE, lines, backfill))
+    (seen,) = log.store.view(NOW + 10)["box"].logs
+    assert (seen.unread > 0) is flood

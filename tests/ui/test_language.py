@@ -8,6 +8,7 @@ import re
 import string
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,19 @@ from spoken import PACKAGE, PARTS, SPEAKERS, errors, fields, pieces, said, sente
 
 from gpu_tui.cli.help import PAGES, TOPICS
 from gpu_tui.cli.main import main
+from gpu_tui.core.bounds import Span
+from gpu_tui.core.campaign import Lane, LaneOutlook, Tally
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
+from gpu_tui.core.sweep import CellState
 from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import finding
+from gpu_tui.ui.scene_parts import NOW, finding
+from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.shots import SIZES, VIEWS
 from gpu_tui.ui.text.survival import choices, find_choice, spoken
+from gpu_tui.ui.text.sweep import totals
 
 Make = Callable[..., CockpitApp]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -492,3 +498,20 @@ def test_verbs_and_the_titles_of_toasts_are_chinese(chinese: None) -> None:
                 assert find_choice(profile, spoken(choice.verb)) == number
     assert CHINESE.search(say("cell finished"))
     assert CHINESE.search(say("sweep finished"))
+
+
+def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None) -> None:
+    box = next(one for one in sweep().view(NOW).instances if one.queue.running is not None)
+    lane = LaneOutlook(
+        Lane(box.name, box.queue),
+        Tally({CellState.RUNNING: 1}),
+        Span(),
+        None,
+        None,
+        "no_aug tells no end",
+    )
+    text = "".join(row.plain for row in totals(box, lane, UTC, 160))
+    assert "no_aug 说不出结束时间" in text
+    assert told("2 jobs run by the list of what runs it, yet nothing moved for 5 min") == (
+        "执行器的列表里有 2 个任务在跑，但 5 min 没有动静"
+    )

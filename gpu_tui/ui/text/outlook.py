@@ -282,7 +282,7 @@ def lane_row(
         text.append_text(line(" ", fit(_lane_cell(title, one, now, zone), cells, right=True)))
     room = width - text.cell_len - 2
     if one.why and room >= 8:
-        text.append_text(line("  ", fit(line((told(one.why), "unknown")), room)))
+        text.append_text(line("  ", fit(line((told(one.why, own=True), "unknown")), room)))
     return text
 
 
@@ -339,7 +339,7 @@ def lane_why(outlook: Outlook, width: int) -> list[Text]:
     rows: list[Text] = []
     for one in outlook.lanes:
         if one.why:
-            rows += wrap(headed(one.lane.name, told(one.why)), width, "unknown", indent=2)
+            rows += wrap(headed(one.lane.name, told(one.why, own=True)), width, "unknown", indent=2)
     return rows
 
 

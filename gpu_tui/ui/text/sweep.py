@@ -185,7 +185,7 @@ def _end(one: LaneOutlook, now: float, zone: tzinfo | None) -> list[Text]:
         if words := between(span, now, zone):
             pieces.append(line((words, "muted")))
     elif one.why is not None:
-        pieces.append(line((one.why, "unknown")))
+        pieces.append(line((told(one.why, own=True), "unknown")))
     return pieces
 
 
