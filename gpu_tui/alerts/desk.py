@@ -33,7 +33,10 @@ BULLETINS = 50  # kept for a screen that does not ask
 
 
 class Desk:
-    """`look` sifts one view; `run` does it on a beat and delivers; `deliver` delivers what is due."""
+    """`look` sifts one view; `run` does it on a beat and delivers; `deliver` delivers what is due.
+
+    `secrets` are asked for with each item: an edited fleet file may name another key.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class Desk:
         channels: Iterable[Channel] = (),
         *,
         note: Callable[[str], None],
-        secrets: Iterable[str] = (),
+        secrets: Callable[[], Iterable[str]] = tuple,
         zone: tzinfo | None = None,
         first_wait: float = FIRST_WAIT,
         beat: float = BEAT,
@@ -51,7 +54,7 @@ class Desk:
         self._alerts = alerts
         self._clock = clock
         self._note = note
-        self._secrets = tuple(secrets)
+        self._secrets = secrets
         self._zone = zone
         self._since = clock.now()
         self._first_wait, self._beat = first_wait, beat
@@ -173,7 +176,7 @@ class Desk:
         pressing = [one for one in wanted if until is None or self._lets(one)]
         later = [one for one in wanted if one not in pressing]
         there = [one for one in first if self.wanted(one)]
-        summary = first_look(there, sweep, now, self._secrets)
+        summary = first_look(there, sweep, now, self._secrets())
         waits = until is not None and not any(map(self._lets, there))
         for courier in self._couriers:
             await self._put(courier, [self._item(one, sweep) for one in pressing], now, now)
@@ -189,7 +192,7 @@ class Desk:
             await self._keeper.ask(lambda ledger: ledger.put(courier.name, items, now=now, due=due))
 
     def _item(self, news: News, sweep: str | None) -> dict[str, object]:
-        return item_of(news, sweep, self._secrets)
+        return item_of(news, sweep, self._secrets())
 
 
 def _worst_first(news: Iterable[News]) -> tuple[News, ...]:

@@ -114,8 +114,9 @@ class TapeWriter:
             return
         self._put({"t": self._now(), "event": event})
 
-    def fleet(self, fleet: Fleet) -> None:
-        """The fleet file was edited."""
+    def fleet(self, fleet: Fleet, secrets: Iterable[str] = ()) -> None:
+        """The fleet file was edited; what it brought of `secrets` is hidden from now on."""
+        self._secrets = tuple({*self._secrets, *secrets})
         self._put({"t": self._now(), "fleet": fleet})
 
     def opened(self, instance: str, program: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from gpu_tui.parse.config_file import Alerts
 from gpu_tui.state.views import FleetView
 from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.fleet import Room, Tap
+from gpu_tui.wiring.secret import keys_held
 
 FILE_NAME = "history.sqlite"
 CALM_SECONDS = 1.5  # no history line for this long: what is looked at is now
@@ -64,8 +65,9 @@ async def open_desk(
         channels = ways_out(_without_webhook(alerts), os.environ)
         note(f"alerts: {error}. {error.next}")
     desk = Desk(
-        alerts, ledger, room.clock, channels, note=note, secrets=_secrets(room.fleet, alerts)
-    )
+        alerts, ledger, room.clock, channels,
+        note=note, secrets=lambda: _secrets(room.store.fleet, alerts),
+    )  # fmt: skip
     running = room.tasks.create_task(desk.run(look), name="news desk")
     try:
         yield desk
@@ -87,7 +89,7 @@ async def tell(
     wrong: list[str] = []
     desk = Desk(
         alerts, ledger, SystemClock(), channels, note=wrong.append,
-        secrets=_secrets(fleet, alerts), first_wait=0.0,
+        secrets=lambda: _secrets(fleet, alerts), first_wait=0.0,
     )  # fmt: skip
     try:
         await desk.look(view)
@@ -118,11 +120,10 @@ def _without_webhook(alerts: Alerts) -> Alerts:
     return replace(alerts, webhook=None)
 
 
-def _secrets(fleet: Fleet, alerts: Alerts) -> Iterable[str]:
+def _secrets(fleet: Fleet, alerts: Alerts) -> list[str]:
     """What must stand in no message: provider keys, and the webhook's own URL."""
-    names = [instance.provider.key_env for instance in fleet.instances]
-    values = [os.environ.get(name) for name in names if name]
+    values = keys_held(fleet)
     if alerts.webhook is not None:
         with suppress(WebhookRefused):
             values.append(url_of(alerts, os.environ))
-    return [value for value in values if value]
+    return values

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 import pytest
 from newsroom import T0, cell, finding, view
@@ -58,7 +59,7 @@ def hook() -> Iterator[Receiver]:
 async def office(tmp_path: Path, hook: Receiver) -> AsyncIterator[object]:
     opened: list[Ledger] = []
 
-    def make(alerts: Alerts = DEFAULTS, at: float = T0, **more: float) -> Office:
+    def make(alerts: Alerts = DEFAULTS, at: float = T0, **more: Any) -> Office:
         ledger = Ledger(tmp_path / "ledger")
         opened.append(ledger)
         clock, notes = ManualClock(wall=at), []  # type: ignore[var-annotated]
@@ -75,6 +76,20 @@ async def office(tmp_path: Path, hook: Receiver) -> AsyncIterator[object]:
 
 def texts(hook: Receiver) -> list[list[str]]:
     return [[item["kind"] for item in json.loads(body)["items"]] for _, body in hook.got]
+
+
+async def test_a_key_that_an_edited_fleet_file_names_leaves_in_no_message(
+    office, hook: Receiver
+) -> None:  # type: ignore[no-untyped-def]
+    held = ["the-old-one"]
+    one = office(secrets=lambda: held)
+    await one.look(view())
+    held[:] = ["the-new-one"]
+    await one.look(view(findings=(finding("nan", evidence="with the-new-one and the-old-one"),)))
+    await one.deliver()
+    (_, body), *_ = hook.got
+    assert b"the-new-one" not in body
+    assert b"the-old-one" in body
 
 
 async def test_a_fatal_finding_is_told_once_by_whoever_sees_it_first(

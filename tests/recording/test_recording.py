@@ -21,7 +21,7 @@ from boxes import Sshd
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.events import Event, LogArrived, LogCame, Sampled
+from gpu_tui.core.events import Event, LogArrived, LogCame, Noted, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, ProviderAccess, QueueFiles, SshAccess
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.readings import Memory
@@ -254,6 +254,14 @@ def test_a_record_that_cannot_be_written_is_told_and_hangs_nobody(tmp_path: Path
     tape.event(cast(Event, object()))
     with pytest.raises(TapeError, match=r"ends early: a object cannot be recorded"):
         tape.close()
+
+
+def test_a_key_that_an_edited_fleet_file_names_is_hidden_from_then_on(tmp_path: Path) -> None:
+    with TapeWriter(tmp_path / "x.tape", Fleet(), ManualClock(), secrets=["the-old-one"]) as tape:
+        tape.fleet(Fleet("edited"), ["the-new-one"])
+        tape.event(Noted(None, 1.0, "the-old-one, the-new-one, and no other one"))
+    *_, last = TapeReader(tmp_path / "x.tape").records()
+    assert last.event == Noted(None, 1.0, f"{HIDDEN}, {HIDDEN}, and no other one")
 
 
 def test_a_recording_never_overwrites(tmp_path: Path) -> None:
