@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from gpu_tui.core.findings import Severity
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import SceneStore, finding
@@ -58,3 +60,20 @@ async def test_what_stands_under_a_cursor_that_moved_to_a_neighbour_is_painted(
         assert rows.key != gone
         assert rows.hidden[1] < 5
         assert all(drawn)
+
+
+@pytest.mark.parametrize("card", ["f", "E"])
+async def test_enter_leads_to_a_finding_that_came_while_the_card_was_open(
+    cockpit: Callable[..., CockpitApp], card: str
+) -> None:
+    store = many(3)
+    app = cockpit(store)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press(card)
+        other = next(v.name for v in store.fleet.instances if v.name != app._cockpit.selected)
+        new = finding("stalled", Severity.FATAL, other, "nothing moves", "verdict")
+        store.become(replace(store.fleet, findings=(new,)))
+        app._tick()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app._cockpit.selected == other

@@ -50,8 +50,7 @@ class ActingCockpit(Cockpit):
         from gpu_tui.ui.screens.findings import ActingFindings
 
         if self.moment is not None:
-            screen = ActingFindings(self.moment, self.store.acknowledge)
-            self.app.push_screen(screen, self._go_to)
+            self._open(ActingFindings(self.moment, self.store.acknowledge), self._go_to)
 
     def action_shell(self) -> None:
         """The user's own ssh in front of everything, on the selected box."""

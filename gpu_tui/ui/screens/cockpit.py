@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -16,6 +16,7 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.keys import bindings, refusals
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.board import Board
+from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.timeline import TimelineScreen
 from gpu_tui.ui.text.places import Place
 
@@ -54,12 +55,12 @@ class Cockpit(Board):
         from gpu_tui.ui.screens.findings import FindingsScreen
 
         if self.moment is not None:
-            self.app.push_screen(FindingsScreen(self.moment), self._go_to)
+            self._open(FindingsScreen(self.moment), self._go_to)
 
     def action_timeline(self) -> None:
         """All findings by time."""
         if self.moment is not None:
-            self.app.push_screen(TimelineScreen(self.moment), self._go_to)
+            self._open(TimelineScreen(self.moment), self._go_to)
 
     def action_evidence(self) -> None:
         """The log line behind the worst finding of the selected instance."""
@@ -109,7 +110,7 @@ class Cockpit(Board):
         from gpu_tui.ui.screens.sweep import SweepScreen
 
         if self.moment is not None:
-            self.app.push_screen(SweepScreen(self.moment), self._go_to_cell)
+            self._open(SweepScreen(self.moment), self._go_to_cell)
 
     def action_reconnect(self) -> None:
         """Try this box again now."""
@@ -142,6 +143,16 @@ class Cockpit(Board):
         self.app.exit()
 
     # --- where cards lead ----------------------------------------------------------------------
+
+    def _open(self, card: Card, lead: Callable[[str | None], None]) -> None:
+        """Push a card, and go where it leads by what it showed last: this screen stood still meanwhile."""
+
+        def left(key: str | None) -> None:
+            if key is not None:
+                self.show(card.moment)
+            lead(key)
+
+        self.app.push_screen(card, left)
 
     def _go_to(self, finding_id: str | None) -> None:
         """Show the instance and the log of a finding."""
