@@ -124,7 +124,7 @@ class OpenSshConnection:
         reader, ours = await _reader_of(log)
         try:
             self._master = await self._spawn(master_words(access, config, self._socket, log, SHELL))
-        except OSError:
+        except BaseException:  # nobody else would close it
             os.close(ours)
             raise
         assert self._master.stderr is not None

@@ -96,6 +96,30 @@ async def test_nothing_is_left_behind(box: Sshd, transport: SshTransport, runtim
     assert await asyncio.to_thread(box.wait_idle) == {}
 
 
+async def test_a_login_that_is_given_up_leaves_no_pipe_open(
+    box: Sshd, transport: SshTransport, runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = asyncio.Event()
+
+    async def never(self: OpenSshConnection, words: object) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    def pipes() -> int:
+        links = (Path(entry) for entry in os.scandir("/proc/self/fd"))
+        return sum(link.is_symlink() and str(runtime) in os.readlink(link) for link in links)
+
+    monkeypatch.setattr(OpenSshConnection, "_spawn", never)
+    connecting = asyncio.create_task(transport.connect(by_ssh(box)))
+    await begun.wait()
+    assert pipes() == 2
+    connecting.cancel()
+    await asyncio.gather(connecting, return_exceptions=True)
+    async with asyncio.timeout(5):
+        while pipes():
+            await asyncio.sleep(0)
+
+
 async def test_whatever_becomes_of_us_the_ssh_programs_end(box: Sshd) -> None:
     script = (
         "import asyncio, sys\n"
