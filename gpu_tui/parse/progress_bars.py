@@ -32,8 +32,9 @@ _RICH = re.compile(
 _RICH_PERCENT = re.compile(
     rf"(?<!━)━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )(?P<percent>[0-9]{{1,3}})%(?: +(?P<eta>{CLOCK}))?"
 )
+_SIZE = r"[0-9]{1,12}(?:\.[0-9]{1,6})?[kKMG]?"
 _LINED = re.compile(  # `87% ━━━━━━━━━━── 220/253 4.0it/s 56.1s<8.2s`
-    r"(?P<percent>[0-9]{1,3})% [━╸╺─ ]{3,400}+(?<= )(?P<step>[0-9][0-9.]{0,11}[kKMG]?)B?/(?P<steps>[0-9][0-9.]{0,11}[kKMG]?)B?"
+    rf"(?P<percent>[0-9]{{1,3}})% [━╸╺─ ]{{3,400}}+(?<= )(?P<step>{_SIZE})B?/(?P<steps>{_SIZE})B?"
     rf"(?: (?P<rate>[0-9.]+[kMG]?)(?P<unit>[A-Za-z/]{{3,8}}))? (?P<elapsed>{CLOCK}|[0-9.]+s)(?:<(?P<eta>{CLOCK}|[0-9.]+s))?"
 )
 _WORDED = re.compile(  # `16% |/---| 10836/68957 [10.1m elapsed, 53.8m remaining, 19.0 images/s]`

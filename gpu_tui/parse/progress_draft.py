@@ -99,9 +99,13 @@ class Draft:
             self._found("ints", name, text, words.count)
 
     def value(self, name: str, text: Cut | None, read: Callable[[str], float | None]) -> None:
-        """A number that may be unknown."""
-        if text and name not in self.floats and (value := read(text)) is not None:
+        """A time, a rate or a share, which may be unknown, and none is without end."""
+        if not text or name in self.floats or (value := read(text)) is None:
+            return
+        if math.isfinite(value):
             self.put("floats", name, text, read, value)
+        else:
+            self.sure = False  # with other digits the same form may be a number
 
     def put(
         self, kind: str, name: str, text: Cut, read: Callable[[str], float | None], value: float

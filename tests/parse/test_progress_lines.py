@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import fields
 
 import pytest
@@ -140,6 +141,44 @@ def test_a_nan_loss_stays_nan(word: str) -> None:
 @given(st.text(max_size=300))
 def test_any_text_is_read_without_harm(text: str) -> None:
     parse_progress(text)
+
+
+ODD = ["1.2.0", "1..2", ".", "..", "1,2,3", "nan", "-inf", "1e999", "0", "9" * 20, "1:99", "?", "²"]
+BOUNDED = ("percent", "elapsed_seconds", "eta_seconds", "rate_per_second")
+ENDLESS = [
+    "87% ━━━━━━━━━━── 220/253 4.0it/s 56.1s<8.2s",
+    "step 3/10 steps_per_second: 3.5 loss: 0.3",
+    "|    time_elapsed | 12 |",
+]
+
+
+@given(st.sampled_from(ENDLESS) | st.sampled_from([line for line, _ in REPORTS]), st.data())
+def test_no_number_that_a_box_may_print_does_harm(line: str, data: st.DataObject) -> None:
+    """The whole screen would go with the one who reads it."""
+    for odd in data.draw(st.lists(st.sampled_from(ODD), min_size=1, max_size=3)):
+        places = list(re.finditer(r"[0-9][0-9.,]*", line)) or [re.match("", line)]
+        place = data.draw(st.sampled_from(places))
+        assert place is not None
+        line = line[: place.start()] + odd + line[place.end() :]
+        progress = parse_progress(line)
+        values = [getattr(progress, name) for name in BOUNDED] if progress else []
+        assert all(value is None or math.isfinite(value) for value in values)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "87% ━━━━━━━━━━── 2.2.0/253 4.0it/s 56.1s<8.2s",
+        "87% ━━━━━━━━━━── 2/2.5.3 4.0it/s 56.1s<8.2s",
+        "step 3/10 steps_per_second: inf loss: 0.3",
+        "{'loss': 0.3, 'train_steps_per_second': nan, 'steps_per_second': nan}",
+        "|    time_elapsed | nan |",
+    ],
+)
+def test_a_count_is_one_number_and_no_time_is_endless(line: str) -> None:
+    progress = parse_progress(line)
+    values = [getattr(progress, name) for name in BOUNDED] if progress else []
+    assert all(value is None or math.isfinite(value) for value in values)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.floats(0, 1e3), st.floats(0.01, 1e3))
