@@ -116,7 +116,7 @@ async def test_a_login_that_is_given_up_leaves_no_pipe_open(
     connecting.cancel()
     await asyncio.gather(connecting, return_exceptions=True)
     async with asyncio.timeout(5):
-        while pipes():
+        while pipes():  # noqa: ASYNC110 - nothing tells of a pipe that is closed
             await asyncio.sleep(0)
 
 
