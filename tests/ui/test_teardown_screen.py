@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from rich.text import Text
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Button
@@ -25,6 +26,7 @@ from gpu_tui.ui.screens.verbs import VerbScreen
 from gpu_tui.ui.scripted import ScriptedLadder, ScriptedTeardown
 from gpu_tui.ui.text.ladder import detail, rung_lines
 from gpu_tui.ui.widgets.phrase import PhraseField
+from gpu_tui.ui.widgets.rows import Rows
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]
@@ -246,6 +248,36 @@ async def test_abandoning_lists_every_path_and_needs_its_own_sentence(
         await pilot.press("enter")
         await pilot.pause()
         assert ladder.asked == [("abandon", "abandon 2 files on autodl-1")]
+
+
+async def test_a_list_of_very_many_paths_is_made_once_and_not_with_each_look(
+    cockpit: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifty thousand took seconds, every second: no key of the sentence came through."""
+    made: list[int] = []
+    lines = AbandonScreen.lines
+
+    def counted(self: AbandonScreen, width: int) -> Sequence[Text]:
+        made.append(width)
+        return lines(self, width)
+
+    monkeypatch.setattr(AbandonScreen, "lines", counted)
+    paths = tuple(f"/data/{'长' * (n % 60)}\x1b[2J/img_{n:06}.jpeg" for n in range(2_000))
+    gate = replace(ladder_blocked(), lost_paths=paths, lost_sizes=(9,) * len(paths))
+    app = cockpit()
+    async with app.run_test(size=SIZE) as pilot:
+        app.push_screen(AbandonScreen(app._moment(), gate, clock))
+        await pilot.pause()
+        for _ in range(3):
+            clock.advance(1)
+            app._tick()
+        rows = app.screen.query_one("#lost", Rows)
+        assert made == [rows.size.width]
+        assert all(row.cell_len <= rows.size.width for row in rows.lines)
+        whole = "".join(row.plain[12:] for row in rows.lines[1:])
+        assert whole == "".join(path.replace("\x1b", "\ufffd") for path in paths)
+        await pilot.resize_terminal(90, 30)
+        assert made[1:] == [rows.size.width]
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.gate import GateView
 from gpu_tui.core.speech import counted, say
 from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.losing import LosingScreen
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.marks import fit, line, wrap
+from gpu_tui.ui.text.marks import line, wrap
 
 SIZE = 10  # cells of a size in front of its path
 
@@ -49,9 +51,10 @@ class AbandonScreen(LosingScreen):
         rows = [line((say("{paths} will be lost for good:", paths=words), "danger"))]
         for at, path in enumerate(gate.lost_paths):
             size = sizes[at] if at < number else None
-            lead = fit(
-                line((units.size(size) if size is not None else "", "muted")), SIZE, right=True
-            )
-            first, *more = wrap(path, width, "strong", indent=SIZE + 2) or [line(" " * (SIZE + 2))]
-            rows += [line(lead, "  ", first[SIZE + 2 :]), *more]
+            lead = f"{units.size(size) if size is not None else '':>{SIZE}}  "
+            if cell_len(shown := safe(path)) <= width - len(lead):
+                rows.append(line((lead, "muted"), (shown, "strong")))
+                continue
+            first, *more = wrap(path, width, "strong", indent=len(lead)) or [line(" " * len(lead))]
+            rows += [line((lead, "muted"), first[len(lead) :]), *more]
         return rows

@@ -48,6 +48,7 @@ class LosingScreen(Card):
         super().__init__(moment)
         self._sentence = sentence
         self._seen = False
+        self._made = 0  # the width that the lines were made for
         self._list = Rows(id="lost")
         self._question = Block(id="question")
         self._phrase = PhraseField(clock, id="phrase")
@@ -78,7 +79,10 @@ class LosingScreen(Card):
     def paint(self, moment: Moment) -> None:
         """The list as far as it is scrolled, and what is still below."""
         rows = self._list
-        rows.put(self.lines(rows.size.width))
+        width = rows.size.width
+        if self._made != width:  # what would be lost stands still, and may be very many lines
+            self._made = width
+            rows.put(self.lines(width))
         self._ask()
 
     def _ask(self) -> None:
