@@ -8,6 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
+class NoHome(Exception):
+    """Nothing says where this user's own files are."""
+
+    next = "Set HOME to a directory of yours."
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this user has no home directory: $HOME is not set, and the system names none"
+        )
+
+
 def user_name() -> str:
     """What this machine calls whoever runs us; their number where it has no name, as containers do."""
     try:
@@ -22,9 +33,12 @@ def config_dir(env: Mapping[str, str]) -> Path:
 
 
 def user_home(env: Mapping[str, str]) -> Path:
-    """$HOME, else what the password database says."""
+    """$HOME, else what the password database says. Raises NoHome."""
     home = env.get("HOME")
-    return Path(home) if home else Path.home()
+    try:
+        return Path(home) if home else Path.home()
+    except RuntimeError:
+        raise NoHome from None
 
 
 def xdg(env: Mapping[str, str], name: str, fallback: str) -> Path:

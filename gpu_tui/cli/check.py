@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_tui import __version__
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.cli.trouble import shown
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.plain import plain
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="send one test message by the command and the webhook of your settings, and look at nothing",
     )  # fmt: skip
     parser.add_argument(
-        "--limit", type=float, default=30.0, metavar="SECONDS", help="give up on a box after this"
+        "--limit", type=seconds, default=30.0, metavar="SECONDS", help="give up on a box after this"
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write all deadlines as a calendar; again to bring it up to date",
     )
-    parser.add_argument("--limit", type=float, default=30.0, metavar="SECONDS")
+    parser.add_argument("--limit", type=seconds, default=30.0, metavar="SECONDS")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
     mark = actions.add_parser(
         "mark",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.cli.trouble import words_of
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import SKEW, Level, level, share
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="check these hosts, no fleet file")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
-        "--limit", type=float, default=30.0, metavar="SECONDS", help="give up on a box after this"
+        "--limit", type=seconds, default=30.0, metavar="SECONDS", help="give up on a box after this"
     )
 
 

@@ -23,6 +23,14 @@ def add_fleet_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def seconds(text: str) -> float:
+    """How long to wait: more than nothing, and no more than a day. Raises ValueError."""
+    limit = float(text)
+    if not 0 < limit <= 86_400:
+        raise ValueError(text)
+    return limit
+
+
 def fleet_path(args: argparse.Namespace) -> Path | None:
     """The fleet file that would be read, or None where there is none."""
     from gpu_tui.settings import find_fleet

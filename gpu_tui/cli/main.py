@@ -233,8 +233,8 @@ def _choose_language(words: Sequence[str]) -> None:
 def _configured_language(env: Mapping[str, str]) -> str | None:
     """What the settings say; they are read only where they say something of it."""
     named = env.get("GPU_TUI_CONFIG")
-    path = Path(named).expanduser() if named else config_dir(env) / "config.yaml"
     try:
+        path = Path(named).expanduser() if named else config_dir(env) / "config.yaml"
         if b"language" not in path.read_bytes():
             return None
         from gpu_tui.settings import load_config  # a few commands need no settings at all

@@ -8,7 +8,7 @@ import shutil
 import sys
 from typing import TextIO
 
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.core.ladder import GateView
 from gpu_tui.core.speech import headed, joined, say, told
 from gpu_tui.core.transfer import Transfer
@@ -25,7 +25,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_fleet_arguments(parser)
     parser.add_argument("name", metavar="NAME", help="the instance")
     parser.add_argument(
-        "--limit", type=float, default=30.0, metavar="SECONDS", help="how long to wait for the box"
+        "--limit",
+        type=seconds,
+        default=30.0,
+        metavar="SECONDS",
+        help="how long to wait for the box",
     )
 
 

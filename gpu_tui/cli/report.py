@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tui import __version__
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path, seconds
 from gpu_tui.settings import FleetError
 
 NAME = "report"
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="keep host names and addresses, which are left out else",
     )
     parser.add_argument(
-        "--limit", type=float, default=30.0, metavar="SECONDS", help="give up on a box after this"
+        "--limit", type=seconds, default=30.0, metavar="SECONDS", help="give up on a box after this"
     )
 
 

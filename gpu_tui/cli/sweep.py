@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.core.campaign import Outlook, Trust
 from gpu_tui.core.cell_export import to_csv, to_markdown
 from gpu_tui.core.cell_table import Order, Row, columns_of, in_order, rows_of
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort", metavar="COLUMN", help="cell, task, state, loss, psnr, took, ...")
     parser.add_argument("--reverse", action="store_true", help="largest first")
     parser.add_argument(
-        "--limit", type=float, default=30.0, metavar="SECONDS", help="give up on a box after this"
+        "--limit", type=seconds, default=30.0, metavar="SECONDS", help="give up on a box after this"
     )
 
 

@@ -74,6 +74,10 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
         (["profiles", "lisst"], "invalid choice", "--help"),
         (["profiles", "--today", "tomorrow"], "not a date", "--help"),
         (["--nonsense"], "unrecognized arguments", "gpu-tui --help"),
+        *(
+            (["check", "--limit", limit], "invalid seconds value", "gpu-tui check --help")
+            for limit in ("30s", "0", "nan", "inf")
+        ),
         (
             ["profiles", "--js"],
             "there is no option --js",
@@ -199,3 +203,29 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True, timeout=30, cwd=tmp_path,
     ).stdout  # fmt: skip
     assert out == f"gpu-tui {__version__}\n"
+
+
+def test_nobody_needs_a_home_for_what_needs_no_files(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", none)
+    assert cli.main(["--version"]) == 0
+    assert cli.main(["check"]) == 2
+    err = capsys.readouterr().err
+    assert "no home directory" in err
+    assert "Set HOME" in err
+
+
+def test_a_home_of_nobody_is_no_place_for_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GPU_TUI_CONFIG", "")  # which --config sets
+    assert cli.main(["--config", "~nobody-here/x.yaml", "--version"]) == 0
+    assert cli.main(["check", "--alert", "--config", "~nobody-here/x.yaml"]) == 2
+    assert "bug" not in capsys.readouterr().err

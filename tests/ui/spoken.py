@@ -80,7 +80,7 @@ PARTS = {
 FOREIGN = (
     "unrecognized arguments: ", "the following arguments are required: ", "argument ", "expected one argument",
     "expected at least one argument", "invalid choice: ", " (choose from ", "invalid int value: ",
-    "invalid float value: ", *(os.strerror(number) for number in FOREIGN_ERRORS),
+    "invalid seconds value: ", *(os.strerror(number) for number in FOREIGN_ERRORS),
 )  # fmt: skip
 
 
