@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import ModuleType
 
 import pytest
 
+from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import SceneStore, finding
 from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.screens import findings, timeline
 from gpu_tui.ui.widgets.rows import Rows
 
 
@@ -77,3 +80,42 @@ async def test_enter_leads_to_a_finding_that_came_while_the_card_was_open(
         await pilot.press("enter")
         await pilot.pause()
         assert app._cockpit.selected == other
+
+
+@pytest.mark.parametrize(
+    ("card", "module", "painter"),
+    [("f", findings, "finding_row"), ("E", timeline, "event_row")],
+)
+async def test_of_thousands_of_findings_only_those_near_the_cursor_are_painted(
+    cockpit: Callable[..., CockpitApp],
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+    card: str,
+    module: ModuleType,
+    painter: str,
+) -> None:
+    painted: list[object] = []
+    paint = getattr(module, painter)
+
+    def counted(one: object, *rest: object, **more: object) -> object:
+        painted.append(one)
+        return paint(one, *rest, **more)
+
+    monkeypatch.setattr(module, painter, counted)
+    app = cockpit(many(2_000))
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press(card)
+        await pilot.pause()
+        assert 0 < len(painted) < 400
+        painted.clear()
+        clock.advance(60 * 60)
+        app._tick()
+        clock.advance(1)
+        app._tick()
+        assert len(painted) < 200  # what shows no seconds is not made anew with each of them
+        for keys in (("G",), ("k", *["pageup"] * 9), ("g",)):
+            await pilot.press(*keys)
+            await pilot.pause()
+            name = "#finding-rows" if card == "f" else "#timeline-rows"
+            rows = app.screen.query_one(name, Rows)
+            assert all(rows.render_line(y).text.strip() for y in range(rows.size.height))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from gpu_tui.core.findings import Finding
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, more_below
 from gpu_tui.ui.screens.filtered import FilteredCard
+from gpu_tui.ui.text import units
 from gpu_tui.ui.text.findings import columns_of, finding_detail, finding_row
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.text.timeline import words_of
+from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.rows import Rows
 
 
@@ -30,6 +33,7 @@ class FindingsScreen(FilteredCard):
         super().__init__(moment)
         self._list = Rows(id="finding-rows")
         self._whole = Rows(id="finding-detail")
+        self._near = NearCursor()
 
     def content(self) -> Iterable[Widget]:
         """The list above, one finding whole below."""
@@ -49,19 +53,32 @@ class FindingsScreen(FilteredCard):
     def paint(self, moment: Moment) -> None:
         """Worst first."""
         rows = self._list
-        found = [one for one in moment.fleet.findings if self.fits.keeps(words_of(one))]
+        found = [
+            one for one in moment.fleet.findings if not self.fits or self.fits.keeps(words_of(one))
+        ]
         if not moment.fleet.findings:
             rows.put([line((say("✓ nothing to see: no findings"), "level-ok"))])
         elif not found:
             rows.put([line((say("no finding fits"), "muted"))])
         else:
-            now, width = moment.fleet.taken_at, rows.size.width
-            names = [view.name for view in moment.fleet.instances]
-            columns = columns_of(moment.fleet.findings, width)
-            shown = [finding_row(one, now, width, names, columns) for one in found]
-            rows.put(shown, [one.id for one in found])
+            self._rows(moment, found)
         self.edge(more_below(rows.hidden))
         self._detail()
+
+    def _rows(self, moment: Moment, found: Sequence[Finding]) -> None:
+        """A line each, painted near the cursor only: of a sweep that failed there are thousands."""
+        now, width = moment.fleet.taken_at, self._list.size.width
+        names = [view.name for view in moment.fleet.instances]
+        columns = columns_of(moment.fleet.findings, width)
+        look = (width, columns, hash(tuple(names)))
+        keys = [one.id for one in found]
+        lines = self._near.lines(
+            keys,
+            self._list.heir(keys),
+            lambda n: (found[n], look, units.age(now - found[n].last_seen)),
+            lambda n: finding_row(found[n], now, width, names, columns),
+        )
+        self._list.put(lines, keys)
 
     def _detail(self) -> None:
         rows = self._list
@@ -71,7 +88,10 @@ class FindingsScreen(FilteredCard):
         detail.put(finding_detail(chosen, width, self.moment.zone) if chosen else [])
 
     @on(Rows.Moved, "#finding-rows")
-    def _moved(self) -> None:
+    def _moved(self, event: Rows.Moved) -> None:
+        if self._near.at_edge(event.key, len(self._list.lines)):
+            self.paint(self.moment)
+            return
         self.edge(more_below(self._list.hidden))
         self._detail()
 

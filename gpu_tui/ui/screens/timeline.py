@@ -14,7 +14,7 @@ from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text.marks import line
-from gpu_tui.ui.text.timeline import by_time, dated, event_row, lanes, summary, words_of
+from gpu_tui.ui.text.timeline import by_time, dated, day_of, event_row, lanes, summary, words_of
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
@@ -56,7 +56,7 @@ class TimelineScreen(FilteredCard):
         """Newest first."""
         now, width, zone = moment.fleet.taken_at, self._list.size.width, moment.zone
         found = by_time(moment.fleet.findings)
-        kept = [one for one in found if self.fits.keeps(words_of(one))]
+        kept = [one for one in found if not self.fits or self.fits.keeps(words_of(one))]
         keys = [one.id for one in kept]
         here = self._list.heir(keys)
         chosen = next((one for one in kept if one.id == here), None)
@@ -64,12 +64,12 @@ class TimelineScreen(FilteredCard):
         self._lanes.put([*lanes(kept, now, width, zone, chosen), line("")] if high and kept else [])
         self._sums.put([summary(kept, len(found), width) if found else line("")])
         if kept:
-            days = dated(kept, now, zone)
+            days, today = dated(kept, now, zone), day_of(now, zone)
             names = [view.name for view in moment.fleet.instances]
             rows = self._near.lines(
                 keys,
                 here,
-                lambda n: (kept[n], int(now), width, days),
+                lambda n: (kept[n], today, width, days),
                 lambda n: event_row(kept[n], now, width, zone, names, with_days=days),
             )
             self._list.put(rows, keys)

@@ -79,7 +79,7 @@ def lanes(
 
 def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
     """Times under the lanes: at the left edge, about every twenty cells, and `now` at the right."""
-    days = _day(start, zone) != _day(start + span, zone)
+    days = day_of(start, zone) != day_of(start + span, zone)
     count = max(1, room // 24)
     out = ""
     for n in range(count):
@@ -94,7 +94,9 @@ def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
 
 def dated(findings: Sequence[Finding], now: float, zone: tzinfo | None) -> bool:
     """Some of them are not of today: times have a day before them."""
-    return any(_day(one.last_seen, zone) != _day(now, zone) for one in findings)
+    times = [one.last_seen for one in findings]
+    days = {day_of(at, zone) for at in (min(times, default=now), max(times, default=now))}
+    return days != {day_of(now, zone)}
 
 
 def event_row(
@@ -109,7 +111,7 @@ def event_row(
     """One finding: when, how bad, where, what, and the evidence; `names` are those of all boxes."""
     wide = width >= ROOMY
     style = f"severity-{finding.severity}"
-    days = _day(finding.last_seen, zone) != _day(now, zone)
+    days = day_of(finding.last_seen, zone) != day_of(now, zone)
     logged = LOGGED if finding.source.startswith("log:") else MEASURED
     kind = say(finding.kind.replace("_", " "))
     narrow = width < NARROW
@@ -164,7 +166,8 @@ def summary(findings: Sequence[Finding], total: int, width: int) -> Text:
     return short if short.cell_len <= width else counts
 
 
-def _day(at: float, zone: tzinfo | None) -> str:
+def day_of(at: float, zone: tzinfo | None) -> str:
+    """The day of a moment as a row writes it."""
     return units.day(datetime.fromtimestamp(at, UTC).astimezone(zone))
 
 
