@@ -4,6 +4,7 @@
 - A traceback is named by its final exception, and a chain of them by the last.
 - A failure's echoes (lost peers, launchers, exit codes) stand behind its cause: of two failures the one
   that `ORDER` has first, but what other ranks, launchers and schedulers say of an end comes after it.
+  A peer that was killed comes before those who lost it.
 - A number that is no number ends a run only as the final exception of a traceback.
 - What the run went on after is past: a warning. Going on means that its counters advanced, for a log
   without progress proves nothing. Where the run has ended badly that is not believed of its last
@@ -54,6 +55,11 @@ KIND_OF_LABEL = {
 LASTING = frozenset({"xid", "hardware", "disk_full", "inode", "ckpt_corrupt"})
 NUMBERS = frozenset({"nan", "inf", "overflow"})  # only a finite loss says that they are over
 ECHOES = frozenset({"hang", "nccl", "preempted", "killed"})
+# Of those that were told to end, the one that a person or the kernel killed is whom the others lost.
+_SHOT = re.compile(
+    r"exitcode\s*: ?-9\b|\bsignal:? \(?9\b|\bSIGKILL\b|\breturn code = -9\b|^\W*Killed\W*$|\bcode:? 137\b|\): Killed\b"
+)
+_AT_LAST = re.compile(r"\bvia\b|^(?:srun|slurmstepd)|sending|closing|killing", re.IGNORECASE)
 # An end that somebody else decided is none.
 _DECIDED = re.compile(r"time ?limit|preempt|reclaim|maintenance|node[ _]?fail", re.IGNORECASE)
 ECHO_WITHIN = 400  # lines: what other ranks print of their own ends before theirs
@@ -148,7 +154,8 @@ class CellAlarms:
         new = Alarm(label, severity, text, path, number, at, at, last_number=number)
         old = self._alarms.get(label)
         if old is not None:
-            first = new if old.past or (again and old.path == path) else old
+            better = label == "killed" and _shot(text) and not _shot(old.text)
+            first = new if old.past or better or (again and old.path == path) else old
             worst = min(old.severity, new.severity, key=lambda severity: severity.rank)
             new = replace(
                 first,
@@ -217,7 +224,8 @@ class CellAlarms:
         first = min(dead, key=_order, default=None)
         if first is None or first.label not in ECHOES or _DECIDED.search(first.text):
             return first
-        return min((a for a in dead if _echoes(first, a)), key=_order, default=first)
+        shot = next((a for a in dead if first.label == "nccl" and _shot(a.text)), first)
+        return min((a for a in dead if _echoes(first, a)), key=_order, default=shot)
 
     def _at_end(self, alarm: Alarm) -> bool:
         trail = self._trails.get(alarm.path)
@@ -246,6 +254,11 @@ def _echoes(echo: Alarm, cause: Alarm) -> bool:
     """`cause` stands a little above `echo` in the same log, and is none itself."""
     above = echo.number - cause.number
     return cause.path == echo.path and cause.label not in ECHOES and 0 < above <= ECHO_WITHIN
+
+
+def _shot(text: str) -> bool:
+    """One process was ended with SIGKILL, and not by who cleans up behind another failure."""
+    return _SHOT.search(text) is not None and _AT_LAST.search(text) is None
 
 
 def _kills(alarm: Alarm) -> bool:

@@ -155,6 +155,25 @@ def test_a_lost_peer_stands_for_itself_before_what_it_raised_and_far_below_anoth
     assert only(told(("other.log", TRACE + "KeyError: 1\n"), TRACE + LOST)).kind == "nccl"
 
 
+CLOSING = "W1123 02:47:10.1 7 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 912 closing signal SIGTERM\n"
+SHOT = "E1123 02:47:11.4 7 torch/distributed/elastic/multiprocessing/api.py:986] failed (exitcode: {}) local_rank: 1 (pid: 916) of binary: python\n"
+
+
+def test_a_rank_that_was_killed_is_the_cause_and_who_lost_it_its_echo() -> None:
+    lost = of_rank(0, TRACE + LOST) + of_rank(2, TRACE + LOST) + CLOSING
+    alarm = only(told(steps(1, 9) + lost + SHOT.format(-9)))
+    assert (alarm.kind, alarm.text) == ("crashed", SHOT.format(-9).strip())
+    assert only(told(steps(1, 9) + lost + SHOT.format(-15))).kind == "nccl"
+    assert only(told(lost + "srun: error: gpu07: task 1: Killed\n")).kind == "nccl"
+    last = "W1123 7 api.py:913] Unable to shutdown process 912 via 15, forcefully exiting via 9\n"
+    assert only(told(lost + last)).kind == "nccl"
+
+
+def test_what_a_rank_raised_comes_before_the_kill_of_another() -> None:
+    raised = of_rank(1, TRACE + "KeyError: 'lr'\n") + of_rank(0, TRACE + LOST)
+    assert only(told(raised + SHOT.format(-9))).text == "[rank1]: KeyError: 'lr'"
+
+
 CANCELLED = "slurmstepd: error: *** STEP 31.0 ON gpu07 CANCELLED AT 2031-05-11T09:12:44 "
 
 
