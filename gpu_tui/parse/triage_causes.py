@@ -29,6 +29,7 @@ from gpu_tui.parse.triage_rule import (
 from gpu_tui.parse.triage_runs import RUN_CAUSES
 from gpu_tui.parse.triage_stops import STOPS
 from gpu_tui.parse.triage_sweeps import SWEEP_CAUSES
+from gpu_tui.parse.triage_ways import WAYS
 
 CAUSES: tuple[Rule, ...] = (
     *QUIET,
@@ -139,14 +140,14 @@ CAUSES: tuple[Rule, ...] = (
         r"connection to (?:rank|peer|worker))|connection (?:closed|reset) by peer \[|"
         r"peer.{0,30}\b(?:disconnected|unreachable|died)|failed to (?:recv|connect to|"
         r"receive).{0,40}\b(?:rank|peer|store)\b|\[c10d\].{0,60}(?:fail|reset|closed|timed out)",
-        r"process group has NOT been destroyed|failed to shut ?down the rendezvous|retrying|will retry|"
+        r"process group has NOT been destroyed|failed to shut ?down the rendezvous|retrying|will retry|, reconnecting|"
         + ADVICE,
     ),
     rule(
         "nccl",
         FATAL,
         "nccl|gloo|process group|process_group|allreduce|all_reduce|allgather|all_gather|rendezvous",
-        r"\b(?:nccl|gloo)\b|init_process_group|\bprocess group\b|\ball_?(?:reduce|gather)\b|\brendezvous\b",
+        r"(?<![-/.\w])(?:nccl|gloo)\b(?!-\w|[\w-]*[>|])|init_process_group|\bprocess group\b|\ball_?(?:reduce|gather)\b|\brendezvous\b",
         BESIDE + r"|\bunexpected keyword|\bgot an\b|\bsupports?\b|(?:Attribute|Type|Name|Value|Key|"
         r"NotImplemented)Error|Misconfig|\b(?:required?s?|must|already|twice)\b|\b(?:only|not|n.t|"
         r"never) (?:yet |been |currently |a )?(?:supported|implemented|created|initiali[sz]ed|defined|"
@@ -170,7 +171,7 @@ CAUSES: tuple[Rule, ...] = (
         r"the inner error is reported as above|\bCNRT_RET_ERR\w{1,40}|\bMLU (?:unknown |queue )?error\b|"
         r"\bMUSA error\b|\bCNCL error\b|(?-i:\bE[1-9]\d{4}: (?!.{0,40}memory))|"
         r"(?<!dlerror: )(?<!dlopen: )libcuda\.so\S{0,4}: cannot open|\bno CUDA runtime is found\b(?!, using)|\b(?:GPU|"
-        r"CUDA) (?:device )?(?:is )?(?:not available|not found|unavailable)\b.{0,12}\b(?:exit|abort|quit|"
+        r"CUDA) (?:device )?(?:is )?(?:not available|not found|not detected|unavailable)\b.{0,60}\b(?:exit|abort|quit|"
         r"stop)|\bCUDA driver (?:initiali[sz]ation failed|error)|thrust::system::system_error|"
         r"(?-i:\bcuda[A-Z]\w{2,30}\(?\)?).{0,30}\bfailed\b|could not (?:locate|load)(?: library|"
         r" symbol)? \S{0,40}cud(?:nn|art)|\bCUDA (?:context|stream|device|kernel|event|graph|"
@@ -178,7 +179,7 @@ CAUSES: tuple[Rule, ...] = (
         r"(?-i:\bcu[A-Z]\w{2,30}) failed\b|illegal address in CUDA|\bsynStatus ?= ?[1-9]|synapse error|"
         r"CUDA (?:runtime )?error(?!s)|(?-i:CUDA_ERROR_(?!OUT_OF)[A-Z]\w{1,40})|device-side assert|"
         r"illegal memory access|illegal instruction was encountered|misaligned address|"
-        r"(?:unspecified )?launch failure|no kernel image|cublas runtime error|error from cudaGetDeviceCount|"
+        r"(?:unspecified )?launch failure|no kernel image|kernel image is invalid|\bno CUDA devices? (?:is |are )?(?:visible|present)\b|cublas runtime error|error from cudaGetDeviceCount|"
         r"cuda\.is_available\(\) (?:returned|is) False: abort|no CUDA-capable device|"
         r"no CUDA GPUs are available|no devices were found"
         r"|found no NVIDIA driver|NVRM: No NVIDIA (?:graphics adapter|GPU|devices?)(?: was)? (?:found|"
@@ -224,7 +225,7 @@ CAUSES: tuple[Rule, ...] = (
         "cuda_error",
         FATAL,
         "cuda|cudnn|cublas|hip|rocm|nvml",
-        r"\b(?:CUDA|cuDNN|cuBLAS|HIP|ROCm|NVML)\b.{0,40}\b(?:error|failed|failure|fault|exception|invalid|"
+        r"(?<![-/.\w])(?:CUDA|cuDNN|cuBLAS|HIP|ROCm|NVML)\b(?!-(?!capable|enabled|aware|side)\w|[\w-]*[>|\]]).{0,40}\b(?:error|failed|failure|fault|exception|invalid|"
         r"illegal|not initiali[sz]ed|launch|unavailable)\b",
         BESIDE,
         also=RAISED,
@@ -250,6 +251,7 @@ CAUSES: tuple[Rule, ...] = (
         r"operation) (?:has )?failed\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
+    *WAYS,
     # --- 9 ckpt_corrupt ---
     rule(
         "ckpt_corrupt",
@@ -330,6 +332,15 @@ CAUSES: tuple[Rule, ...] = (
         r"malformed)\b.{0,40}\b(?:checkpoint|ckpt|state[_ ]dict)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}|\\bwarn|\\b0 corrupt|exactly|\\bargument|\\bpath\\b|gradient.checkpoint|"
         f"activation.checkpoint|checkpointing",
+    ),
+    # What was carried over is not what was sent.
+    rule(
+        "ckpt_corrupt",
+        FATAL,
+        "checksum|md5|sha256|crc|hash",
+        r"\b(?:md5|sha\d{1,3}|checksum|hash|crc)\w{0,4} (?:of|for) \S{0,200}(?:\.safetensors|\.pth?|\.ckpt|\.gguf|checkpoint)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+        also=r"\b(?:mismatch|differs?|(?:does|did) ?(?:not|n.t) match)\b",
     ),
     *STOPS,
     *NUMBERS,

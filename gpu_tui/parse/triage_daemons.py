@@ -358,11 +358,11 @@ DAEMON_ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "job not submitted|was refused|would exceed|requested shell|slurm_|data quota|invalid username|"
+        "job not submitted|would exceed|requested shell|slurm_|data quota|invalid username|"
         "no solution found|please try again|host identification|private key file|is required|"
         "duplicate session|nested with care|running as root|trap invalid|null pointer|too many users|prolog|"
         "mpi_err_|epilog|process manager error|hyd",
-        r"\bjob not submitted\b|\bthe connection to the server \S{1,80} was refused\b|^qsub: would exceed\b|"
+        r"\bjob not submitted\b|^qsub: would exceed\b|"
         r"^failed [a-z][\w ]{3,60} because:|^slurm_\w{1,40} error: |\bover its data quota\b|"
         r"\binvalid username or (?:password|token)\b|^\W{0,6}no solution found\b|"
         r"^permission denied, please try again|\bremote host identification has changed\b|"

@@ -38,7 +38,9 @@ _NETWORK = (
     r"^\W{0,4}runtime disconnected|\bhttpx\.(?:Read|Write|Connect|Network|Close)Error\b|\bserver closed the connection\b|"
     r"\breading SSH protocol banner\b|\bserver disconnected\b|\bTLS handshake timeout\b|\btemporary failure resolving\b|"
     r"\bcannot connect to host\b|\bMaxRetryError\b|\bWinError 100(?:5[34]|6[01])\b|\btimeout reading from socket\b|"
-    r"\bStatusCode\.UNAVAILABLE\b"
+    r"\bStatusCode\.UNAVAILABLE\b|\berror sending request for url\b|(?-i:\bConnectError\b)|\btcp connect error\b|"
+    r"(?-i:\b(?:ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b)|"
+    r"\bconnection to (?:the )?(?:server|host) \S{1,120} (?:was |has been )?(?:refused|reset|lost|closed|timed out)\b"
 )
 _NETWORK_NEEDS = (
     "slowdown|dns |socket hang up|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|"

@@ -47,6 +47,8 @@ WITHOUT = (
     r"treating|unmerging|resizing|applying|starting from (?!scratch))\b|, switch to\b|(?:failed to|could not|"
     r"cannot) import [\w.-]{1,40}\W*$|\b(?:cannot|can.t|couldn.t|could not|unable to|failed to) (?:log|"
     r"estimate|guarantee|preview|display|plot|visualize|hash|be hashed)\b|"
+    r"\b(?:set|change|pin|raise|lower|adjust|increase) (?:the )?(?:\w{1,12} ){0,2}(?:affinity|priority|nice\w{0,4}|ulimit|governor|clocks?|persistence|"
+    r"power limit|memlock|oom_score\w{0,4})\b|"
     r"\bso (?:the )?(?:\w{1,20} ){1,3}(?:is|are) (?:changed|adjusted|padded|resized|truncated|reset)\b"
 )
 COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|{WITHOUT}|\\bwarn(?:ing)?s?\\b(?! messages)"

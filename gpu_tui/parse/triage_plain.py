@@ -70,6 +70,15 @@ PLAIN_CAUSES: tuple[Rule, ...] = (
         r"\bcheck failed: .{0,60}\b(?:cudaSuccess|(?:CUDNN|CUBLAS|CUFFT)_STATUS_SUCCESS|hipSuccess|num_(?:cuda_devices|gpus?|devices) > 0)\b",
         "out of memory|\\(2 vs",
     ),
+    # A driver that is older than what needs it, or is not there.
+    rule(
+        "cuda_error",
+        FATAL,
+        "driver",
+        r"^\W{0,4}(?:error: )?insufficient (?:CUDA |NVIDIA |GPU )?driver(?: version)?\W*$|\b(?:NVIDIA|CUDA|GPU|installed|display) driver (?:is |version is )?too old\b|"
+        r"\b(?:NVIDIA|CUDA|GPU) (?:kernel )?driver (?:is |was )?not (?:found|loaded|installed|running)\b|^\W{0,4}driver (?:is )?not loaded\W*$",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     rule("host_oom", FATAL, "memout", r"\bmemout\b(?! ?[=:] ?0)"),
     # By the file that a check stands in.
     rule(
@@ -135,7 +144,8 @@ PLAIN: tuple[Rule, ...] = (
         FATAL,
         "did not|didn't|something",
         r"^\W{0,4}(?:the |your |this )?(?:[\w-]{1,16} )?(?:run|job|training|simulation|script|program|command|task|"
-        r"process|evaluation|export|conversion|upload|download|build)(?: \S{1,24})? (?:did not|didn.t) (?:finish|complete|"
+        r"process|evaluation|export|conversion|upload|download|build|workflow|pipeline|experiment|trial|sweep|step|stage|deployment|"
+        r"installation|launch|flow)(?: \S{1,24})? (?:did not|didn.t) (?:finish|complete|"
         r"succeed|start|converge|terminate normally|exit cleanly)\b(?! yet)|\bsomething (?:bad|terrible|unexpected|strange) happened\b(?!\?)",
         COPED,
     ),
@@ -154,11 +164,20 @@ PLAIN: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "raised an|threw an|in error state|in failed state|error state|failed state|hit an",
-        rf"\b{_WHOM} (?:has )?(?:raised|threw|hit|got|encountered) an? (?:\w{{1,20}} )?(?:exception|error)\b|"
+        "raised an|threw an|reported an|error state|failed state|hit an|got an|encountered an",
+        rf"\b{_WHOM} (?:has )?(?:raised|threw|hit|got|encountered|reported) an? (?:\w{{1,20}} )?(?:exception|error)\b|"
         r"\b(?:pod|container|job|task|node|worker|run|service|unit) \S{1,40} (?:is |went |now |entered )?(?:in |into )?(?:an? |"
         r"the )?(?:error|failed|crashed|unhealthy) state\b",
         f"{COPED}|handl",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "state|status|phase",
+        r"\b(?:status|state|phase) (?:is|was|became|changed to) (?-i:Error|ERROR|Failed|FAILED|Crashed|CRASHED|Dead|DEAD)\b|"
+        r"\b(?:entered|reached|moved to|into|to) (?:the )?(?:state|phase|status) \W?(?:terminated|failed|error|dead|crashed)\b",
+        COPED,
+        also=r"\b(?:pod|container|job|task|node|worker|run|service|instance|workflow|trial|experiment)\b",
     ),
     # An exception that somebody met in a step of the training, at whatever level he tells of it; a limit of warnings.
     rule(
@@ -169,6 +188,17 @@ PLAIN: tuple[Rule, ...] = (
         r"(?:training|validation|test)_?(?:step|loop|epoch)|forward|backward|fit|train(?:ing)? (?:step|loop|epoch|thread|process))\b|"
         r"^\W{0,4}too many (?:[\w-]{1,16} )?warnings \(\d",
         f"{SURVIVED}|exception handl|\\bno exception|\\bexceptions\\b",
+    ),
+    # Somebody tells of an error as of a warning, and of what he does for it: he ends the whole.
+    rule(
+        "exception",
+        FATAL,
+        "exception|error|failure|crash",
+        r"[,;.] {1,2}(?:so )?(?:now )?(?:stopping|aborting|terminating|halting|ending|cancell?ing|quitting) ",
+        r"early.stopping|improve|converge|toleran|target|below|above|patience|\bif\b|\brate\b|threshold|\b(?:mean|validation|reconstruction|"
+        r"test|train\w*|squared|absolute|relative|bellman|residual) error|\b(?:no|0|zero) (?:exceptions?|errors?|failures?)",
+        also=r"\b(?:exceptions?|errors?|failures?|crash)\b[^,;]{0,80}[,;.] {1,2}(?:so )?(?:now )?\w+ing (?:(?:the |all |this |remaining )?(?:\w{1,16} )?(?:runs?|"
+        r"training|search|sweep|jobs?|experiment|study|trials?|HPO|tuning|pipeline|evaluation|optimi[sz]ation|fit|early)\b){1,2}",
     ),
     # A whole that did not succeed, and one that works no more.
     rule(

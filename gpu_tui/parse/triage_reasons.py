@@ -73,7 +73,7 @@ REASONS: tuple[Rule, ...] = (
         _MACHINE
         + r".{0,40}\b(?:is|are|was|were|became|went|marked|detected) (?:now |as |become )?(?:unhealthy|"
         r"unresponsive|dead|offline|NotReady|down)\b(?! (?:for|to|by|scal))",
-        f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b|\\b(?:0|no) \\w{{1,20}} (?:is|are) down",
+        f"{SURVIVED}|{CALM}|\\bif\\b|\\bnot dead\\b|\\b(?:0|no)(?: ?(?:/|of|out of) ?\\d{{1,6}})? \\w{{1,20}} (?:is|are) \\w",
     ),
     # An exception or an error that somebody met, and where.
     rule(
@@ -153,8 +153,8 @@ REASONS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "fail|error|crash|abort|witherrors",
-        r"\b(?:status|state|phase|result|outcome|conclusion|event|"
-        r"finished)[\"']?\s{0,2}[:=]\s{0,3}[\"']?(?:failed|failure|errored|crashed|aborted|"
+        r"(?:(?<![a-z])(?:status|state|phase|result|outcome|conclusion|event|finished)|(?-i:(?<=[a-z])S(?:tate|tatus)))"
+        r"[\"']?\s{0,2}[:=]\s{0,3}[\"']?(?:failed|failure|errored|crashed|aborted|"
         r"[a-z]{2,20}_(?:failed|crashed|error)|failed_[a-z_]{2,30}|(?-i:[A-Z][a-z]{3,12}With(?:Errors|Failures)|Error|ERROR|[A-Z]\w{1,20}Failed))\b(?!\s{0,2}[=:(])",
         f"{COPED}|\\bin \\(|[|=] ?none",
     ),
@@ -164,7 +164,8 @@ REASONS: tuple[Rule, ...] = (
         "error|exception",
         r"\b(?:error|exception|err|cause|reason|message|"
         r"msg)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?-i:(?:[a-z_]\w{0,40}\.){0,5}[A-Z]\w{0,40}(?:Error|"
-        r"Exception))[(:]",
+        r"Exception))[(:]|\b(?:error|exception|exc)_?(?:type|class|name)[\"']?\s?[:=]\s?[\"']?(?-i:[A-Z]\w{0,40}(?:Error|"
+        r"Exception))[\"']?,? [\"']?\w{0,16}(?:message|msg|text|detail)",
         COPED,
     ),
     rule(

@@ -89,8 +89,8 @@ RUN_CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "fell off|nvlink error|dbe |double-bit|double bit|reset required|reset is required",
-        r"\bfell off the bus\b|\bNVLink (?:fatal )?error\b(?!s? ?[:=] ?0| count)|\b(?:DBE|"
+        "the bus|the pci|nvlink error|dbe |double-bit|double bit|reset required|reset is required",
+        r"\b(?:fell off|dropped off|removed from|vanished from|disappeared from|gone from) the (?:PCI\w? ?)?bus\b|\bNVLink (?:fatal )?error\b(?!s? ?[:=] ?0| count)|\b(?:DBE|"
         r"double[- ]bit error)s? (?:was |were )?(?:detected|found)\b|\bGPU (?:reset|"
         r"reboot) (?:is )?required\b(?! ?[:=])",
         f"{SURVIVED}|{ADVICE}|\\b(?:no|0) ",
@@ -134,8 +134,9 @@ RUN_CAUSES: tuple[Rule, ...] = (
     rule(
         "host_oom",
         FATAL,
-        "out of ram|memory exhausted|killed",
-        r"\bout of RAM\b|\b(?:host|system|main|CPU) memory (?:is |was |has been )?exhausted\b|"
+        "out of ram|memory exhausted|killed|memory limit|memory budget|memory usage",
+        r"\bmemory (?:limit|budget|cap)\b.{0,12}\b(?:reached|hit|exceeded)\b.{0,24}\b(?:kill|terminat|abort)|"
+        r"\bmemory (?:usage|use|consumption)\b.{0,40}\bexceed\w{0,3}\b.{0,40}\b(?:kill|terminat|abort)|\bout of RAM\b|\b(?:host|system|main|CPU) memory (?:is |was |has been )?exhausted\b|"
         r"\bkilled\b.{0,12}\bout of memory\b",
         f"{SURVIVED}|{ADVICE}",
     ),
@@ -179,7 +180,7 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "nccl",
         FATAL,
         "rank|hccl|rccl|xccl|oneccl|closed the connection|process group",
-        r"\b(?:peer|rank) ?\S{1,24} (?:has )?closed the connection\b|\b(?:failed|unable|could not|"
+        r"^\W{0,4}lost (?:rank|peer) \S{1,24}\W*$|\b(?:peer|rank) ?\S{1,24} (?:has )?closed the connection\b|\b(?:failed|unable|could not|"
         r"cannot) (?:to )?(?:join|form|create|init\w{0,8}) (?:the |a )?process group\b|"
         r"\brank ?\d{1,5}\b.{0,24}\b(?:broken pipe|connection (?:reset|refused|closed|lost|"
         r"aborted))\b.{0,40}\brank\b|\b(?:hccl|rccl|xccl|oneccl|bkcl)\b.{0,40}\b(?:failed|failure|broken|"
@@ -246,7 +247,7 @@ RUN_STOPS: tuple[Rule, ...] = (
         FATAL,
         "signal|interrupt|terminating and sync|terminate batch job|ctrl|forcibly terminated|terminated by",
         r"^\W{0,4}(?:training|run|evaluation|sweep|job|execution|process|experiment) (?:was |has been |is |"
-        r"got )?interrupted\b\W*(?:$|by |at |after |due )"
+        r"got )?interrupted\b\W*(?:$|by (?!(?:an? )?(?:\w{1,16} )?(?:exception|error|failure|crash))|at |after |due )"
         r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|"
         r"stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b|\b(?:received|got|caught|"
         r"on) (?:a )?ctrl ?[-+]? ?c\b(?! to\b)|\bforcibly terminated\b|\bterminated by (?:the |"
@@ -264,8 +265,9 @@ RUN_LOST: tuple[Rule, ...] = (
     rule(
         "network",
         FATAL,
-        "attempts failed|retries failed|tries failed|socket closed",
-        r"\ball (?:\d{1,4} |of the )?(?:retry |re-?)?(?:attempts|tries|retries) (?:have |has )?failed\b|"
+        "attempts failed|retries failed|tries failed|socket closed|tunnel|link to|connection|stream",
+        r"^\W{0,4}(?:the |ssh )?(?:tunnel|link|connection|stream|session) (?:to|with|from) \S{1,80} (?:broke|was broken|dropped|was dropped|went down|died|is gone|"
+        r"was interrupted|was torn down)\b(?!, re)|\ball (?:\d{1,4} |of the )?(?:retry |re-?)?(?:attempts|tries|retries) (?:have |has )?failed\b|"
         r"^\W{0,4}(?:\(?\d\W{1,3})?Unavailable: Socket closed\b",
     ),
 )

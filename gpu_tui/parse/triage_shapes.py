@@ -10,7 +10,7 @@ import re
 # A key that says what to do about exceptions: which to catch, to expect, to try again for.
 PLAN = (
     r"[\w.-]{0,40}(?:retry|retri|ignor|expect|except_|exceptions_|handle|skip|allow|tolerat|catch|raise|on_err|"
-    r"on_fail|on_except|recover|swallow|suppress)"
+    r"on_fail|on_except|recover|swallow|suppress|(?:error|exception|exc)s?_cl(?:as)?s)"
 )
 # What launchers put before a line of one rank: `[rank0]: `, `[1,0]<stderr>:`, `(Worker pid=7) `, `node3: `.
 PREFIX = re.compile(
@@ -198,7 +198,7 @@ _DUMPS = (
 _SAID = (
     # The same said plainly: a few words, and no sign that a log would use.
     re.compile(
-        r"^\s*(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|target|hyp|ref|gt|hypothesis|reference|"
+        r"^\s*(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|pred|generated|decoded|target|hyp|ref|gt|hypothesis|reference|"
         r"transcript|translation|caption|headline|title|sentence|review|comment|tweet|"
         r"summary) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}[=:\d_])|(?:user|assistant|input|output|response|"
         r"source|context|text) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}(?:[=:\d_()\[\]]|error|fail)))",
@@ -221,6 +221,22 @@ _SAID = (
         r"patients?\b|(?:heart|renal|kidney|liver|respiratory|bank|crop) (?:failure|attack)|plane\b|king\b|"
         r"army\b|village\b|rebellion\b|stock market\b)"
     ),
+    # Somebody reasons or explains, as a person begins a sentence and no program does.
+    re.compile(
+        r"^\W{0,6}(?:I (?:think|believe|guess|need|should|would|want|know|see|must|can see)\b|I'(?:m|ll|ve|d)\b|(?:Okay|OK|Alright|First|Second|Third|"
+        r"Next|Then|Finally|However|Also|Additionally|Moreover|Furthermore|Overall|Actually),|But (?:wait|if|since|the|this|we|it)\b|"
+        r"In (?:this|that|such|summary|conclusion|short|general|contrast|addition|other words|order to)\b|For (?:example|instance)\b|As an AI\b|"
+        r"To (?:fix|solve|find|determine|answer|understand|handle|avoid|prevent|do|see|check)\b[^.]{1,80}, (?:we|you|I|one)\b|"
+        r"We (?:need to|want to|should|know|get|can (?!not))|This (?:\w{1,12} )?(?:usually |typically |often |always |only )?(?:means|happens|occurs|implies|"
+        r"suggests|indicates)\b|<\|(?:assistant|user|system|human|end)\|>)(?=[^=|{}\[\]\\]{24,2000}$)(?!.{0,2000}(?:\b[a-z]{2,}Error:|[\w.]/[\w.]))"
+    ),
+    # A point of a list with its head in bold letters, an answer beside its reward.
+    re.compile(
+        r"^\s*\d{1,2}[.)] \*\*[A-Z][^*]{2,80}\*\*|^[^|]{1,60}\| (?:response|completion|answer|output|generated) ?: [\"']?[A-Za-z]|"
+        r"^\[(?:Generated|Output|Sample|Prediction|Reference|Target|Prompt|Response)\] (?:[A-Za-z',.]{1,20} ){2}"
+    ),
+    # What a setting asks to be done.
+    re.compile(r"^\s*[\"']?on_(?:error|exception|failure)[\"']?\s?[:=]\s?[\"']?[a-z]\w{1,20}\b"),
     re.compile(r"^[STHDPA]-\d{1,9}\t"),  # a sentence, its target and what became of it
     re.compile(
         r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|"

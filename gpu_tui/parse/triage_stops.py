@@ -60,7 +60,7 @@ STOPS: tuple[Rule, ...] = (
         r"(?:time limit|maximum runtime|wall ?(?:time|clock))\b.{0,20}\b(?:exceeded|reached|hit)|(?:reached|"
         r"exceeded|hit) (?:the |its )?(?:time limit|maximum runtime)"
         r"|\bforce terminated\b|\blame workers found\b|\b(?:job|task|step)\b.{0,40}\b(?:was|been|"
-        r"is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed|interrupted|stopped|shut down|preempted|evicted) in \d|DeadlineExceeded(?!Error)|"
+        r"is) cancell?ed|job cancell?ed|will be (?:terminated|reclaimed|interrupted|stopped|shut down|preempted|evicted) (?:for [a-z]{4,16} )?in \d|DeadlineExceeded(?!Error)|"
         r"\bstate=(?:TIMEOUT|PREEMPTED|CANCELLED)|JobState=(?:TIMEOUT|PREEMPTED|CANCELLED)",
         r"\bchecking for\b|\bskipp(?:ing|ed)\b|\bmoving on\b|\bif idle\b|rpc error|context deadline|sequence group|"
         r"preempt\w{0,40}\s*[:=]\s*(?:0|false|no)\b|\bif (?:the |your |this )?\w{0,40} ?preempt|preemptible|"
@@ -86,7 +86,23 @@ STOPS: tuple[Rule, ...] = (
         ADVICE
         + r"|\bif\b|\bwhen\b|\bunless\b|\bwill be\b|\bcan be\b|\bconnections?\b|\bto avoid\b",
     ),
+    # Who owns the machine took it back.
+    rule(
+        "preempted",
+        FATAL,
+        "by the |by aws|by gcp|by azure|by google|by runpod|by vast",
+        r"\b(?:terminated|stopped|shut down|deleted|reclaimed|revoked|taken) by (?:the )?(?:provider|cloud|platform|hypervisor|AWS|GCP|Azure|Google|RunPod|Vast)\b",
+        ADVICE,
+        also=r"\b(?:instance|vm|node|pod|box|machine|host|notebook|server)\b.{0,60}\b(?:was|has been|is being|got) \w",
+    ),
     # --- 11 killed ---
+    # A shell's short word behind the name of a program.
+    rule(
+        "killed",
+        FATAL,
+        ": killed",
+        r"^(?![\w./-]{0,40}(?:enemy|agent|player))[\w./-]{1,40}: killed\W{0,2}$",
+    ),
     rule(
         "exception",
         FATAL,
@@ -121,14 +137,14 @@ STOPS: tuple[Rule, ...] = (
         r"\bterminated by the (?:external |operating )?system\b|(?:process|worker|job|trainer|rank|container|"
         r"subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|"
         r"cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\b(?:training|learning|run|job|execution|"
-        r"optimi[sz]ation|simulation) (?:was |has been )?interrupted\b|\buser (?:has )?(?:abort(?:ed)?|"
+        r"optimi[sz]ation|simulation) (?:was |has been )?interrupted\b(?! by (?:an? )?(?:\w{1,16} )?(?:exception|error|failure|crash))|\buser (?:has )?(?:abort(?:ed)?|"
         r"interrupt(?:ed)?)\b|keyboard ?interrupt|\bstop signal received\b|\(killed\)|\(terminated\)|"
         r"^killed by|need to kill pod|\bterminate all the procs|\bterminating instance\b|"
         r"\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|"
         r"received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|"
         r"signal: killed|\bPower key pressed\b|process exited, code=killed|session terminated, (?:killing|terminating) shell|"
         r"^Aborted!$|command terminated(?! with exit code [1-9]\d{0,1}\s*$)",
-        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|(?:will|not|n.t) be killed|\bnot killed|\bepisode\b|normally|\bif\b|"
+        r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|\b(?:completed?|finished|idle)\b.{0,40}\bterminating instance|(?:will|not|n.t) be killed|\bnot killed|\bepisode\b|normally|\bif\b|"
         r"\btyp\w{1,6}cally\b|task job report|keep_?alive|using the force",
     ),
     rule(

@@ -28,16 +28,51 @@ TOLD: tuple[Rule, ...] = (
         + r"(?:\W{0,3}$|[.:,;!] ?(?:automatically|restarting|exiting|aborting)| (?:for an unknown|with|due|"
         r"because|during|while)\b)|^\[?(?:lost server|server exited(?: unexpectedly)?)\]?\s*$|"
         r"^no server running on \S|^\W{0,4}(?:oops\W{1,3}|error: )?something went wrong\b",
-        f"{SURVIVED}|\\bif\\b",
+        f"{SURVIVED}|\\bif\\b|\\bclient disconnected",
     ),
     # A crash that somebody reports, at whatever level.
     rule(
         "exception",
         FATAL,
-        "crash has|crash detected|crash was|compute failed|/error|(occurred at|[exception",
-        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected (?:in|at)\b|\bcompute failed\s*$|"
+        "crash has|crash detected|interrupted by|crash was|compute failed|/error|(occurred at|[exception",
+        r"\b(?:a|the) crash has occurr?ed\b|\bcrash (?:was |is )?detected(?:!| (?:in|at)\b)|"
+        r"\binterrupted by (?:an? )?(?:\w{1,16} )?(?:exception|error|failure|crash)\b|\bcompute failed\s*$|"
         r"^Failure # \d{1,4} \(occurred at |^\[Exception\|\w|\s[1-9]\d{0,3}\*?\s+(?:\|\s+)?/\S{1,300}/error\S{0,40}\.txt\b",
     ),
+    # What a cloud has no more of, by the code or the sentence that it answers with.
+    rule(
+        "exception",
+        FATAL,
+        "exhausted|capacity|available|unavailable|allocationrequest|stockout|no longer any|no offers|no matching",
+        r"(?-i:\b(?:ZONE_)?RESOURCE_POOL_EXHAUSTED(?:_WITH_DETAILS)?\b|\b\w{0,40}NO_CAPACITY\b(?!\s*[=:])|\b(?:Sku|Size|Capacity)NotAvailable\b|"
+        r"\bOverconstrained\w{0,12}AllocationRequest\b|\bSTOCKOUT\b|\bInsufficient(?:Instance|Host|Reserved\w{0,8})?Capacity\b)|"
+        r"\b(?:is|are) (?:currently )?(?:unavailable|out of stock|sold out) in (?:the )?\S{1,60} (?:zones?|regions?)\b|"
+        r"\bno (?:longer )?any (?:\w{1,12} )?(?:instances?|machines?|GPUs?|capacity)\b.{0,12}\bavailable\b|"
+        r"^\W{0,4}(?:error: )?no (?:matching |suitable )?(?:offers?|instances?|machines?|capacity) (?:were |was |is |are )?(?:found|available)\b",
+        f"{SURVIVED}|{CALM}|\\btrying\\b.{{0,24}}\\b(?:next|another|other)\\b",
+    ),
+    # What is not there to be given: cards, a share, a thing by its name.
+    rule(
+        "exception",
+        FATAL,
+        "not enough|insufficient|quota|not found|access denied",
+        r"\bnot enough (?:\w{1,12} )?(?:GPUs?|devices|nodes|workers|replicas|slots|instances|hosts|resources|ranks)\b(?: (?:are |is )?(?:available|found|free|left))?\W*$|"
+        r"\binsufficient (?!unused)(?:\w{1,12} )?quota\b|\bquota exceeded for (?:resource|metric|quota)\b|^\W{0,4}access denied (?:to|for|on|:)|"
+        r"^\W{0,4}(?:error: )?(?:the )?(?:[\w-]{1,16} )?(?:model|template|image|instance|volume|secret|environment|partition|project|bucket|queue|repository|"
+        r"revision|tokenizer|plugin)(?: not found| (?:was |is )not found)(?:\W*$|[:!] ?[\w'\"/]|(?: in| at| for) \S)",
+        f"{COPED}|{HOUSE}|download|\\bcache|\\busing\\b|\\bdefault|creat|build|pull|locally",
+    ),
+    # How many of them are gone.
+    rule(
+        "preempted",
+        FATAL,
+        "evicted|preempted|reclaimed",
+        r"\b[1-9]\d{0,5} ?(?:/|of|out of) ?\d{1,6} (?:\w{1,12} )?(?:workers?|pods?|ranks?|nodes?|replicas?|instances?) (?:have been |has been |are |is |were |was )?"
+        r"(?:evicted|preempted|reclaimed)\b",
+        SURVIVED,
+    ),
+    # A process of a test's farm, as the farm calls it.
+    rule("exception", FATAL, "node down: ", r"^\[gw\d{1,4}\] node down: "),
     # What was carried over is not what was sent.
     rule(
         "exception",
