@@ -20,8 +20,10 @@ from typing import Any
 Search = Callable[[str], bool]
 LONGEST = 400  # characters of a pattern
 FIXED = 8  # a repeat that may vary by this little is as good as a fixed one
+WAYS = 1_000  # in which repeats that vary by little may be tried one after the other, from each character
 SAMPLE = [*map(chr, range(128)), "中", "é"]
 EVERY = frozenset(SAMPLE)
+ATOMIC = getattr(op, "ATOMIC_GROUP", None)  # from Python 3.11 on
 
 
 class PatternError(ValueError):
@@ -52,6 +54,8 @@ def search_of(pattern: str) -> Search:
 
         return one_after_another
     _refuse_slow(tree)
+    if _ways(tree) > WAYS:
+        raise PatternError("so many parts that may be there or not can take for ever")
     return lambda text: compiled.search(text) is not None
 
 
@@ -126,16 +130,36 @@ def _walk(tree: Any, count: list[int], depth: int) -> Iterator[tuple[int, frozen
                 for at, chars, kind in _walk(branch, count, depth):
                     if kind == "open" or depth:
                         yield at, chars, kind
-        elif code in (op.GROUPREF, op.GROUPREF_EXISTS, op.ASSERT, op.ASSERT_NOT):
-            raise PatternError("references and look-around are not taken here")
+        elif code in (op.GROUPREF, op.GROUPREF_EXISTS, op.ASSERT, op.ASSERT_NOT, ATOMIC):
+            raise PatternError("references, look-around and atomic groups are not taken here")
         elif (one := _chars(code, value)) is not None:
             yield count[0], one, "must"
 
 
+def _ways(tree: Any) -> int:
+    """In how many ways one stretch of text may be tried: what is small each time multiplies."""
+    ways = 1
+    for code, value in tree:
+        if code in (op.MAX_REPEAT, op.MIN_REPEAT):
+            low, high, body = value
+            ways *= _ways(body) * (high - low + 1 if high - low <= FIXED else 1)
+        elif code is op.SUBPATTERN:
+            ways *= _ways(value[-1])
+        elif code is op.BRANCH:
+            each = [_ways(branch) for branch in value[1]]
+            ways *= sum(each) if _alike(value[1]) else max(each)
+    return ways
+
+
+def _alike(branches: Any) -> bool:
+    """Two of them may begin with the same character."""
+    firsts = [(_chars(*branch[0]) if len(branch) else None) or EVERY for branch in branches]
+    return any(one & other for one, other in combinations(firsts, 2))
+
+
 def _refuse_alike(branches: Any) -> None:
     """Repeated alternatives must differ in their first character."""
-    firsts = [(_chars(*branch[0]) if len(branch) else None) or EVERY for branch in branches]
-    if any(one & other for one, other in combinations(firsts, 2)):
+    if _alike(branches):
         raise PatternError("repeated alternatives that begin alike can take for ever")
 
 
