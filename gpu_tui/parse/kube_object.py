@@ -13,7 +13,7 @@ from gpu_tui.parse.instants import epoch_of
 
 Object = Mapping[str, object]
 WORD, SENTENCE = 80, 240  # characters that are kept
-LARGEST = 10**12
+LARGEST = 10**11  # of a count, or of seconds: a time that they make is one of the calendar
 NOTHING: Object = {}
 
 

@@ -74,7 +74,7 @@ def _words(raw: bytes) -> list[str]:
 
 def _row(raw: bytes, columns: dict[str, int]) -> _Row | None:
     words = _words(raw)
-    if len(words) != len(columns):
+    if len(words) != max(columns.values()) + 1:  # of two columns with one name the last one counts
         return None  # torn
     time = _time(words[columns["timestamp"]])
     memory = _number(words, columns, "cgroup_gb")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.logs import may_follow
+from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse import slurm_words as words
@@ -135,14 +136,13 @@ def _detail(record: str) -> Detail | None:
         fields.setdefault(name, value)
     code, signal = _exit(fields.get("ExitCode", ""))
     user = re.match(r"([^\s()]{1,128})\(\d+\) ", told)
-    restarts = fields.get("Restarts", "")
     return Detail(
         id=head[1] if head[2] is None else f"{head[2]}_{head[3]}",
         word=plain(fields.get("JobState", ""), 40),
         name=record[head.end() :].partition("JobName=")[2].partition(" UserId=")[0],
         exit_code=code,
         signal=signal,
-        restarts=int(restarts) if restarts.isdigit() and len(restarts) < 7 else None,
+        restarts=whole(fields.get("Restarts", ""), 6),
         submitted=plain(fields["SubmitTime"], 40) if "SubmitTime" in fields else None,
         ends_at=_time(fields.get("EndTime", "")),
         user=plain(user[1], 128) if user else None,

@@ -67,6 +67,16 @@ def test_the_ttl_counts_from_the_end_good_or_bad(end: Any, state: CellState) -> 
     assert row.ends_by is None
 
 
+def test_a_limit_of_a_thousand_centuries_is_none() -> None:
+    """No calendar names its end, and nothing that draws a time could."""
+    limits = {"activeDeadlineSeconds": 10**12, "ttlSecondsAfterFinished": 10**12}
+    row = only(job("a", active=1, spec=limits))
+    assert row.ends_by is None
+    over = {"conditions": [condition("Complete")], "completionTime": at("12:00:00")}
+    row = only(job("a", spec=limits, **over))
+    assert row.removed_at is None
+
+
 @pytest.mark.parametrize(
     ("made", "state", "said", "why"),
     [

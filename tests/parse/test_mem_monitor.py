@@ -44,6 +44,12 @@ def test_any_order_of_columns_and_a_header_that_changes() -> None:
     assert points == (MemoryPoint(T0, 2 * GIB, 0.5), MemoryPoint(T0 + 5, 3 * GIB, None))
 
 
+def test_columns_of_one_name_are_no_shorter_rows() -> None:
+    header = "timestamp\t\t\tcgroup_gb"
+    assert read(header, "2026-01-01T10:00:00\t1\t2") == ()
+    assert read(header, "2026-01-01T10:00:00\t1\t2\t3") == (MemoryPoint(T0, 3 * GIB, None),)
+
+
 def test_epoch_seconds_and_zones_are_told_apart_from_wall_time() -> None:
     def log(word: str) -> tuple[float, bool]:
         text = f"timestamp\tcgroup_gb\n{word}\t1\n".encode()

@@ -193,6 +193,12 @@ def test_a_task_of_an_array_is_known_by_its_number() -> None:
     assert job.stdout is None  # nothing writes there yet
 
 
+@pytest.mark.parametrize("word", ["²", "٣", "-1", "9999999"])
+def test_what_is_no_plain_number_of_restarts_is_not_known(word: str) -> None:
+    (detail,) = parse_details(record(id="7", restarts=word))
+    assert detail.restarts is None
+
+
 @pytest.mark.parametrize(
     ("packed", "ids"),
     [
