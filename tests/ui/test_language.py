@@ -29,8 +29,10 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import NOW, finding
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.shots import SIZES, VIEWS
+from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.survival import choices, find_choice, spoken
-from gpu_tui.ui.text.sweep import totals
+from gpu_tui.ui.text.sweep import queue_note, totals
+from gpu_tui.ui.widgets.paint import Block
 
 Make = Callable[..., CockpitApp]
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
@@ -515,3 +517,37 @@ def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None
     assert told("2 jobs run by the list of what runs it, yet nothing moved for 5 min") == (
         "执行器的列表里有 2 个任务在跑，但 5 min 没有动静"
     )
+
+
+@pytest.mark.usefixtures("chinese")
+def test_why_there_is_no_queue_is_told() -> None:
+    view = sweep().fleet.instances[0]
+    idle = replace(
+        view,
+        queue=replace(view.queue, cells=()),
+        instance=replace(view.instance, scheduler="slurm"),
+        because=("slurm lists no job",),
+    )
+    assert CHINESE.search(queue_note(idle).plain)
+
+
+@pytest.mark.usefixtures("chinese")
+def test_what_is_wrong_with_a_filter_is_told() -> None:
+    with pytest.raises(FilterError, match="：这里不支持引用"):
+        Filter(r"/(a)\1/")
+    with pytest.raises(FilterError, match="不认识"):
+        Filter(r"/\Aloss/").terms()
+
+
+@pytest.mark.usefixtures("chinese")
+async def test_why_a_log_cannot_be_followed_is_told(cockpit: Make) -> None:
+    store = sweep()
+    first, *rest = store.fleet.instances
+    error = "the box did not answer in full"
+    logs = tuple(replace(log, error=error) for log in first.logs)
+    store.become(replace(store.fleet, instances=(replace(first, logs=logs), *rest)))
+    app = cockpit(store)
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.pause()
+        said = "".join(row.plain for row in app.screen.query_one("#remedy", Block).lines)
+        assert "机器没有完整回应" in said

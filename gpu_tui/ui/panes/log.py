@@ -15,7 +15,7 @@ from textual.widget import Widget
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import JOBS
 from gpu_tui.core.ports import FleetControl
-from gpu_tui.core.speech import counted, say
+from gpu_tui.core.speech import counted, say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.state.log_document import LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
@@ -109,7 +109,7 @@ class LogPane(Pane):
         text = remedy_of(entry.mark.label) if entry is not None else None
         if log.error:
             self._remedy(
-                say("cannot follow {path}: {error}", path=log.source.path, error=log.error),
+                say("cannot follow {path}: {error}", path=log.source.path, error=told(log.error)),
                 style="level-watch",
             )
         elif self.view.nothing_fits:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import FleetControl
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.bookmarks import MOST, TEXT, Bookmark
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
@@ -92,8 +92,8 @@ class LogReach:
                 less = await self._control.read_log(instance, source, rest)
                 part = replace(less, at=part.at, line=part.line)
         except LogUnread as wrong:
-            self._tell(document, str(wrong))
-            self._say(say("not read: {wrong}", wrong=wrong))
+            self._tell(document, told(str(wrong), own=True))
+            self._say(say("not read: {wrong}", wrong=document.said))
             return
         finally:
             self._busy = False
@@ -246,7 +246,7 @@ class LogReach:
         try:
             hits = await self._control.search_log(instance, source, terms)
         except LogUnread as wrong:
-            self._say(say("not searched: {wrong}", wrong=wrong))
+            self._say(say("not searched: {wrong}", wrong=told(str(wrong), own=True)))
             return
         finally:
             self._busy = False

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from gpu_tui.core.log_range import Term
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import headed, say, told
 from gpu_tui.ui.text.pattern import PatternError, extended, search_of
 
 TERM = re.compile(r"(!?)(?:/((?:[^/\\]|\\.)+)/(?=\s|$)|(\S+))")
@@ -66,7 +66,13 @@ class Filter:
                 for term in self._terms
             )
         except PatternError as wrong:
-            raise FilterError(say("not for a search on the box: {wrong}", wrong=wrong)) from wrong
+            raise FilterError(
+                say("not for a search on the box: {wrong}", wrong=_reason(wrong))
+            ) from wrong
+
+
+def _reason(wrong: PatternError) -> str:
+    return told(str(wrong), own=True)
 
 
 def _test(pattern: str | None, word: str) -> Test:
@@ -75,7 +81,7 @@ def _test(pattern: str | None, word: str) -> Test:
         try:
             search = search_of(pattern)
         except PatternError as wrong:
-            raise FilterError(f"/{pattern}/: {wrong}") from wrong
+            raise FilterError(headed(f"/{pattern}/", _reason(wrong))) from wrong
         return lambda text, tags: search(text)
     folded = word.casefold()
     tag = folded.removeprefix("tag:")

@@ -211,7 +211,7 @@ def queue_note(view: InstanceView) -> Text:
             )
         )
     if view.instance.scheduler is not None and view.because:
-        return line((view.because[0], "absent"))
+        return line((told(view.because[0], own=True), "absent"))
     if view.instance.queue.file is None and view.instance.scheduler is None:
         asked = view.freshness(metrics.DETACHED) is not Freshness.UNKNOWN
         if not asked:
