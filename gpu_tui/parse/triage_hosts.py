@@ -131,6 +131,15 @@ HOST_STOPS: tuple[Rule, ...] = (
 )
 
 HOST_LOST: tuple[Rule, ...] = (
+    # Nobody answered, however often he was asked.
+    rule(
+        "network",
+        FATAL,
+        "reachable",
+        r"\b(?:not reachable|unreachable) after (?:\d{1,5}|multiple|several|many|all|repeated) (?:\w{1,12} )?(?:retries|attempts|tries|pings|seconds)\b|"
+        r"\bat \S{1,80}:\d{1,5} is (?:not reachable|unreachable)\W*$",
+        f"{ADVICE}|{CALM}",
+    ),
     # What a kubelet does not know yet, in its first minutes.
     rule(
         "warning",

@@ -321,7 +321,7 @@ MACHINE: tuple[Rule, ...] = (
         "unexpected pos|ephemeral|disk|: i/o error|errno 28|errno 122|evict|not enough space|insufficient space",
         r"\bwrite\(\): fd \d+ failed|failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|"
         r"\b(?:echo|printf): I/O error$|\bshort write\b|\bwrote \d+ \w{1,10} instead of \d+|\b\d{2,18} requested and \d{1,18} written\b|"
-        r"no space(?: is)? left|disk quota exceeded|(?<!rate )quota (?:is |has been )?exceeded(?! for (?:resource|quota|metric|vCPU|CPU|GPU|instance))|\bENOSPC\b|"
+        r"no space(?: is)? left|disk quota exceeded|(?<!rate )(?<!\bGCE )(?<!\bGPU )(?<!CPU )(?<!\bregional )quota (?:is |has been )?exceeded(?! for (?:resource|quota|metric|vCPU|CPU|GPU|instance))|\bENOSPC\b|"
         r"enforce fail at inline_container(?!.{0,60}StreamReader)|PytorchStreamWriter|file write failed|"
         r"basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|"

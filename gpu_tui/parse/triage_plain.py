@@ -149,6 +149,15 @@ PLAIN: tuple[Rule, ...] = (
         r"succeed|start|converge|terminate normally|exit cleanly)\b(?! yet)|\bsomething (?:bad|terrible|unexpected|strange) happened\b(?!\?)",
         COPED,
     ),
+    # Who has left, where the sentence does not say how.
+    rule(
+        "exception",
+        FATAL,
+        "has exited",
+        r"^\W{0,4}(?:the )?(?:[\w-]{1,20} )?(?:process|server|engine|worker|daemon|launcher|trainer|container|scheduler) has (?:exited|quit)"
+        r"(?:\W*$|[.;!] [A-Z]| before\b)",
+        COPED,
+    ),
     # Where it failed.
     rule(
         "exception",

@@ -124,7 +124,7 @@ REASONS: tuple[Rule, ...] = (
         "killed",
         FATAL,
         "sent signal|unable to shutdown process|by the",
-        r"\bsent signal SIGKILL to \w{0,8} ?process \d|\bunable to shutdown process \d{1,9} via \d|\b(?:job|"
+        r"\bsent signal SIGKILL to \w{0,8} ?process \d|\bunable to shutdown process \d{1,9} via (?:\d|(?:Signals\.)?SIG[A-Z])|\b(?:job|"
         r"run|process|task|container) .{0,40}\b(?:terminated|killed|"
         r"stopped) by the (?:system )?(?:administrator|operator)\b",
     ),

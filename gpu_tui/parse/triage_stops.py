@@ -143,7 +143,7 @@ STOPS: tuple[Rule, ...] = (
         r"\buser requested (?:a )?(?:shutdown|stop|abort|cancel)|received a shutdown signal|"
         r"received the (?:term|int|hup) signal|\bkilling running tasks\b|exit_status=2[5-7]\d\b|"
         r"signal: killed|\bPower key pressed\b|process exited, code=killed|session terminated, (?:killing|terminating) shell|"
-        r"^Aborted!$|command terminated(?! with exit code [1-9]\d{0,1}\s*$)",
+        r"^Aborted!$|command terminated(?! with exit code (?!130|137|143)[1-9]\d{0,2}\s*$)",
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|\b(?:completed?|finished|idle)\b.{0,40}\bterminating instance|(?:will|not|n.t) be killed|\bnot killed|\bepisode\b|normally|\bif\b|"
         r"\btyp\w{1,6}cally\b|task job report|keep_?alive|using the force",
     ),

@@ -57,7 +57,7 @@ TOLD: tuple[Rule, ...] = (
         FATAL,
         "not enough|insufficient|quota|not found|access denied",
         r"\bnot enough (?:\w{1,12} )?(?:GPUs?|devices|nodes|workers|replicas|slots|instances|hosts|resources|ranks)\b(?: (?:are |is )?(?:available|found|free|left))?\W*$|"
-        r"\binsufficient (?!unused)(?:\w{1,12} )?quota\b|\bquota exceeded for (?:resource|metric|quota)\b|^\W{0,4}access denied (?:to|for|on|:)|"
+        r"\binsufficient (?!unused)(?:\w{1,12} )?quota\b|\bquota exceeded for (?:resource|metric|quota)\b|\b(?:GCE|GPU|v?CPU|regional|instance|region) quota (?:is |was |has been )?exceeded\b|^\W{0,4}access denied (?:to|for|on|:)|"
         r"^\W{0,4}(?:error: )?(?:the )?(?:[\w-]{1,16} )?(?:model|template|image|instance|volume|secret|environment|partition|project|bucket|queue|repository|"
         r"revision|tokenizer|plugin)(?: not found| (?:was |is )not found)(?:\W*$|[:!] ?[\w'\"/]|(?: in| at| for) \S)",
         f"{COPED}|{HOUSE}|download|\\bcache|\\busing\\b|\\bdefault|creat|build|pull|locally",

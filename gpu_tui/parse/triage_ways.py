@@ -61,6 +61,16 @@ WAYS: tuple[Rule, ...] = (
         f"{_ANEW}|{_ENDED}|out of memory|\\bOOM\\b|\\bGPUs? (?:is |are )?(?:disabled|unavailable|unknown)",
         also=rf"\b(?:{_NOT[3:-1]}|failed|died|crashed|mismatch|in use|lost)\b[^;]{{0,120}}[,;.] ",
     ),
+    # Who left is started again, and tries are left.
+    rule(
+        "warning",
+        WARN,
+        "restart|respawn|relaunch|resubmit|requeue|retry|attempt",
+        r"\b(?:restart(?:ing)?|respawn(?:ing)?|relaunch(?:ing)?|resubmit(?:ting)?|requeued?|retry)\b[^;]{0,40}?[( ](?:restart |retry |attempt )?"
+        r"\d{1,3} ?(?:/|of) ?\d{1,3}\b|[,;.] (?:restarting|respawning|relaunching|resubmitting) it\b",
+        r"limit|exhaust|budget|\bgiving up\b|\bgave up\b|\bnot\b|n.t\b|\babort|\bleft\b",
+        also=r"\b(?:exited|failed|died|crashed)\b",
+    ),
     # A back end that was looked for and is not on this machine, by the library that it would have.
     rule(
         "warning",

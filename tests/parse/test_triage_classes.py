@@ -1,4 +1,4 @@
-"""Classes of wording, each with its neighbours: those that tell of an end and those that only sound like one. All are made up."""
+"""Ends, by the class of their wording; what only sounds like them stands in `test_triage_neighbours.py`. All are made up."""
 
 from __future__ import annotations
 
@@ -6,551 +6,237 @@ import pytest
 
 from gpu_tui.parse.triage import triage
 
-ENDS = {
-    "another way was taken": (
-        (
-            "ckpt_corrupt",
-            "Could not restore optimizer state from checkpoint, using a fresh optimizer",
-        ),
-        ("ckpt_corrupt", "Failed to load model: no fallback available"),
-        ("ckpt_corrupt", "failed to load model from /data/ggml.bin: invalid magic"),
-        ("ckpt_corrupt", "Unable to load weights from checkpoint, aborting"),
-        (
-            "ckpt_corrupt",
-            "falling back to the previous checkpoint failed: cannot load checkpoint step_200.pt",
-        ),
-    ),
-    "a state by its key": (
-        ("exception", '    "modelStatus": "Failed",'),
-        ("exception", '  "jobState": "FAILED",'),
-        ("exception", "trialStatus=failed"),
-        ("exception", "task_state: FAILED"),
-        ("exception", '"TrainingJobStatus": "Failed",'),
-        ("exception", '"trainingJobStatus": "Failed",'),
-        ("exception", "lifecycle_state: FAILED"),
-        ("exception", '"lifeCycleState": "FAILED", '),
-        ("exception", '"runStatus": "Errored"'),
-        ("exception", "Job_Status : FAILED"),
-        ("exception", '"result_state": "FAILED"'),
-    ),
-    "memory of a runtime": (
-        (
-            "host_oom",
-            "System.OutOfMemoryException: Exception of type 'System.OutOfMemoryException' was thrown.",
-        ),
-        (
-            "host_oom",
-            "Unhandled exception. System.OutOfMemoryException: Array dimensions exceeded supported range.",
-        ),
-        ("host_oom", "java.lang.OutOfMemoryError: Java heap space"),
-        (
-            "host_oom",
-            'Exception in thread "main" java.lang.OutOfMemoryError: GC overhead limit exceeded',
-        ),
-        (
-            "host_oom",
-            '"message": "failed with exception: \'System.OutOfMemoryException\' was thrown"',
-        ),
-        (
-            "host_oom",
-            "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory",
-        ),
-        ("host_oom", "fatal error: runtime: out of memory"),
-        ("host_oom", "Error: cannot allocate vector of size 2.1 Gb"),
-        ("host_oom", "std::bad_alloc"),
-        ("host_oom", "memory allocation of 8589934592 bytes failed"),
-        ("gpu_oom", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."),
-    ),
-    "ended for an error, told as a warning": (
-        (
-            "exception",
-            "WARNING: Encountered unexpected exception during trial 6, stopping HPO early.",
-        ),
-        ("exception", "WARNING: exception in worker, stopping training early"),
-        ("exception", "[WARNING] Error in data pipeline, stopping the run"),
-        ("exception", "WARNING:root:Failure in epoch 3, aborting sweep"),
-        ("exception", "warning: an error occurred while fitting the model; stopping search"),
-        ("exception", "WARNING - Unexpected error in callback, terminating training"),
-    ),
-    "a network in other languages' words": (
-        (
-            "network",
-            "Error: All model downloads failed. Last error: error sending request for url (https://huggingface.co/a/b)",
-        ),
-        ("network", "error sending request for url (http://10.0.0.1:8080/generate)"),
-        (
-            "network",
-            'Error: reqwest::Error { kind: Request, url: "https://h/", source: hyper::Error(Connect, ConnectError("dns error")) }',
-        ),
-        (
-            "network",
-            "Error: error trying to connect: tcp connect error: Connection refused (os error 111)",
-        ),
-        (
-            "network",
-            'Get "https://registry-1.docker.io/v2/": net/http: request canceled while waiting for connection',
-        ),
-        ("network", "Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout"),
-        (
-            "network",
-            "The connection to the server localhost:8080 was refused - did you specify the right host or port?",
-        ),
-        (
-            "network",
-            "The connection to the server 10.1.2.3:6443 was refused - did you specify the right host or port?",
-        ),
-        ("network", "error: dial tcp: lookup example.com: no such host"),
-        (
-            "network",
-            "fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com",
-        ),
-        (
-            "network",
-            'couldn\'t get current server API group list: Get "https://10.0.0.1:6443/api": dial tcp 10.0.0.1:6443: connect: connection refused',
-        ),
-        ("network", "Error: error decoding response body: connection reset"),
-        ("network", "failed to lookup address information: Temporary failure in name resolution"),
-        ("network", "fetch failed: getaddrinfo ENOTFOUND huggingface.co"),
-        ("network", "wget: unable to resolve host address 'example.com'"),
-    ),
-    "what interrupted it": (
-        ("exception", "Crash detected! Execution was interrupted by an unexpected exception."),
-        ("exception", "Training interrupted by an exception: ValueError"),
-        ("exception", "Run was interrupted by an error in callback 'save'"),
-        ("killed", "Execution was interrupted by signal 15"),
-        ("killed", "Training interrupted by user"),
-        ("killed", "Run interrupted by the user at step 300"),
-    ),
-    "a name in front": (
-        (
-            "exception",
-            "run-apptainer-cuda-saxpy> FATAL:   container creation failed: open /etc/resolv.conf: no such file or directory",
-        ),
-        ("exception", "cuda-trainer-1  | Error: config file missing"),
-        ("exception", "nccl-test-0: ERROR: failed to parse hostfile"),
-        ("exception", "[cuda-worker] ERROR: failed to read config file"),
-        ("exception", "gloo-node-3 | FATAL: invalid option --foo"),
-        ("exception", "my-nccl-bench> error: builder failed with exit code 2"),
-        ("cuda_error", "FATAL: CUDA failed to start: driver error"),
-    ),
-    "a back end that is not on this machine": (
-        ("cuda_error", "CUDA not detected: training requires a GPU, exiting"),
-    ),
-    "what was missing is made": (
-        ("exception", "Could not find config.json at /data/run1"),
-        ("exception", "Couldn't find a dataset script at /data/x.py"),
-        ("exception", "Generating new private key failed: permission denied"),
-    ),
-    "a cloud has no more": (
-        ("exception", "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS"),
-        ("exception", "ZONE_RESOURCE_POOL_EXHAUSTED"),
-        (
-            "exception",
-            "A n1-highmem-2 VM instance with 2 nvidia-tesla-t4 accelerator(s) is currently unavailable in the europe-west2-a zone.",
-        ),
-        (
-            "exception",
-            "The zone 'projects/p/zones/us-central1-a' does not have enough resources available to fulfill the request. Try a different zone, or try again later.",
-        ),
-        (
-            "exception",
-            "An error occurred (InsufficientInstanceCapacity) when calling the RunInstances operation: We currently do not have sufficient p4d.24xlarge capacity",
-        ),
-        (
-            "exception",
-            "We currently do not have sufficient p4d.24xlarge capacity in the Availability Zone you requested (us-east-1a).",
-        ),
-        (
-            "exception",
-            "VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit",
-        ),
-        (
-            "exception",
-            "SkuNotAvailable: The requested VM size Standard_NC24 is not available in location westeurope",
-        ),
-        ("exception", "Quota 'GPUS_ALL_REGIONS' exceeded. Limit: 0.0 globally."),
-        ("exception", "Error 429: GPUs are not available in this region right now"),
-        ("exception", "FAILED_TO_START_DUE_TO_NO_CAPACITY"),
-        ("exception", "OverconstrainedZonalAllocationRequest"),
-        (
-            "exception",
-            "There are no longer any instances available with the requested specifications.",
-        ),
-        ("exception", "No offers found that match the requirements"),
-    ),
-    "how many are gone": (
-        ("preempted", "    message: 1/8 workers are evicted"),
-        ("exception", "2 of 8 workers failed"),
-        ("exception", "3/16 nodes are down"),
-        ("exception", "1/4 replicas failed"),
-        ("exception", "5 of 64 ranks are dead"),
-        ("exception", "2/8 workers have crashed"),
-        ("exception", "1 worker(s) died"),
-        ("exception", "4 out of 32 processes exited with errors"),
-    ),
-    "a driver": (
-        ("cuda_error", "Insufficient driver"),
-        ("cuda_error", "insufficient CUDA driver"),
-        ("cuda_error", "NVIDIA driver too old"),
-        ("cuda_error", "The installed driver is too old for this version of CUDA"),
-        ("cuda_error", "driver not loaded"),
-        ("cuda_error", "CUDA driver not found"),
-    ),
-    "a node of a farm of tests": (
-        ("exception", "[gw1] node down: Not properly terminated"),
-        ("exception", "worker 'gw3' crashed while running 'tests/test_a.py::test_b'"),
-        ("exception", "replacing crashed worker gw3"),
-    ),
-    "failures beside it": (
-        ("killed", "The process was killed by signal 9"),
-        ("exception", "The worker died unexpectedly"),
-        ("exception", "The server process exited with code 1"),
-        ("network", "The connection was refused by 10.0.0.3:29500"),
-        ("host_oom", "The job was killed because it exceeded its memory limit"),
-        ("exception", "The training process crashed at step 300"),
-        ("exception", "The trainer failed with exit code 2"),
-        ("disk_full", "The disk is full, could not write checkpoint"),
-    ),
-    "what a setting names": (
-        ("exception", "error_type: ValueError: bad shape"),
-        ("exception", "error: ValueError('bad shape')"),
-        ("exception", '"error_type": "RuntimeError", "error_message": "shapes do not match"'),
-        ("exception", 'failed with error_class=ValueError message="bad shape"'),
-    ),
-    "stores of ranks": (
-        ("nccl", "torch.distributed.DistStoreError: Connection reset by peer"),
-        ("hang", "DistStoreError: wait timeout after 300000ms, keys: /default_pg/0//cuda//0"),
-        (
-            "nccl",
-            "torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of (node0, 29500).",
-        ),
-        (
-            "nccl",
-            "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address.",
-        ),
-        (
-            "nccl",
-            "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1691, unhandled system error",
-        ),
-        (
-            "hang",
-            "torch.distributed.DistBackendError: [1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: wait timeout after 600000ms",
-        ),
-        (
-            "nccl",
-            "torch.distributed.DistBackendError: [1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Connection reset by peer",
-        ),
-        ("nccl", "torch.distributed.DistStoreError: Broken pipe"),
-        ("nccl", "RuntimeError: Broken pipe: TCPStore recvValue failed"),
-        ("nccl", "[W CUDAGuardImpl.h] c10d::DistStoreError: failed to recv, got 0 bytes"),
-    ),
-    "ends, in other words": (
-        ("exception", "trainer: giving up after 3 failed restarts"),
-        ("exception", "run aborted: validation set is empty"),
-        ("exception", "Job 4121 moved to state FAILED"),
-        ("exception", "Container exited with a non-zero exit code 1"),
-        ("exception", "Pod train-0 status is Error"),
-        ("exception", "state: CrashLoopBackOff"),
-        ("exception", "Workflow did not succeed"),
-        ("exception", "Aborting: rank 3 reported an error"),
-        ("exception", "Rank 3 reported an exception, shutting down"),
-        ("exception", "worker-2 terminated abnormally"),
-        ("exception", "Unable to continue without config.yaml"),
-        ("exception", "cannot proceed: dataset is missing"),
-        ("exception", "fatal: dataset 'foo' not registered"),
-        ("exception", "Nothing to train on: dataset has 0 samples"),
-        ("exception", "Model not found: llama-8b"),
-        ("exception", "Invalid token; please log in again"),
-        ("exception", "401 Unauthorized: token expired"),
-        ("exception", "Access denied to bucket my-bucket"),
-        ("exception", "NoSuchKey: The specified key does not exist."),
-        ("exception", "Not enough replicas available"),
-        ("exception", "quota exceeded for resource nvidia.com/gpu"),
-        ("exception", "Insufficient quota for GPUs in region us-east1"),
-        ("exception", "Launch template not found"),
-        ("exception", "instance failed to start: no capacity"),
-        ("exception", "Instance entered state 'terminated' before it was ready"),
-        ("preempted", "Instance i-0abc was terminated by the provider (spot)"),
-        ("preempted", "Job cancelled by the scheduler: higher priority job needs the node"),
-        ("preempted", "Your spot instance will be reclaimed in 2 minutes"),
-        ("preempted", "Node will be shut down for maintenance in 60 s; job 31 is being stopped"),
-        ("killed", "python: killed"),
-        ("killed", "Process 4211 received SIGTERM, exiting"),
-        ("killed", "caught SIGINT, cleaning up and exiting"),
-        ("host_oom", "container memory limit reached, process killed"),
-        ("host_oom", "worker exceeded 95% memory budget. Restarting"),
-        ("host_oom", "Memory usage of 64 GB exceeds limit of 60 GB: killed"),
-        ("disk_full", "write error: No space left on device"),
-        ("disk_full", "Disk quota exceeded while writing step_100.pt"),
-        ("disk_full", "checkpoint not saved: only 12 MB left on /data"),
-        ("disk_full", "volume /workspace is 100% full"),
-        ("hang", "no progress for 30 minutes, aborting the run"),
-        ("hang", "rank 3 has not reported for 600 s"),
-        ("hang", "Barrier timed out after 1800 s: ranks 3, 7 missing"),
-        ("nccl", "lost rank 3"),
-        ("nccl", "peer 10.0.0.4 closed the connection during allreduce"),
-        ("nccl", "NCCL communicator was aborted on rank 2"),
-        ("hardware", "GPU 3 is not responding"),
-        ("hardware", "GPU 2: uncorrectable ECC errors: 4"),
-        ("hardware", "GPU 5 removed from the bus"),
-        ("cuda_error", "no CUDA devices visible, cannot train"),
-        ("cuda_error", "device kernel image is invalid"),
-        ("ckpt_corrupt", "step_200.pt is truncated"),
-        ("ckpt_corrupt", "checksum of model.safetensors does not match"),
-        ("ckpt_corrupt", "resume failed: optimizer state is missing, training restarts at step 0"),
-        ("nan", "loss is NaN at step 300, stopping"),
-        ("nan", "non-finite loss detected: nan"),
-        ("network", "upload to s3://b/run failed after 10 attempts: connection reset"),
-        ("network", "could not reach hub.example.com"),
-        ("network", "ssh: Could not resolve hostname node7"),
-        ("network", "tunnel to 10.0.0.3 broke"),
-    ),
-}
-CALM = {
-    "another way was taken": (
-        'model load failed with GPU enabled, falling back to CPU: load_model failed: {"error":"failed to load model from /data/ggml.bin"}',
-        "Failed to load model on GPU, falling back to CPU: invalid device function",
-        "Could not load checkpoint from s3://b/ckpt, falling back to the local copy",
-        "failed to load model with mmap, falling back to regular read",
-        "Unable to load weights from safetensors, falling back to pytorch_model.bin",
-        "error loading model with flash attention, using eager instead",
-        "Failed to load model with 4 workers; retrying with 1",
-        "nccl init failed, falling back to gloo",
-        "Failed to allocate pinned memory, falling back to pageable",
-    ),
-    "it is waited for": (
-        "Checkpoint 6 invalid or already evaluated, waiting.",
-        "No checkpoint found in /ckpt, waiting for the trainer",
-        "checkpoint at step 400 is incomplete, waiting for it to be written",
-        "Checkpoint not found yet, sleeping for 10 seconds",
-        "snapshot 4 unreadable, will check again in 30 s",
-        "Lock file exists, waiting for the other process",
-        "server not ready: connection refused, waiting",
-        "Waiting for SSH to 10.0.0.4 to come up: connection refused",
-        "waiting for vLLM server to start... connection refused",
-        "Waiting for master at node1:29500 ... (connect: Connection refused)",
-        "port 22 not open yet: Connection refused",
-    ),
-    "a state by its key": (
-        '"modelStatus": "Completed",',
-        '"jobState": "RUNNING",',
-        '"failedStatus": "none",',
-        '"exitStatus": 0,',
-        '"statusFailed": 0,',
-        '"healthStatus": "unknown",',
-        '"onFailure": "continue"',
-        "job_state: PENDING",
-        '"retryOnStatus": "failed",',
-        "exit_status: 0",
-    ),
-    "ended for an error, told as a warning": (
-        "WARNING: no improvement for 10 epochs, stopping early.",
-        "WARNING - Early stopping conditioned on metric val_loss",
-        "WARNING: validation error did not improve, stopping training early",
-        "WARNING: error rate below target, stopping early",
-        "WARNING: exception in logger ignored",
-        "WARNING: trial 6 raised an exception, continuing with the next trial",
-        "WARNING: mean error converged, stopping optimisation",
-        "[WARNING] reconstruction error below tolerance 1e-3, stopping the solver",
-    ),
-    "a network in other languages' words": (
-        "retrying in 5 s: error sending request for url (https://h/)",
-    ),
-    "nothing was taken away": (
-        "2019/03/22 19:39:16 ERROR : drive root 'x': not deleting files as there were IO errors",
-        "ERROR : not deleting directories as there were IO errors",
-        "Not cleaning up temporary files because of errors",
-        "Skipping cleanup since there were errors",
-        "Work dir kept for inspection as the job had errors",
-    ),
-    "a back end that is not on this machine": (
-        "gpu.go:45: ROCm not detected: Unable to load librocm_smi64.so",
-        "gpu.go:39: CUDA not detected: Unable to load libnvidia-ml.so",
-        "Vulkan not found: could not load libvulkan.so.1",
-        "oneAPI not detected: cannot open libze_loader.so",
-        "OpenCL not available: could not load libOpenCL.so",
-        "NPU not detected, skipping",
-    ),
-    "what was missing is made": (
-        "Couldn't find '/usr/share/x/.ollama/id_ed25519'. Generating new private key.",
-        "Could not find vocab.json. Downloading it from the hub.",
-        "Cannot find cached engine. Building a new one, this may take a while.",
-        "Unable to find kernel cache, compiling kernels",
-        "could not find index at /data/idx, rebuilding",
-        "Could not load the extension from cache. Recompiling.",
-        "Can't find config.json; writing a default one",
-        "Could not find existing run, starting a new one",
-        "No such file: cache.db; initializing an empty database",
-        "can't open lock file, making a new one",
-        "Cannot find tokenizer in local dir, fetching from remote",
-    ),
-    "a cloud has no more": (
-        "metric: GPUS_ALL_REGIONS",
-        "limit: 1.0",
-        "W 03-18 provisioner: us-central1-a has no capacity, trying us-central1-b",
-        "Instance capacity: 8 GPUs",
-    ),
-    "how many are gone": (
-        "0/8 workers are evicted",
-        "0 of 16 nodes failed",
-        "1/8 workers are ready",
-        "8/8 workers are up",
-        "workers failed: 0/8",
-        "2 of 8 workers are waiting",
-        "0/16 nodes are down",
-        "3 of 10 samples failed",
-    ),
-    "a driver": (
-        "Driver Version: 535.104",
-        "driver loaded",
-    ),
-    "a node of a farm of tests": (
-        "slow down: queue is full",
-        "scaling node down: idle for 600 s",
-        "shutting worker down: idle",
-        "step down: 3",
-    ),
-    "what a model or a person says": (
-        "The training loss may become nan when the learning rate is too high, so we should lower it.",
-        "I think the process was killed because it used too much memory, but let me check the logs first.",
-        "First, the user asks why the server crashed. The connection was refused, which means nothing listens on that port.",
-        "To fix the segmentation fault, we need to check whether the pointer is null before we dereference it.",
-        "The error message says that the file could not be found, so the path must be wrong.",
-        "In this case, the job failed because the disk was full, and the scheduler terminated it.",
-        "Okay, so the question is about an out of memory error. The GPU has 24 GB.",
-        "assistant: The program crashed with a segmentation fault because the array index was out of bounds.",
-        "<|assistant|> Your loss is nan because of division by zero.",
-        "Response: The worker died because the node ran out of memory.",
-        'completion: "The training was interrupted by a power failure."',
-        "However, the function raises a ValueError when the input is empty.",
-        "This error occurs when the CUDA driver is not installed correctly on the system.",
-        "The patient was killed in a car accident, and the driver was arrested.",
-        "Once upon a time a knight died in a battle, and his kingdom crashed.",
-        "### Response: The kernel panic is caused by a faulty memory module.",
-        "You are receiving this error because the model could not be loaded into memory.",
-        "**Answer:** The connection timed out because the server was down.",
-        "A: The process was terminated by signal 9 because of the OOM killer.",
-        "Q: My training crashed with CUDA error: out of memory. What should I do?",
-        "1. **Out of Memory**: The GPU ran out of memory during the backward pass.",
-        "2. Restart the server if it is not responding.",
-        "The code below raises an exception if the file does not exist:",
-        "generated: the ship was lost at sea and the crew died",
-        "output: He could not open the door because the lock was broken.",
-        'sample 3: "the bank failed in 1929 and thousands lost their savings"',
-        ">>> Human: why was my job killed?",
-        "Assistant: It seems that your process ran out of memory and was killed by the kernel.",
-        "text: the server crashed again last night and nobody noticed",
-        "pred: the network connection was lost",
-        "target: the engine failed and the plane crashed",
-        "hyp: THE CONNECTION WAS REFUSED BY THE SERVER",
-        "Generated text: The experiment failed due to a lack of funding.",
-        "[Generated] The company's servers crashed due to high demand.",
-        "reward: 0.3 | response: The process exited with code 1 because the input was invalid.",
-        "Prompt: Write a story about a robot that died.",
-        "I'm sorry, but I cannot help with that request.",
-        "I cannot access the file you mentioned.",
-        "As an AI language model, I am unable to open links.",
-        "Sorry, I could not find any information about this topic.",
-        "We need to find x. Since the discriminant is negative, the equation has no real solution, so the attempt failed.",
-        "Then the system fails because the load exceeds the capacity of the beam.",
-        "So the answer is that the server cannot respond in time.",
-        "That means the method failed to converge for n = 3, hence the series diverges.",
-        "The loop exits with an error if n is zero.",
-        "But wait, the program would crash if the list is empty.",
-        "Actually, the function returns an error code of 1 when the file is missing.",
-    ),
-    "what a setting names": (
-        "error_class: TimeoutError",
-        "error_class: 'TimeoutError',",
-        '  "error_class": "ConnectionError",',
-        "retry_on: [TimeoutError, ConnectionError]",
-        "retry_exceptions=(ConnectionError, TimeoutError)",
-        "exception_class=torch.cuda.OutOfMemoryError",
-        "on_exception: raise ValueError",
-        "error_types: [NaNError]",
-        "ignored_exceptions: KeyError",
-        "ignore_errors: [OSError]",
-        "expected_exception=ValueError",
-        "raises: AssertionError",
-        "catch: RuntimeError",
-        "retryable_error: HTTPError",
-        "Retry(exceptions=(IOError, OSError), tries=5)",
-        "skip_exceptions = (FileNotFoundError,)",
-        "handled_error: KeyboardInterrupt",
-    ),
-    "coped with, in other words": (
-        "cuDNN not available, using the native implementation",
-        "could not import triton; using the slow path",
-        "apex not installed. Using torch LayerNorm.",
-        "Failed to open cache file, recomputing features",
-        "Couldn't reach the hub, using the local snapshot",
-        "Connection to hub failed, loading from local cache",
-        "HTTP 503 from hub, sleeping 4 s before the next attempt",
-        "Request timed out, will retry in 8 seconds (2/10)",
-        "could not acquire lock on cache, waiting for the other process to finish",
-        "Port 29500 is in use, trying 29501",
-        "Address already in use, picking a free port",
-        "Unable to import flash_attn, attention falls back to SDPA",
-        "nvidia-smi not found, GPU metrics disabled",
-        "Failed to read GPU temperature; monitoring disabled",
-        "failed to set CPU affinity: operation not permitted",
-        "Could not set ulimit: permission denied, continuing",
-        "Cannot determine the number of physical cores, assuming 8",
-        "git not found, commit hash will be unknown",
-        "Could not get commit hash: not a git repository",
-        "tensorboard not installed, logging to csv",
-        "Failed to log artifact, continuing without it",
-        "Checkpoint directory exists, overwriting",
-        "No checkpoint found, starting from scratch",
-        "No checkpoint found in outputs/run3, training from scratch",
-        "The file already exists, skipping download",
-        "md5 mismatch for part-3.tar, downloading again",
-        "Incomplete download found, resuming from byte 1048576",
-        "Corrupt shard 00012.tar skipped",
-        "dropping batch 12: all samples invalid",
-        "sample 31 has no label, skipped",
-        "worker 3 restarted after an error",
-        "Worker 2 died, restarting it (1/3)",
-        "lost connection to worker 4, reconnecting",
-        "Heartbeat from node 3 delayed by 12 s",
-        "Rank 3 is 4.2 s behind",
-        "slow node detected: node-7 (1.4x median)",
-        "gradient overflow at step 3, scale reduced to 32768",
-        "preemption check: no notice",
-        "Spot instance: no interruption scheduled",
-        "OOM killer disabled for this process",
-        "max_restarts=3, restarts so far: 0",
-        "errors=0 warnings=2",
-        "failures: 0, retries: 1",
-        "0 errors, 0 warnings",
-        "Total errors: 0",
-        "Number of failed requests: 0",
-        "failed requests: 0/1000",
-        '"n_failed": 0, "n_ok": 312',
-        "No errors found",
-        "all checks passed, 0 failed",
-        "exit code: 0",
-        "job finished with exit status 0",
-        "Process 123 exited normally",
-        "terminated normally",
-        "Killed all idle workers",
-        "stopping idle worker",
-        "The job has completed; terminating instance in 5 minutes as configured",
-        "shutting down cleanly",
-        "received EOF, closing connection",
-        "client disconnected",
-        "connection from 10.0.0.3 closed",
-        "Session closed",
-    ),
-}
+ENDS = r"""
+# another way was taken
+ckpt_corrupt: Could not restore optimizer state from checkpoint, using a fresh optimizer
+ckpt_corrupt: Failed to load model: no fallback available
+ckpt_corrupt: failed to load model from /data/ggml.bin: invalid magic
+ckpt_corrupt: Unable to load weights from checkpoint, aborting
+ckpt_corrupt: falling back to the previous checkpoint failed: cannot load checkpoint step_200.pt
+# a state by its key
+exception:     "modelStatus": "Failed",
+exception:   "jobState": "FAILED",
+exception: trialStatus=failed
+exception: task_state: FAILED
+exception: "TrainingJobStatus": "Failed",
+exception: "trainingJobStatus": "Failed",
+exception: lifecycle_state: FAILED
+exception: "lifeCycleState": "FAILED",
+exception: "runStatus": "Errored"
+exception: Job_Status : FAILED
+exception: "result_state": "FAILED"
+# the memory of a runtime
+host_oom: System.OutOfMemoryException: Exception of type 'System.OutOfMemoryException' was thrown.
+host_oom: Unhandled exception. System.OutOfMemoryException: Array dimensions exceeded supported range.
+host_oom: java.lang.OutOfMemoryError: Java heap space
+host_oom: Exception in thread "main" java.lang.OutOfMemoryError: GC overhead limit exceeded
+host_oom: "message": "failed with exception: 'System.OutOfMemoryException' was thrown"
+host_oom: FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory
+host_oom: fatal error: runtime: out of memory
+host_oom: Error: cannot allocate vector of size 2.1 Gb
+host_oom: std::bad_alloc
+host_oom: memory allocation of 8589934592 bytes failed
+gpu_oom: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
+# ended for an error that is told as a warning
+exception: WARNING: Encountered unexpected exception during trial 6, stopping HPO early.
+exception: WARNING: exception in worker, stopping training early
+exception: [WARNING] Error in data pipeline, stopping the run
+exception: WARNING:root:Failure in epoch 3, aborting sweep
+exception: warning: an error occurred while fitting the model; stopping search
+exception: WARNING - Unexpected error in callback, terminating training
+# a network in other languages' words
+network: Error: All model downloads failed. Last error: error sending request for url (https://huggingface.co/a/b)
+network: error sending request for url (http://10.0.0.1:8080/generate)
+network: Error: reqwest::Error { kind: Request, url: "https://h/", source: hyper::Error(Connect, ConnectError("dns error")) }
+network: Error: error trying to connect: tcp connect error: Connection refused (os error 111)
+network: Get "https://registry-1.docker.io/v2/": net/http: request canceled while waiting for connection
+network: Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout
+network: The connection to the server localhost:8080 was refused - did you specify the right host or port?
+network: The connection to the server 10.1.2.3:6443 was refused - did you specify the right host or port?
+network: error: dial tcp: lookup example.com: no such host
+network: fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com
+network: couldn't get current server API group list: Get "https://10.0.0.1:6443/api": dial tcp 10.0.0.1:6443: connect: connection refused
+network: Error: error decoding response body: connection reset
+network: failed to lookup address information: Temporary failure in name resolution
+network: fetch failed: getaddrinfo ENOTFOUND huggingface.co
+network: wget: unable to resolve host address 'example.com'
+# what interrupted it
+exception: Crash detected! Execution was interrupted by an unexpected exception.
+exception: Training interrupted by an exception: ValueError
+exception: Run was interrupted by an error in callback 'save'
+killed: Execution was interrupted by signal 15
+killed: Training interrupted by user
+killed: Run interrupted by the user at step 300
+# a name in front
+exception: run-apptainer-cuda-saxpy> FATAL:   container creation failed: open /etc/resolv.conf: no such file or directory
+exception: cuda-trainer-1  | Error: config file missing
+exception: nccl-test-0: ERROR: failed to parse hostfile
+exception: [cuda-worker] ERROR: failed to read config file
+exception: gloo-node-3 | FATAL: invalid option --foo
+exception: my-nccl-bench> error: builder failed with exit code 2
+cuda_error: FATAL: CUDA failed to start: driver error
+# a back end that is not on this machine
+cuda_error: CUDA not detected: training requires a GPU, exiting
+# what was missing is made
+exception: Could not find config.json at /data/run1
+exception: Couldn't find a dataset script at /data/x.py
+exception: Generating new private key failed: permission denied
+# a cloud has no more
+exception: ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS
+exception: ZONE_RESOURCE_POOL_EXHAUSTED
+exception: A n1-highmem-2 VM instance with 2 nvidia-tesla-t4 accelerator(s) is currently unavailable in the europe-west2-a zone.
+exception: The zone 'projects/p/zones/us-central1-a' does not have enough resources available to fulfill the request. Try a different zone, or try again later.
+exception: An error occurred (InsufficientInstanceCapacity) when calling the RunInstances operation: We currently do not have sufficient p4d.24xlarge capacity
+exception: We currently do not have sufficient p4d.24xlarge capacity in the Availability Zone you requested (us-east-1a).
+exception: VcpuLimitExceeded: You have requested more vCPU capacity than your current vCPU limit
+exception: SkuNotAvailable: The requested VM size Standard_NC24 is not available in location westeurope
+exception: Quota 'GPUS_ALL_REGIONS' exceeded. Limit: 0.0 globally.
+exception: Error 429: GPUs are not available in this region right now
+exception: FAILED_TO_START_DUE_TO_NO_CAPACITY
+exception: OverconstrainedZonalAllocationRequest
+exception: There are no longer any instances available with the requested specifications.
+exception: No offers found that match the requirements
+# how many are gone
+preempted:     message: 1/8 workers are evicted
+exception: 2 of 8 workers failed
+exception: 3/16 nodes are down
+exception: 1/4 replicas failed
+exception: 5 of 64 ranks are dead
+exception: 2/8 workers have crashed
+exception: 1 worker(s) died
+exception: 4 out of 32 processes exited with errors
+# a driver
+cuda_error: Insufficient driver
+cuda_error: insufficient CUDA driver
+cuda_error: NVIDIA driver too old
+cuda_error: The installed driver is too old for this version of CUDA
+cuda_error: driver not loaded
+cuda_error: CUDA driver not found
+# a node of a tests' farm
+exception: [gw1] node down: Not properly terminated
+exception: worker 'gw3' crashed while running 'tests/test_a.py::test_b'
+exception: replacing crashed worker gw3
+# failures beside it
+killed: The process was killed by signal 9
+exception: The worker died unexpectedly
+exception: The server process exited with code 1
+network: The connection was refused by 10.0.0.3:29500
+host_oom: The job was killed because it exceeded its memory limit
+exception: The training process crashed at step 300
+exception: The trainer failed with exit code 2
+disk_full: The disk is full, could not write checkpoint
+# what a setting names
+exception: error_type: ValueError: bad shape
+exception: error: ValueError('bad shape')
+exception: "error_type": "RuntimeError", "error_message": "shapes do not match"
+exception: failed with error_class=ValueError message="bad shape"
+# stores of ranks
+nccl: torch.distributed.DistStoreError: Connection reset by peer
+hang: DistStoreError: wait timeout after 300000ms, keys: /default_pg/0//cuda//0
+nccl: torch.distributed.DistNetworkError: The client socket has failed to connect to any network address of (node0, 29500).
+nccl: torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address.
+nccl: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1691, unhandled system error
+hang: torch.distributed.DistBackendError: [1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: wait timeout after 600000ms
+nccl: torch.distributed.DistBackendError: [1] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value store by key '0', but store->get('0') got error: Connection reset by peer
+nccl: torch.distributed.DistStoreError: Broken pipe
+nccl: RuntimeError: Broken pipe: TCPStore recvValue failed
+nccl: [W CUDAGuardImpl.h] c10d::DistStoreError: failed to recv, got 0 bytes
+# ends, in other words
+exception: trainer: giving up after 3 failed restarts
+exception: run aborted: validation set is empty
+exception: Job 4121 moved to state FAILED
+exception: Container exited with a non-zero exit code 1
+exception: Pod train-0 status is Error
+exception: state: CrashLoopBackOff
+exception: Workflow did not succeed
+exception: Aborting: rank 3 reported an error
+exception: Rank 3 reported an exception, shutting down
+exception: worker-2 terminated abnormally
+exception: Unable to continue without config.yaml
+exception: cannot proceed: dataset is missing
+exception: fatal: dataset 'foo' not registered
+exception: Nothing to train on: dataset has 0 samples
+exception: Model not found: llama-8b
+exception: Invalid token; please log in again
+exception: 401 Unauthorized: token expired
+exception: Access denied to bucket my-bucket
+exception: NoSuchKey: The specified key does not exist.
+exception: Not enough replicas available
+exception: quota exceeded for resource nvidia.com/gpu
+exception: Insufficient quota for GPUs in region us-east1
+exception: Launch template not found
+exception: instance failed to start: no capacity
+exception: Instance entered state 'terminated' before it was ready
+preempted: Instance i-0abc was terminated by the provider (spot)
+preempted: Job cancelled by the scheduler: higher priority job needs the node
+preempted: Your spot instance will be reclaimed in 2 minutes
+preempted: Node will be shut down for maintenance in 60 s; job 31 is being stopped
+killed: python: killed
+killed: Process 4211 received SIGTERM, exiting
+killed: caught SIGINT, cleaning up and exiting
+host_oom: container memory limit reached, process killed
+host_oom: worker exceeded 95% memory budget. Restarting
+host_oom: Memory usage of 64 GB exceeds limit of 60 GB: killed
+disk_full: write error: No space left on device
+disk_full: Disk quota exceeded while writing step_100.pt
+disk_full: checkpoint not saved: only 12 MB left on /data
+disk_full: volume /workspace is 100% full
+hang: no progress for 30 minutes, aborting the run
+hang: rank 3 has not reported for 600 s
+hang: Barrier timed out after 1800 s: ranks 3, 7 missing
+nccl: lost rank 3
+nccl: peer 10.0.0.4 closed the connection during allreduce
+nccl: NCCL communicator was aborted on rank 2
+hardware: GPU 3 is not responding
+hardware: GPU 2: uncorrectable ECC errors: 4
+hardware: GPU 5 removed from the bus
+cuda_error: no CUDA devices visible, cannot train
+cuda_error: device kernel image is invalid
+ckpt_corrupt: step_200.pt is truncated
+ckpt_corrupt: checksum of model.safetensors does not match
+ckpt_corrupt: resume failed: optimizer state is missing, training restarts at step 0
+nan: loss is NaN at step 300, stopping
+nan: non-finite loss detected: nan
+network: upload to s3://b/run failed after 10 attempts: connection reset
+network: could not reach hub.example.com
+network: ssh: Could not resolve hostname node7
+network: tunnel to 10.0.0.3 broke
+# launchers, clouds and servers
+exception: command terminated with exit code 100
+exception: command terminated with exit code 127
+killed: command terminated with exit code 137
+killed: command terminated with exit code 143
+exception: Job failed: exited with exit code 7 after 3 restarts
+exception: Worker exited with code 1, restart limit reached
+exception: restart budget exhausted (3/3), job failed
+network: ComfyUI server (127.0.0.1:8188) not reachable after multiple retries.
+network: inference server unreachable after 30 attempts
+network: metadata service not reachable after 10 tries
+network: Redis at 10.0.0.4:6379 is not reachable
+exception: ComfyUI process has exited. Server will not become reachable.
+exception: Server process has exited
+exception: vLLM engine process has terminated unexpectedly
+exception: The worker has exited before sending a result
+killed: [2031-04-10 16:04:34,970] torch.distributed.elastic.multiprocessing.api: [WARNING] Unable to shutdown process 264 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL
+killed: Unable to shutdown process 5527 via 15, forcefully exitting via 9
+killed: process 3312 did not stop on SIGTERM, sending SIGKILL
+exception: Node scale up in zones us-central1-c associated with this pod failed: GCE quota exceeded. Pod is at risk of not being scheduled.
+exception: vCPU quota exceeded in region eastus
+exception: GPU quota exceeded
+exception: Regional quota exceeded: NVIDIA_L4_GPUS
+disk_full: Disk quota exceeded
+disk_full: write failed: quota exceeded on /home
+disk_full: home directory quota exceeded
+exception: error: reverting to the previous version failed
+"""
 
 
-@pytest.mark.parametrize(("label", "line"), [pair for pairs in ENDS.values() for pair in pairs])
-def test_an_end_is_known_by_the_class_of_its_words(label: str, line: str) -> None:
+def _lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line and not line.startswith("# ")]
+
+
+@pytest.mark.parametrize("told", _lines(ENDS))
+def test_an_end_is_known_by_the_class_of_its_words(told: str) -> None:
+    label, line = told.split(": ", 1)
     mark = triage(line)
     assert (mark.label, mark.alarm) == (label, True)
-
-
-@pytest.mark.parametrize("line", [line for lines in CALM.values() for line in lines])
-def test_its_neighbours_tell_of_none(line: str) -> None:
-    assert not triage(line).alarm
