@@ -92,7 +92,13 @@ class Reach:
 
 
 @asynccontextmanager
-async def reach(cockpit: Make, store: SceneStore | None = None, start: int = SEEN) -> AsyncIterator[Reach]:  # fmt: skip
+async def reach(
+    cockpit: Make,
+    store: SceneStore | None = None,
+    start: int = SEEN,
+    *,
+    notifications: bool = False,
+) -> AsyncIterator[Reach]:
     store = store or sweep()
     skipped = len("".join(line + "\n" for line in LINES[:start]).encode())
     tail = LogBuffer()
@@ -103,7 +109,7 @@ async def reach(cockpit: Make, store: SceneStore | None = None, start: int = SEE
     store.logs = {("autodl-1", SOURCE): tail}
     control = BoxControl()
     app = cockpit(store, control=control)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with app.run_test(size=(80, 24), notifications=notifications) as pilot:
         await pilot.pause()
         await pilot.press("5", "z")
         await pilot.pause()
@@ -223,6 +229,26 @@ async def test_a_search_goes_over_the_whole_file_on_the_box(
         assert log.view.document.line(log.view.current or 0).text == LINES[40]  # type: ignore[union-attr]
         await log.press("slash", "escape", "slash", *r"/\bx/", "enter", "B")
         assert "grep does not know" in str([n.message for n in log.app._notifications])
+
+
+async def test_a_search_is_told_as_long_as_it_runs_and_no_longer(
+    cockpit: Make, text_of: Callable[[CockpitApp], str]
+) -> None:
+    said = "searching the whole file on the box …"
+    async with reach(cockpit, notifications=True) as log:
+        log.control.may_answer.clear()
+        await log.pilot.press("slash", *"memory", "enter", "B")
+        await log.pilot.pause()
+        assert said in text_of(log.app)
+        log.app.clear_notifications()  # a toast ends long before a search of gigabytes
+        await log.pilot.pause()
+        assert said in text_of(log.app)
+        log.control.may_answer.set()
+        await log.settle()
+        assert isinstance(log.app.screen, HitsScreen)
+        assert said not in text_of(log.app)
+        await log.press("escape")
+        assert said not in text_of(log.app)
 
 
 async def test_bookmarks_are_kept_and_found_again(

@@ -101,7 +101,8 @@ class LogPane(Pane):
         if sum(one.source.cell == log.source.cell for one in view.logs) > 1:
             name += f" · {PurePosixPath(log.source.path).name}"
         place = f"{[one.source for one in view.logs].index(log.source) + 1}/{len(view.logs)}"
-        self.entitle(f"{view.name} · {name} · {place}", " · ".join(remarks(self.view, view, log)))
+        said = remarks(self.view, view, log, self.reach.searching)
+        self.entitle(f"{view.name} · {name} · {place}", " · ".join(said))
         self._explain(log)
 
     def _explain(self, log: Followed) -> None:

@@ -15,8 +15,12 @@ from gpu_tui.ui.widgets.sieve import Sieve
 OPEN_LINE = 16_384  # bytes of an unfinished line, which is on screen already
 
 
-def remarks(sight: LogView, view: InstanceView, log: Followed) -> Iterator[str]:
-    """Each remark of its own; what goes without saying is left out."""
+def remarks(
+    sight: LogView, view: InstanceView, log: Followed, searching: str = ""
+) -> Iterator[str]:
+    """Each remark of its own; what goes without saying is left out. `searching` is what the box does."""
+    if searching:
+        yield searching
     yield _where(sight)
     if sight.sieve is not None:
         yield _sifted(sight.sieve)

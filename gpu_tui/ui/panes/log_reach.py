@@ -42,6 +42,7 @@ class LogReach:
         self._found_in: tuple[object, ...] = ()
         self._shown: Log | None = None
         self._wanted: tuple[Log, Place] | None = None
+        self._search_of: tuple[Log, str] | None = None
         self._busy = False
 
     def document(self, instance: str, source: LogSource) -> LogDocument:
@@ -232,8 +233,15 @@ class LogReach:
         elif self._busy:
             self._say(say("the box is still answering the last question"))
         elif self._shown is not None:
-            self._say(said)
+            self._search_of = (self._shown, said)
             self._run(self._searched(*self._shown, terms, then))
+            self._again()
+
+    @property
+    def searching(self) -> str:
+        """What the log on screen is being searched for, as long as it is."""
+        log, said = self._search_of or (None, "")
+        return said if log == self._shown else ""
 
     async def _searched(
         self,
@@ -243,14 +251,17 @@ class LogReach:
         then: Callable[[LogHits], None],
     ) -> None:
         assert self._control is not None
+        hits, why = None, ""
         try:
             hits = await self._control.search_log(instance, source, terms)
         except LogUnread as wrong:
-            self._say(say("not searched: {wrong}", wrong=told(str(wrong), own=True)))
-            return
+            why = say("not searched: {wrong}", wrong=told(str(wrong), own=True))
         finally:
-            self._busy = False
-        if self._shown == (instance, source):
+            self._busy, self._search_of = False, None
+        self._again()
+        if hits is None:
+            self._say(why)
+        elif self._shown == (instance, source):
             then(hits)
 
     def _first_hit(self, hits: LogHits) -> None:
