@@ -62,12 +62,13 @@ def compare(remote: Manifest, local: Manifest, cells: Iterable[str] = ()) -> Mat
     there = {file.path: file for file in remote.files}
     here = {file.path: file for file in local.files}
     common = there.keys() & here.keys()
+    differing = tuple(sorted(path for path in common if there[path] != here[path]))
     roots = {path.split("/", 1)[0] for path in there}
     return MatchReport(
-        matched=sum(there[path] == here[path] for path in common),
+        matched=len(common) - len(differing),
         missing=tuple(sorted(there.keys() - here.keys())),
         unexpected=tuple(sorted(here.keys() - there.keys())),
-        differing=tuple(sorted(path for path in common if there[path] != here[path])),
+        differing=differing,
         missing_cells=tuple(sorted(set(cells) - roots)),
     )
 
