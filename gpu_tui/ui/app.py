@@ -276,7 +276,8 @@ class CockpitApp(App[None]):
 
         Over a ladder no word of a box may stand, and over the tour nothing: there the news waits.
         """
-        if (isinstance(self.screen, Card) and self.screen.QUIET) or self._touring:
+        quiet = any(isinstance(one, Card) and one.QUIET for one in self.screen_stack)
+        if quiet or self._touring:
             if self._toasted:
                 self._toasted = False
                 self.clear_notifications()

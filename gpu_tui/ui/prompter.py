@@ -55,4 +55,4 @@ class ScreenPrompter:
         app = self._app
         if app is None or not app.is_running or not app.screen_stack:
             return False
-        return not (isinstance(app.screen, Card) and app.screen.QUIET)
+        return not any(isinstance(one, Card) and one.QUIET for one in app.screen_stack)

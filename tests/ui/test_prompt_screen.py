@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
+from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -142,3 +144,22 @@ async def test_no_size_crashes(cockpit: Make) -> None:
             await pilot.resize_terminal(*size)
         await pilot.press("escape")
         assert await asking is None
+
+
+async def test_a_login_that_is_over_takes_its_question_away_from_under_the_palette(
+    cockpit: Make,
+) -> None:
+    """The palette went in its place; then the question was dismissed twice, which ended the program."""
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        asking = await question(app, pilot)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await pilot.pause()
+        assert isinstance(app.screen, CommandPalette)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.text import Text
 from textual import events
+from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Button
 
@@ -573,6 +574,60 @@ async def test_a_window_too_small_for_the_evidence_shuts_the_gate(
         assert isinstance(app.screen, Cockpit)
         assert [asked for asked, _ in ladder.asked] == ["relock", "close"]
         assert "60x12" in ladder.asked[0][1]
+
+
+async def test_a_window_that_shrinks_under_the_palette_shuts_the_gate_and_takes_the_ladder_away(
+    app: CockpitApp, ladder: ScriptedLadder
+) -> None:
+    """The palette went in place of the ladder, and the next escape ended the program."""
+    async with app.run_test(size=(80, 24)) as pilot:
+        await climb(pilot)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.resize_terminal(60, 12)
+        await pilot.pause()
+        assert isinstance(app.screen, CommandPalette)
+        assert [asked for asked, _ in ladder.asked] == ["relock"]
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert [asked for asked, _ in ladder.asked] == ["relock", "close"]
+
+
+async def test_a_window_that_shrinks_over_what_would_be_lost_takes_both_away(
+    cockpit: Make, clock: ManualClock
+) -> None:
+    ladder = ScriptedLadder([ladder_blocked()])
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    async with app.run_test(size=SIZE) as pilot:
+        await climb(pilot)
+        clock.advance(1)
+        await pilot.click("#abandon")
+        await pilot.pause()
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.resize_terminal(60, 12)
+        await pilot.pause()
+        assert isinstance(app.screen, CommandPalette)
+        await pilot.press("escape")
+        await pilot.pause()
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert [asked for asked, _ in ladder.asked] == ["relock", "close"]
+
+
+async def test_no_word_of_a_box_and_no_login_comes_over_a_ladder_under_the_palette(
+    app: CockpitApp, clock: ManualClock
+) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await climb(pilot)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        assert not app.prompter._free()
+        fleet = app._store.view(clock.now())
+        app._announce(replace(fleet, notes=("a box says so",)))
+        assert not app._notifications
+        await pilot.press("escape")
 
 
 async def test_a_call_that_left_is_shown_whatever_the_size(cockpit: Make) -> None:

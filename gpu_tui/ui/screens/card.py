@@ -81,9 +81,16 @@ class Card(ModalScreen[str | None]):
         """Lines are made for one width."""
         self.call_after_refresh(lambda: self.show(self.moment))
 
+    @property
+    def on_top(self) -> bool:
+        """Nothing stands over it. textual calls a screen current, too, that lies right under another one,
+        and to dismiss that would take the other one away.
+        """
+        return self.app.screen_stack[-1:] == [self]
+
     def dismiss(self, result: str | None = None) -> AwaitComplete:
         """Leave, once: of two keys that came together the second finds the card gone."""
-        return super().dismiss(result) if self.is_current else AwaitComplete()
+        return super().dismiss(result) if self.on_top else AwaitComplete()
 
     def action_close(self) -> None:
         """Back to the cockpit."""

@@ -102,10 +102,15 @@ class LosingScreen(Card):
 
     def on_resize(self) -> None:
         """Lines are made for one width; nothing is given up in a window too small to read in."""
-        if self.is_current and small(self.size):
-            self.dismiss(None)
-        else:
+        if not self._left_if_small():
             super().on_resize()
+
+    @on(events.ScreenResume)
+    def _left_if_small(self) -> bool:
+        if not self.on_top or not small(self.size):
+            return False
+        self.dismiss(None)
+        return True
 
     def on_key(self, event: events.Key) -> None:
         """The list scrolls wherever the focus is, also while the sentence is typed."""

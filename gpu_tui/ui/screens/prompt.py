@@ -119,7 +119,7 @@ class PromptScreen(Card):
     def take_away(self) -> None:
         """Nobody waits for the answer any more."""
         self._gone = True
-        if self.is_current:
+        if self.on_top:
             self.dismiss(None)
 
     @on(events.ScreenResume)

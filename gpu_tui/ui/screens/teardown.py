@@ -87,7 +87,7 @@ class TeardownScreen(Card):
         self._clock = clock
         self._verb = verb
         self._looked: Rung | None = None  # None: the rung that matters now
-        self._gone = False
+        self._shut = False  # the window was too small
         self.gate: GateView | None = None
         self._identity = OneLine(id="identity")
         self._strip = Block(id="strip")
@@ -345,15 +345,20 @@ class TeardownScreen(Card):
     def _shut_if_small(self) -> bool:
         """A call that left, and its end, are shown whatever the size."""
         over = self._acting or bool(self.gate and self.gate.outcome)
-        if over or self._gone or not self.is_current or not small(self.size):
+        if (over and not self._shut) or not small(self.size):
             return False
-        self._gone = True
+        if not self._shut:
+            self._shut = True
+            self._tell_small()
+        if self.on_top:
+            self.dismiss(None)
+        return True
+
+    def _tell_small(self) -> None:
         reason = "the window is too small to show all of the evidence"
         said = say("{reason}: the gate was shut, nothing was changed", reason=told(reason))
         self.app.notify(said, severity="warning")
         self._ask(self._port.relock(f"{reason} ({self.size.width}x{self.size.height})"), "relock")
-        self.dismiss(None)
-        return True
 
     def on_key(self, event: events.Key) -> None:
         """The keys that scroll work wherever the focus is, also while a phrase is typed."""
