@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path
 from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.core.loopback import is_loopback
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import language, say
 
 NAME = "serve"
 HELP = "the cockpit in a browser: this machine only, read-only, unless asked otherwise"
@@ -76,12 +76,13 @@ def run(args: argparse.Namespace) -> int:
 def _serve(args: argparse.Namespace, fleet: Sequence[str], environment: Mapping[str, str]) -> int:
     from gpu_tui.wiring.browser import TABS, run_server
 
-    words = [sys.executable, "-m", "gpu_tui.browser.tab", *fleet]
+    # -P: a module of the directory that we stand in, a project's own signal.py, is none of ours.
+    words = [sys.executable, "-P", "-m", "gpu_tui.browser.tab", *fleet]
     words += [] if args.anyone_may_act else ["--read-only"]
     for flag, value in (
         ("--theme", args.theme),
         ("--layout", args.layout),
-        ("--language", getattr(args, "language", None)),
+        ("--language", language()),  # its own locale is that of the page, which says nothing
     ):
         words += [flag, value] if value else []
 

@@ -45,7 +45,8 @@ def running_fleet(
     boxes: int = 8, speed: float = 1.0, seed: int = 7, directory: Path | None = None
 ) -> Iterator[Demo]:
     """The server process for as long as the block lasts. Raises DemoFailed."""
-    command = [sys.executable, "-m", "gpu_tui.demo.server"]
+    # -P: a module of the directory that we stand in, a project's own signal.py, is none of ours.
+    command = [sys.executable, "-P", "-m", "gpu_tui.demo.server"]
     command += ["--boxes", str(boxes), "--speed", str(speed), "--seed", str(seed)]
     if directory is not None:
         command += ["--dir", str(directory)]

@@ -24,6 +24,7 @@ from textual_serve.download_manager import DownloadManager
 
 from gpu_tui.core.loopback import is_loopback
 
+HTTP = 80
 TABS = 8  # cockpits at once: each is a process with its own connections to every box
 SIZE = (8, 4, 500, 200)  # smallest and largest columns and rows that a page may ask for
 TYPED = 65_536  # characters of one message from a page
@@ -96,7 +97,9 @@ class Tabs:
         """What answers. On loopback only requests for loopback are answered, whatever name led here."""
         if is_loopback(host):
             names = ("127.0.0.1", "localhost", "[::1]", host)
-            self._names = frozenset(f"{name}:{port}" for name in names)
+            whole = (f"{name}:{port}" for name in names)
+            # A browser leaves out the port that http has anyway.
+            self._names = frozenset((*whole, *names) if port == HTTP else whole)
         app = web.Application(middlewares=[self._guard])
         app.add_routes(
             [

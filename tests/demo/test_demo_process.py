@@ -111,3 +111,12 @@ def test_the_announcement_is_one_line_of_json() -> None:
         assert said["boxes"] == ["vega"]
         server.stdin.close()
         assert server.wait(10) == 0
+
+
+def test_it_starts_in_a_project_that_has_a_module_of_python_s_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "signal.py").write_text("raise SystemExit('mine')\n")
+    monkeypatch.chdir(tmp_path)
+    with running_fleet(boxes=1) as demo:
+        assert len(demo.boxes) == 1
