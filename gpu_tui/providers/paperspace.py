@@ -94,8 +94,8 @@ class Paperspace(Platform):
             for row in await self._items("/v1/public-ips")
         ]
         for row in await self._items("/v1/snapshots"):
-            used = row.get("machineId") in self._machines
             users = _user(row, "machineId")
+            used = any(user in self._machines for user in users)
             name = text(row, "name")
             found.append(Stored(self.id, "snapshot", id_of(row), name, used=used, users=users))
         drives = await self._items("/v1/shared-drives")

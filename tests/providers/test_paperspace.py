@@ -83,6 +83,15 @@ async def test_what_a_deleted_machine_leaves_behind(server: PaperspaceServer, de
     assert left[1].price is None
 
 
+@pytest.mark.parametrize("odd", [{"id": ID}, [ID], 7, None])
+async def test_a_snapshot_of_no_name_that_is_one_is_of_nobody(
+    server: PaperspaceServer, desk: Desk, odd: object
+) -> None:
+    server.snapshots[0]["machineId"] = odd  # type: ignore[assignment]
+    (kept,) = (one for one in (await desk.ledger().read()).stored if one.kind == "snapshot")
+    assert kept.used is False
+
+
 @pytest.mark.parametrize("count", [0, 2, 7])
 async def test_every_page_is_read(server: PaperspaceServer, desk: Desk, count: int) -> None:
     server.page = 2
