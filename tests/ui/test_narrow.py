@@ -10,14 +10,18 @@ import pytest
 from rich.cells import cell_len
 
 from gpu_tui.core import metrics
+from gpu_tui.core.campaign import Lane
+from gpu_tui.core.cell_table import Order, rows_of
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import NOW, read
 from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.outlook import lane_head, lane_row
 from gpu_tui.ui.text.sweep import cell_row, queue_head
+from gpu_tui.ui.text.sweep_table import sheet_of, table_head
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -97,3 +101,23 @@ async def test_what_has_no_room_in_a_list_says_that_it_goes_on(
         long = [y for y, row in enumerate(rows.lines[: len(drawn)]) if row.cell_len > wide]
         assert long
         assert all(drawn[y].endswith("…") and cell_len(drawn[y]) == wide for y in long)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_sorted_column_shows_which_way_also_under_a_wide_name(width: int) -> None:
+    """Of a name in Chinese as many letters as cells were taken, and the arrow was cut off."""
+    cells = tuple(
+        Cell(f"c{n}", n, "t", CellState.FINISHED, loss=0.1, metrics={"验证集准确率": 0.5 + n})
+        for n in range(1, 4)
+    )
+    rows = rows_of([Lane("box", Queue(cells))])
+    for column in ("cell", "task", "loss", "metric:验证集准确率"):
+        head = table_head(sheet_of(rows, Order(column, falling=True), width, {})).plain
+        assert "▼" in head
+        assert cell_len(head) <= width
+
+
+def test_cells_that_ended_are_counted_also_where_the_log_has_no_times() -> None:
+    ended = replace(KILLED, started_at=None, finished_at=None)
+    view = box(*(replace(ended, name=f"c{n}", index=n) for n in range(1, 4)))
+    assert "3/3 ended" in row(view, columns(160)).plain

@@ -12,6 +12,7 @@ from rich.text import Text
 from gpu_tui.core import metrics
 from gpu_tui.core.clocks import SEVERITY_RANK, earliest
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.jobs import ENDED
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.sample import STALE_AFTER_PERIODS
 from gpu_tui.core.speech import say
@@ -174,7 +175,7 @@ def _cell(view: InstanceView, width: int) -> Text:
         if not view.queue.cells:
             return line((ABSENT, "absent"))
         total = len(view.queue.cells)
-        ended = sum(cell.finished_at is not None for cell in view.queue.cells)
+        ended = view.queue.count(*ENDED)  # a log without stamps tells no time of an end
         return line((say("{ended}/{total} ended", ended=ended, total=total), "muted"))
     if cell.epoch is not None and cell.epochs:
         progress = f"{cell.epoch}/{cell.epochs}"

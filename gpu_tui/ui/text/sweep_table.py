@@ -121,9 +121,11 @@ def _title(column: str, sheet: Sheet) -> Text:
         narrow = column == "state" and sheet.width < WORDS
         return line(("" if narrow else title_of(column), "faint"))
     arrow = "▼" if sheet.order.falling else "▲"
-    return line(
-        (title_of(column)[: max(0, _cells(column, sheet.width) - 1)], "heading"), (arrow, "accent")
-    )
+    room = sheet.name if column == "cell" else _cells(column, sheet.width)
+    title = line((title_of(column), "heading"))
+    if title.cell_len >= room:
+        title.truncate(room - 1)
+    return line(title, (arrow, "accent"))
 
 
 def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:
