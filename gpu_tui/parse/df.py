@@ -18,7 +18,7 @@ KIB = 1024
 NOT_REPORTED = "not reported by this filesystem"
 MISSING = "no such path"
 _ROW = re.compile(
-    r"(?<!\S)([0-9]{1,20}|-) +([0-9]{1,20}|-) +(?:-?[0-9]{1,20}|-) +(?:[0-9]{1,20}%|-) +(/.{0,4096})$",
+    r"(?<!\S)([0-9]{1,20}|-) +(-?[0-9]{1,20}|-) +(?:-?[0-9]{1,20}|-) +(?:[0-9]{1,20}%|-) +(/.{0,4096})$",
     re.ASCII,
 )
 _OCTAL = re.compile(r"\\([0-7]{3})", re.ASCII)
@@ -64,6 +64,8 @@ def parse_mount(
     if isinstance(size, str):
         why["bytes_total"] = why["bytes_used"] = size
         size = used = None
+    elif used is None:
+        why["bytes_used"] = NOT_REPORTED
     inodes: int | str | None
     inodes, inodes_used, directory2 = _row(by_inodes or b"", inodes_exit)
     if by_inodes is None:
@@ -72,6 +74,8 @@ def parse_mount(
         reason = inodes if isinstance(inodes, str) else NOT_REPORTED
         why["inodes_total"] = why["inodes_used"] = reason
         inodes = inodes_used = None
+    elif inodes_used is None:
+        why["inodes_used"] = NOT_REPORTED
     entry = _entry(directory or directory2, table or {})
     if entry is None:
         why["fstype"] = "not in the mount table"
@@ -104,7 +108,8 @@ def _row(output: bytes, code: int) -> tuple[int | str | None, int | None, str | 
     size, used, directory = match.groups()
     if size == "-":
         return NOT_REPORTED, None, directory
-    return int(size), None if used == "-" else int(used), directory
+    # More free than there is, as some servers say, makes a used that is below nothing.
+    return int(size), None if used.startswith("-") else int(used), directory
 
 
 def _complaint(lines: Sequence[str], code: int) -> str:

@@ -71,6 +71,16 @@ def test_reserved_blocks_may_make_the_available_negative():
     assert mount.bytes_used == 102 * 1024
 
 
+@pytest.mark.parametrize("used", [b"-", b"-200"])  # CephFS; a server with more free than there is
+def test_a_total_whose_used_part_nobody_knows(used: bytes):
+    row = b"ceph:/ 1000 " + used + b" 1200 - /data\n"
+    mount = parse_mount("/data", K + row, 0, I + row, 0)
+    assert (mount.bytes_total, mount.bytes_used) == (1000 * 1024, None)
+    assert (mount.inodes_total, mount.inodes_used) == (1000, None)
+    reason = "not reported by this filesystem"
+    assert (mount.why["bytes_used"], mount.why["inodes_used"]) == (reason, reason)
+
+
 @pytest.mark.parametrize("said", [b"No such file or directory", b"can't find mount point"])
 def test_a_path_that_is_not_there(said: bytes):
     mount = parse_mount("/nope", b"df: /nope: " + said + b"\n", 1)
