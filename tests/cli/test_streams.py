@@ -1,4 +1,4 @@
-"""A closed stream, a full disk, a reader that left, an encoding without our signs: told by words and a code."""
+"""A closed stream, a full disk, a reader that left, a pipe, an encoding without our signs: told, or of no matter."""
 
 from __future__ import annotations
 
@@ -69,3 +69,13 @@ def test_a_name_that_is_no_text_is_shown_all_the_same(tmp_path: Path) -> None:
     done = shell("$G profiles check --dir odd-*", tmp_path)
     assert done.returncode == 1
     assert b"odd-?/x.md" in done.stdout
+
+
+def test_settings_out_of_a_pipe_are_read_once_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "fleet.yaml").write_text("instances: [{name: a, host: 127.0.0.1}]\n")
+    script = "language: zh\nalerts: {command: [sh, -c, 'echo told >> told']}\n"
+    (tmp_path / "mine").write_text(script)
+    done = shell("cat mine | $G check --test-alert --config /dev/stdin", tmp_path, LANG="C.UTF-8")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == "command: 已送达\n"
+    assert (tmp_path / "told").read_text() == "told\n"
