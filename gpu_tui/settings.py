@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from gpu_tui.core.fleet import Fleet, Instance, Results, SshAccess
@@ -109,7 +110,14 @@ def load_config(env: Mapping[str, str]) -> UserConfig:
     path = config_path(env)
     if not env.get("GPU_TUI_CONFIG") and not path.exists():
         return UserConfig()
-    return parse_config(read_text(path, ConfigError), str(path))
+    text = _from_pipe(path) if path.is_fifo() else read_text(path, ConfigError)
+    return parse_config(text, str(path))
+
+
+@cache
+def _from_pipe(path: Path) -> str:
+    """What comes out of a pipe, `--config <(...)`, comes once; the settings are asked for more often."""
+    return read_text(path, ConfigError)
 
 
 def read_text(path: Path, raises: type[SourceError], errors: str = "strict") -> str:

@@ -235,7 +235,7 @@ def _configured_language(env: Mapping[str, str]) -> str | None:
     named = env.get("GPU_TUI_CONFIG")
     try:
         path = Path(named).expanduser() if named else config_dir(env) / "config.yaml"
-        if b"language" not in path.read_bytes():
+        if not path.is_fifo() and not (path.is_file() and b"language" in path.read_bytes()):
             return None
         from gpu_tui.settings import load_config  # a few commands need no settings at all
 
