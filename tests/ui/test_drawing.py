@@ -72,6 +72,13 @@ def test_wrapped_lines_fit(text: str, width: int) -> None:
         assert row.cell_len <= max(width, 10)
 
 
+def test_a_long_word_of_emoji_is_broken_where_it_no_longer_fits() -> None:
+    for width in range(8, 30):
+        rows = wrap("a❤️" * 20 + "👩💻" * 9 + "e\u0301" * 9, width, "text")
+        assert all(row.cell_len <= width for row in rows)
+        assert rows[0].plain.startswith("a❤️a❤️")
+
+
 @given(st.integers(20, 200), st.sampled_from(["overview", "money", "place"]))
 def test_columns_never_exceed_the_width(width: int, chosen: str) -> None:
     fitted = columns(width, SETS[chosen])

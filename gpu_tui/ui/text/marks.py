@@ -87,7 +87,7 @@ def _chop(word: str, room: int) -> Iterable[str]:
         return [word]
     parts, part = [], ""
     for char in word:
-        if cell_len(part) + cell_len(char) > room:
+        if cell_len(part + char) > room:  # together: a heart with its selector is wider than both
             parts.append(part)
             part = ""
         part += char
