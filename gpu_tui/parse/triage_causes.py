@@ -7,6 +7,7 @@ words mean nothing (advice, options, a failure that was survived).
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_brief import BRIEF_CAUSES
 from gpu_tui.parse.triage_chinese import CHINESE_CAUSES
 from gpu_tui.parse.triage_daemons import DAEMON_CAUSES
 from gpu_tui.parse.triage_drivers import DRIVER_CAUSES, DRIVER_QUIET
@@ -41,6 +42,7 @@ CAUSES: tuple[Rule, ...] = (
     *SWEEP_CAUSES,
     *HOST_CAUSES,
     *PLAIN_CAUSES,
+    *BRIEF_CAUSES,
     # --- 6 hang ---
     rule(
         "hang",

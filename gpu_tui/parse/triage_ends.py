@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_brief import BRIEF, BRIEF_LOST
 from gpu_tui.parse.triage_chinese import CHINESE_ENDS
 from gpu_tui.parse.triage_daemons import DAEMON_ENDS
 from gpu_tui.parse.triage_drivers import DRIVER_ENDS
@@ -61,6 +62,7 @@ ENDS: tuple[Rule, ...] = (
     *HOST_LOST,
     *RUN_LOST,
     *SWEEP_LOST,
+    *BRIEF_LOST,
     *DRIVER_ENDS,
     *DAEMON_ENDS,
     # Daemons of the house speak of their own guests, not of the job.
@@ -350,6 +352,7 @@ ENDS: tuple[Rule, ...] = (
     *RUN_ENDS,
     *SWEEP_ENDS,
     *PLAIN,
+    *BRIEF,
     *GRAMMAR[:-1],
     *LAST,
     GRAMMAR[-1],

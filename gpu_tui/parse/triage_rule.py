@@ -116,7 +116,7 @@ SURVIVED = (
     r"fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
     r"|not a failure|\(non-?fatal\)\s*$|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|"
     r"ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
-    r"|\b(?:revert|resort)ing (?:back )?to\b(?!.{0,60}\bfailed)|\bswitching back to\b|\bstill trying\b|\battempt \d|(?<!and )try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|"
+    r"|\b(?:is|are|was|were|be|been|being) (?:repeated|re-?sent|re-?run|re-?scheduled)\b|\b(?:revert|resort)ing (?:back )?to\b(?!.{0,60}\bfailed)|\bswitching back to\b|\bstill trying\b|\battempt \d|(?<!and )try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|"
     r"\bproceeding\b|\binstead\s*$|[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|"
     r"the default)\b|\breconnect(?!\w{0,4} failed)(?<!failed to reconnect)|using (?:the (?:latest )?)?cached|"
     r"thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|[,;.] (?:resetting|respawning|"

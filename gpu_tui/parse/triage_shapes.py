@@ -237,6 +237,11 @@ _SAID = (
     ),
     # What a setting asks to be done.
     re.compile(r"^\s*[\"']?on_(?:error|exception|failure)[\"']?\s?[:=]\s?[\"']?[a-z]\w{1,20}\b"),
+    # The words of a topic.
+    re.compile(
+        r"^\s*(?:topic|cluster|keywords?|terms?)\b[^:]{0,20}: (?:[a-z'-]{2,24}(?:, ?| |$)){3,60}$",
+        re.IGNORECASE,
+    ),
     re.compile(r"^[STHDPA]-\d{1,9}\t"),  # a sentence, its target and what became of it
     re.compile(
         r"^.{0,12}(?:<\|im_start\|>|<\|start_header_id\|>|\[INST\]|### (?:Instruction|Response|Input|Human|"

@@ -228,6 +228,68 @@ disk_full: Disk quota exceeded
 disk_full: write failed: quota exceeded on /home
 disk_full: home directory quota exceeded
 exception: error: reverting to the previous version failed
+# told in a clause
+exception: scheduler: job 31 could not be placed: no node satisfies the request
+exception: The experiment was stopped because trial 4 raised an error
+exception: trial_4 ended in error
+exception: 3 trials errored
+exception: Sweep finished: 5 ok, 2 crashed
+exception: build failed with 3 errors
+exception: The notebook exited before all cells ran
+exception: Kernel restarted unexpectedly
+exception: Import of module 'train' failed
+exception: The config key 'lr' is required but missing
+exception: missing value for 'data.path'
+exception: The size of the input (12) does not match the size of the target (8)
+exception: Expected 3 channels, got 4
+exception: shape mismatch: (4, 3) vs (4, 5)
+exception: dataset has no column named 'label'
+exception: label 12 is outside the range [0, 9]
+exception: entrypoint.sh: line 12: python3: not found
+exception: exec /usr/bin/python: no such file or directory
+exception: The launcher lost all its workers
+exception: All workers have died
+exception: no workers left
+exception: Agent stopped: too many consecutive failures
+exception: Reached the maximum number of restarts, giving up
+exception: healthcheck failed 3 times, stopping the container
+exception: pod evaluation-3 crashed (exit 1)
+network: connection to database lost
+network: SSH connection dropped
+network: Lost connection to the head node
+network: could not connect to redis at 10.0.0.3:6379
+network: git clone failed: could not resolve host
+network: pip: network is unreachable
+hang: Training appears to be stuck: step 300 for 1800 s
+hang: The data loader has been waiting for 900 s, aborting
+hang: NCCL watchdog thread terminated with exception: timeout
+hang: deadlock detected between ranks 0 and 3
+gpu_oom: not enough GPU memory to load the model
+gpu_oom: failed to allocate 2.1 GiB on device 0
+gpu_oom: CUDA memory exhausted at batch 12
+gpu_oom: VRAM full, cannot load adapter
+host_oom: out of system memory
+host_oom: the worker was killed because it used 61 GiB of RAM
+host_oom: kernel: Out of memory: Killed process 4211 (python)
+disk_full: cannot save: disk is full
+disk_full: not enough space on /workspace to write checkpoint (need 12 GB, have 3 GB)
+disk_full: tar: write error: no space left
+exception: cannot resume: step_100.pt not readable
+ckpt_corrupt: state dict has unexpected keys: ['a.b']
+ckpt_corrupt: checkpoint was written by a newer version and cannot be loaded
+nan: gradients became NaN at step 12
+nan: train loss: nan
+nan: validation loss is nan
+hardware: GPU 1 has fallen off the bus
+hardware: GPU-3: row remapping failed
+hardware: node gpu07 marked down: health check failed
+hardware: NVLink error on GPU 4
+preempted: Job 12 hit the time limit
+preempted: The instance was preempted
+preempted: Runtime limit of 12 h reached, stopping
+killed: Received signal 15, saving and exiting
+killed: run was stopped by the user
+killed: ^CTraceback
 """
 
 

@@ -245,6 +245,56 @@ ERROR: bf16 is not supported here, reverting to fp16
 error: compile failed, resorting to eager mode
 Error in fused kernel, switching back to the reference implementation
 ERROR - flash attention missing, will use sdpa
+# told in a clause
+dataset cached at /root/.cache, loading it
+no validation set given, skipping validation
+val loss did not improve from 0.31
+The learning rate was reduced to 1e-5
+skipping 3 corrupt samples
+3 files could not be decoded and were skipped
+NaN values in column 'age' were filled with 0
+missing values: 12 %
+2 of 100 requests timed out and were repeated
+request 31 failed, will be repeated
+slow disk: wrote 12 MB/s
+GPU 1 temperature is 81 C
+GPU utilization is low (12 %)
+memory usage 61.2 GiB of 64 GiB
+swap is disabled
+cuda graphs disabled
+CUDA_VISIBLE_DEVICES not set, using all GPUs
+gradient clipping disabled
+no checkpoint to resume from, starting fresh
+Deleting old checkpoint step_100
+kill_timeout: 30
+fail_fast=False
+on_oom: skip
+max_failures: 3
+abort_on_nan: true
+error_rate: 0.031
+word error rate: 12.1
+reconstruction error 0.31
+pixel error: 3.1e-2
+test error = 4.12 %
+failure_rate 0.01
+crash_log_dir=/tmp/crash
+Loaded plugin 'error_reporter'
+test_error_handling ... ok
+The agent died after 213 steps (episode reward 12.1)
+episode terminated: robot fell
+env reset: collision
+killed 3 enemies, lost 1 unit
+The story ends when the hero is killed.
+Label: crash (0.93), no crash (0.07)
+class 3: 'fatal accident' n=312
+topic 4: error, failed, crash, bug, issue
+tokens: error failed crash
+prompt: fix the failing test
+answer: the server was down
+No module named 'hiddenlayer'
+module 'jaxlib' has no attribute 'get_tpu_client'
+unexpected keyword argument 'foo'
+Socket to the schedd closed unexpectedly, reconnecting
 """
 
 

@@ -1,0 +1,92 @@
+"""Ends told in a clause: what somebody ended in or before, whom he lost, what must be there."""
+
+from __future__ import annotations
+
+from gpu_tui.parse.triage_evidence import COPED
+from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, Rule, rule
+
+_SPAN = r"\d+ ?(?:s|secs?|seconds|min|minutes|h|hours)\b"
+
+BRIEF_CAUSES: tuple[Rule, ...] = (
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory",
+        r"\b(?:CUDA|GPU|video) memory (?:is |was |has been )?(?:exhausted|full|used up)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    rule(
+        "host_oom",
+        FATAL,
+        "out of|killed",
+        r"\bout of (?:system|host|main|physical) memory\b|\bkilled\b.{0,24}\bused? .{0,24}\b(?:RAM|memory)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    rule(
+        "hang",
+        FATAL,
+        "waiting",
+        rf"\bwaiting (?:for )?{_SPAN}.{{0,12}}[,;.] (?:aborting|giving up|exiting|killing|terminating|quitting)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+)
+
+BRIEF_LOST: tuple[Rule, ...] = (
+    rule(
+        "network",
+        FATAL,
+        "connection|session",
+        r"\b(?:SSH|VPN|TCP|database|websocket|remote) (?:connection|session) (?:was |has been |got )?(?:dropped|lost|broken|interrupted|reset)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+)
+
+BRIEF: tuple[Rule, ...] = (
+    # What it ended in, before what, for whose sake.
+    rule(
+        "exception",
+        FATAL,
+        "ended|finished|stopped|exited|quit|died|terminated|aborted|cancelled|halted|completed",
+        r"\b(?:ended|finished|terminated|stopped|exited|completed) in (?:an? )?(?:error|failure|exception|crash)\b|"
+        r"\b(?:exited|quit|ended|stopped|died|terminated) before (?:all|it|its|the|every|any|being|completing|finishing|reaching)\b|"
+        r"\b(?:stopped|ended|aborted|terminated|cancelled|halted) (?:because|since) .{1,60}\b(?:raised an|threw an|failed|crashed|died)\b",
+        f"{COPED}|\\bearly\\b|\\bepisode|\\bplayer|\\bpatient",
+    ),
+    # What came up or went down unexpectedly, and how many of them failed.
+    rule(
+        "exception",
+        FATAL,
+        "unexpectedly|unexpected |errored|crashed",
+        r"\b(?:re-?started|rebooted|exited|stopped|quit|shut down|ended) unexpectedly\b|\bunexpected (?:reboot|restart|shutdown|exit|termination) of\b|"
+        r"\b[1-9]\d{0,5} (?:\w{1,12} )?(?:trials?|jobs?|runs?|tasks?|workers?|ranks?|nodes?|steps|stages|processes) (?:have |has )?(?:errored|crashed)\b",
+        COPED,
+    ),
+    # Nobody is left.
+    rule(
+        "exception",
+        FATAL,
+        "lost|left|alive|remain|too many",
+        r"\blost (?:contact with )?(?:all|every) (?:of )?(?:its |the )?(?:workers?|ranks?|nodes?|peers?|agents?|executors?)\b|^\W{0,4}no (?:more |healthy |live |"
+        r"running )?(?:workers?|ranks?|nodes?|executors?|replicas?|agents?) (?:are |is )?(?:left|alive|remaining|remain)\b|"
+        r"\btoo many (?:consecutive|repeated|recent|worker) (?:failures|errors|restarts|retries|crashes)\b",
+        COPED,
+    ),
+    # What must be there, and sizes that do not go together. The bare words of an exception are those of one that was caught.
+    rule(
+        "exception",
+        FATAL,
+        "required|mismatch|has no|outside",
+        r"\bis required but (?:is |was )?(?:missing|absent|empty|not (?:set|given|found|provided|installed))\b|^\W{0,4}(?:shape|size|dimension|dtype|length) "
+        r"mismatch: |\bhas no (?:column|field|key|split|member) (?:named |called )?['\"]\w|^\W{0,4}(?:label|target|index|token|class|value|id)s? \S{1,24} (?:is|are) "
+        r"outside (?:of )?(?:the )?(?:valid |allowed )?range\b",
+        f"{COPED}|clip|clamp|\\bskip",
+    ),
+    # The keys that a state has too many or too few.
+    rule(
+        "ckpt_corrupt",
+        FATAL,
+        "state_dict|state dict",
+        r"\bstate[_ ]dict (?:has|contains|with) (?:unexpected|missing|extra|unknown) keys?\W{1,4}\w",
+        f"{SURVIVED}|{ADVICE}|{CALM}|strict=false",
+    ),
+)
