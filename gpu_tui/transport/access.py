@@ -14,14 +14,20 @@ from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 
-import asyncssh
-
 from gpu_tui.core.fleet import SshAccess
+from gpu_tui.core.number import whole
 from gpu_tui.places import user_name
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
 from gpu_tui.transport.key_file import public_half
 from gpu_tui.transport.known_hosts import SSH_PORT, KnownHosts, Trust
-from gpu_tui.transport.ssh_config import SYSTEM_CONFIG, Settings, UserConfig, beyond, methods
+from gpu_tui.transport.ssh_config import (
+    MOST_PORT,
+    SYSTEM_CONFIG,
+    Settings,
+    UserConfig,
+    beyond,
+    methods,
+)
 
 DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
@@ -106,13 +112,19 @@ def resolve(access: SshAccess, *, hop: bool = False) -> Route:
     """One host by itself. For a hop the fleet file's key and known_hosts only add to the config's."""
     paths = _config_paths(access)
     try:
-        config = UserConfig.read(paths, access.host, access.user, access.port)
-    except (asyncssh.ConfigParseError, OSError, ValueError) as error:
+        return _resolved(access, paths, hop=hop)
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: nobody's home
         raise LinkError(
             f"the ssh config cannot be read: {error}", next=f"correct {', '.join(paths)}"
         ) from None
+
+
+def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
+    config = UserConfig.read(paths, access.host, access.user, access.port)
     host = (_string(config.get("Hostname")) or access.host).lower()
     number = int(str(config.get("Port", SSH_PORT)))
+    if not 0 < number <= MOST_PORT:  # of a jump host, or of the fleet file
+        raise ValueError(f"{access.host} has the port {number}, and there is none such")
     alias = _string(config.get("HostKeyAlias"))
     login = _string(config.get("User")) or user_name()
     tokens = {"h": host, "n": access.host, "p": str(number), "r": login, "u": user_name()}
@@ -156,11 +168,16 @@ def hop_access(name: str, behind: SshAccess) -> SshAccess:
         host, _, port = host[1:].partition("]")
     elif host.count(":") == 1:
         host, _, port = host.partition(":")
-    digits = port.lstrip(":")
+    number = whole(port := port.removeprefix(":"))
+    if port and number is None:
+        raise LinkError(
+            f"the jump host {name} has a port that is none",
+            next="correct ProxyJump in the ssh config",
+        )
     return SshAccess(
         host,
         user or None,
-        int(digits) if digits.isdigit() else None,
+        number,
         known_hosts=behind.known_hosts,
         identity=behind.identity,
         config=behind.config,
@@ -169,13 +186,13 @@ def hop_access(name: str, behind: SshAccess) -> SshAccess:
 
 def _config_paths(access: SshAccess) -> list[str]:
     if access.config:
-        path = Path(access.config).expanduser()
+        path = _at_home(access.config)
         if not path.is_file():
             raise LinkError(
                 f"the ssh config {path} does not exist", next="correct ssh.config in the fleet file"
             )
         return [str(path)]
-    both = (str(Path("~/.ssh/config").expanduser()), SYSTEM_CONFIG)
+    both = (str(_at_home("~/.ssh/config")), SYSTEM_CONFIG)
     return [path for path in both if os.access(path, os.R_OK)]
 
 
@@ -195,7 +212,7 @@ def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[st
     """Key files that exist, in ssh's order. A key that the fleet file names must exist."""
     own: list[str] = []
     if access.identity:
-        path = Path(access.identity).expanduser()
+        path = _at_home(access.identity)
         if not path.is_file():
             raise AuthRejected(
                 f"the key {path} does not exist", next="correct ssh.identity in the fleet file"
@@ -211,14 +228,14 @@ def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[st
 
 
 def _existing(names: Sequence[str]) -> list[str]:
-    found = (Path(name).expanduser() for name in names)
+    found = (_at_home(name) for name in names)
     return [str(path) for path in found if path.is_file()]
 
 
 def _known_hosts(
     access: SshAccess, config: UserConfig, tokens: dict[str, str], *, hop: bool
 ) -> tuple[str, ...]:
-    own = [str(Path(access.known_hosts).expanduser())] if access.known_hosts else []
+    own = [str(_at_home(access.known_hosts))] if access.known_hosts else []
     if own and not hop:
         return tuple(own)
     users = config.get("UserKnownHostsFile")
@@ -241,7 +258,7 @@ def _expand(name: str, tokens: dict[str, str]) -> str:
     table = {**tokens, "%": "%", "d": str(Path.home()), "i": str(os.getuid())}
     text = re.sub(r"%(.)", lambda match: table.get(match[1], match[0]), name)
     text = re.sub(r"\$\{(\w+)\}", lambda match: os.environ.get(match[1], match[0]), text)
-    return str(Path(text).expanduser())
+    return str(_at_home(text))
 
 
 def _proxy_command(config: UserConfig) -> str | None:
@@ -258,7 +275,7 @@ def _agent(config: UserConfig) -> str | None:
     if configured is missing or configured == "SSH_AUTH_SOCK":
         return os.environ.get("SSH_AUTH_SOCK") or None
     path = os.path.expandvars(str(configured))
-    return None if path.startswith("$") else str(Path(path).expanduser())
+    return None if path.startswith("$") else str(_at_home(path))
 
 
 def _command(access: SshAccess) -> str:
@@ -280,6 +297,11 @@ def _command(access: SshAccess) -> str:
 
 def _string(value: object) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _at_home(path: str) -> Path:
+    """Without `~`; where there is no such user it stays, and names no file."""
+    return Path(os.path.expanduser(path))
 
 
 def _strings(value: object) -> list[str]:

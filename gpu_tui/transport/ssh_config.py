@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-import shlex
+import socket
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,9 @@ import asyncssh
 from asyncssh.config import SSHClientConfig, SSHConfig
 from asyncssh.pattern import WildcardPatternList
 
+from gpu_tui.core.number import whole
 from gpu_tui.places import user_name
+from gpu_tui.transport.ssh_words import seconds, split
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 Settings = tuple[tuple[str, object], ...]
@@ -34,6 +36,8 @@ _OLD_NAMES = {
     "pubkeyacceptedkeytypes": "PubkeyAcceptedAlgorithms",
     "hostbasedkeytypes": "HostbasedAcceptedAlgorithms",
 }
+MOST_PORT = 65_535
+INCLUDED_DEEP = 16  # files in files, as ssh allows
 _ALGORITHMS = {
     "Ciphers": "encryption_algs",
     "MACs": "mac_algs",
@@ -56,6 +60,7 @@ class UserConfig(SSHClientConfig):
     _percent_expand: set[str] = set()  # noqa: RUF012 - as asyncssh has it; `read` expands at the end
     strange: str | None = None  # a Match criterion that asyncssh does not know
     _named: str  # what Host patterns are compared with
+    _depth = 0
 
     @classmethod
     def read(
@@ -155,10 +160,14 @@ class UserConfig(SSHClientConfig):
     def _read_include(self, option: str, args: list[str]) -> None:
         """In the order of names; a file that cannot be read is passed over."""
         path, line, tokens = self._path, self._line_no, self._tokens
+        self._depth += 1
+        if self._depth > INCLUDED_DEEP:
+            self._error("Too many files that include one another")
         for pattern in args:
-            for name in sorted(glob.glob(str(self._default_path / Path(pattern).expanduser()))):
+            for name in sorted(glob.glob(str(self._default_path / os.path.expanduser(pattern)))):
                 if Path(name).is_file() and os.access(name, os.R_OK):
                     self.parse(Path(name))
+        self._depth -= 1
         self._path, self._line_no, self._tokens, self._matching = path, line, tokens, True
         args.clear()
 
@@ -180,6 +189,33 @@ class UserConfig(SSHClientConfig):
                 return
             at += 1 if name in _LONE else 2
         self._match(option, args)
+
+    def _read_port(self, option: str, args: list[str]) -> None:
+        """A number, or the name of a service."""
+        word = args.pop(0)
+        number = whole(word)
+        if number is None:
+            try:
+                number = socket.getservbyname(word, "tcp")
+            except OSError:
+                number = 0
+        if not 0 < number <= MOST_PORT:
+            self._error(f"Bad port {word!r}")
+        self._options.setdefault(option, number)
+
+    def _read_seconds(self, option: str, args: list[str]) -> None:
+        """A time with units, or none: 0."""
+        word = args.pop(0)
+        number = 0 if word.lower() == "none" else seconds(word)
+        if number is None:
+            self._error(f"Invalid {option} time value: {word}")
+        self._options.setdefault(option, number)
+
+    def _read_pubkey(self, option: str, args: list[str]) -> None:
+        """Also `unbound` and `host-bound`, which are a yes."""
+        if args[0].lower() in ("unbound", "host-bound"):
+            args[0] = "yes"
+        self._set_bool(option, args)
 
     def _read_word(self, option: str, args: list[str]) -> None:
         """A directive that is only looked at."""
@@ -213,13 +249,7 @@ def _words(name: str, rest: str) -> tuple[str, ...]:
     """The words up to a comment; a command is one word, as it stands."""
     if name in UserConfig._no_split:
         return (rest,) if rest else ()
-    return tuple(_split(rest))
-
-
-def _split(text: str) -> list[str]:
-    words = shlex.split(text)
-    comment = next((at for at, word in enumerate(words) if word.startswith("#")), len(words))
-    return words[:comment]
+    return tuple(split(rest))
 
 
 @lru_cache(maxsize=4096)
@@ -230,7 +260,7 @@ def _patterns(text: str) -> WildcardPatternList:
 def _criteria(line: str) -> list[str]:
     """The words of a Match line. asyncssh would cut every word at `=`, also inside an `exec`."""
     words: list[str] = []
-    for word in _split(line):
+    for word in split(line):
         name, sign, value = word.partition("=")
         lone = sign and name.lower().removeprefix("!") in _WITH_PATTERN
         words += [name, value] if lone else [word]
@@ -245,6 +275,12 @@ UserConfig._handlers = {
     "match": ("Match", UserConfig._read_match),
     "proxyjump": ("ProxyJump", UserConfig._read_proxy),
     "proxycommand": ("ProxyCommand", UserConfig._read_proxy),
+    "port": ("Port", UserConfig._read_port),
+    "pubkeyauthentication": ("PubkeyAuthentication", UserConfig._read_pubkey),
+    **{
+        name.lower(): (name, UserConfig._read_seconds)
+        for name in ("ConnectTimeout", "ServerAliveInterval")
+    },
     **{name.lower(): (name, UserConfig._read_word) for name in _ALSO},
     **{old: (name, UserConfig._read_word) for old, name in _OLD_NAMES.items()},
 }

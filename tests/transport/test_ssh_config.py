@@ -16,7 +16,7 @@ from boxes import make_key
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.transport import access as access_module
 from gpu_tui.transport.access import Route, resolve, routes_to
-from gpu_tui.transport.base import HostKeyRejected
+from gpu_tui.transport.base import HostKeyRejected, LinkError
 from gpu_tui.transport.ssh_config import UserConfig, accepts, beyond, connect_options
 
 HONOURED, FALLBACK, REFUSED, MOOT = "honoured", "by ssh itself", "refused", "moot"
@@ -210,8 +210,20 @@ CASES = {
     "proxy command with equals": "Host box\n ProxyCommand=nc %h %p\n",
     "proxy command none": "Host box\n ProxyCommand none\nHost *\n ProxyCommand x\n",
     "identities only": "Host box\n IdentitiesOnly yes\n Compression yes\n",
+    "a user of a domain": "Host box\n User CORP\\alice\n HostName 10.0.0.5\n",
+    "a comment with an apostrophe": "Host box # Bob's, don't\n Port 48 # \"\n User 'a b' # it's\n",
+    "escapes": 'Host box\n UserKnownHostsFile "/a\\"b" /c\\ d /e\\f\n User "#me"\n',
+    "times with units": "ConnectTimeout 1m30s\nServerAliveInterval 1h\nHost box\n Port 49\n",
+    "times that are none": "ConnectTimeout none\nHost box\n ServerAliveInterval 15s\n Port 50\n",
+    "a port by its name": "Host box\n Port ssh\n",
+    "how keys are bound": "PubkeyAuthentication unbound\nHost box\n PubkeyAuthentication host-bound\n",
+    "a home that nobody has": "Include ~nosuchuser/x\nIdentityFile ~nosuchuser/k\nHost box\n Port 51\n",
     "windows line ends": "Host box\r\n Port 91\r\n User me\r\n",
 }
+REFUSED_BY_BOTH = (
+    "Port 70000", "Port -1", "Port 0", "Port 2_2", "ConnectTimeout -1", "ConnectTimeout 1x",
+    "User 'me", "Include {path}", "ProxyJump h:99999", "ProxyJump h:²", "ProxyJump h:x",
+)  # fmt: skip
 
 
 @needs_ssh
@@ -229,6 +241,29 @@ def test_we_read_what_ssh_reads(name: str, tmp_path: Path) -> None:
             command = command.replace(token, expected[word][0])
         expected["proxycommand"] = [command.replace("%n", "box")]
     assert {word: expected.get(word) for word in said} == said
+
+
+@needs_ssh
+@pytest.mark.parametrize("line", REFUSED_BY_BOTH)
+def test_what_ssh_refuses_is_a_sentence(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    access = read(path, f"Host box\n HostName 127.0.0.1\n {line.format(path=path)}\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        oracle(path)
+    with pytest.raises(LinkError):
+        routes_to(access)
+
+
+def test_a_time_to_connect(tmp_path: Path) -> None:
+    for text, expected in (("90", 90), ("1M30s", 90), ("2h", 7200), ("none", None), ("0", None)):
+        assert resolve(read(tmp_path / "c", f"ConnectTimeout {text}\n")).connect_timeout == expected
+
+
+def test_a_file_of_nobodys_home_is_none(tmp_path: Path) -> None:
+    text = "".join(f"{name} ~nosuchuser/x\n" for name in ("CertificateFile", "UserKnownHostsFile"))
+    route = resolve(read(tmp_path / "c", text))
+    assert route.certificates == ()
+    assert route.trust.accepted == []
 
 
 @needs_ssh
