@@ -106,6 +106,10 @@ def machine_items(fleet: Fleet) -> Iterator[Item]:
     for place in sorted({box.results.local for box in fleet.instances if box.results.local}):
         disks.setdefault(_standing(Path(place)).stat().st_dev, []).append(Path(place))
     for places in disks.values():
+        for shut in places:
+            if not os.access(_standing(shut), os.W_OK | os.X_OK):
+                hint = "Set results.local to a directory of yours."
+                yield Item(None, "local disk", "fail", f"{shut} cannot be written", hint)
         free = shutil.disk_usage(_standing(places[0])).free
         enough = free >= LEAST_FREE
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
@@ -119,8 +123,8 @@ def machine_items(fleet: Fleet) -> Iterator[Item]:
 
 
 def _standing(place: Path) -> Path:
-    """The nearest folder above that is there already."""
-    return next(path for path in (place, *place.parents) if path.exists())
+    """The nearest folder above that is there already, as far as this user may look."""
+    return next(path for path in (place, *place.parents) if os.path.exists(path))
 
 
 def box_items(box: InstanceView) -> Iterator[Item]:

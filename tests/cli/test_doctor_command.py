@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,27 @@ def test_this_machine_is_looked_at_too(tmp_path: Path) -> None:
     found = {item.check: item for item in machine_items(Fleet(None, (box, box)))}
     assert set(found) == {"torch", "local disk"}
     assert local in found["local disk"].detail
+
+
+def test_another_persons_directory_is_told_and_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for everybody but root: what lies in it cannot even be looked for."""
+    closed, look = tmp_path / "closed", os.stat
+    closed.mkdir()
+
+    def stat(path: str | Path, **options: bool) -> os.stat_result:
+        if closed in Path(path).parents:
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path, **options)
+
+    monkeypatch.setattr(os, "stat", stat)
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed)
+    box = Instance("a", SshAccess("h"), results=Results("/r", str(closed / "theirs/a")))
+    items = [one for one in machine_items(Fleet(None, (box,))) if one.check == "local disk"]
+    assert [one.status for one in items] == ["fail", "ok"]
+    assert items[0].detail == f"{closed}/theirs/a cannot be written"
+    assert "results.local" in (items[0].next or "")
 
 
 def fleet_file(box: Sshd, path: Path, **changes: object) -> Path:
