@@ -6,10 +6,11 @@ same steps once for each rank. Only the first moves the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.logs import Progress
 from gpu_tui.core.place import Place
+from gpu_tui.core.plan import Plan
 
 BEHIND_ROWS = 3  # rows in a row that lie behind before the run is taken to have begun anew
 NEAR = 0.02  # of a counter's end: its beginning; ranks may differ by as much
@@ -32,6 +33,11 @@ class Course:
     _loops: bool = False  # such a bar began again: its end is not the run's
     _behind: int = 0
     _at: float | None = None  # when the run's own counter was seen last
+    _plan: Plan | None = None  # of a run that was announced and has not counted yet
+
+    def announce(self, plan: Plan) -> None:
+        """What a banner says of the run that is to begin; its first count takes it up."""
+        self._plan = plan if self._plan is None else self._plan.then(plan)
 
     def take(self, new: Progress, at: float) -> bool:
         """Merge one report; true where it moved the run's own counters."""
@@ -40,11 +46,13 @@ class Course:
             and new.epoch is not None
             and (self._lowest, self.progress.step) == (None, None)
         ):  # a run that shows its epochs in evaluations only
+            self._begin(new)
             self.progress = _merge(self.progress, _numbers_only(new, epochs=True))
             return True
         if new.phase is not None or self._foreign(new, at):
             self.progress = _merge(self.progress, _numbers_only(new))
             return False
+        self._begin(new)
         if self._lies_behind(new):
             self._behind += 1
             same = new.steps == self.progress.steps or self._only_mentions(new)
@@ -88,9 +96,32 @@ class Course:
             return self._whole
         return self.progress.epoch is None and not self._loops
 
+    def _begin(self, new: Progress) -> None:
+        """The announced run counts for the first time: its totals replace those of the run before."""
+        plan = self._plan
+        if plan is None or (new.epoch, new.step) == (None, None):
+            return
+        self._plan = None
+        if not (plan.epochs or plan.steps):
+            return  # the banner of an evaluation
+        if self._lies_behind(new):
+            self._restart(new)
+        steps = plan.steps if self._counts_planned_steps(plan, new) else None
+        self.progress = replace(self.progress, epochs=plan.whole_epochs, steps=steps)
+
+    def _counts_planned_steps(self, plan: Plan, new: Progress) -> bool:
+        """Whether a step that is printed without its end is one of those that the banner counts.
+
+        Beside an epoch it may begin anew with each; where gradients accumulate it may be a pass.
+        """
+        alone = (new.epoch, self.progress.epoch) == (None, None)
+        return alone and new.step is not None and plan.accumulation in (None, 1)
+
     def _foreign(self, new: Progress, at: float) -> bool:
         """A counter of another length, with nothing on its line that a training shows."""
         old = self.progress
+        if self._plan is not None and self._plan.steps == new.steps:
+            return False
         if new.steps is None or not old.steps or new.steps == old.steps or old.step is None:
             return False
         trains = new.epoch is not None or new.loss is not None or new.lr is not None

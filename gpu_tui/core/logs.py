@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.plan import Plan
 from gpu_tui.core.queue_history import QueueEvent
 
 
@@ -54,7 +55,8 @@ class LogLine:
     """One physical line: sanitised text without control characters, decided once, on ingest.
 
     `open` is true for the last, unfinished line (a progress bar): the next batch replaces it. `size`
-    is how many bytes it takes in its file, without its newline; None where nobody counted.
+    is how many bytes it takes in its file, without its newline; None where nobody counted. `plan` is
+    what a finished line without progress announces of a run.
     """
 
     text: str
@@ -64,6 +66,7 @@ class LogLine:
     spans: tuple[Span, ...] = ()
     open: bool = False
     size: int | None = field(default=None, compare=False)
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from itertools import islice
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.progress import may_report
+from gpu_tui.parse.progress_plan import may_plan
 from gpu_tui.parse.triage import causes
 from gpu_tui.parse.triage_scan import Kind, kind_of_skeleton, remembered, skeletons
 
@@ -101,10 +102,12 @@ class Survey:
         often = [place for group, place in latest.items() if counts[group] > FEW]
         rare = self._places(lambda kind: counts[kind.group] <= FEW)
         reports = (place for place in reversed(rare) if may_report(self.lines[place]))
+        plans = (place for place in reversed(rare) if may_plan(self.lines[place]))
         return {
             *self._warning,
             *self._places(lambda kind: kind.summary),
             *islice(reports, MOST_SORTS),
+            *islice(plans, MOST_SORTS),
             *often[-4 * MOST_SORTS :],
             *range(SAMPLED - 1, len(self.lines), SAMPLED),
         }

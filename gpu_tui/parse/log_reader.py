@@ -15,7 +15,8 @@ What later readers may rely on:
 Under a flood, which is a feed of more than `FLOOD` whole lines, what comes back is a `LogBlock`: the
 same lines, each read when it is looked at. These are read at once, and are what `telling` gives:
 - every line that may be a warning, an alarm or an event of the queue;
-- every line that sums up an epoch or a validation;
+- every line that sums up an epoch or a validation, and the newest `MOST_SORTS` that may say how long
+  the run is to be;
 - of reports that differ in their numbers only: the last one, one in `SAMPLED`, and all where there
   are no more than `FEW` of a sort (of lines of many sorts, the newest `MOST_SORTS` that may hold a number).
 So no alarm and no event is lost, and the state of a run is as new as its last line; what is thinner
@@ -34,6 +35,7 @@ from gpu_tui.core.queue_history import QueueEvent
 from gpu_tui.parse.lines import PIECE_CAP, End, LineSplitter, Piece, cap, sanitize, unescape
 from gpu_tui.parse.log_flood import FLOOD, Survey, survey_of
 from gpu_tui.parse.progress import parse_progress
+from gpu_tui.parse.progress_plan import parse_plan
 from gpu_tui.parse.progress_shapes import shape_key
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, first
@@ -251,7 +253,8 @@ class _Line:
 
     def _line(self, shown: _Line, mark: Mark, progress: Progress | None, *, open: bool) -> LogLine:
         text, spans = cap(shown._text, shown._spans, more=shown._more)
-        return LogLine(text, mark, progress, self._queue, spans, open, self._size)
+        plan = parse_plan(text) if progress is None and not open else None
+        return LogLine(text, mark, progress, self._queue, spans, open, self._size, plan)
 
     def _show(self, text: str, spans: tuple[Span, ...], piece: Piece) -> None:
         if self._goes_on:

@@ -299,6 +299,8 @@ class InstanceState:
         cell = source.cell or self.queue_history.current
         if cell is not None and (line.progress is not None or line.mark.label in SKIP_LABELS):
             self._trace(cell).take(line, event.at, live=not event.backfill)
+        elif cell is not None and line.plan is not None:
+            self._trace(cell).course.announce(line.plan)
         if line.queue is None:  # what the queue's own grammar says is judged as the state of a cell
             self.book.log_line(line, number, source, cell, event.at, live=not event.backfill)
 

@@ -154,6 +154,6 @@ class LogChunk:
 
 def _bare(line: LogLine) -> LogLine:
     """What is drawn of a line."""
-    if line.progress is None and line.queue is None:
+    if line.progress is None and line.queue is None and line.plan is None:
         return line
     return LogLine(line.text, line.mark, spans=line.spans, open=line.open)

@@ -37,6 +37,7 @@ from gpu_tui.core.readings import (
 )
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import CELLS_KEPT, Roster, RosterCell
+from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.history import NoHistory, SqliteHistory
 from gpu_tui.state.instance import LOGS_KEPT
@@ -473,3 +474,16 @@ def test_two_readings_that_come_at_once_tell_no_rate() -> None:
     old, new = (CpuCounters(16.0, used, None, None, 4.0) for used in (100.0, 104.0))
     assert cpu_rates(old, 10.0, new, 12.0).used_cores == pytest.approx(2.0)
     assert cpu_rates(old, 10.0, new, 10.003).used_cores is None  # the link had stood still
+
+
+def test_the_epochs_that_a_banner_states_are_known_though_a_flood_came_with_it() -> None:
+    bench = running_bench()
+    rows = [
+        f"{{'loss': 1.5, 'learning_rate': 1e-05, 'epoch': {n / 1000:.3f}}}" for n in range(1, 2500)
+    ]
+    sorts = [f"{'step' * n} of the epoch: {n}" for n in range(1, 20)]
+    text = "\n".join(["***** Running training *****", "  Num Epochs = 7", *sorts, *rows, ""])
+    lines = LogReader().feed(text.encode())
+    bench.store.apply(LogArrived("box", bench.at, LogSource("/l/a.log", "a"), lines, False))
+    cell = next(cell for cell in bench.view().queue.cells if cell.name == "a")
+    assert (cell.epoch, cell.epochs) == (2, 7)
