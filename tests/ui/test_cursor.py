@@ -119,3 +119,20 @@ async def test_of_thousands_of_findings_only_those_near_the_cursor_are_painted(
             name = "#finding-rows" if card == "f" else "#timeline-rows"
             rows = app.screen.query_one(name, Rows)
             assert all(rows.render_line(y).text.strip() for y in range(rows.size.height))
+
+
+async def test_what_a_filter_hides_is_neither_acknowledged_nor_opened(
+    cockpit: Callable[..., CockpitApp],
+) -> None:
+    store = many(3)
+    app = cockpit(store)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("f", "j", "slash", *"zzz", "enter")
+        await pilot.pause()
+        card = app.screen
+        assert "no finding fits" in card.query_one("#finding-rows", Rows).lines[0].plain
+        assert not card.query_one("#finding-detail", Rows).lines
+        await pilot.press("a", "enter", "e")
+        await pilot.pause()
+        assert store.acknowledged == []
+        assert app.screen is card

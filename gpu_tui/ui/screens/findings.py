@@ -83,7 +83,7 @@ class FindingsScreen(FilteredCard):
     def _detail(self) -> None:
         rows = self._list
         detail = self._whole
-        chosen = next((f for f in self.moment.fleet.findings if f.id == rows.key), None)
+        chosen = next((f for f in self.moment.fleet.findings if f.id == rows.here), None)
         width = detail.size.width
         detail.put(finding_detail(chosen, width, self.moment.zone) if chosen else [])
 
@@ -97,8 +97,8 @@ class FindingsScreen(FilteredCard):
 
     def action_evidence(self) -> None:
         """To its place in the log."""
-        if self._list.key is not None:
-            self.dismiss(self._list.key)
+        if self._list.here is not None:
+            self.dismiss(self._list.here)
 
     @on(Rows.Chosen, "#finding-rows")
     def _chosen(self, event: Rows.Chosen) -> None:
@@ -118,6 +118,6 @@ class ActingFindings(FindingsScreen):
 
     def action_acknowledge(self) -> None:
         """Hide the finding under the cursor until it is another one."""
-        key = self._list.key
+        key = self._list.here
         if key is not None:
             self._acknowledge(key)

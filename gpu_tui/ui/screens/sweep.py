@@ -231,7 +231,7 @@ class SweepScreen(FilteredCard):
 
     def action_mark(self) -> None:
         """Take the cell under the cursor into the chart, or out of it."""
-        key = self._table.key
+        key = self._table.here
         if key is None:
             return
         if key in self._marked:

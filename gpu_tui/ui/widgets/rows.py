@@ -104,6 +104,11 @@ class Rows(Painted, can_focus=True):
         return self._top, max(0, len(self._lines) - self._top - self._room)
 
     @property
+    def here(self) -> str | None:
+        """The key that the cursor is seen on; None where lines without keys stand there for a while."""
+        return self.key if self._index is not None else None
+
+    @property
     def _room(self) -> int:
         return max(0, self.size.height - (1 if self._head is not None else 0))
 
@@ -221,8 +226,8 @@ class Rows(Painted, can_focus=True):
 
     def action_choose(self) -> None:
         """Say which key was chosen."""
-        if self.key is not None:
-            self.post_message(self.Chosen(self, self.key))
+        if self.here is not None:
+            self.post_message(self.Chosen(self, self.here))
 
     def on_click(self, event: events.Click) -> None:
         """A click puts the cursor there, a second one on the same line is enter."""
