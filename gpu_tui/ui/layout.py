@@ -75,6 +75,30 @@ def panes_in(layout: Layout, front: str, second: str, *, zoomed: bool) -> tuple[
     return ("instances", second if front == "instances" else front)
 
 
+def instances_row(room: int, count: int, preset: Preset) -> int | None:
+    """Lines of the grid's first row where `count` rows of Instances want more than its share of `room`, and
+    nobody asked for another pane's room; None: its share is enough.
+    """
+    wanted = min(count + 3, int(room * preset.share))
+    first, *others = grid_shares(preset)
+    balanced = preset is Preset.BALANCED
+    return wanted if balanced and wanted * (first + sum(others)) > room * first else None
+
+
+def grid_shares(preset: Preset) -> tuple[int, int, int]:
+    """What the three rows of the grid take of its height."""
+    if preset is Preset.BALANCED:
+        return (5, 7, 6)
+    return (4, 6, 11) if preset is Preset.LOG else (4, 12, 5)
+
+
+def grid_rows(room: int, count: int, preset: Preset) -> str:
+    """The same, as Textual's styles say it."""
+    first, *others = (f"{share}fr" for share in grid_shares(preset))
+    wanted = instances_row(room, count, preset)
+    return " ".join([first if wanted is None else str(wanted), *others])
+
+
 def too_small(width: int, height: int) -> list[str]:
     """What is said instead of the panes, in lines that fit."""
     text = say(

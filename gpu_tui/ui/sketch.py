@@ -17,15 +17,19 @@ from rich.style import Style
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import say
 from gpu_tui.ui.depth import SYSTEMS, Depth, fitted
-from gpu_tui.ui.layout import FRAMED, PANES, Layout, Preset, layout_for, panes_in
+from gpu_tui.ui.layout import (
+    FRAMED,
+    PANES,
+    Layout,
+    Preset,
+    grid_shares,
+    instances_row,
+    layout_for,
+    panes_in,
+)
 from gpu_tui.ui.text.names import CUT, common, cut_name
 
 TITLES = ("Instances", "Danger clocks", "Vitals", "Queue", "Log")
-ROWS = {
-    Preset.BALANCED: (5, 7, 6),
-    Preset.LOG: (4, 6, 11),
-}  # shares of the height, as in cockpit.tcss
-OTHER_ROWS = (4, 12, 5)
 VITALS = {Preset.QUEUE: 8, Preset.VITALS: 13}  # of 20 parts of the width
 NAME, NAME_MOST = 12, 18  # cells of the column of names
 LONGEST = 200  # characters of a name that are looked at
@@ -88,7 +92,10 @@ def places(
     shown = panes_in(layout, "instances", preset.pane, zoomed=False)
     room = height - 2
     if layout is Layout.WIDE:
-        rows = _edges(room, ROWS.get(preset, OTHER_ROWS))
+        rows = _edges(room, grid_shares(preset))
+        if first := instances_row(room, count or 2, preset):
+            below = _edges(room - first, grid_shares(preset)[1:])
+            rows = (0, *(first + edge for edge in below))
         upper, lower = _edges(width, (13, 7)), _edges(width, (v := VITALS.get(preset, 11), 20 - v))
         sides = {
             "instances": (upper, 0, 0), "clocks": (upper, 1, 0),

@@ -22,6 +22,7 @@ from gpu_tui.ui.layout import (
     PANES,
     Layout,
     Preset,
+    grid_rows,
     layout_for,
     panes_in,
     preset_named,
@@ -218,8 +219,10 @@ class Board(Still, Screen[None]):
         for name in PANES:
             self.pane(name).display = name in names
         instances = self.pane("instances")
+        count = lines_of(self.moment.fleet) if self.moment else 4
+        for body in self.query(Body):
+            body.styles.grid_rows = grid_rows(high - 2, count, self._preset)
         if len(names) == 2:
-            count = lines_of(self.moment.fleet) if self.moment else 4
             most = max(5, int((high - 2) * self._preset.share))
             instances.styles.height = min(count + (3 if wide >= FRAMED else 2), most)
         else:
