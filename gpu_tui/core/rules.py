@@ -23,6 +23,7 @@ HUNG_TEMPERATURE = 83.0
 THROTTLED_CLOCK_SHARE = 0.70
 BLIP = 15.0  # seconds: a loss of this length wakes nobody
 ZOMBIE_VRAM = 1 << 30
+ECC = ("uncorrectable ECC error", "uncorrectable ECC errors")
 
 # GpuError.kind -> finding kind and severity; a box without a GPU is no finding at all.
 GPU_ERRORS: dict[str, tuple[str, Severity]] = {
@@ -139,7 +140,8 @@ def _disks(seen: Now) -> Iterator[Condition]:
         if mount.read_only:
             continue
         used = share(mount.bytes_used, mount.bytes_total)
-        if level("bytes", used) is Level.ACT:
+        packed = level("bytes", used) is Level.ACT
+        if packed:
             yield Condition(
                 "disk_full",
                 Severity.SERIOUS,
@@ -153,7 +155,7 @@ def _disks(seen: Now) -> Iterator[Condition]:
                 "inode_full",
                 Severity.SERIOUS,
                 f"{mount.path}: {inodes:.0%} of its inodes are used"
-                + (f", only {used:.0%} of its bytes" if used is not None else ""),
+                + (f", only {used:.0%} of its bytes" if used is not None and not packed else ""),
                 f"df:{mount.path}",
                 part=mount.path,
             )
@@ -237,7 +239,7 @@ def _gpus(seen: Now) -> Iterator[Condition]:
             yield Condition(
                 "hardware",
                 Severity.SERIOUS,
-                f"GPU {gpu.index} counts {gpu.ecc_uncorrected} uncorrectable ECC errors",
+                f"GPU {gpu.index} counts {gpu.ecc_uncorrected} {ECC[gpu.ecc_uncorrected > 1]}",
                 where,
                 part=where,
             )

@@ -291,6 +291,8 @@ def _runner_gone(seen: Evidence) -> str | None:
     waiting = seen.queue.count(CellState.PENDING) if seen.queue else 0
     if seen.runner is not False or not waiting:
         return None
+    if waiting == 1:
+        return "the queue's own shell is gone: the cell that waits will not start"
     return f"the queue's own shell is gone: the {waiting} cells that wait will not start"
 
 
@@ -326,6 +328,8 @@ def _unread_end(seen: Evidence) -> str | None:
 
 def _waiting_cells(seen: Evidence) -> str | None:
     waiting = seen.queue.count(CellState.PENDING) if seen.queue else 0
+    if waiting == 1:
+        return "1 cell has not been started"
     return f"{waiting} cells have not been started" if waiting else None
 
 

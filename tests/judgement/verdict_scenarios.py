@@ -749,7 +749,7 @@ def the_disk_filled_and_the_trainer_said_so(s: Scene) -> None:
     gone(s)
 
 
-@scenario("crashed", "crashed:fatal", cause="killed", because=("1 cells have not been started",))
+@scenario("crashed", "crashed:fatal", cause="killed", because=("1 cell has not been started",))
 def tmux_was_killed_and_nothing_was_written(s: Scene) -> None:
     running(s)
     s.processes = (

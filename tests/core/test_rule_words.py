@@ -1,0 +1,41 @@
+"""What the rules say of one of a thing, and of two full axes of one disk."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.core.facts import Evidence
+from gpu_tui.core.fleet import LinkState
+from gpu_tui.core.readings import Gpu, GpuTable, Mount
+from gpu_tui.core.rules import Now, conditions
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.verdict import Verdict, judge
+
+LIVE = LinkState("live")
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "1 uncorrectable ECC error"), (7, "7 uncorrectable ECC errors")]
+)
+def test_ecc_errors_are_counted_as_one_speaks(count: int, words: str) -> None:
+    card = Gpu(0, "A100", "GPU-1", ecc_uncorrected=count)
+    found = [*conditions(Now(0.0, LIVE, Verdict.RUNNING, gpus=GpuTable((card,))))]
+    assert [one.evidence for one in found] == [f"GPU 0 counts {words}"]
+
+
+@pytest.mark.parametrize(("used", "words"), [(40, ", only 40% of its bytes"), (97, "")])
+def test_a_share_is_only_so_much_where_it_is_not_full_itself(used: int, words: str) -> None:
+    mount = Mount("/data", "xfs", used, 100, 99, 100)
+    found = [*conditions(Now(0.0, LIVE, Verdict.RUNNING, mounts=(mount,)))]
+    assert found[-1].evidence == f"/data: 99% of its inodes are used{words}"
+
+
+@pytest.mark.parametrize(
+    ("waiting", "words"),
+    [(1, "1 cell has not been started"), (2, "2 cells have not been started")],
+)
+def test_cells_that_wait_are_counted_as_one_speaks(waiting: int, words: str) -> None:
+    ended = Cell("a", 1, "t", CellState.FAILED, exit_code=1, logged=True)
+    rest = [Cell(f"c{n}", n + 2, "t", CellState.PENDING) for n in range(waiting)]
+    seen = Evidence("live", queue=Queue((ended, *rest)), has_queue=True, alive=False, exit_code=1)
+    assert judge(seen).because[-1] == words
