@@ -124,7 +124,7 @@ def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
     host = (_string(config.get("Hostname")) or access.host).lower()
     number = int(str(config.get("Port", SSH_PORT)))
     if not 0 < number <= MOST_PORT:  # of a jump host, or of the fleet file
-        raise ValueError(f"{access.host} has the port {number}, and there is none such")
+        raise ValueError(f"there is no port {number}, which {access.host} is to have")
     alias = _string(config.get("HostKeyAlias"))
     login = _string(config.get("User")) or user_name()
     tokens = {"h": host, "n": access.host, "p": str(number), "r": login, "u": user_name()}
