@@ -95,9 +95,9 @@ async def _end_of(
     path = quote_path(source.path)
     mark = secrets.token_hex(8)
     program = (
-        f"[ -f {path} ] || exit 4\n"
+        f"[ -f {path} ] && [ -r {path} ] || exit 4\n"
         f"printf '\\n{mark} %s\\n' \"$(stat -L -c '%i %s' -- {path})\"\n"
-        f"tail {part} -- {path}\n"
+        f"tail {part} -- {path} | head -c {ONCE_HISTORY}\n"
     )
     done = await connection.run(program, limit=20.0, stdout_cap=ONCE_HISTORY + NOISE_CAP)
     _, _, answer = done.stdout.partition(f"\n{mark} ".encode())

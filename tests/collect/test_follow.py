@@ -275,6 +275,22 @@ async def test_the_rest_of_a_log_is_read_where_its_tail_was_taken_away(box: Sshd
     await connection.close()
 
 
+async def test_of_a_rest_that_no_line_carries_in_time_only_the_end_comes(box: Sshd) -> None:
+    log = box.home / "train.log"
+    log.write_text("step 1\n")
+    made = Follower(box)
+    connection = await SshTransport().connect(box.instance())
+    tail = asyncio.create_task(made.follow(connection))
+    await made.heard.until(lambda: made.memory.caught_up)
+    tail.cancel()
+    await asyncio.gather(tail, return_exceptions=True)
+    os.truncate(log, 1 << 36)  # a hole, which takes no room
+    append(log, "\nRuntimeError\n")
+    await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+    assert made.heard.lines() == ["step 1", "RuntimeError"]
+    await connection.close()
+
+
 async def test_of_a_long_rest_the_end_is_read_and_what_is_passed_over_is_told(box: Sshd) -> None:
     log = box.home / "train.log"
     log.write_text("Epoch 1/2 los")
