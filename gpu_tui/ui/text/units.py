@@ -79,13 +79,13 @@ def span(seconds: float) -> str:
 
 
 def countdown(seconds: float) -> str:
-    """What is left: `13d 04:02`, `04:12:09`; what is over: `3h ago`."""
+    """What is left, never like a time of day: `13d 4h`, `6h 26m`, `26m 11s`; what is over: `3h ago`."""
     if seconds <= 0:
         return say("{age} ago", age=age(-seconds))
     whole = int(seconds)
-    days, rest = divmod(whole, DAY)
-    hours, minutes, left = rest // HOUR, rest % HOUR // MINUTE, rest % MINUTE
-    return f"{days}d {hours:02}:{minutes:02}" if days else f"{hours:02}:{minutes:02}:{left:02}"
+    if MINUTE <= whole < HOUR:
+        return f"{whole // MINUTE}m {whole % MINUTE:02}s"
+    return span(seconds)
 
 
 def money(amount: float, currency: str | None, *, cents_to: float = 1000) -> str:
