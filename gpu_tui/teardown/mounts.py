@@ -119,7 +119,8 @@ def mounts() -> tuple[Mount, ...]:
     """All mounts of this machine; Unknown where they cannot be read."""
     try:
         if platform.system() == "Linux":
-            return from_mountinfo(MOUNTINFO.read_text("utf-8", "surrogateescape"))
+            # Not as text: in a name the kernel leaves a carriage return as it is.
+            return from_mountinfo(MOUNTINFO.read_bytes().decode("utf-8", "surrogateescape"))
         done = subprocess.run(["mount"], capture_output=True, timeout=LIMIT, check=True)
         return from_mount(done.stdout.decode("utf-8", "surrogateescape"))
     except (OSError, subprocess.SubprocessError) as error:
@@ -129,7 +130,7 @@ def mounts() -> tuple[Mount, ...]:
 def from_mountinfo(text: str) -> tuple[Mount, ...]:
     r"""Lines `ID PARENT DEV ROOT AT OPTIONS [TAGS…] - KIND SOURCE OPTIONS`; blanks in them are `\040`."""
     found: list[Mount] = []
-    for line in text.splitlines():
+    for line in text.split("\n"):
         left, _, right = line.partition(" - ")
         before, after = left.split(" "), right.split(" ")
         if len(before) >= 6 and len(after) >= 3:

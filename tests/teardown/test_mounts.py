@@ -131,6 +131,18 @@ async def shut(scene: Scene) -> tuple[str, ...]:
     return next(row for row in view.rungs if row.rung is Rung.PULL).lines
 
 
+def test_a_mount_is_seen_whatever_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The kernel writes only blanks, tabs, line feeds and backslashes as numbers (fs/proc_namespace.c)."""
+    table = tmp_path / "mountinfo"
+    monkeypatch.setattr(mounts, "MOUNTINFO", table)
+    monkeypatch.setattr(mounts.platform, "system", lambda: "Linux")
+    for letter in ("\r", "\x0b", "\x1c", "\x85", "\u2028"):
+        at = f"/mnt/a{letter}b"
+        table.write_bytes(f"{TABLE}99 22 0:99 / {at} rw - nfs gpu1:/data rw\n".encode())
+        found = mounts.below_or_around(Path(at) / "runs", mounts.mounts())
+        assert [mount.source for mount in found] == ["gpu1:/data"]
+
+
 @pytest.mark.parametrize("below", ["", "/runs"])
 async def test_the_rung_stays_shut_before_a_byte_comes(
     scene: Scene, below: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
