@@ -13,7 +13,7 @@ from gpu_tui.core.manifest import Manifest
 
 FACTOR = 4.0  # larger or smaller than its siblings by this much is worth a word
 SIBLINGS_LEAST = 3  # others to compare with
-_SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})(\.[a-z]+)", re.ASCII)
+_SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})(\.[a-z0-9]+)", re.ASCII)
 
 
 def together(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> tuple[FileVerdict, ...]:
@@ -41,9 +41,9 @@ def _gaps(manifest: Manifest) -> dict[str, str]:
             sets[match[1], match[3], match[4]][int(match[2])] = file.path
     found: dict[str, str] = {}
     for (_, count, _), parts in sets.items():
-        absent = [n for n in range(1, min(int(count), 10_000) + 1) if n not in parts]
-        if absent:
-            text = f"shard {absent[0]} of {int(count)} is not here"
+        absent = next((n for n in range(1, int(count) + 1) if n not in parts), None)
+        if absent is not None:
+            text = f"shard {absent} of {int(count)} is not here"
             found |= dict.fromkeys(parts.values(), text)
     return found
 

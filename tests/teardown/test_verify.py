@@ -197,3 +197,17 @@ def test_a_shard_that_is_missing_fails_the_others() -> None:
     verdicts = together(manifest, [FileVerdict(f.path, f.sha256, "ok") for f in manifest.files])
     assert [verdict.load for verdict in verdicts] == ["failed", "failed", "ok"]
     assert verdicts[0].detail == "shard 2 of 3 is not here"
+
+
+@pytest.mark.parametrize(
+    ("there", "count", "missing"), [(1, 2, 2), (10_001, 10_001, None), (10_001, 10_002, 10_002)]
+)
+def test_shards_are_counted_to_their_end_whatever_they_are_called(
+    there: int, count: int, missing: int | None
+) -> None:
+    names = [f"a/tf_model-{n:05}-of-{count:05}.h5" for n in range(1, there + 1)]
+    manifest = Manifest(tuple(FileEntry(name, 1, str(n)) for n, name in enumerate(names)))
+    verdicts = together(manifest, [FileVerdict(f.path, f.sha256, "ok") for f in manifest.files])
+    said = {(verdict.load, verdict.detail) for verdict in verdicts}
+    gap = ("failed", f"shard {missing} of {count} is not here")
+    assert said == ({("ok", "")} if missing is None else {gap})
