@@ -30,12 +30,20 @@ EXAMPLE = "gpu-tui doctor autodl-1 --json"
 
 LEAST_FREE = 10 * 1024**3  # bytes: below it a pull of a few checkpoints will not fit
 NAMES = {"clock": "the box's clock"}  # of checks, where a person needs more than a program
-MARKS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL", "unknown": "?   "}  # four cells
+MARKS = {
+    "ok": "ok  ",
+    "note": "note",
+    "warn": "warn",
+    "fail": "FAIL",
+    "unknown": "?   ",
+}  # four cells
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One check. `instance` is None for what is about this machine; `status` ok, warn, fail, unknown."""
+    """One check. `instance` is None for what is about this machine; `status` ok, warn, fail, unknown, or note:
+    nothing to mend, and perhaps not what one expects.
+    """
 
     instance: str | None
     check: str
@@ -78,7 +86,7 @@ def exit_code(items: list[Item], view: FleetView) -> int:
     """0 ok, 1 findings, 2 when not one box could be reached."""
     if not any(box.link.live for box in view.instances):
         return 2
-    return 0 if all(item.status == "ok" for item in items) else 1
+    return 0 if all(item.status in ("ok", "note") for item in items) else 1
 
 
 def settings_item(wrong: Exception) -> Item:
@@ -183,6 +191,9 @@ def _gpu_item(name: str, track: Track[GpuTable]) -> Item:
     if table is None:
         status = "warn" if isinstance(track.latest, Absent) else "unknown"
         return Item(name, "nvidia-smi", status, track.why or "not read")
+    if table.error is not None and table.error.kind == "no-nvidia-smi":
+        hint = "A box without a card needs none. Where there should be one, its image lacks the driver."
+        return Item(name, "nvidia-smi", "note", table.error.text, hint)
     if table.error is not None:
         hint = "Run nvidia-smi on the box; a missing driver there is the provider's to fix."
         return Item(name, "nvidia-smi", "fail", f"{table.error.kind}: {table.error.text}", hint)

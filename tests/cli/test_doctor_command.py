@@ -75,6 +75,14 @@ UNWELL = [
 ]  # fmt: skip
 
 
+def test_a_box_without_a_card_is_noted_and_fails_nothing() -> None:
+    none = GpuTable(error=GpuError("no-nvidia-smi", "there is no nvidia-smi on this box"))
+    found = items(samples={**WELL, GPUS.name: Reading(none, NOW)})
+    assert found["nvidia-smi"].status == "note"
+    assert found["nvidia-smi"].next is not None
+    assert exit_code(list(found.values()), look()) == 0
+
+
 @pytest.mark.parametrize(("metric", "sample", "check", "status"), UNWELL)
 def test_what_is_not_well_is_told(metric, sample: object, check: str, status: str) -> None:
     samples = {**WELL, metric.name: sample}
