@@ -150,9 +150,11 @@ def _body(report: Audit, seconds: float) -> dict[str, object]:
 
 def _lines(report: Audit) -> list[str]:
     """One line per file, what is to be read, what is wrong, and the verdict last."""
+    # What is not the manifest's file is no good one, however well it loads.
+    loads = ["failed" if file.match is False else file.load for file in report.files]
     lines = [
-        f"{file.load:8} {MATCH[file.match]:8} {_visible(file.path)}  {_visible(file.detail)}".rstrip()
-        for file in report.files
+        f"{load:8} {MATCH[file.match]:8} {_visible(file.path)}  {_visible(file.detail)}".rstrip()
+        for file, load in zip(report.files, loads, strict=True)
     ]
     lines += [
         f"? {_visible(file.path)}: {_visible(warning)}"
@@ -160,7 +162,6 @@ def _lines(report: Audit) -> list[str]:
         for warning in file.warnings
     ]
     lines += [f"! {_visible(told(reason))}" for reason in report.why]
-    loads = [file.load for file in report.files]
     counts = [f"{loads.count(load)} {load}" for load in dict.fromkeys(loads)]
     how = f" ({_visible(told(report.how))})" if report.how else ""
     files = counted(len(report.files), "file")

@@ -50,6 +50,18 @@ def _verify(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int
     return code, json.loads(capsys.readouterr().out)
 
 
+def test_a_file_that_differs_is_in_no_row_a_good_one(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever filters the rows for what is not ok must meet the one changed byte."""
+    manifest = ("--manifest", str(results.parent / "manifest.json"))
+    (results / "base" / "best_metrics.json").write_bytes(metrics_bytes(3, {"psnr": 31.5}))
+    assert main(["verify", str(results), *manifest]) == 1
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows if "DIFFERS" in row] == ["failed"]
+    assert "3 ok, 1 failed" in rows[-1] or "1 failed, 3 ok" in rows[-1]
+
+
 def test_a_good_tree_with_its_roster(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, report = _verify(capsys, results, "--roster", results.parent / "queue.txt")
     assert (code, report["verdict"]) == (0, "verified")

@@ -489,6 +489,38 @@ async def test_each_second_resource_is_typed_before_the_phrase(
         assert f"To go on, type {PHRASE}" in text_of(app)
 
 
+@pytest.mark.parametrize("size", [(160, 45), (80, 24)])
+async def test_an_abandonment_too_asks_for_what_hangs_on_it_first(
+    cockpit: Make, clock: ManualClock, text_of: Read, size: tuple[int, int]
+) -> None:
+    """The gate has no phrase for it until all of that is seen: it was never asked, so nobody could go on."""
+    whole = ladder_blocked()
+    shut = replace(whole, seconds=SECONDS[:1], abandon_phrase=None)
+    ladder = ScriptedLadder([shut])
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ladder))
+    async with app.run_test(size=size) as pilot:
+        await climb(pilot)
+        shown = text_of(app)
+        assert "Before data may be abandoned: 1 of 1 beside it: volume data, 50 GB" in shown
+        if size == (80, 24):  # below the rung that is stuck, and on its own
+            for _ in range(2):
+                await pilot.press("l")
+            shown = text_of(app)
+        assert "dies with it" in shown
+        assert not app.screen.query_one("#abandon").display
+        await pilot.press("tab")
+        clock.advance(5)
+        await type_slowly(pilot, clock, SECONDS[0].phrase)
+        clock.advance(1)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert ladder.asked == [("acknowledge volume:vol-8af2", SECONDS[0].phrase)]
+        ladder.show(replace(whole, seconds=(replace(SECONDS[0], done=True),)))
+        await pilot.pause()
+        assert "Before data" not in text_of(app)
+        assert app.screen.query_one("#abandon").display
+
+
 UNFINISHED = Waiver("unfinished", (("no_aug", "exit 1"), ("wide_lr3e4", "no end line")))
 EXCEPTION = SecondView(
     UNFINISHED.key, UNFINISHED.label, UNFINISHED.lines, UNFINISHED.phrase, exception=True

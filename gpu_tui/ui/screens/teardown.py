@@ -41,6 +41,7 @@ from gpu_tui.ui.text.ladder import (
     identity,
     in_short,
     ladder,
+    may_abandon,
     question,
     second_rows,
     strip,
@@ -193,8 +194,11 @@ class TeardownScreen(Card):
         rule = line((head + RULE * max(0, width - cell_len(head)), "faint"))
         self._strip.put([*strip(gate, looked, width), rule])
         rows = detail(rung, width, self._more(gate, width).get(looked, ()))
-        if looked is Rung.CONFIRM and (second := self._second) is not None:
+        second = self._second
+        if second is not None and looked is Rung.CONFIRM:
             rows = [*asked_rows(second, width), *rows]
+        elif second is not None and looked is here(gate):  # asked where the way up is shut
+            rows = [*rows, line(), *asked_rows(second, width)]
         self._ladder.put(rows)
 
     def _more(self, gate: GateView, width: int) -> dict[Rung, list[Text]]:
@@ -254,7 +258,7 @@ class TeardownScreen(Card):
     def _second(self) -> SecondView | None:
         """The second resource that must be typed next."""
         gate = self.gate
-        if gate is None or gate.outcome or not (asks(gate) or gate.abandon_phrase):
+        if gate is None or gate.outcome or not (asks(gate) or may_abandon(gate)):
             return None
         return next((second for second in gate.seconds if not second.done), None)
 

@@ -159,6 +159,11 @@ def asks(gate: GateView) -> bool:
     return not gate.outcome and (gate.ready or gate.state == State.READY)
 
 
+def may_abandon(gate: GateView) -> bool:
+    """The way up is shut and what an abandonment loses is listed; its phrase waits for every word beside it."""
+    return gate.state == State.BLOCKED and bool(gate.phrase and gate.lost_paths)
+
+
 def verdict(gate: GateView, width: int, *, advice: bool = True) -> list[Text]:
     """What came of it, or why the gate is shut: seen at once, wherever the ladder is scrolled.
 
@@ -298,6 +303,8 @@ def question(
                 seconds=count,
                 label=label,
             )
+        if may_abandon(gate):
+            ask = say("Before data may be abandoned: ") + ask
         pieces = [(ask, "text"), (second.phrase, "danger")]
     elif asks(gate):
         pieces = [(say("To go on, type "), "text"), (gate.phrase, "danger")]
