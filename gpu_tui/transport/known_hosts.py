@@ -53,7 +53,7 @@ class Trust:
     """What known_hosts says of one host under `name`.
 
     `bare` are the keys of the host without its port: as in ssh they are taken where the port has no
-    entry of its own, but they never make another key a changed one. `elsewhere` are the keys of the
+    entry of its own, but they never make another key a changed one. So are its authorities. `elsewhere` are the keys of the
     same host under other ports.
     """
 
@@ -100,6 +100,7 @@ class KnownHosts:
         exact, plain = self._named(f"[{host}]:{port}"), self._named(host)
         return replace(
             exact,
+            authorities=exact.authorities or plain.authorities,
             bare=() if exact.keys or exact.authorities else plain.keys,
             revoked=(*exact.revoked, *plain.revoked),
             elsewhere=elsewhere,

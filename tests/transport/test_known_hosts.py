@@ -74,6 +74,17 @@ def test_these_lines_trust_nothing(tmp_path: Path, keys: tuple[str, str], text: 
     assert trust(tmp_path, text.format(a=keys[0])).accepted == []
 
 
+@pytest.mark.parametrize("line", ["@cert-authority *.lab {a}\n", "@cert-authority box.lab {a}\n"])
+def test_an_authority_of_a_host_vouches_for_all_its_ports(
+    tmp_path: Path, keys: tuple[str, str], line: str
+) -> None:
+    found = trust(tmp_path, line.format(a=keys[0]), "box.lab", 2222)
+    assert [entry.key for entry in found.authorities] == [key_of(keys[0])]
+    text = line.format(a=keys[0]) + f"@cert-authority [box.lab]:2222 {keys[1]}\n"
+    found = trust(tmp_path, text, "box.lab", 2222)  # the port has one of its own
+    assert [entry.key for entry in found.authorities] == [key_of(keys[1])]
+
+
 def test_a_file_that_is_missing_or_no_text_is_empty(tmp_path: Path, keys: tuple[str, str]) -> None:
     path = tmp_path / "known_hosts"
     path.write_bytes(b"\xff\xfe\x00\n" + f"box {keys[0]}\n".encode())
