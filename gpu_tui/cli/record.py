@@ -64,6 +64,9 @@ def run(args: argparse.Namespace) -> int:
 def duration(text: str) -> float:
     """A flag's duration, `10m` or `2h`, in seconds."""
     try:
-        return parse_duration(text)
+        seconds = parse_duration(text)
     except DurationError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+    if not seconds:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to record for")
+    return seconds

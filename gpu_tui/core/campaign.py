@@ -251,6 +251,8 @@ def _doubt(
         ended = "its queue has ended" if lane.queue.claimed_done else "nothing runs"
         return f"{ended}, and {len(waiting)} never ran"
     if lane.unnamed and not lane.queue.claimed_done:
+        if lane.unnamed == 1:
+            return "1 of its cells is not known by name"
         return f"{lane.unnamed} of its cells are not known by name"
     if lane.stalled:
         return f"{runs[0].name} stands still"

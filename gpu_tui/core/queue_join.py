@@ -144,9 +144,17 @@ def _notes(roster: Roster | None, history: QueueHistory) -> tuple[str, ...]:
     if roster is not None and roster.rejected:
         notes.append(f"{len(roster.rejected)} line(s) of the queue file are no cell and not shown")
     if roster is not None and roster.dropped:
-        notes.append(f"{roster.dropped} more cells of the queue file are not shown")
+        notes.append(
+            "1 more cell of the queue file is not shown"
+            if roster.dropped == 1
+            else f"{roster.dropped} more cells of the queue file are not shown"
+        )
     if history.dropped:
-        notes.append(f"the log names {history.dropped} more cells, which were forgotten")
+        notes.append(
+            "the log names 1 more cell, which was forgotten"
+            if history.dropped == 1
+            else f"the log names {history.dropped} more cells, which were forgotten"
+        )
     done, opened = history.done, history.opened
     if done is not None and done.failed is None and opened is not None and opened.start > 1:
         skipped = opened.start - 1

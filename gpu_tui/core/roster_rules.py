@@ -227,5 +227,7 @@ def _capped(
         rest = [condition.cell or "?" for condition in some[EACH:]]
         if rest:
             text = f"and {len(rest)} more cells: {listed(rest)}"
+            if len(rest) == 1:
+                text = f"and 1 more cell: {listed(rest)}"
             part = f"more-{severity.value}"
             yield member.instance.name, Condition(kind, severity, text, some[0].source, part=part)

@@ -13,7 +13,7 @@ from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.resume import ENDED_WELL
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import counted, say, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
@@ -76,15 +76,15 @@ class _Report:
         cells = [cell for one in view.instances for cell in one.queue.cells]
         done, failed = queue_done(cells), queue_failed(cells)
         total = sum(max(one.queue.total or 0, len(one.queue.cells)) for one in view.instances)
-        counted = Counter(str(one.verdict) for one in view.instances)
-        boxes = ", ".join(f"{number} {say(word)}" for word, number in counted.most_common())
+        verdicts = Counter(str(one.verdict) for one in view.instances)
+        boxes = ", ".join(f"{number} {say(word)}" for word, number in verdicts.most_common())
         return [
             say("# Hand-over: {sweep}", sweep=md(view.sweep or say("fleet"))),
             "",
             say(
-                "**{verdict}** at {at} · {instances} instances: {boxes} · {total} cells: {done} ended well by "
+                "**{verdict}** at {at} · {instances}: {boxes} · {total} cells: {done} ended well by "
                 "their logs, {failed} failed, {open} open",
-                verdict=say(verdict), at=time(view.taken_at), instances=len(view.instances), boxes=boxes,
+                verdict=say(verdict), at=time(view.taken_at), instances=counted(len(view.instances), "instance"), boxes=boxes,
                 total=total, done=done, failed=failed, open=total - done - failed,
             ),
             "",
@@ -332,7 +332,9 @@ def _since(one: InstanceView, verified_at: float) -> str | None:
     cells = one.queue.cells
     later = [cell.name for cell in cells if (cell.finished_at or 0.0) > verified_at]
     if later:
-        return say("{number} cells ended after it: {names}", number=len(later), names=names(later))
+        return say(
+            "{cells} ended after it: {names}", cells=counted(len(later), "cell"), names=names(later)
+        )
     open_ = [c.name for c in cells if c.state in (CellState.RUNNING, CellState.CANNOT_TELL)]
     if open_:
         return say("these may still write: {names}", names=names(open_))

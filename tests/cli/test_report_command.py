@@ -165,7 +165,7 @@ def test_hosts_homes_and_secrets_stay_at_home() -> None:
         (Proof(), "**not verified**"),
         (Proof(doubt="the marker cannot be read"), "**not verified** (the marker cannot be read)"),
         (Proof(NOW - 10, "a pull", 4), "by a pull, 4 files"),
-        (Proof(NOW - 90, "a pull", 4), "**but 1 cells ended after it: c1**"),
+        (Proof(NOW - 90, "a pull", 4), "**but 1 cell ended after it: c1**"),
     ],
 )
 def test_verified_is_only_what_was_and_still_is(proof: Proof, word: str) -> None:

@@ -172,4 +172,4 @@ def test_many_findings_of_one_kind_are_summed_up(extra: int) -> None:
     seen = found(*members)
     assert len(seen) == 2 * (EACH + (extra > 0))
     if extra:
-        assert f"and {extra} more cells: c" in text(*members)
+        assert f"and {extra} more cell{'s' if extra > 1 else ''}: c" in text(*members)

@@ -193,7 +193,10 @@ def _state(gpu: Gpu, fresh: Freshness) -> list[Text]:
         parts.append(
             line(
                 (
-                    say("{ecc_uncorrected} ECC errors", ecc_uncorrected=gpu.ecc_uncorrected),
+                    say(
+                        "1 ECC error" if gpu.ecc_uncorrected == 1 else "{number} ECC errors",
+                        number=gpu.ecc_uncorrected,
+                    ),
                     "level-act",
                 )
             )
