@@ -98,15 +98,20 @@ def settings_item(wrong: Exception) -> Item:
 
 
 def machine_items(fleet: Fleet) -> Iterator[Item]:
-    """What is about this machine: torch, and room for the results."""
+    """What is about this machine: what loads checkpoints, and room for the results."""
     version = _installed("torch")
+    install = f"{Path(sys.executable).name} -m pip install 'gpu-tui[verify]'"
     yield Item(
         None,
         "torch",
         "ok" if version else "warn",
         f"torch {version}" if version else "torch is not installed: checkpoints cannot be loaded",
-        None if version else f"{Path(sys.executable).name} -m pip install 'gpu-tui[verify]'",
+        None if version else install,
     )
+    for reader, files in READERS.items():
+        if _installed(reader) is None:
+            said = f"{reader} is not installed: {files} cannot be loaded"
+            yield Item(None, reader, "warn", said, install)
     if must_not_act(os.environ):
         said = "GPU_TUI_READONLY is set: nothing can be stopped from here, and no flag lifts it"
         yield Item(None, "read-only", "ok", said)

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from boxes import Sshd
 
+from gpu_tui.cli import doctor
 from gpu_tui.cli.doctor import Item, box_items, exit_code, machine_items
 from gpu_tui.cli.main import main
 from gpu_tui.core.events import LinkChanged, Sampled
@@ -20,6 +21,7 @@ from gpu_tui.core.metrics import GPUS, HOST, MEMORY, MOUNTS, ROSTER
 from gpu_tui.core.readings import Gpu, GpuError, GpuTable, Host, Memory, Mount
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Roster
+from gpu_tui.language import catalogue
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import FleetView
 
@@ -138,6 +140,21 @@ def test_this_machine_is_looked_at_too(tmp_path: Path) -> None:
     found = {item.check: item for item in machine_items(Fleet(None, (box, box)))}
     assert set(found) == {"torch", "local disk"}
     assert local in found["local disk"].detail
+
+
+def test_each_reader_that_verify_lacks_is_named_with_its_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(doctor, "_installed", {"torch": "2.13.0", "h5py": "3.16"}.get)
+    found = {item.check: item for item in machine_items(Fleet(None, ()))}
+    assert {check: item.status for check, item in found.items()} == {
+        "torch": "ok", "safetensors": "warn", "msgpack": "warn",
+    }  # fmt: skip
+    assert ".msgpack cannot be loaded" in found["msgpack"].detail
+    assert "gpu-tui[verify]" in (found["msgpack"].next or "")
+    words = catalogue("zh").sentences
+    for reader, files in doctor.READERS.items():
+        assert f"{reader} is not installed: {files} cannot be loaded" in words
 
 
 def test_another_persons_directory_is_told_and_ends_nothing(
