@@ -303,7 +303,7 @@ main() {
         limit @MOST@
         follow
     fi
-    if [ "$known" -gt 0 ]; then
+    if [ "$known" != 0 ]; then
         next=$inode:$born
         missed
         hold "$path" && [ "$inode:$born" = "$next" ] || exit 1 # it has been renamed: begin anew

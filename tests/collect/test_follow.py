@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -436,6 +437,32 @@ async def test_every_shell_and_its_tools_follow_rotation_and_truncation(
         await made.heard.until(lambda: made.heard.lines()[-1:] == ["c 1"])
         await made.heard.until(lambda: len(made.heard.of(LogOpened)) == 3)
     assert made.heard.lines(backfill=True) == ["a 1"]
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+async def test_a_file_whose_number_takes_all_64_bits_is_known_again(
+    tmp_path: Path, shell: str
+) -> None:
+    """As on mergerfs. No shell compares such numbers."""
+    box = ShellBox(tmp_path)
+    if shell != "bash":
+        box.program("bash", "#!/bin/sh\nexit 127\n")
+    real = {name: shlex.quote(shutil.which(name) or name) for name in ("stat", "find")}
+    wide = "s/^([0-9]+)/00000000000000000\\1/; s/^0*([0-9]{17})([: ])/93\\1\\2/"
+    box.program("stat", f"#!/bin/sh\n{real['stat']} \"$@\" | sed -E '{wide}'\n")
+    narrow = 'n=$(printf %s "$7" | sed -E "s/^930*//")'
+    box.program("find", f'#!/bin/sh\n{narrow}\nexec {real["find"]} "$1" -inum "$n"\n')
+    log = box.file("home/train.log", "a 1\n")
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+    assert made.memory.inode > 1 << 63
+    append(log, "a 2\n")
+    os.rename(log, log.with_name("elsewhere"))
+    box.file("home/train.log", "b 1\n")
+    async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
+        await made.heard.until(lambda: "b 1" in made.heard.lines())
+    assert made.heard.lines() == ["a 1", "a 2", "b 1"]
 
 
 def test_a_path_is_never_run() -> None:
