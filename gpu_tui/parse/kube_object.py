@@ -57,9 +57,13 @@ def text(value: Object, key: str, most: int = WORD) -> str | None:
 
 
 def raw(value: Object, key: str, most: int = 253) -> str | None:
-    """A name as the API has it, unchanged; None where it is longer than a name may be."""
+    """A name as the API has it, unchanged; None where it is longer than a name may be, or holds what none may.
+
+    JSON can spell halves of characters that no encoding takes.
+    """
     found = value.get(key)
-    return found if isinstance(found, str) and 0 < len(found) <= most else None
+    named = isinstance(found, str) and 0 < len(found) <= most and found.isprintable()
+    return found if named and isinstance(found, str) else None
 
 
 def number(value: Object, key: str) -> int | None:

@@ -54,6 +54,19 @@ def test_a_job_with_all_that_it_tells() -> None:
     assert row.removed_at is None  # the count begins at the end
 
 
+@pytest.mark.parametrize("letter", ["\ud800", "\udc80", "\x1b", "\n", "\0"])
+def test_a_name_that_none_can_have_is_none(letter: str) -> None:
+    """kubectl on a box may print anything: a name becomes an argument, a path and bytes."""
+    odd = f"a{letter}"
+    marked = pod("b")
+    marked["metadata"]["uid"] = odd
+    found = look(job(odd), pod(odd), pod("c", of=odd), marked)
+    assert {log.pod for log in found.logs} == {"b", "c"}
+    texts = [text for row in found.table.jobs for text in (row.id, row.name, row.task)]
+    texts += [text for log in found.logs for text in (log.cell, log.path, log.attempt)]
+    assert all(text.isprintable() for text in texts if text)
+
+
 @pytest.mark.parametrize(
     ("end", "state"),
     [(condition("Complete"), CellState.FINISHED), (condition("Failed"), CellState.FAILED)],
