@@ -18,66 +18,72 @@ from gpu_tui.transport.key_file import KeyFile, algorithm, read_key_file
 from gpu_tui.transport.prompts import Asker
 from gpu_tui.transport.ssh_config import accepts
 
-Stamp = tuple[str, int, int, tuple[str, ...]]
+State = tuple[int, int]  # of a file: when it was changed, and its size
+Named = tuple[str, tuple[str, ...]]  # a key file, and the certificates that the config names for it
 
 
 class KeyRing:
-    """Loads each key file once: an RSA key costs 100 ms of checking each time.
+    """Loads each key file once: an RSA key costs 100 ms of checking each time. A certificate that is renewed
+    beside it is read.
 
     A key that a passphrase opened stays open, for all boxes that use it; the passphrase is forgotten.
     """
 
     def __init__(self) -> None:
-        self._kept: dict[Stamp, KeyFile] = {}
-        self._opening: dict[Stamp, asyncio.Task[KeyFile | None]] = {}
+        self._kept: dict[Named, tuple[list[State | None], KeyFile]] = {}
+        self._opened: dict[str, tuple[State | None, KeyFile]] = {}
+        self._opening: dict[str, asyncio.Task[KeyFile | None]] = {}
 
     def load(self, route: Route) -> tuple[KeyFile, ...]:
         """The key files of a route. Blocks: call it off the loop."""
         return tuple(self._load(path, route.certificates) for path in route.identities)
 
     def _load(self, path: str, certificates: tuple[str, ...]) -> KeyFile:
-        try:
-            stamp = _stamp(path, certificates)
-        except OSError:
+        states = [_state(name) for name in (path, f"{path}.pub", f"{path}-cert.pub", *certificates)]
+        if states[0] is None:
             return KeyFile(path, trouble="gone")
-        if stamp not in self._kept:
-            self._kept[stamp] = read_key_file(path, certificates)
-        return self._kept[stamp]
+        kept = self._kept.get((path, certificates))
+        if kept is None or kept[0] != states:
+            kept = states, read_key_file(path, certificates)
+            self._kept[path, certificates] = kept
+        return kept[1]
 
     async def unlock(self, file: KeyFile, route: Route, asker: Asker) -> KeyFile | None:
         """The file with its private key, once the person has given the passphrase; None if not.
 
         All logins that need the key wait for one question; it stays open if one of them gives up.
         """
-        stamp = await asyncio.to_thread(_stamp, file.path, route.certificates)
-        kept = self._kept.get(stamp)
-        if kept is not None and kept.pairs:
-            return kept
-        task = self._opening.get(stamp)
+        path = file.path
+        state, opened = self._opened.get(path, (None, None))
+        if opened is not None and state == await asyncio.to_thread(_state, path):
+            return opened
+        task = self._opening.get(path)
         if task is None:
-            task = asyncio.create_task(self._open(stamp, route, asker))
-            self._opening[stamp] = task
-            task.add_done_callback(lambda _: self._opening.pop(stamp, None))
+            task = asyncio.create_task(self._open(path, route, asker))
+            self._opening[path] = task
+            task.add_done_callback(lambda _: self._opening.pop(path, None))
         with patience.person_types(asker.limits):
             opened = await asyncio.shield(task)
         if opened is None and asker.refused is None:
-            asker.refused = f"the passphrase of the key {file.path} was not given"
+            asker.refused = f"the passphrase of the key {path} was not given"
         return opened
 
-    async def _open(self, stamp: Stamp, route: Route, asker: Asker) -> KeyFile | None:
-        path, _, _, certificates = stamp
+    async def _open(self, path: str, route: Route, asker: Asker) -> KeyFile | None:
         subject = f"key {path}"
         title = f"the passphrase of the key {path}"
         who = f"{route.user}@{route.host}"
         answers = await asker.ask(subject, who, title, [("Passphrase:", False)])
         if answers is None:
             return None
-        opened = await asyncio.to_thread(read_key_file, path, certificates, answers[0])
+        state = await asyncio.to_thread(_state, path)
+        opened = await asyncio.to_thread(read_key_file, path, route.certificates, answers[0])
         if not opened.pairs:
             asker.wrong(subject, f"{title} was wrong")
             return None
         asker.right(subject)
-        self._kept[stamp] = opened
+        self._opened[path] = state, opened
+        if kept := self._kept.get((path, route.certificates)):
+            self._kept[path, route.certificates] = kept[0], opened
         return opened
 
     async def close(self) -> None:
@@ -87,9 +93,13 @@ class KeyRing:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _stamp(path: str, certificates: tuple[str, ...]) -> Stamp:
-    stat = Path(path).stat()
-    return path, stat.st_mtime_ns, stat.st_size, certificates
+def _state(path: str) -> State | None:
+    """None where it is not there."""
+    try:
+        stat = Path(path).stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
 
 
 class LockedPair(asyncssh.SSHKeyPair):
@@ -109,14 +119,9 @@ class LockedPair(asyncssh.SSHKeyPair):
     async def sign_async(self, data: bytes) -> bytes:
         """Open the key and sign; ValueError, which asyncssh takes for "next key", where it stays shut."""
         opened = await self._unlock()
-        pair = (
-            next((pair for pair in opened.pairs if pair.has_cert == self.has_cert), None)
-            if opened
-            else None
-        )
-        if pair is None:
+        if opened is None or not opened.pairs:
             raise ValueError("the key stays shut")
-        pair = copy(pair)  # it is shared with other logins
+        pair = copy(opened.pairs[0])  # shared with other logins; a certificate changes no signature
         pair.sig_algorithm = self.sig_algorithm
         return await asyncio.to_thread(pair.sign, data)
 

@@ -168,6 +168,33 @@ async def test_a_certificate_of_an_encrypted_key_is_offered(
         await enter(transport, box.instance())
 
 
+@pytest.mark.parametrize("locked", [False, True])
+async def test_a_certificate_that_is_renewed_opens_the_door_again(
+    make_box: MakeBox, tmp_path: Path, locked: bool
+) -> None:
+    """As with step or Vault, whose certificates live for hours; no passphrase is asked for again."""
+    authority = make_key(tmp_path / "ca", "ca")
+    box = make_box(extra=f"TrustedUserCAKeys {authority}.pub\n")
+    (box.directory / "etc" / "authorized_keys").write_text("")
+    words = ["ssh-keygen", "-q", "-s", str(authority), "-I", "me", "-n"]
+
+    def sign(user: str) -> None:
+        subprocess.run([*words, user, f"{box.identity}.pub"], check=True)
+
+    sign(str(box.ssh_access.user))
+    person = Person(("hourly",))
+    if locked:
+        lock(box.identity, "hourly")
+    async with asked_by(person) as transport:
+        await enter(transport, box.instance("a"))
+        sign("somebody-else")  # as good as one whose time is over
+        with pytest.raises(AuthRejected):
+            await enter(transport, box.instance("b"))
+        sign(str(box.ssh_access.user))
+        await enter(transport, box.instance("c"))
+    assert len(person.asked) == locked
+
+
 async def test_no_limit_runs_while_a_person_types(
     box: Sshd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
