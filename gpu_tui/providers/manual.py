@@ -77,7 +77,11 @@ class Manual:
                 return row.steps
         if (steps := BESIDE.get((self._instance.platform, verb))) is not None:
             return steps
-        named = self._instance.provider.id or f"the one behind {self._instance.ssh.host}"
+        ssh = (
+            self._instance.ssh
+        )  # many boxes of one provider answer at one address: the port tells them apart
+        address = f"{ssh.host}:{ssh.port}" if ssh.port not in (None, 22) else ssh.host
+        named = self._instance.provider.id or f"the one behind {address}"
         where = self._profile.title if self._profile else self._instance.platform
         return (
             f"Open the console of {where}{self._console()}.",

@@ -103,7 +103,7 @@ class Shelf:
         free = room.f_bavail * room.f_frsize
         if need * ROOM > free:
             return (
-                f"needs {need * ROOM / 1e9:.2f} GB free in {self.local}, has {free / 1e9:.2f} GB: "
+                f"needs {need * ROOM / 1e9:.3f} GB free in {self.local}, has {free / 1e9:.3f} GB: "
                 "free some, or name another results.local"
             )
         folders = {above for file in missing for above in _above(file.path)}

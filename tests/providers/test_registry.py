@@ -77,6 +77,14 @@ def test_steps_are_made_where_the_profile_has_none() -> None:
     assert "关机" in steps[2]
 
 
+def test_the_steps_tell_boxes_of_one_address_apart() -> None:
+    """Whoever ends the wrong one of two behind ssh4.vast.ai loses a run."""
+    for port, named in ((None, "ssh4.vast.ai"), (22, "ssh4.vast.ai"), (123, "ssh4.vast.ai:123")):
+        instance = Instance("box", SshAccess("ssh4.vast.ai", port=port), "autodl")
+        steps = Manual(instance, AUTODL, ManualClock()).steps("关机")
+        assert steps[1] == f"Find the instance: the one behind {named}."
+
+
 @pytest.mark.parametrize(
     ("platform", "variant", "verb", "words"),
     [

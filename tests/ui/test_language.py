@@ -20,10 +20,13 @@ from gpu_tui.cli.help import PAGES, TOPICS
 from gpu_tui.cli.main import main
 from gpu_tui.core.bounds import Span
 from gpu_tui.core.campaign import Lane, LaneOutlook, Tally
+from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
+from gpu_tui.providers.manual import Manual
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import NOW, finding
@@ -230,6 +233,14 @@ WHOLE = (
     "the API refused (x7)x7", "x7 cannot be x7: x7",
     "another box answers", "x7 refused it", "x7 cannot be reached", "ssh-add x7", "gpu-tui journal x7",
 )  # fmt: skip
+
+
+def test_the_steps_for_a_console_are_told(chinese: None) -> None:
+    """They are the last that a person reads before the meter stops."""
+    for named in ({"id": "x9"}, {"id": None}):
+        instance = Instance("box", SshAccess("h", port=123), "x7", provider=ProviderAccess(**named))
+        for step in Manual(instance, None, ManualClock()).steps("end"):
+            assert CHINESE.search(told(step)), step
 
 
 def test_every_error_is_told(chinese: None) -> None:
