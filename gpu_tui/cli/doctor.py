@@ -30,6 +30,11 @@ EXAMPLE = "gpu-tui doctor autodl-1 --json"
 
 LEAST_FREE = 10 * 1024**3  # bytes: below it a pull of a few checkpoints will not fit
 NAMES = {"clock": "the box's clock"}  # of checks, where a person needs more than a program
+READERS = {  # that a verify needs beside torch, each by the files that it is for
+    "safetensors": ".safetensors",
+    "h5py": ".h5, .hdf5 and .keras",
+    "msgpack": ".msgpack",
+}
 MARKS = {
     "ok": "ok  ",
     "note": "note",
