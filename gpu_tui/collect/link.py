@@ -237,7 +237,7 @@ class Link:
 
 
 async def _edited(access: SshAccess, tried: list[int]) -> None:
-    """Return when the ssh config, known_hosts or the key is another than at the last attempt."""
+    """Return when the ssh config, known_hosts, the key or its certificate is another than at the last attempt."""
     while await asyncio.to_thread(_stamps, access) == tried:  # noqa: ASYNC110
         await asyncio.sleep(EDIT_SECONDS)
 
@@ -246,7 +246,9 @@ def _stamps(access: SshAccess) -> list[int]:
     """Modification times; 0 for what is not there."""
     named = [access.config or "~/.ssh/config", access.known_hosts or "~/.ssh/known_hosts"]
     stamps = []
-    for name in [*named, *([access.identity] if access.identity else [])]:
+    if access.identity:
+        named += [access.identity, f"{access.identity}-cert.pub"]
+    for name in named:
         try:
             stamps.append(Path(name).expanduser().stat().st_mtime_ns)
         except (OSError, RuntimeError):

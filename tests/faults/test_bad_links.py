@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from boxes import Sshd
+from boxes import Sshd, make_key
 from faults.heard import live, lost, read, watched
 from faults.wire import Wire, behind
 
@@ -127,6 +129,26 @@ async def test_a_host_key_that_a_person_accepts_is_tried_without_a_key_press(
         await heard.after(0, lost)
         assert heard.links()[-1].state == "host-key"
         box.trust()
+        await heard.after(0, live)
+
+
+async def test_a_certificate_that_is_renewed_is_tried_without_a_key_press(
+    make_box: Callable[..., Sshd], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "EDIT_SECONDS", 0.02)
+    authority = make_key(tmp_path / "ca", "ca")
+    box = make_box(extra=f"TrustedUserCAKeys {authority}.pub\n")
+    (box.directory / "etc" / "authorized_keys").write_text("")
+
+    def sign(user: str) -> None:
+        words = ["ssh-keygen", "-q", "-s", str(authority), "-I", "me", "-n", user]
+        subprocess.run([*words, f"{box.identity}.pub"], check=True)
+
+    sign("somebody-else")
+    async with watched(box.instance()) as (_, heard):
+        await heard.after(0, lost)
+        assert heard.links()[-1].state == "auth"
+        sign(str(box.ssh_access.user))
         await heard.after(0, live)
 
 
