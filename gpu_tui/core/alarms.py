@@ -278,4 +278,8 @@ def _further(old: Place, new: Place) -> int:
 
 def _evidence(line: LogLine) -> str:
     text = line.text
-    return text[-EVIDENCE_CHARS:] if line.mark.label == "nan" else text[:EVIDENCE_CHARS]
+    if len(text) <= EVIDENCE_CHARS:
+        return text
+    if line.mark.label == "nan":  # it stands behind the bar
+        return "…" + text[1 - EVIDENCE_CHARS :]
+    return text[: EVIDENCE_CHARS - 1] + "…"

@@ -343,6 +343,25 @@ def a_runner_that_has_nothing_left_says_what_failed(s: Scene) -> None:
     jobs(s, CellState.FINISHED, CellState.FAILED)
 
 
+def detached(s: Scene, share: float) -> None:
+    """A job that nohup keeps and that looks like no training: its log says a step, then nothing for half an hour."""
+    s.link("live")
+    s.processes, s.gpus = NOBODY, gpu(share)
+    listed = JobTable("nohup", (Job("40", "a", CellState.RUNNING, "running", stdout=A),))
+    s.write(A, "Epoch 1/20 train_loss: 2.1\n")
+    s.watch(1_800, lambda s, _: s.say("nohup", listed))
+
+
+@scenario("stalled", "stalled:serious", because=("yet nothing moved for",), box=NO_QUEUE)
+def a_listed_job_whose_log_stands_still(s: Scene) -> None:
+    detached(s, 0.0)
+
+
+@scenario("running", because=("1 job runs", "python -u"), box=NO_QUEUE)
+def a_listed_job_whose_log_stands_still_while_the_card_computes(s: Scene) -> None:
+    detached(s, 0.97)
+
+
 def slurm(s: Scene, *listed: Job) -> None:
     """What Slurm lists, asked on its login node: no job is a process there."""
     s.link("live")

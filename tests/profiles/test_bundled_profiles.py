@@ -104,7 +104,7 @@ VERBS = [
     ("lanrui", "销毁数据盘", {"system", "datadisk"}, "stops", False),  # docs.lanrui.co
     ("runpod", "stop", {"container"}, "partly", False),  # docs.runpod.io/pods/manage-pods
     ("runpod", "terminate", {"container", "volume"}, "stops", False),  # the same page
-    ("runpod", "delete-network-volume", {"network-volume"}, "stops", False),
+    ("runpod", "delete-network-volume", {"network-volume"}, "partly", False),
     ("vastai", "stop", set(), "partly", False),  # docs.vast.ai/guides/instances/manage-instances
     ("vastai", "destroy", {"container"}, "stops", False),  # the same page
     ("lambda", "terminate", {"root"}, "stops", False),  # docs-api.lambda.ai/api/cloud
