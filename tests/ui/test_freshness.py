@@ -30,6 +30,7 @@ from gpu_tui.ui.scene_parts import (
 )
 from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.header import burn
+from gpu_tui.ui.text.ladder import identity
 from gpu_tui.ui.text.marks import gauge, spark
 from gpu_tui.ui.text.vitals import vitals
 
@@ -127,6 +128,8 @@ def test_what_was_spent_before_we_looked_is_a_bound_in_every_pane() -> None:
     spent = columns(120, ("name", "spent"))
     assert "≥$0.43" in row(seen, spent).plain
     assert " $0.43" in row(told, spent).plain
+    assert "≥$0.43 spent" in identity(seen, "stop", None, 120).plain
+    assert " $0.43 spent" in identity(told, "stop", None, 120).plain
     assert burn(fleet(seen))[1] == "≥$0.43"
     assert burn(fleet(told))[1] == "$0.43"
     new = replace(seen, cost=replace(cost, spent=0.001))

@@ -217,12 +217,18 @@ def _price(view: InstanceView, width: int) -> Shown:
     return units.money(cost.per_hour, cost.currency), "money"
 
 
-def _spent(view: InstanceView, width: int) -> Shown:
+def spent(view: InstanceView) -> str | None:
+    """What it has cost; a bound where nobody says what it cost before our first look. None: not known."""
     cost = view.cost
     if cost.spent is None or (cost.spent < CENT and not view.spent_exact):
-        return UNKNOWN, "unknown"
+        return None
     known = units.money(cost.spent, cost.currency)
-    return known if view.spent_exact else BOUND_SIGN["earliest"] + known, "money"
+    return known if view.spent_exact else BOUND_SIGN["earliest"] + known
+
+
+def _spent(view: InstanceView, width: int) -> Shown:
+    known = spent(view)
+    return (UNKNOWN, "unknown") if known is None else (known, "money")
 
 
 def _platform(view: InstanceView, width: int) -> Shown:

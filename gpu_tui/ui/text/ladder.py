@@ -17,7 +17,7 @@ from gpu_tui.core.profile import Verb
 from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import box_style
+from gpu_tui.ui.text.fleet import box_style, spent
 from gpu_tui.ui.text.marks import bar, fit, line, wrap
 
 RUNGS: dict[RungState, tuple[str, str]] = {
@@ -232,10 +232,11 @@ def identity(view: InstanceView, label: str, verb: Verb | None, width: int) -> T
         f"{units.money(cost.per_hour, cost.currency)}/h" if cost.per_hour is not None else "? /h"
     )
     meter = say(METERS.get(verb.meter, "?")) if verb is not None else ""
+    known = spent(view)
     pieces: list[tuple[str, str]] = [
         (f"  {view.instance.platform}", "muted"),
         (f"  {price}{f' → {meter}' if meter else ''}", "money"),
-        (say("  {spent} spent", spent=units.money(cost.spent, cost.currency)) if cost.spent is not None else "", "money"),
+        (say("  {spent} spent", spent=known) if known is not None else "", "money"),
         (say("  up {uptime}", uptime=units.span(view.uptime)) if view.uptime is not None else "", "muted"),
     ]  # fmt: skip
     name = line(("███ ", box_style(view.name)), (view.name, "strong"))
