@@ -64,7 +64,11 @@ def run(args: argparse.Namespace) -> int:
             print("         " + say("next: {step}", step=say("run it again: what is here is kept")))
         return 1
 
-    return wiring.run(wiring.with_connection(fleet, args.name, args.limit, act))
+    try:
+        return wiring.run(wiring.with_connection(fleet, args.name, args.limit, act))
+    except KeyboardInterrupt:
+        print("\n" + say("run it again: what is here is kept"), file=sys.stderr)
+        raise
 
 
 class Lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from random import Random
@@ -110,6 +111,19 @@ async def test_a_link_that_is_lost_is_said_with_what_to_do(
         assert await first.wait() == 1
     assert "the connection was lost" in rest.decode()
     assert "pull again: what is here is kept" in rest.decode()
+
+
+async def test_ctrl_c_says_that_what_came_is_kept(rented: RentedBox, tmp_path: Path) -> None:
+    async with Wire(rented.sshd.port, rate=RATE) as wire:
+        first = await start(write_fleet(tmp_path, rented, wire.port), tmp_path)
+        assert first.stdout
+        async for line in first.stdout:
+            if line.startswith(b"working  Pull: "):
+                break
+        first.send_signal(signal.SIGINT)
+        _, said = await first.communicate()
+    assert first.returncode == 130
+    assert said.decode() == "\nrun it again: what is here is kept\n"
 
 
 async def test_on_a_terminal_progress_is_one_line(rented: RentedBox, tmp_path: Path) -> None:
