@@ -97,12 +97,16 @@ class Follower:
         )
 
     async def _follow(self, connection: Connection) -> None:
-        following = asyncio.create_task(self.follow(connection))
-        lost = asyncio.create_task(connection.wait_closed())
-        await asyncio.wait({following, lost}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (following, lost):
-            task.cancel()
-        await asyncio.gather(following, lost, return_exceptions=True)
+        tasks = [
+            asyncio.create_task(self.follow(connection)),
+            asyncio.create_task(connection.wait_closed()),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:  # also where we are called off: how a task ended is told to somebody
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @pytest.fixture
