@@ -6,7 +6,6 @@ import argparse
 import glob
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from gpu_tui.core.speech import counted, say
 from gpu_tui.parse.fleet_file import FleetError, parse_fleet
 from gpu_tui.parse.host import AddressError, parse_host
+from gpu_tui.parse.ssh_words import split
 from gpu_tui.settings import read_text, user_home
 
 NAME = "init"
@@ -187,9 +187,9 @@ def _included(base: Path, pattern: str) -> list[Path]:
 
 def _words(text: str) -> list[str]:
     try:
-        return shlex.split(text, comments=True)
-    except ValueError:
-        return text.split()
+        return split(text)
+    except ValueError:  # a quote without an end: ssh itself refuses the line
+        return []
 
 
 def _name(alias: str, taken: set[str]) -> str:

@@ -77,9 +77,8 @@ class Manual:
                 return row.steps
         if (steps := BESIDE.get((self._instance.platform, verb))) is not None:
             return steps
-        ssh = (
-            self._instance.ssh
-        )  # many boxes of one provider answer at one address: the port tells them apart
+        ssh = self._instance.ssh
+        # Many boxes of one provider answer at one address: the port tells them apart.
         address = f"{ssh.host}:{ssh.port}" if ssh.port not in (None, 22) else ssh.host
         named = self._instance.provider.id or f"the one behind {address}"
         where = self._profile.title if self._profile else self._instance.platform

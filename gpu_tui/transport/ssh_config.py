@@ -21,8 +21,8 @@ from asyncssh.config import SSHClientConfig, SSHConfig
 from asyncssh.pattern import WildcardPatternList
 
 from gpu_tui.core.number import whole
+from gpu_tui.parse.ssh_words import seconds, split
 from gpu_tui.places import user_name
-from gpu_tui.transport.ssh_words import seconds, split
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 Settings = tuple[tuple[str, object], ...]

@@ -49,6 +49,7 @@ from gpu_tui.ui.widgets.rows import Rows
 FRAME = 0.25  # seconds between two looks at the log in sight
 TOAST_EDGES = 2  # cells beside the text of a toast
 TOAST_STANDS = 0.2  # seconds after which a toast is mounted for sure
+TOUCH = (events.Key, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
 FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
 
 
@@ -185,10 +186,7 @@ class CockpitApp(App[None]):
         """
         if isinstance(event, events.Resize):
             self._output.drop()  # what a terminal makes of its old content is its own affair
-        if isinstance(
-            event, events.Key | events.MouseDown | events.MouseScrollUp | events.MouseScrollDown
-        ):
-            self._cockpit.touched = True
+        self._cockpit.touched |= isinstance(event, TOUCH)
         if isinstance(event, events.Key):
             self._quiet.typed()
             self._frames = FRAMES  # what a key does is seen with the next frame

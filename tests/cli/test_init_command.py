@@ -64,6 +64,7 @@ def test_a_file_that_includes_itself_ends(tmp_path: Path) -> None:
             [SshHost("box", "10.0.0.7"), SshHost("other", "10.0.0.7")],
         ),
         ("Include ~nobody-here/x /\nHost box\n", [SshHost("box")]),
+        ("Host box # Bob's, don't touch\n HostName 10.0.0.7\n", [SshHost("box", "10.0.0.7")]),
         ("Include conf.d/*/hosts\nHost box\n", [SshHost("deep"), SshHost("box")]),
         ("Include conf.d/first\nHost box\n", [SshHost("second"), SshHost("box")]),
     ],

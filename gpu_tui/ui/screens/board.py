@@ -77,7 +77,9 @@ class Board(Still, Screen[None]):
         self._second = self._preset.pane
         self._habits = Habits(None)
         self._zoomed = False
-        self.touched = False  # by a person: from then on no selection moves by itself
+        self.touched = (
+            False  # by key or mouse, as the app says: from then on no selection moves by itself
+        )
         self._settled = False  # every box had its say: it moves for an alarm only
         self._heard: float | None = None  # when the last box had not said anything yet
         self.moment: Moment | None = None
@@ -232,7 +234,6 @@ class Board(Still, Screen[None]):
 
     def bring(self, name: str) -> None:
         """Put the pane called `name` in front."""
-        self.touched = True
         self._front = name
         if name != "instances":
             self._second = name
@@ -286,7 +287,6 @@ class Board(Still, Screen[None]):
 
     def action_zoom(self) -> None:
         """One pane alone, and back."""
-        self.touched = True
         self._zoomed = not self._zoomed
         self.place_panes()
 
@@ -327,7 +327,6 @@ class Board(Still, Screen[None]):
 
     def select(self, name: str) -> None:
         """Show another instance in every pane."""
-        self.touched = True
         self.selected = name
         self._again()
 
