@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_tui.parse.triage_rule import NONE, Rule, rule
+from gpu_tui.parse.triage_rule import NONE, WARN, Rule, rule
 from gpu_tui.parse.triage_shapes import PLAN
 
 QUIET: tuple[Rule, ...] = (
@@ -188,4 +188,6 @@ QUIET: tuple[Rule, ...] = (
         r"^\W{0,12}[\w .-]{1,60}[:=]\s{0,4}[\"'<]?[\w.]{0,60}(?:Squared|Absolute|Percentage|Logarithmic|"
         r"Tweedie)Error\b[\"'>(),]{0,4}\s*$|^[\w ./:-]{1,120}\b(?:tests?|suite|case)\b[\w ./:-]{0,60}: skipped\W*$",
     ),
+    # An exit that a program saw and passed over.
+    rule("warning", WARN, "ignoring non", r"\bignoring (?:the |a )?non-?zero (?:exit|return)\b"),
 )

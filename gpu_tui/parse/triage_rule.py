@@ -121,7 +121,7 @@ SURVIVED = (
     r"the default)\b|\breconnect(?!\w{0,4} failed)(?<!failed to reconnect)|using (?:the (?:latest )?)?cached|"
     r"thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|[,;.] (?:resetting|respawning|"
     r"refreshing|creating|(?:re)?trying (?:\d|port|another|the next))|\bbacking off\b|"
-    r"\bsleeping (?:for )?\d"
+    r"\bsleeping (?:for )?\d|\b(?:excluding|excluded|leaving out|dropping) (?:it )?from (?:the )?(?:results?|average|comparison|report)\b"
 )
 ADVICE = (
     r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang|see|encounter|get|happen|occur|fail)\b|\bmight\b|"

@@ -245,11 +245,11 @@ RUN_STOPS: tuple[Rule, ...] = (
     rule(
         "killed",
         FATAL,
-        "signal|interrupt|terminating and sync|terminate batch job|ctrl|forcibly terminated|terminated by",
+        "signal|interrupt|terminate batch job|ctrl|forcibly terminated|terminated by",
         r"^\W{0,4}(?:training|run|evaluation|sweep|job|execution|process|experiment) (?:was |has been |is |"
         r"got )?interrupted\b\W*(?:$|by (?!(?:an? )?(?:\w{1,16} )?(?:exception|error|failure|crash))|at |after |due )"
         r"|\b(?:caught|received|got|handling) (?:an? |the )?(?:interrupt|termination|terminate|kill|shutdown|"
-        r"stop|abort) (?:signal|request)\b|\bwandb: terminating and syncing runs\b|\b(?:received|got|caught|"
+        r"stop|abort) (?:signal|request)\b|\b(?:received|got|caught|"
         r"on) (?:a )?ctrl ?[-+]? ?c\b(?! to\b)|\bforcibly terminated\b|\bterminated by (?:the |"
         r"an? )?(?:operator|administrator|admin)\b|^terminate batch job \(y/n\)"
         r"|\b(?:process|worker|job|shard|server|container|command)\b.{0,24}\b(?:was|were|been|"

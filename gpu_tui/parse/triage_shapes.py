@@ -19,6 +19,8 @@ PREFIX = re.compile(
     r"Traceback|$)|INFO \d\d-\d\d [\d:]{8} \[?[\w.]{1,40}:\d{1,5}\] (?=\s|Traceback|$)|\x5b(?:default|"
     r"rank)\d{1,5}\]:?(?: (?! {3}\S))?|\[\d{1,5}\]:(?: (?! {3}\S))?|\[\d{1,4},\d{1,5}\]<std(?:err|"
     r"out)>:(?: (?! {3}\S))?|\([\w .#=-]{0,60}pid=\d+[^)]{0,40}\) ?"
+    # Python's own form of a record, where the level says nothing.
+    r"|(?:INFO|DEBUG):[A-Za-z_][\w.]{0,60}:(?=[A-Za-z\x5b])"
     # A manager of experiments, before what a trial of its prints.
     r"|\[\d{4}-\d\d-\d\dT[\d:.]{8,18}Z?\] [\w-]{4,60} \|\| ?"
     # What one of Google's loggers passes on of another, or of what stood on its child's stderr.
@@ -57,6 +59,11 @@ _FRAMES = (
     re.compile(r"^\s{4,40}[\"'].{0,400}[\"'] % [\w(][\w.,() ]{0,80}$"),
     # The source line below a warning: a text and no more.
     re.compile(r"^ {2}[rfb]{0,2}\"(?![^\"]{0,300}Error: )[^\"]{8,300}\"\)?\s*$"),
+    # A source line with its number, as IPython and notebooks show it.
+    re.compile(
+        rf"^(?: {{1,8}}|-{{1,8}}> ?)\d{{1,5}} (?:(?:raise|except|return|assert|if|elif) .{{1,200}}|try:\s*(?:#.*)?$|"
+        rf"except:| {{4,60}}(?:{_STATEMENT}|try:\s*#|except\b|#|[rfb]{{0,2}}[\"'].{{1,300}}[\"'][\s,)]{{0,4}}$))"
+    ),
     # A frame of glibc at the end of any line: `libfoo.so(bar+0x5c) [0x7f00]`.
     re.compile(r"^.{0,200}?\.so[\w.]{0,8}\(.{0,300}\+0x[0-9a-f]{1,8}\) ?\[0x[0-9a-f]{6,16}\]\s*$"),
     re.compile(r"^\s*(?:frame )?#\d{1,3}:? +(?:0x[0-9a-f]+|\S.{0,200}(?:\(| in |\+ 0x))"),

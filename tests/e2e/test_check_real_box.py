@@ -74,7 +74,8 @@ async def test_a_running_sweep_with_a_nan_cell(box, sweep: Sweep, tmp_path: Path
     (lab,) = seen["instances"]
     assert lab["link"] == "live", lab
     assert lab["latency_seconds"] > 0
-    assert abs(lab["clock_skew_seconds"]) < 5
+    # One reading: what a busy machine takes to hand it on counts as a clock that is behind (SKEW_SLACK).
+    assert abs(lab["clock_skew_seconds"]) < 10
     assert lab["uptime_seconds"] > 0
     assert (lab["verdict"], code) == ("running", 1)
 

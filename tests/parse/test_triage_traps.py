@@ -282,3 +282,40 @@ def test_text_behind_a_stamp_is_text(stamp: str) -> None:
 def test_a_bare_end_behind_a_stamp_is_one(label: str, line: str) -> None:
     mark = triage(line)
     assert (mark.label, mark.alarm) == (label, True)
+
+
+def test_a_numbered_source_line_of_a_notebook_is_a_frame_and_a_numbered_loss_is_none() -> None:
+    for line in (
+        '   1052         "Cannot find data file. "',
+        "   1373     f\"Unable to load weights from pytorch checkpoint file for '{name}' \"",
+        "--> 310         try:    # restore state no matter what (e.g., KeyboardInterrupt)",
+        "    310         try: # restore state no matter what (e.g., KeyboardInterrupt)",
+        "   3624 except TypeError:",
+        "---> 575 except FileNotFoundError:",
+        '----> 5 raise RuntimeError("CUDA out of memory")',
+    ):
+        assert (triage(line).label, triage(line).alarm) == ("traceback", False), line
+    for line in (
+        "   12      loss: nan",
+        "   12 RuntimeError: CUDA out of memory.",
+        "    3      train.py failed with exit code 1",
+    ):
+        assert triage(line).alarm, line
+
+
+def test_a_record_of_pythons_logging_is_read_by_its_words() -> None:
+    for line in (
+        "INFO:root:Encountered exception when loading checkpoint 'autoencoder'",
+        "INFO:train:[rank 0] RuntimeError: CUDA out of memory.",
+        "DEBUG:__main__:Training failed",
+    ):
+        assert triage(line).alarm, line
+    for line in (
+        "INFO:root:Training started",
+        "INFO:root:loss: 0.25",
+        "INFO:werkzeug:127.0.0.1 GET /error 200",
+        "wandb: Terminating and syncing runs. Press ctrl-c to kill.",  # an agent's every end
+        "Warning: Ignoring non-zero exit code.",
+        "Command 'polars-bio' failed 4/4 runs - excluding from results",
+    ):
+        assert not triage(line).alarm, line
