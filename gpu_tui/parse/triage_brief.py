@@ -89,4 +89,36 @@ BRIEF: tuple[Rule, ...] = (
         r"\bstate[_ ]dict (?:has|contains|with) (?:unexpected|missing|extra|unknown) keys?\W{1,4}\w",
         f"{SURVIVED}|{ADVICE}|{CALM}|strict=false",
     ),
+    # What a shell did not find, also in a script with the line ends of Windows; a word that is no address.
+    rule(
+        "exception",
+        FATAL,
+        "not found|scheme missing",
+        r"^(?:zsh|bash|sh|dash|ksh):(?: line)? ?\d{1,5}: \S{1,80} not found\s*$|^: (?:command )?not found\s*$|"
+        r"\bcommand [`'\"\u2018][\w./-]{1,80}['`\"\u2019] (?:was )?not found\b|^\S{1,200}: Scheme missing\.?\s*$",
+        COPED,
+    ),
+    # Ends of several ranks that ran into each other: the exception's name and no sentence of its own.
+    rule(
+        "exception",
+        FATAL,
+        "error",
+        r"^(?-i:[A-Z]\w{1,40}Error)(?: {2,}File \"| {1,8}: (?:raise |\w{1,40}=))",
+    ),
+    # What nobody may do with this model or this project.
+    rule(
+        "exception",
+        FATAL,
+        "you c|permission denied, ask|error code from",
+        r"^You (?:cannot|can.t) (?:perform|train|fine-?tune|load|quantize) .{1,200}\. Please \w|"
+        r"^Permission denied, ask the \w{1,20} owner\b|\berror code from \w{1,30}: [1-9]\d{0,4}\s*$",
+        SURVIVED,
+    ),
+    rule(
+        "ckpt_corrupt",
+        FATAL,
+        "missing ",
+        r"^(?:error: )?missing (?:[\w.-]{1,30} ){0,3}(?:weights|checkpoints?|ckpt) (?:at|in|for|under) \S*/\S",
+        f"{SURVIVED}|{CALM}|from scratch|download",
+    ),
 )

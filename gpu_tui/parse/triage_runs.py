@@ -61,7 +61,7 @@ RUN_CAUSES: tuple[Rule, ...] = (
         "benign",
         NONE,
         "libpng|libjpeg|nms time|smiles parse|kekulize",
-        r"\blib(?:png|jpeg)(?:-turbo)? error:|\bNMS time limit\b|\bSMILES Parse Error\b|\bcan.t kekulize mol\b",
+        r"\blib(?:png|jpeg)(?:-turbo)? error:|\bNMS time limit\b|\bSMILES Parse Error\b|(?<!exception: )\bcan.t kekulize mol\b",
     ),
     # A faster way between the nodes that is not there: the library takes another. What could not be looked up for a
     # report of the environment, a limit of the shell that stays as it is, a clock in brackets.

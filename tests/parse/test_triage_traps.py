@@ -319,3 +319,32 @@ def test_a_record_of_pythons_logging_is_read_by_its_words() -> None:
         "Command 'polars-bio' failed 4/4 runs - excluding from results",
     ):
         assert not triage(line).alarm, line
+
+
+def test_ends_that_logs_of_public_repositories_held() -> None:
+    for label, line in (
+        ("exception", "KekulizeException: Can't kekulize mol.  Unkekulized atoms: 2 3 4"),
+        ("exception", "zsh:1: 2.0 not found"),
+        ("exception", "run.sh: 2: run.sh: \r: not found"),  # a script with the line ends of Windows
+        ("exception", "Jupyter command `jupyter-notebook` not found."),
+        ("exception", "Error code from Jupyter: 1"),
+        ("exception", "/content/data.zip: Scheme missing."),
+        ("exception", "SyntaxError    : host='https://example.org',"),  # two ranks in one line
+        ("exception", 'SyntaxError  File "train.py", line 203'),
+        (
+            "exception",
+            "You cannot perform fine-tuning on quantized models. Please attach adapters.",
+        ),
+        ("exception", "Permission denied, ask the project owner to grant you access"),
+        ("ckpt_corrupt", "Missing LSTM pretrained weights at /content/a/b. Run the first step."),
+    ):
+        last = line.rsplit("\r", 1)[-1]
+        assert (triage(last).label, triage(last).alarm) == (label, True), line
+    for line in (
+        "[10:28:41] Can't kekulize mol.  Unkekulized atoms: 2 3 4",
+        "key 404 not found in cache",
+        "Missing weights for layer fc: will train from scratch",
+        "Missing weights at /a/b: downloading",
+        "Error code from server: 0",
+    ):
+        assert not triage(line).alarm, line
