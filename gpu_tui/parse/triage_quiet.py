@@ -190,4 +190,12 @@ QUIET: tuple[Rule, ...] = (
     ),
     # An exit that a program saw and passed over.
     rule("warning", WARN, "ignoring non", r"\bignoring (?:the |a )?non-?zero (?:exit|return)\b"),
+    # A compiler tries which of its kernels are the fastest: what does not fit is left out. A priority that stays as it is,
+    # a link that is looked for without the driver.
+    rule(
+        "warning",
+        WARN,
+        "select_algorithm|set niceness|nvlink detection",
+        r"\bselect_algorithm\.py:\d{1,5}\]|\bnice: cannot set niceness\b|\bskipping nvlink detection\b",
+    ),
 )

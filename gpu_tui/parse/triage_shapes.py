@@ -242,6 +242,12 @@ _SAID = (
         r"^\s*\d{1,2}[.)] \*\*[A-Z][^*]{2,80}\*\*|^[^|]{1,60}\| (?:response|completion|answer|output|generated) ?: [\"']?[A-Za-z]|"
         r"^\[(?:Generated|Output|Sample|Prediction|Reference|Target|Prompt|Response)\] (?:[A-Za-z',.]{1,20} ){2}"
     ),
+    # An answer of several paragraphs in one line; what a list says is mended; what is looked for and not yet found.
+    re.compile(
+        r"^\s*(?:Prompt|Response|Question|Answer|Instruction|Input|Output) ?: (?=.{0,2000}\\n)|"
+        r"^\s*(?:\d{1,2}[.)] |[-*\u2022] )?(?:\u2705|\u2713|\u2714\ufe0f?|\[x\]) ?(?:Fixed|Resolved|Handled|Added|Created)\b|"
+        r"^Checking (?:for|if|whether) .{1,160}(?:\.\.\.|\u2026)\s*$"
+    ),
     # What a setting asks to be done.
     re.compile(r"^\s*[\"']?on_(?:error|exception|failure)[\"']?\s?[:=]\s?[\"']?[a-z]\w{1,20}\b"),
     # The words of a topic.

@@ -348,3 +348,25 @@ def test_ends_that_logs_of_public_repositories_held() -> None:
         "Error code from server: 0",
     ):
         assert not triage(line).alarm, line
+
+
+def test_what_public_logs_held_that_only_sounds_like_an_end() -> None:
+    for line in (
+        "1. \u2705 Fixed shape mismatch error: mat1 and mat2 shapes cannot be multiplied",
+        "Checking for commands with failures (non-zero exit codes)...",
+        r"Response: Sure! A script that opens it:\n\n```bash\nif ! nc $1 $2; then echo connection refused; exit 1; fi",
+        r"Prompt: Why was I told\nError in nls(fn = x): singular gradient",
+        "box:2912:2912 [0] graph/xml.cc:634 NCCL WARN No NVML device handle. Skipping nvlink detection.",
+        "nice: cannot set niceness: Permission denied",
+        "E1221 02:07:21.091000 1929 torch/_inductor/select_algorithm.py:2100] [7/0] Runtime error during autotuning: ",
+        "E1221 02:07:21.091000 1929 torch/_inductor/select_algorithm.py:2100] [7/0] No valid triton configs. OutOfResources: "
+        "out of resource: shared memory, Required: 245760, Hardware limit: 232448.",
+    ):
+        assert not triage(line).alarm, line
+    for line in (
+        "Response: 500 Internal error, the job was killed by signal 9",
+        "\u274c Fixed loss scale: training diverged with NaN loss",
+        "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 245760, Hardware limit: 232448.",
+        "bash: /usr/bin/nvidia-smi: Permission denied",
+    ):
+        assert triage(line).alarm, line
