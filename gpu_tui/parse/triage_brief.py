@@ -121,4 +121,18 @@ BRIEF: tuple[Rule, ...] = (
         r"^(?:error: )?missing (?:[\w.-]{1,30} ){0,3}(?:weights|checkpoints?|ckpt) (?:at|in|for|under) \S*/\S",
         f"{SURVIVED}|{CALM}|from scratch|download",
     ),
+    # What a large machine's own service says of a node: its kernel, its power.
+    rule(
+        "hardware",
+        FATAL,
+        "psu failure",
+        r"\bpsu failure\b",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "panic|kernel terminated|interrupt",
+        r"\brts panic\b|\bkernel terminated for reason\b|\bRAS KERNEL FATAL data (?:TLB error|storage) interrupt\b|"
+        r"\bdomain panic has occurred\b",
+    ),
 )

@@ -12,12 +12,15 @@ QUIET: tuple[Rule, ...] = (
         NONE,
         "gdm-x-session|gnome-session|"
         ".desktop[|xdg-desktop|appindicators|.scope: |(ee)|(ww)|gdbus.error|can't monitor|taskgated|"
-        "windowserver|sandboxd|com.apple.|coreaudiod|spindump|error domain=ns|]: -[|usereventagent|[preauth]",
+        "windowserver|sandboxd|com.apple.|coreaudiod|spindump|error domain=ns|]: -[|usereventagent|[preauth]|"
+        "secd[|scim[|tcim[|netbiosd|wirelessproxd|configd|spotlightnethelper|quicklook| cbs |.exe",
         r"\bgdm-x-session\[\d{1,9}\]: |\bgnome-session(?:-binary)?\[\d{1,9}\]: |\.desktop\[\d{1,9}\]: |"
         r"\bxdg-desktop-[a-z]{2,12}\[\d{1,9}\]: |\bubuntu-appindicators@|\bapp-gnome-\S{1,120}\.scope: |"
         r"^\[ {0,8}\d{1,8}\.\d{3}\] \((?:EE|WW)\) (?!.{0,60}\b(?:initialize the NVIDIA GPU|fallen))|"
         r"\bGDBus\.Error:org\.gtk\b|\bcan.t monitor \w{4,40} count\b|\s(?:taskgated|WindowServer|sandboxd|"
-        r"com\.apple\.[\w.]{1,60}|coreaudiod|spindump|UserEventAgent)\[\d{1,9}\]|"
+        r"com\.apple\.[\w.]{1,60}|coreaudiod|spindump|UserEventAgent|secd|SCIM|TCIM|netbiosd|wirelessproxd|configd|"
+        r"SpotlightNetHelper|QuickLook\w{1,20})\[\d{1,9}\]|^\d{4}-\d\d-\d\d [\d:]{8}, (?:Info|Error|Warning) {1,20}CBS |"
+        r"^\[[\d. :]{8,24}\] \S{1,60}\.exe(?: \*64)? - \S{1,120}:\d{1,5} error : Could not connect|"
         r"^\w{3} [ \d]\d [\d:]{8} \S{1,80} [\w.]{1,40}\[\d{1,9}\]: (?:.{0,200}\bError Domain=NS|-\[)|"
         r"\bsshd\[\d{1,9}\]: .{1,160}\[preauth\]",
     ),
@@ -138,8 +141,8 @@ QUIET: tuple[Rule, ...] = (
     rule(
         "benign",
         NONE,
-        "ah0|ah1|[pid |neutron|nova|cinder|keystone|glance|octavia|event: |podfailed|taskfailed|jobfailed|podevicted",
-        r"(?:^|\] |: )AH[01]\d{4}: |^\[\w{2,16}:(?:notice|info|debug|warn|error)\] \[pid \d|"
+        "ah0|ah1|[pid |[error] |neutron|nova|cinder|keystone|glance|octavia|event: |podfailed|taskfailed|jobfailed|podevicted",
+        r"^\[\w{3} \w{3} [ \d]\d [\d:.]{8,15} \d{4}\] \[error\] |(?:^|\] |: )AH[01]\d{4}: |^\[\w{2,16}:(?:notice|info|debug|warn|error)\] \[pid \d|"
         r"(?-i:\b(?:ERROR|WARNING|CRITICAL) (?:neutron|nova|cinder|keystone|glance|octavia)\w{0,12}\.[\w.]{2,80} \[)|"
         r"^\s{0,24}(?:- )?(?-i:event: [A-Z]\w{2,30})\s*$|^\s{1,24}- (?-i:(?:Pod|Task|Job)(?:Failed|Evicted))\s*$",
     ),

@@ -370,3 +370,40 @@ def test_what_public_logs_held_that_only_sounds_like_an_end() -> None:
         "bash: /usr/bin/nvidia-smi: Permission denied",
     ):
         assert triage(line).alarm, line
+
+
+def test_instead_ends_a_way_out_and_also_what_a_layer_did_not_expect() -> None:
+    for line in (
+        "2031-02-13 14:50:18,269 - __main__ - ERROR - Training failed with error: Given groups=1, weight of size [256, 4, 3, 3], "
+        "expected input[4, 3, 64, 64] to have 4 channels, but got 3 channels instead",
+        "RuntimeError: Expected 4-dimensional input for 4-dimensional weight, but got 3-dimensional input instead",
+        "Training failed: expected 2D input, got 1D array instead",
+    ):
+        assert triage(line).alarm, line
+    for line in (
+        "error loading model with flash attention, using eager instead",
+        "Failed to load the fused kernel; the slow path is used instead",
+    ):
+        assert not triage(line).alarm, line
+
+
+def test_services_of_other_machines() -> None:
+    for line in (
+        "[Sun Dec 04 04:47:44 2005] [error] mod_jk child workerEnv in error state 6",
+        "[10.30 17:16:10] QQ.exe - example.org:80 error : Could not connect through proxy proxy.example.org:5070",
+        "2016-09-28 04:30:31, Info                  CBS    SQM: Failed to start standard sample upload. [HRESULT = 0x80004005 - E_FAIL]",
+        "Jul  6 08:32:45 book netbiosd[36551]: Unable to start NetBIOS name service:",
+    ):
+        assert not triage(line).alarm, line
+    for label, line in (
+        ("hardware", "51338 node-3 node psu 1106496000 1 psu failure\\ ambient=28"),
+        (
+            "exception",
+            "KERNRTSP R01-M0-N1-C:J09-U11 RAS KERNEL FATAL rts panic! - stopping execution",
+        ),
+        (
+            "exception",
+            "ServerFileSystem: An ServerFileSystem domain panic has occurred on storage442",
+        ),
+    ):
+        assert (triage(line).label, triage(line).alarm) == (label, True), line
