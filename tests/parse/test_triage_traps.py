@@ -358,6 +358,8 @@ def test_what_public_logs_held_that_only_sounds_like_an_end() -> None:
         r"Prompt: Why was I told\nError in nls(fn = x): singular gradient",
         "box:2912:2912 [0] graph/xml.cc:634 NCCL WARN No NVML device handle. Skipping nvlink detection.",
         "nice: cannot set niceness: Permission denied",
+        "1895 Can't Hardly Wait (1998) Comedy|Drama|Romance",
+        "1243 Rosencrantz and Guildenstern Are Dead (1990) Comedy|Drama",
         "E1221 02:07:21.091000 1929 torch/_inductor/select_algorithm.py:2100] [7/0] Runtime error during autotuning: ",
         "E1221 02:07:21.091000 1929 torch/_inductor/select_algorithm.py:2100] [7/0] No valid triton configs. OutOfResources: "
         "out of resource: shared memory, Required: 245760, Hardware limit: 232448.",
