@@ -55,6 +55,10 @@ _KERAS_TAIL = re.compile(
     rf"(?:-? ?ETA: (?P<eta>{TIME})|(?:- )?(?P<time>{CLOCK}|[0-9]{{1,7}}m?s))"
     r"(?:,? (?P<pace>[0-9.]+(?:ms|us|s))/(?:step|sample))?"
 )
+_REMAINING = re.compile(  # `Progress on: 1.02kit/200kit rate:1.4it/s remaining:39:12:03 elapsed:12:59`
+    rf"\bProgress on: *(?P<step>{COUNT})[a-z]{{1,8}}/(?P<steps>{COUNT})[a-z]{{1,8}} rate: ?(?P<rate>[0-9.]{{1,12}}[kMG]?)"
+    rf"(?P<unit>[a-z]{{1,8}}/[a-z]{{1,8}}) remaining: ?(?P<eta>{TIME}) elapsed: ?(?P<elapsed>{TIME})"
+)
 _HASHED = re.compile(
     r"\[[#=]{0,200}>?[.\-_ ]{0,200}\] +(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,3})?) ?%"
 )
@@ -98,6 +102,8 @@ def _bar(draft: Draft) -> re.Match[str] | None:
     if "━" in text and (match := _RICH.search(text)):
         return match
     if " < " in text and (match := _NOTEBOOK.search(text)):
+        return match
+    if "remaining:" in text and (match := _REMAINING.search(text)):
         return match
     return (_TORN.search(text) or _ENDLESS.search(text)) if " [" in text else None
 

@@ -118,7 +118,7 @@ STEP = re.compile(
 )
 NOT_A_STEP = re.compile(
     r"\b(?:per|every|each|max|num|total|warm-?up|accumulation|save|eval|logging|last|best|from|at|in|of|"
-    r"job)[ _]$|[@*] ?$",
+    r"job)[ _]$|[@*] ?$|[a-z] / (?:optimizer )?$",
     re.IGNORECASE,
 )
 BRACKET = re.compile(r"^\s*\[ *(?P<step>[0-9]{1,12}) ?/ ?(?P<steps>[0-9]{1,12})\]")
@@ -164,7 +164,7 @@ ETA = re.compile(
 ELAPSED = re.compile(
     rf"\b(?:elapsed|time elapsed|total time|"
     rf"elapsed[ _]time)\b[\"']?(?!\s*per)\s{{0,3}}[:=]?\s{{0,3}}[\"']?(?P<elapsed>{CLOCK}|{SPELLED})"
-    rf"|(?<![\w.])(?P<before>{CLOCK}|{SPELLED}) ?elapsed\b"
+    rf"|(?<![\w.])(?P<before>{CLOCK}|{SPELLED}) ?elapsed\b(?!\s{{0,3}}:)"
     r"|tok/s; {1,9}(?P<last>[0-9]{1,9} sec)\b|^Training Step: [0-9]+ +\| time: (?P<step>[0-9.]{1,12}s)",
     re.IGNORECASE,
 )
@@ -181,7 +181,7 @@ RATE_NAMED = re.compile(
 )
 NAMED = re.compile(
     rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|"
-    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%\|)"
+    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%(?:\||\s?(?:━|╸|Completed \||\(?[0-9]{{1,12}}/)))"
 )
 NAME = re.compile(
     r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
@@ -207,6 +207,11 @@ SETTINGS = re.compile(
 SETTING_SIGNS = ("(", "parser.", "args.", "self.")
 PLAIN_TIMES = frozenset(
     {"eta", "elapsed", "time", "epoch", "step", "iter", "iteration", "global_step"}
+)
+# Where in a program a line was written is no metric: `[main.py][line:98]`, `data_utils.py:284`, `tensor(1.5, device='cuda:0')`.
+PLACES = re.compile(
+    r"^(?:line|lineno|line_?number|cuda|device)$|\.(?:py|pyx|cpp|cc|cu|cuh|c|h|hpp|go|rs|java|js)$",
+    re.IGNORECASE,
 )
 
 

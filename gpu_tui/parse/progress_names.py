@@ -77,7 +77,11 @@ def read_names(text: str, draft: Draft) -> None:
                 draft.put("floats", field_name, printed, words.number, value)
         elif key in words.SPEED_NAMES:
             draft.value("rate", printed, words.number)
-        elif key not in forms.PLAIN_TIMES and len(draft.metrics) < MOST_METRICS:
+        elif (
+            key not in forms.PLAIN_TIMES
+            and len(draft.metrics) < MOST_METRICS
+            and not _is_place(name)
+        ):
             if name not in draft.metrics:
                 draft.put("metrics", name, printed, words.number, value)
             fraction = "." in printed or not math.isfinite(value)
@@ -121,6 +125,11 @@ def _field_of_name(key: str) -> tuple[str | None, int]:
     ):
         return "loss", 90
     return None, 0
+
+
+@lru_cache(NAMES_KEPT)
+def _is_place(name: str) -> bool:
+    return forms.PLACES.search(name) is not None
 
 
 @lru_cache(NAMES_KEPT)

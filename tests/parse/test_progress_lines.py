@@ -201,3 +201,42 @@ def test_a_total_is_never_made_up(step: int) -> None:
         None,
         None,
     )
+
+
+def test_a_bar_that_names_what_remains_and_what_elapsed() -> None:
+    at = "02:16:02.847 [I] Progress on: 1.02kit/200kit rate:6.5s/it remaining:363:03:01 elapsed:12:59 postfix:- (84:tqdm_logging.py:145)"
+    read = parse_progress(at)
+    assert read is not None
+    assert (read.step, read.steps) == (1020, 200_000)
+    assert (read.elapsed_seconds, read.eta_seconds) == (779.0, 1_306_981.0)
+    assert read.rate_per_second == pytest.approx(1 / 6.5)
+    assert read.metrics == {}
+
+
+def test_what_is_before_a_named_time_is_another_one() -> None:
+    read = parse_progress("step 40 remaining:39:12 elapsed:12:59")
+    assert read is not None
+    assert (read.eta_seconds, read.elapsed_seconds) == (39 * 60 + 12, 12 * 60 + 59)
+
+
+def test_a_size_per_step_counts_no_step() -> None:
+    assert parse_progress("Tokens / optimizer step : 32,768") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "metrics"),
+    [
+        ("[main.py][line:104][INFO] [Epoch:1/50]: AUC:0.7909", {"AUC": 0.7909}),
+        ("0%|          | 0/100005 [00:00<?, ?it/s]08/21 INFO | >> Saved statistics    data_utils.py:284", {}),
+        ("Total Loss: tensor(32.3850, device='cuda:0', grad_fn=<AddBackward0>)", {}),
+        ("Loading safetensors checkpoint shards:   0% Completed | 0/7 [00:00<?, ?it/s]", {}),
+        ("Resolving deltas: 100% (820/820), done.", {}),
+        ("acc: 93.5% loss: 0.2", {"acc": 93.5}),
+    ],
+)  # fmt: skip
+def test_places_in_a_program_and_shares_of_a_bar_are_no_metrics(
+    line: str, metrics: dict[str, float]
+) -> None:
+    read = parse_progress(line)
+    assert read is not None
+    assert read.metrics == metrics
