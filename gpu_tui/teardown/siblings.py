@@ -13,7 +13,7 @@ from gpu_tui.core.manifest import Manifest
 
 FACTOR = 4.0  # larger or smaller than its siblings by this much is worth a word
 SIBLINGS_LEAST = 3  # others to compare with
-_SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})(\.[a-z0-9]+)", re.ASCII)
+_SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})((?:\.[a-z0-9]+)?)", re.ASCII)
 
 
 def together(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> tuple[FileVerdict, ...]:
@@ -34,14 +34,19 @@ def together(manifest: Manifest, verdicts: Sequence[FileVerdict]) -> tuple[FileV
 
 
 def _gaps(manifest: Manifest) -> dict[str, str]:
-    """`x-00002-of-00003.bin` says how many there must be: a part of a set proves nothing."""
+    """`x-00002-of-00003.bin` says how many there must be: a part of a set proves nothing.
+
+    Hugging Face counts weights from 1; its datasets (`data-00000-of-00002.arrow`) and TensorFlow's checkpoints
+    (`model.data-00000-of-00002`) are counted from 0.
+    """
     sets: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
     for file in manifest.files:
         if match := _SHARD.fullmatch(file.path):
             sets[match[1], match[3], match[4]][int(match[2])] = file.path
     found: dict[str, str] = {}
     for (_, count, _), parts in sets.items():
-        absent = next((n for n in range(1, int(count) + 1) if n not in parts), None)
+        first = 0 if 0 in parts else 1
+        absent = next((n for n in range(first, first + int(count)) if n not in parts), None)
         if absent is not None:
             text = f"shard {absent} of {int(count)} is not here"
             found |= dict.fromkeys(parts.values(), text)

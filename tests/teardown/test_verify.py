@@ -199,6 +199,24 @@ def test_a_shard_that_is_missing_fails_the_others() -> None:
     assert verdicts[0].detail == "shard 2 of 3 is not here"
 
 
+@pytest.mark.parametrize("name", ["data-{:05}-of-00003.arrow", "model.ckpt-9.data-{:05}-of-00003"])
+@pytest.mark.parametrize(
+    ("there", "detail"),
+    [
+        ((0, 1, 2), ""),
+        ((0, 2), "shard 1 of 3 is not here"),
+        ((0, 1), "shard 2 of 3 is not here"),
+        ((1, 2), "shard 3 of 3 is not here"),  # whether from 0 or from 1: one is missing
+    ],
+)
+def test_datasets_and_tensorflow_count_their_shards_from_0(
+    name: str, there: tuple[int, ...], detail: str
+) -> None:
+    manifest = Manifest(tuple(FileEntry(f"a/{name.format(n)}", 1, str(n)) for n in there))
+    verdicts = together(manifest, [FileVerdict(f.path, f.sha256, "ok") for f in manifest.files])
+    assert {(v.load, v.detail) for v in verdicts} == {("failed" if detail else "ok", detail)}
+
+
 @pytest.mark.parametrize(
     ("there", "count", "missing"), [(1, 2, 2), (10_001, 10_001, None), (10_001, 10_002, 10_002)]
 )
