@@ -7,7 +7,10 @@ httpx itself builds them all, and fails altogether where one of them is SOCKS: `
 from __future__ import annotations
 
 import asyncio
+import math
 import ssl
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -30,6 +33,23 @@ class ProxyUnusable(Exception):
             "the proxy that this environment names is none for us: only http:// and https:// ones are,"
             " set HTTPS_PROXY"
         )
+
+
+def asked_wait(headers: Mapping[str, str]) -> float | None:
+    """Seconds of a Retry-After, whether it counts them or names a date; None where it says neither.
+
+    A date is measured from the answer's own: the server's clock need not be ours. `headers` ignore case (RFC 9110, 10.2.3).
+    """
+    said = headers.get("Retry-After", "")
+    try:
+        seconds = float(said)
+    except ValueError:
+        try:
+            end, sent = (parsedate_to_datetime(text) for text in (said, headers.get("Date", "")))
+            seconds = (end - sent).total_seconds()
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
 async def client_for(url: str, limit: float) -> httpx.AsyncClient:

@@ -7,7 +7,6 @@ sent, in the header `Idempotency-Key`.
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,7 +17,7 @@ from gpu_tui.alerts.message import Message
 from gpu_tui.alerts.receivers import receiver_for, refused
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
-from gpu_tui.web import ProxyUnusable, client_for
+from gpu_tui.web import ProxyUnusable, asked_wait, client_for
 
 if TYPE_CHECKING:
     import httpx
@@ -102,12 +101,9 @@ def _own(message: Message) -> dict[str, str]:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a Retry-After; a date is not read, and no receiver silences us for long."""
-    try:
-        seconds = float(headers.get("Retry-After", ""))
-    except ValueError:
-        return None
-    return min(max(seconds, 0.0), LONGEST_WAIT) if math.isfinite(seconds) else None
+    """Seconds of a Retry-After; no receiver silences us for long."""
+    seconds = asked_wait(headers)
+    return None if seconds is None else min(seconds, LONGEST_WAIT)
 
 
 def _checked(url: str) -> str:

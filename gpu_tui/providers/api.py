@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderError
-from gpu_tui.web import ProxyUnusable, client_for
+from gpu_tui.web import ProxyUnusable, asked_wait, client_for
 
 TOTAL_LIMIT = 30.0  # seconds
 BODY_CAP = 1 << 20
@@ -127,8 +127,10 @@ def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the API asks to be left alone: Retry-After, or the reset of its rate limit."""
+    if (wait := asked_wait(headers)) is not None:
+        return min(wait, LONGEST_WAIT)
     limit = RESET.search(headers.get("ratelimit", ""))
-    for said in (headers.get("retry-after"), headers.get("ratelimit-reset"), limit and limit[1]):
+    for said in (headers.get("ratelimit-reset"), limit and limit[1]):
         if said and said.isascii() and said.isdigit():
             return min(float(said), LONGEST_WAIT)
     return None

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from gpu_tui.providers.api import BODY_CAP, MOST_PIECES, Api, Reply, checked_base_url
 from gpu_tui.providers.base import BadAnswer, NoAnswer, ProviderError
-from gpu_tui.web import proxy_for
+from gpu_tui.web import asked_wait, proxy_for
 
 ENV = {"KEY": "k"}
 
@@ -199,3 +199,32 @@ def test_the_proxy_of_a_url_is_the_one_that_curl_takes(
 def test_an_answer_that_says_one_thing_twice_is_none(body: bytes) -> None:
     with pytest.raises(BadAnswer, match="twice"):
         Reply(200, body).json()
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "120"}, 120.0),
+        (
+            {
+                "Retry-After": "Mon, 03 Mar 2031 10:02:00 GMT",
+                "Date": "Mon, 03 Mar 2031 10:00:30 GMT",
+            },
+            90.0,
+        ),
+        (
+            {
+                "Retry-After": "Mon, 03 Mar 2031 09:00:00 GMT",
+                "Date": "Mon, 03 Mar 2031 10:00:00 GMT",
+            },
+            0.0,
+        ),
+        ({"Retry-After": "Mon, 03 Mar 2031 10:02:00 GMT"}, None),  # since when?
+        ({"Retry-After": "soon", "Date": "Mon, 03 Mar 2031 10:00:00 GMT"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "-5"}, 0.0),
+        ({}, None),
+    ],
+)
+def test_how_long_a_server_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert asked_wait(headers) == seconds
