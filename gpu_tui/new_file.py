@@ -21,7 +21,13 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
         with path.open("w", encoding="utf-8", newline="") as there:
             there.write(text)
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as wrong:
+        wrong.filename = str(
+            path
+        )  # the name that was asked for, not the one it would first have had
+        raise
     scratch = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:

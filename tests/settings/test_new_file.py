@@ -72,3 +72,10 @@ def test_a_pipe_stays_one(tmp_path: Path) -> None:
         os.close(reader)
     assert (tmp_path / "pipe").is_fifo()
     assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_missing_directory_is_told_by_the_name_that_was_asked_for(tmp_path: Path) -> None:
+    asked = tmp_path / "missing" / "cells.csv"
+    with pytest.raises(FileNotFoundError) as told:
+        write_new(asked, "")
+    assert told.value.filename == str(asked)
