@@ -127,6 +127,7 @@ BRIEF: tuple[Rule, ...] = (
         FATAL,
         "psu failure",
         r"\bpsu failure\b",
+        f"{SURVIVED}|{CALM}|\\bno psu\\b|failures?\\s?[:=] ?0\\b",
     ),
     rule(
         "exception",

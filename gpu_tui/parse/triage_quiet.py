@@ -142,7 +142,7 @@ QUIET: tuple[Rule, ...] = (
         "benign",
         NONE,
         "ah0|ah1|[pid |[error] |neutron|nova|cinder|keystone|glance|octavia|event: |podfailed|taskfailed|jobfailed|podevicted",
-        r"^\[\w{3} \w{3} [ \d]\d [\d:.]{8,15} \d{4}\] \[error\] |(?:^|\] |: )AH[01]\d{4}: |^\[\w{2,16}:(?:notice|info|debug|warn|error)\] \[pid \d|"
+        r"(?-i:^\[\w{3} \w{3} [ \d]\d [\d:.]{8,15} \d{4}\] \[error\] (?:mod_|jk2?_|\[client ))|(?:^|\] |: )AH[01]\d{4}: |^\[\w{2,16}:(?:notice|info|debug|warn|error)\] \[pid \d|"
         r"(?-i:\b(?:ERROR|WARNING|CRITICAL) (?:neutron|nova|cinder|keystone|glance|octavia)\w{0,12}\.[\w.]{2,80} \[)|"
         r"^\s{0,24}(?:- )?(?-i:event: [A-Z]\w{2,30})\s*$|^\s{1,24}- (?-i:(?:Pod|Task|Job)(?:Failed|Evicted))\s*$",
     ),

@@ -117,7 +117,7 @@ SURVIVED = (
     r"|not a failure|\(non-?fatal\)\s*$|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|"
     r"ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
     r"|\b(?:is|are|was|were|be|been|being) (?:repeated|re-?sent|re-?run|re-?scheduled)\b|\b(?:revert|resort)ing (?:back )?to\b(?!.{0,60}\bfailed)|\bswitching back to\b|\bstill trying\b|\battempt \d|(?<!and )try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|"
-    r"\bproceeding\b|(?:^|[,;.] )(?![^,;]{0,160}\b(?:but|got|found|received)\b)[^,;]{0,160}\binstead\s*$|"
+    r"\bproceeding\b|(?:^|[,;.] )(?![^,;]{0,160}\b(?:got|received|but (?:found|saw|is|was|are|were|has|have|had))\b)[^,;]{0,160}\binstead\s*$|"
     r"[.;,] (?:setting|resetting|using|defaulting) (?:it |this )?(?:to|"
     r"the default)\b|\breconnect(?!\w{0,4} failed)(?<!failed to reconnect)|using (?:the (?:latest )?)?cached|"
     r"thrown while requesting|[,;.] (?:so )?(?:using|will use) (?!SIG)\w|[,;.] (?:resetting|respawning|"

@@ -244,7 +244,7 @@ _SAID = (
     ),
     # An answer of several paragraphs in one line; what a list says is mended; what is looked for and not yet found.
     re.compile(
-        r"^\s*(?:Prompt|Response|Question|Answer|Instruction|Input|Output) ?: (?=.{0,2000}\\n)|"
+        r"^\s*(?:Prompt|Response|Question|Answer|Instruction) ?: [A-Z](?=.{0,2000}\\n\\n)|"
         r"^\s*(?:\d{1,2}[.)] |[-*\u2022] )?(?:\u2705|\u2713|\u2714\ufe0f?|\[x\]) ?(?:Fixed|Resolved|Handled|Added|Created)\b|"
         r"^\d{1,8} .{2,120} \(\d{4}\) [A-Z][\w'-]{2,20}(?:\|[A-Z][\w'-]{2,20}){0,8}\s*$|"  # a film and its kinds
         r"^Checking (?:for|if|whether) .{1,160}(?:\.\.\.|\u2026)\s*$"

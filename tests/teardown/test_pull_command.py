@@ -71,15 +71,21 @@ async def start(fleet: Path, path: Path) -> asyncio.subprocess.Process:
     )
 
 
+async def pulling(process: asyncio.subprocess.Process) -> bytes:
+    """Read what it says until files come: that line."""
+    assert process.stdout
+    async for line in process.stdout:
+        if line.startswith(b"working  Pull: "):
+            return line
+    pytest.fail("it ended before it pulled")
+
+
 async def test_killed_in_the_middle_and_run_again(rented: RentedBox, tmp_path: Path) -> None:
     wanted, here = local_tree(rented.results).manifest, tmp_path / "here"
     async with Wire(rented.sshd.port, rate=RATE) as wire:
         fleet = write_fleet(tmp_path, rented, wire.port)
         first = await start(fleet, tmp_path)
-        assert first.stdout
-        async for line in first.stdout:
-            if line.startswith(b"working  Pull: "):
-                break
+        line = await pulling(first)
         first.kill()
         await first.wait()
         assert re.search(rb"Pull: [0-9.]+ of 36 MB", line)
@@ -102,11 +108,9 @@ async def test_a_link_that_is_lost_is_said_with_what_to_do(
 ) -> None:
     async with Wire(rented.sshd.port, rate=RATE) as wire:
         first = await start(write_fleet(tmp_path, rented, wire.port), tmp_path)
-        assert first.stdout
-        async for line in first.stdout:
-            if line.startswith(b"working  Pull: "):
-                break
+        await pulling(first)
         wire.reset()
+        assert first.stdout
         rest = await first.stdout.read()
         assert await first.wait() == 1
     assert "the connection was lost" in rest.decode()
@@ -116,10 +120,7 @@ async def test_a_link_that_is_lost_is_said_with_what_to_do(
 async def test_ctrl_c_says_that_what_came_is_kept(rented: RentedBox, tmp_path: Path) -> None:
     async with Wire(rented.sshd.port, rate=RATE) as wire:
         first = await start(write_fleet(tmp_path, rented, wire.port), tmp_path)
-        assert first.stdout
-        async for line in first.stdout:
-            if line.startswith(b"working  Pull: "):
-                break
+        await pulling(first)
         first.send_signal(signal.SIGINT)
         _, said = await first.communicate()
     assert first.returncode == 130
