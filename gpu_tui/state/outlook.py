@@ -13,7 +13,7 @@ from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable
 from gpu_tui.core.rules import Condition, Idle, Now, conditions
-from gpu_tui.core.sample import NO_TRACK, Failure, FailureKind
+from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
@@ -78,7 +78,6 @@ def view_of(
         extras=_open_end(kept),
     )
     kept.book.set_conditions(conditions(seen), now)
-    host = kept.tracks.get(metrics.HOST.name, NO_TRACK)
     box = kept.value(metrics.HOST)
     return InstanceView(
         instance=instance,
@@ -98,9 +97,7 @@ def view_of(
         findings=kept.book.findings(),
         logs=kept.log_views(),
         profile=kept.profile,
-        clock_skew=_skew(box.box_time, host.good.taken_at)
-        if box and host.good and kept.timeline.knows_skew
-        else None,
+        clock_skew=kept.timeline.shown_skew,
         uptime=box.uptime_seconds if box else None,
         oom_baseline=kept.witness.oom_base,
         series=_series_view(kept),
@@ -123,11 +120,6 @@ def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:
     for cell, trace in kept.cells.items():
         named[f"loss:{cell}"] = trace.losses.points
     return named
-
-
-def _skew(box_time: float, taken_at: float) -> float:
-    """Box clock minus ours in seconds. `date +%s` cuts the second off: on average half of one is lost."""
-    return box_time + (0.5 if box_time % 1 == 0 else 0.0) - taken_at
 
 
 def _settling(kept: InstanceState, now: float, run: Run | None) -> bool:

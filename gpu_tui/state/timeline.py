@@ -7,6 +7,7 @@ skew that is measured once and only given up when it is plainly another one.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from math import inf
 
@@ -19,6 +20,7 @@ from gpu_tui.state.history import CONTACT_EVERY, History
 
 SILENT = ("dns", "timeout", "unreachable", "refused", "off")  # nothing of the box itself was heard
 SKEW_SLACK = 5.0  # seconds: two readings of one clock differ by less
+SKEWS_KEPT = 3  # readings: of so many one hardly came late
 BEGUN_SLACK = 120.0  # seconds: two readings of one start differ by less
 TYPED_SLACK = 60.0  # a person who types a minute may mean any second of it
 MARKED = 600.0  # a start that is this much younger than a typed one belongs to another session
@@ -32,7 +34,7 @@ class Timeline:
         self._history = history
         self._running_written = 0.0
         self.skew: float | None = None  # box clock minus ours, seconds
-        self._agreed = 0  # readings that say so
+        self._latest: deque[float] = deque(maxlen=SKEWS_KEPT)  # as single readings have it
         self._way = inf  # seconds that the first of them may have been under way
         self._live_since = -inf
         self.lost = False  # it did not answer, and has not answered since
@@ -62,10 +64,9 @@ class Timeline:
             # `date +%s` cuts the second off: on average half of one is lost.
             half = 0.5 if value.box_time % 1 == 0 else 0.0
             skew = value.box_time + half - reading.taken_at
+            self._latest.append(skew)
             if self.skew is None or abs(skew - self.skew) > SKEW_SLACK:
-                self.skew, self._agreed = skew, 0
-                self._way = reading.taken_at - self._live_since
-            self._agreed += 1
+                self.skew, self._way = skew, reading.taken_at - self._live_since
         elif metric == metrics.PROCESSES.name and isinstance(value, tuple):
             self._begun(value, reading.taken_at)
 
@@ -82,15 +83,19 @@ class Timeline:
             self._history.set_anchor(self._instance, "begun_at", begun, "reading")
 
     @property
-    def knows_skew(self) -> bool:
-        """The difference is one of the clocks. A time that came late looks like a clock that is behind.
+    def shown_skew(self) -> float | None:
+        """Box clock minus ours, for a person. A time that came late looks like a clock that is behind, and
+        never like one that is ahead: the least late of the last readings is the best.
 
-        It was read after the connection stood, so it can be late by no more than that; and two that came
-        one after the other are hardly late by the same seconds.
+        None where it may be late and no more. It was read after the connection stood, so it can be late by
+        no more than that; and two that came one after the other are hardly late by the same seconds.
         """
         if self.skew is None:
-            return False
-        return self.skew > -SKEW_SLACK or self._agreed > 1 or self.skew + self._way <= -SKEW_SLACK
+            return None
+        best = max(self._latest)
+        agreed = sum(best - one <= SKEW_SLACK for one in self._latest)
+        known = best > -SKEW_SLACK or agreed > 1 or self.skew + self._way <= -SKEW_SLACK
+        return best if known else None
 
     def ours(self, box_time: float) -> float:
         """A time by the box's clock, by ours."""

@@ -165,6 +165,22 @@ def test_a_box_whose_clock_is_wrong_moves_no_deadline(skew: float) -> None:
     assert seen[0] == pytest.approx(NOW + 4 * HOUR, abs=1.5)
 
 
+@pytest.mark.parametrize("skew", [0.0, -60.0])
+def test_an_answer_that_comes_late_moves_no_clock_on_the_screen(skew: float) -> None:
+    bench = Bench()
+    bench.link()
+    shown = []
+    for late in (0.0, 0.1, 9.0, 3.0, 0.0, 7.0):
+        bench.now += 15
+        bench.sample("host", Host(bench.now - late + skew + 0.01, 9e3, "b"), 15)
+        shown.append(bench.view().clock_skew)
+    assert shown[1:] == pytest.approx([skew] * 5, abs=0.2)
+    for _ in range(3):  # set back in earnest
+        bench.now += 15
+        bench.sample("host", Host(bench.now + skew - 600.01, 9e3, "b"), 15)
+    assert bench.view().clock_skew == pytest.approx(skew - 600, abs=0.2)
+
+
 def test_a_box_whose_clock_is_set_right_is_believed_anew() -> None:
     bench = Bench()
     bench.link()
