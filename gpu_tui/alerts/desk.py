@@ -22,7 +22,7 @@ from gpu_tui.alerts.quiet import quiet_until
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.config_file import Alerts
-from gpu_tui.state.news import CLOCKS, GOOD, Bulletin, News, news_of, worth_a_toast
+from gpu_tui.state.news import CLOCKS, GOOD, Bulletin, News, Shown, news_of, worth_a_toast
 from gpu_tui.state.settled import settled
 from gpu_tui.state.views import FleetView
 
@@ -61,7 +61,7 @@ class Desk:
         self._keeper = Keeper(ledger, note)
         self._couriers = [Courier(one, self._keeper, clock, note) for one in channels]
         self._connected: dict[str, float] = {}
-        self._shown: set[str] = set()
+        self._shown = Shown()
         self._screen: deque[Bulletin] = deque(maxlen=BULLETINS)
         self._held: list[News] = []
 
@@ -107,7 +107,7 @@ class Desk:
             lambda ledger: ledger.sift(view.sweep or "", news, ready, members, now=now, since=since)
         )
         fresh = [*found.fresh, *(one for one in found.told if one.key not in self._shown)]
-        self._shown |= {one.key for one in (*fresh, *found.first)}
+        self._shown.add((one.key for one in (*fresh, *found.first)), {one.key for one in news})
         until = quiet_until(now, self._alerts.quiet, self._zone)
         self._tell_screen(fresh, now, until)
         await self._tell_others(found.fresh, found.first, view.sweep, now, until)

@@ -6,7 +6,7 @@ Pure. Whether it was told before is another question (`gpu_tui/alerts/`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.campaign import Trust
@@ -29,6 +29,7 @@ ENDED = frozenset(
     }
 )
 SHOWN_METRICS = 2
+SHOWN_KEPT = 2_000  # a sweep of jobs names ever new ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,19 +173,44 @@ def _meters(view: FleetView) -> str:
     return "; still billing " + " and ".join(f"{sums[c]:.2f} {c}/h".strip() for c in sums)
 
 
+class Shown:
+    """The keys that a screen has shown. Of those that are no news any more the newest SHOWN_KEPT stay, so
+    that one that comes and goes is not shown each time.
+    """
+
+    def __init__(self) -> None:
+        self._keys: dict[str, None] = {}  # the oldest first
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def add(self, keys: Iterable[str], now: Collection[str]) -> None:
+        """These were shown; `now` are those of all that is news now."""
+        self._keys |= dict.fromkeys(keys)
+        more = len(self._keys) - SHOWN_KEPT - len(now)
+        if more > 0:
+            for key in [key for key in self._keys if key not in now][:more]:
+                del self._keys[key]
+
+
 class ScreenNews:
     """News for a screen that nobody else tells: in memory, and what was there at first is none."""
 
     def __init__(self) -> None:
-        self._known: set[str] | None = None
+        self._shown = Shown()
+        self._looked = False
 
     def take(self, view: FleetView) -> Sequence[Bulletin]:
         """At most one bulletin: what appeared since the last call."""
         seen = [news for news in news_of(view) if worth_a_toast(news)]
-        known, keys = self._known, {news.key for news in seen}
-        self._known = keys | (known or set())
-        fresh = tuple(news for news in seen if known is not None and news.key not in known)
-        if not fresh:
+        fresh = tuple(news for news in seen if news.key not in self._shown)
+        first, self._looked = not self._looked, True
+        keys = {news.key for news in seen}
+        self._shown.add(keys, keys)
+        if first or not fresh:
             return ()
         return (Bulletin(fresh, loud=any(one.severity is Severity.FATAL for one in fresh)),)
 

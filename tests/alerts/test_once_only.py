@@ -16,7 +16,15 @@ from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.metrics import SLURM
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import CellState
-from gpu_tui.state.news import CELL_FINISHED, SWEEP_FINISHED, News, news_of
+from gpu_tui.state.news import (
+    CELL_FINISHED,
+    SHOWN_KEPT,
+    SWEEP_FINISHED,
+    News,
+    ScreenNews,
+    Shown,
+    news_of,
+)
 from gpu_tui.state.views import FleetView
 
 READY = frozenset({"a", ""})
@@ -246,3 +254,19 @@ def test_what_waits_is_bounded_and_the_dropped_are_counted(tmp_path: Path) -> No
         ledger.done(batch)
     assert numbers == list(range(dropped, 800))
     assert dropped == 800 - WAITING + 1
+
+
+def test_what_a_screen_has_shown_is_kept_while_it_is_news_and_of_the_rest_so_many() -> None:
+    shown = Shown()
+    shown.add(["stays"], ["stays"])
+    for n in range(3 * SHOWN_KEPT):  # weeks of a sweep of jobs: each is news for a while
+        shown.add([f"job {n}"], {"stays", f"job {n}"})
+    assert len(shown) <= SHOWN_KEPT + 2
+    assert ("stays" in shown, "job 0" in shown) == (True, False)
+    assert f"job {3 * SHOWN_KEPT - SHOWN_KEPT // 2}" in shown  # gone a while ago
+
+
+def test_a_screen_alone_shows_what_comes_and_goes_once() -> None:
+    screen, away, there = ScreenNews(), view(), view(findings=(finding("nan"),))
+    seen = [len(screen.take(one)) for one in (away, there, away, there)]
+    assert seen == [0, 1, 0, 0]
