@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpu_tui.core.clock import Clock
+from gpu_tui.core.clock import Clock, rfc3339
 from gpu_tui.core.ending import proofs
 from gpu_tui.core.evidence import Event, IntentWritten, ReadBack, Relocked
+from gpu_tui.core.facts import span
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
 from gpu_tui.core.plain import plain
@@ -22,6 +23,9 @@ from gpu_tui.teardown.diary import Diary, sentence
 from gpu_tui.teardown.gather import Gather
 from gpu_tui.teardown.journal import Held, JournalDamaged
 from gpu_tui.teardown.settle import ENDS, account_of, place_of
+
+STEPS_GIVEN = "the steps were given: from here nothing was sent"
+METER = {"stops": "; the meter stopped by then", "partly": "; a part of the meter stopped by then"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,9 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act. `apply` tells the gate, `say` the person, `told` whoever watches the fleet."""
+    """One act. `apply` tells the gate, `told` whoever watches the fleet; `say` tells the person what became
+    of the call, `saw` what the last look at the provider showed.
+    """
 
     gate: Gate
     gather: Gather
@@ -45,6 +51,7 @@ class Act:
     pace: Pace
     apply: Callable[[Event], State]
     say: Callable[[str], None]
+    saw: Callable[[tuple[str, ...]], None]
     told: Callable[[ProviderState], None]
 
     async def carry_out(self) -> None:
@@ -82,14 +89,25 @@ class Act:
             await self.diary.note("still-there", reason=reason)  # settled: no call left
             return
         self.say("calling the provider now" if not about["console"] else "for you to do")
-        answer = await self._call(permit)
-        self.say(f"the provider: {plain(answer.text)}")
+        try:
+            answer, called = await self._call(permit), self.clock.boot()
+        except asyncio.CancelledError:
+            self.say("the call was cut off: its answer was not seen")
+            raise
+        self.say(STEPS_GIVEN if answer.kind is AnswerKind.STEPS else _answered(answer))
         await self.diary.note(
             "answer", kind=answer.kind.value, text=answer.text, status=answer.status
         )
-        outcome, seen = await self._read_back(answer, permit)
+        outcome, seen = await self._read_back(answer, permit, called)
         await self.diary.note(ENDS.get(outcome, "unknown"), outcome=outcome)
         self.apply(ReadBack(outcome, (*seen, *answer.lines, *self._left_to_do(outcome))))
+
+    def _proven(self, state: str, called: float) -> str:
+        """When the end was proven, and what that says of the meter: it may have stopped sooner."""
+        verb, when = self.gate.verb, rfc3339(self.clock.now()) or "now"
+        meter = METER.get(verb.meter, "") if verb is not None else ""
+        after = span(max(0.0, self.clock.boot() - called))
+        return f"proven {state} {when}, {after} after the call{meter}"
 
     def _left_to_do(self, outcome: str) -> tuple[str, ...]:
         """What a person must still do where nothing proved the end."""
@@ -138,8 +156,13 @@ class Act:
         except Exception as error:
             return ProviderState(error=f"it could not be asked ({type(error).__name__})")
 
-    async def _read_back(self, answer: Answer, permit: StopPermit) -> tuple[str, tuple[str, ...]]:
-        """gone, stopped, still-there, unknown, or steps where only a person can look; and what was seen."""
+    async def _read_back(
+        self, answer: Answer, permit: StopPermit, called: float
+    ) -> tuple[str, tuple[str, ...]]:
+        """gone, stopped, still-there, unknown, or steps where only a person can look; and what was seen.
+
+        `called`: the boot second at which the answer to the call was there.
+        """
         if answer.kind is AnswerKind.STEPS:
             return "steps", ()
         proof, pace = proofs(permit.effect), self.pace
@@ -148,15 +171,21 @@ class Act:
             state = await self._look(permit.provider_id)
             known = state.state
             line = f"the provider now says: {plain(state.error or known)}"
-            self.say(line)
+            self.saw((line,))
             self.told(state)
             await self.diary.note("read-back", state=known, error=state.error)
-            seen = (f"the provider: {plain(answer.text)}", line)
+            seen = (_answered(answer), line)
             if known in proof:
-                return known, seen
+                proven = self._proven(known, called)
+                self.saw((line, proven))
+                return known, (*seen, proven)
             if answer.kind is AnswerKind.REFUSED and known != "unknown":
                 return "still-there", seen
             if waited >= pace.give_up:
                 return ("unknown" if known == "unknown" else "still-there"), seen
             await asyncio.sleep(delay)
             waited, delay = waited + delay, min(delay * 1.5, pace.poll_most)
+
+
+def _answered(answer: Answer) -> str:
+    return f"the provider: {plain(answer.text)}"

@@ -72,7 +72,7 @@ class Climb:
         self._clock = clock
         self._pace = pace
         self._journal = journal
-        self._diary = Diary(journal, gate, self._say)
+        self._diary = Diary(journal, gate, self._complain)
         self._gate = gate
         self._make = gather
         self._told = told
@@ -81,7 +81,8 @@ class Climb:
         self._changed = asyncio.Event()
         self._transfer: Transfer | None = None
         self._moved_at = 0.0  # boot second of the last progress that was shown
-        self._acted: tuple[str, ...] = ()
+        self._acted: tuple[str, ...] = ()  # what became of the call, then trouble with the journal
+        self._read: tuple[str, ...] = ()  # what the last look at the provider showed
         self._task: asyncio.Task[None] | None = None
         self._act_task: asyncio.Task[None] | None = None
         self._hold: Hold | None = None
@@ -343,11 +344,13 @@ class Climb:
                 self._pace,
                 self._apply,
                 self._say,
+                self._saw,
                 told,
             )
             await act.carry_out()
         finally:
             if self._gate.state is State.CALLED:  # cut off: the journal still holds the intent
+                self._saw((CUT_OFF,))
                 self._apply(ReadBack("unknown", (CUT_OFF,)))
             self._publish()
             self._release()
@@ -374,7 +377,13 @@ class Climb:
         return self._gate.apply(event, self._clock.boot(), self._clock.now())
 
     def _publish(self) -> None:
-        view = paint(self._gate, self._clock.boot(), transfer=self._transfer, acted=self._acted)
+        view = paint(
+            self._gate,
+            self._clock.boot(),
+            transfer=self._transfer,
+            acted=self._acted,
+            read=self._read,
+        )
         if view != self._latest:
             self._latest = view
             self._changed.set()
@@ -388,5 +397,15 @@ class Climb:
             self._publish()
 
     def _say(self, line: str) -> None:
-        self._acted = (*self._acted[:1], line) if self._acted else (line,)
+        self._acted = (line, *self._acted[1:])
         self._publish()
+
+    def _saw(self, lines: tuple[str, ...]) -> None:
+        self._read = lines
+        self._publish()
+
+    def _complain(self, line: str) -> None:
+        """Stays beside what became of the call: each record that is missing is missing for good."""
+        if line not in self._acted:
+            self._acted = (*self._acted, line)
+            self._publish()

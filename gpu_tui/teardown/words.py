@@ -62,6 +62,7 @@ ALLOW = (
 )
 SHOWN = 8  # rows of one rung; how many more there are is always said
 LINE = 400  # characters of one row
+Acted = tuple[tuple[str, ...], tuple[str, ...]]  # what rungs 8 and 9 say
 
 
 def paint(
@@ -70,8 +71,9 @@ def paint(
     *,
     transfer: Transfer | None = None,
     acted: tuple[str, ...] = (),
+    read: tuple[str, ...] = (),
 ) -> GateView:
-    """The whole ladder as it stands. `acted` is what the call and the read-back said so far."""
+    """The whole ladder as it stands. `acted` is what became of the call, `read` what the read-back saw last."""
     verb = gate.verb
     closed = gate.because if gate.state in (State.BLOCKED, State.CLOSED) else None
     quiet = gate.of(Quiet)
@@ -81,7 +83,7 @@ def paint(
         verb=verb.verb if verb else "pull",
         label=verb.label if verb else "pull and verify",
         state=gate.state.value,
-        rungs=tuple(_rung(gate, rung, transfer, acted) for rung in Rung),
+        rungs=tuple(_rung(gate, rung, transfer, (acted, read)) for rung in Rung),
         phrase=gate.phrase,
         ready=gate.ready(now_boot),
         ready_at=gate.ready_at,
@@ -112,7 +114,7 @@ def lost(loss: Loss) -> tuple[str, ...]:
     )
 
 
-def _rung(gate: Gate, rung: Rung, transfer: Transfer | None, acted: tuple[str, ...]) -> RungView:
+def _rung(gate: Gate, rung: Rung, transfer: Transfer | None, acted: Acted) -> RungView:
     state = _state(gate, rung)
     moving = transfer if state is RungState.WORKING else None
     lines = _lines(gate, rung, acted)
@@ -187,7 +189,7 @@ def _state(gate: Gate, rung: Rung) -> RungState:
     return RungState.BLOCKED if shut else RungState.WORKING
 
 
-def _lines(gate: Gate, rung: Rung, acted: tuple[str, ...]) -> tuple[str, ...]:
+def _lines(gate: Gate, rung: Rung, acted: Acted) -> tuple[str, ...]:
     match rung:
         case Rung.PLAN:
             plan = gate.of(Plan)
@@ -205,9 +207,9 @@ def _lines(gate: Gate, rung: Rung, acted: tuple[str, ...]) -> tuple[str, ...]:
         case Rung.CONFIRM:
             return _confirm(gate)
         case Rung.ACT:
-            return (*acted[:1], *_window(gate))
+            return (*acted[0], *_window(gate))
         case Rung.READ_BACK:
-            return acted[1:]
+            return acted[1]
 
 
 def _quiet(quiet: Quiet | None) -> tuple[str, ...]:

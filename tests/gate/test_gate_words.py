@@ -160,7 +160,7 @@ def test_nothing_foreign_steers_a_terminal() -> None:
     views = []
     for _ in range(8):
         world.step()
-        views.append(paint(world.gate, world.boot, acted=(HOSTILE, HOSTILE)))
+        views.append(paint(world.gate, world.boot, acted=(HOSTILE,), read=(HOSTILE,)))
     assert views[-1].state == "blocked"
     shown = [
         text

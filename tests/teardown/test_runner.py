@@ -58,6 +58,14 @@ async def test_a_teardown_from_plan_to_gone(scene: Scene) -> None:
     last = await rest(views)
     assert last.outcome == "gone"
     assert all(row.state is RungState.PASSED for row in last.rungs)
+    answered, looked = _lines(last, Rung.ACT)
+    assert answered.startswith("the provider: ")
+    assert looked.startswith("the last look at the box ended")
+    assert _lines(last, Rung.READ_BACK) == (
+        "the provider now says: gone",
+        "proven gone 2025-11-21T04:40:03Z, 0 s after the call; the meter stopped by then",
+    )
+    assert last.outcome_lines == (answered, *_lines(last, Rung.READ_BACK))
     assert scene.server.calls == [f"DELETE /v2/pods/{POD['id']}"]
     assert local_tree(scene.local).manifest == local_tree(scene.box.results).manifest
     assert scene.events() == [
@@ -459,6 +467,7 @@ async def test_the_console_gets_steps_and_never_a_proof(scene: Scene) -> None:
     assert runner.journal.unresolved("pod") is None  # no call left: it may be opened again
     assert "pod" in open_ends(runner.journal.read().records)  # but its end was not seen
     assert _rung(last, Rung.READ_BACK) is RungState.BLOCKED
+    assert _lines(last, Rung.ACT)[0] == "the steps were given: from here nothing was sent"
     assert scene.server.requests == []
 
 
