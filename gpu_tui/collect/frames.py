@@ -28,6 +28,7 @@ from gpu_tui.collect.probe import Section, Sections
 MAX_LINE = 65_536
 MAX_SECTION = 1_048_576
 MAX_SECTIONS = 256
+MAX_FRAME = 4 * MAX_SECTION  # bytes of all its sections
 MAX_WORDS = 256
 _AGAIN = (b"open", b"close", b"same")  # without a beat
 
@@ -51,6 +52,7 @@ class _Draft:
     body: bytearray = field(default_factory=bytearray)
     part: bytearray = field(default_factory=bytearray)
     truncated: bool = False
+    closed: int = 0  # bytes in the sections that are closed
 
 
 class FrameReader:
@@ -127,6 +129,7 @@ class FrameReader:
         elif verb == b"close" and self._EXIT.fullmatch(about):
             if draft.open is not None and len(draft.sections) < MAX_SECTIONS:
                 draft.sections[draft.open] = Section(bytes(draft.body), int(about), draft.truncated)
+                draft.closed += len(draft.body)
             draft.open = None
         elif verb == b"same" and self._SECTION.fullmatch(about):
             name = about.decode()
@@ -141,7 +144,8 @@ class FrameReader:
 
     def _append(self, draft: _Draft, text: bytes, *, whole: bool) -> None:
         held = len(draft.body) + len(draft.part)
-        if self._cut or held + len(text) + 1 > MAX_SECTION:
+        room = min(MAX_SECTION, MAX_FRAME - draft.closed)
+        if self._cut or held + len(text) + 1 > room:
             draft.truncated = True
             draft.part.clear()
         elif whole:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_tui.collect.frames import MAX_LINE, MAX_SECTION
+from gpu_tui.collect.frames import MAX_FRAME, MAX_LINE, MAX_SECTION
 from gpu_tui.collect.sampler import plan
 from gpu_tui.core.fleet import Instance, QueueFiles, SshAccess
 
@@ -138,6 +138,18 @@ def test_an_endless_section_is_cut_and_told():
     (got,) = reader.feed(line(0, "close 0") + line(0, "end 0"))
     assert got.sections["memory"].truncated
     assert len(got.sections["memory"].body) <= MAX_SECTION
+
+
+def test_endless_sections_are_cut_and_told():
+    reader = BOX.reader()
+    reader.feed(line(0, "begin 0"))
+    for number in range(10):
+        reader.feed(line(0, f"open s{number}"))
+        reader.feed((b">0 " + b"x" * 60_000 + b"\n") * 16)
+        reader.feed(line(0, "close 0"))
+    (got,) = reader.feed(line(0, "end 0"))
+    assert [section.truncated for section in got.sections.values()] == [False] * 4 + [True] * 6
+    assert sum(len(section.body) for section in got.sections.values()) <= MAX_FRAME
 
 
 def test_a_long_line_that_never_ends_is_bounded():
