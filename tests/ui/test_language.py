@@ -34,7 +34,7 @@ from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.shots import SIZES, VIEWS
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.survival import choices, find_choice, spoken
-from gpu_tui.ui.text.sweep import queue_note, totals
+from gpu_tui.ui.text.sweep import queue_note, state_words, totals
 from gpu_tui.ui.widgets.paint import Block
 
 Make = Callable[..., CockpitApp]
@@ -562,3 +562,10 @@ async def test_why_a_log_cannot_be_followed_is_told(cockpit: Make) -> None:
         await pilot.pause()
         said = "".join(row.plain for row in app.screen.query_one("#remedy", Block).lines)
         assert "机器没有完整回应" in said
+
+
+def test_a_cell_is_found_by_the_words_that_stand_there(chinese: None) -> None:
+    said = state_words(CellState.SYNC_FAILED)
+    assert Filter("sync-failed").keeps(said)
+    assert Filter("/sync failed/").keeps(said)
+    assert Filter("同步失败").keeps(said)

@@ -254,6 +254,25 @@ async def test_the_instances_filter_keeps_what_matches(cockpit: Make, text_of: R
         assert "1 Instances · 6" in text_of(app)
 
 
+async def test_a_filter_of_the_queue_says_what_it_left_and_how_to_leave_it(
+    cockpit: Make, text_of: Read
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("4", "slash", *"finished")
+        await pilot.pause()
+        assert "4 Queue · autodl-1 · 1 of 5" in text_of(app)
+        await pilot.press(*"z" * 90)
+        await pilot.pause()
+        shown = text_of(app)
+        assert "4 Queue · autodl-1 · 0 of 5" in shown
+        assert "nothing matches finishedzzzzzzzzzzzzzzz…: esc empties the filter" in shown
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "4 Queue · autodl-1─" in text_of(app)
+
+
 @pytest.mark.parametrize(
     ("wanted", "kept"),
     [

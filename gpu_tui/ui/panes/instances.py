@@ -14,12 +14,12 @@ from gpu_tui.core.speech import say
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
+from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody, nothing_matches
 from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.findings import strangers
 from gpu_tui.ui.text.fleet import SETS, columns, head, keeps, known_columns, need, row
-from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.text.marks import wrap
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -79,8 +79,7 @@ class InstancesPane(Pane):
         chosen = self._own if self._set == OWN else SETS[self._set]
         fitted = columns(rows.size.width, chosen, names)
         if not kept:
-            hint = say("nothing matches {wanted}: esc empties the filter", wanted=self._fits.wanted)
-            rows.put([line((hint, "muted"))], head=head(fitted))
+            rows.put(nothing_matches(self._fits.wanted, rows.size.width), head=head(fitted))
         else:
             shown = [row(view, fitted, names) for view in kept]
             rows.put(shown, [view.name for view in kept], head(fitted))

@@ -25,7 +25,7 @@ from gpu_tui.ui.clipboard import Copies
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.log_caption import remarks
 from gpu_tui.ui.panes.log_reach import LogReach
-from gpu_tui.ui.panes.pane import Moment, Pane, nobody
+from gpu_tui.ui.panes.pane import Moment, Pane, nobody, shortly
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text.filters import Filter, FilterError
@@ -114,7 +114,7 @@ class LogPane(Pane):
                 style="level-watch",
             )
         elif self.view.nothing_fits:
-            words = say("no line kept here matches {wanted}", wanted=self._fits.wanted)
+            words = say("no line kept here matches {wanted}", wanted=shortly(self._fits.wanted))
             self._remedy(words + say(": esc empties the filter, B searches the whole file"))
         elif entry is None or text is None:
             self._remedy("")

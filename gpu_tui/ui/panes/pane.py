@@ -23,8 +23,11 @@ from gpu_tui.ui.recall import Walk, recall_of
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.marks import wrap
+from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.widgets.field import Field
 from gpu_tui.ui.widgets.paint import Block, Still
+
+QUOTED = 24  # cells of a filter that stands in a sentence
 
 
 @dataclass(frozen=True)
@@ -200,6 +203,17 @@ def nobody(fleet: FleetView) -> str:
     if fleet.instances:
         return say("no instance passes the filter: esc in Instances empties it")
     return say("no instances: write a fleet file (gpu-tui init) or run gpu-tui watch HOST")
+
+
+def nothing_matches(wanted: str, width: int) -> list[Text]:
+    """What stands in a list of which the filter keeps nothing, and the way back."""
+    hint = say("nothing matches {wanted}: esc empties the filter", wanted=shortly(wanted))
+    return wrap(hint, width, "muted")
+
+
+def shortly(wanted: str) -> str:
+    """What was typed, no longer than that words after it are still seen."""
+    return cut_name(wanted, QUOTED)
 
 
 def more_below(hidden: tuple[int, int]) -> str:

@@ -8,13 +8,13 @@ from textual import on
 from textual.message import Message
 from textual.widget import Widget
 
-from gpu_tui.core.speech import headed, told
+from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
+from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody, nothing_matches
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import fit, line, wrap
-from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, totals
+from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, state_words, totals
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
@@ -28,6 +28,11 @@ def key_of(cell: Cell) -> str:
 def _now(view: InstanceView) -> str | None:
     """The row that the cursor starts on."""
     return key_of(view.queue.running) if view.queue.running is not None else None
+
+
+def _words(cell: Cell) -> str:
+    """What the filter looks at."""
+    return f"{cell.name} {state_words(cell.state)}"
 
 
 def _seen(view: InstanceView, cell: Cell, width: int) -> object:
@@ -73,7 +78,7 @@ class QueuePane(Pane):
             self._instance = None
             self.entitle(view.name if view else "")
             return
-        cells = [cell for cell in view.queue.cells if self._fits.keeps(f"{cell.name} {cell.state}")]
+        cells = [cell for cell in view.queue.cells if self._fits.keeps(_words(cell))]
         keys = [key_of(cell) for cell in cells]
         start = _now(view) if self._instance != view.name else None
         lines = self._near.lines(
@@ -82,17 +87,23 @@ class QueuePane(Pane):
             lambda n: _seen(view, cells[n], width),
             lambda n: cell_row(view, cells[n], width),
         )
-        rows.put(lines, keys, queue_head(width, len(view.queue.cells)))
+        total = len(view.queue.cells)
+        head = queue_head(width, total)
+        if cells:
+            rows.put(lines, keys, head)
+        else:
+            rows.put(nothing_matches(self._fits.wanted, width), head=head)
         if self._instance != view.name:
             self._instance = view.name
             if view.queue.running is not None:
                 rows.point(key_of(view.queue.running))
         self._notes(moment, view, width)
-        self.entitle(view.name, more_below(rows.hidden))
+        count = say("{kept} of {views}", kept=len(cells), views=total)
+        self.entitle(f"{view.name} · {count}" if self._fits else view.name, more_below(rows.hidden))
 
     def _notes(self, moment: Moment, view: InstanceView, width: int) -> None:
         """Why the cell under the cursor is as it is, and the sums."""
-        key = self.rows.key
+        key = self.rows.here
         cell = next((cell for cell in view.queue.cells if key_of(cell) == key), None)
         why = line()
         if cell is not None and cell.why:

@@ -27,6 +27,7 @@ from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.marks import fit, line
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
+from gpu_tui.ui.text.sweep import state_words
 from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
@@ -314,4 +315,4 @@ def _when_seen(points: Points) -> Points:
 
 def _words(row: Row) -> str:
     """What the filter looks at."""
-    return f"{row.cell.name} {row.cell.task or ''} {row.box} {row.cell.state}"
+    return f"{row.cell.name} {row.cell.task or ''} {row.box} {state_words(row.cell.state)}"

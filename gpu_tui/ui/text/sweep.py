@@ -33,6 +33,12 @@ NARROW = 66  # below this the state is its sign alone
 LEAST_NAME = 6
 
 
+def state_words(state: CellState) -> str:
+    """A state by every name that a filter may call it: as it is written down, and as it stands on screen."""
+    word = STATES[state][1]
+    return f"{state} {word} {say(word)}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Widths:
     """Cells of each column, without the blank behind it; a column of none is left out."""
