@@ -26,7 +26,10 @@ RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to see. Two findings with one `key` are the same finding seen again."""
+    """One thing to see. Two findings with one `key` are the same finding seen again.
+
+    `standing`: it is so now, and `first_seen` is when that was found; `before`: it may have begun before that.
+    """
 
     kind: str
     severity: Severity
@@ -39,11 +42,18 @@ class Finding:
     cell: str | None = None
     count: int = 1
     part: str | None = None  # tells two findings of one kind apart: a mount, a clock, a card
+    standing: bool = False
+    before: bool = False
 
     @property
     def key(self) -> tuple[str, str, str | None, str | None]:
         """What makes it one finding: instance, kind, cell, part."""
         return (self.instance, self.kind, self.cell, self.part)
+
+    @property
+    def at(self) -> float:
+        """When it happened: what is so now when it was first seen, a line when it was logged last."""
+        return self.first_seen if self.standing else self.last_seen
 
     @property
     def id(self) -> str:

@@ -11,6 +11,7 @@ from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.remedies import remedy
 from gpu_tui.core.rules import Condition
 
+FIRST_LOOK = 60.0  # seconds in which every probe has answered
 CELLS_KEPT = 500  # a hostile log may name no end of cells: the oldest make room
 
 
@@ -19,6 +20,7 @@ class Book:
     """De-duplicates; `findings()` is what a person sees."""
 
     instance: str
+    since: float | None = None  # somebody looks without a gap
     _logged: dict[str | None, CellAlarms] = field(default_factory=dict)
     _now: dict[tuple[str, str | None, str | None], Finding] = field(default_factory=dict)
 
@@ -59,7 +61,13 @@ class Book:
         return self._logged[cell].failure(ended=ended) if cell in self._logged else None
 
     def set_conditions(self, conditions: Iterable[Condition], now: float) -> None:
-        """Replace the conditions that are so now; one that goes on keeps when it was first seen."""
+        """Replace the conditions that are so now; one that goes on keeps when it was first seen.
+
+        What the first looks find may have been there before.
+        """
+        if self.since is None:
+            self.since = now
+        first = now - self.since < FIRST_LOOK
         fresh: dict[tuple[str, str | None, str | None], Finding] = {}
         for condition in conditions:
             key = (condition.kind, condition.cell, condition.part)
@@ -75,6 +83,8 @@ class Book:
                 last_seen=now,
                 cell=condition.cell,
                 part=condition.part,
+                standing=True,
+                before=old.before if old else first,
             )
         self._now = fresh
 
@@ -129,6 +139,8 @@ def _join(one: Finding, other: Finding) -> Finding:
     return replace(
         first.seen_again(second, more=0),
         first_seen=min(one.first_seen, other.first_seen),
+        standing=one.standing or other.standing,
+        before=one.before or other.before,
         count=max(one.count, other.count),
     )
 

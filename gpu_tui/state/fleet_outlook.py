@@ -25,13 +25,15 @@ class FleetBooks:
 
     def __init__(self) -> None:
         self._books: dict[str, Book] = {}
+        self._since: float | None = None
 
     def take(self, seen: FleetNow) -> Mapping[str, tuple[Finding, ...]]:
         """What is so now, by the name that it is about."""
         found: defaultdict[str, list[Condition]] = defaultdict(list)
         for name, condition in fleet_conditions(seen):
             found[name].append(condition)
-        self._books = {name: self._books.get(name, Book(name)) for name in found}
+        self._since = since = seen.now if self._since is None else self._since
+        self._books = {name: self._books.get(name, Book(name, since)) for name in found}
         for name, conditions in found.items():
             self._books[name].set_conditions(conditions, seen.now)
         return {name: book.findings() for name, book in self._books.items()}

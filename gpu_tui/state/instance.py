@@ -97,6 +97,8 @@ class InstanceState:
 
     def link_changed(self, event: LinkChanged) -> None:
         """The connection changed."""
+        if event.link.live and not self.link.live:
+            self.book.since = event.at  # what began while nobody looked is found now
         self.link = event.link
         self.timeline.link_changed(event.link)
         self.was_live = self.was_live or event.link.live

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC
 from itertools import combinations
 
 import pytest
 
 from gpu_tui.core import metrics
-from gpu_tui.core.fleet import ProviderState
+from gpu_tui.core.events import LinkChanged, Sampled
+from gpu_tui.core.fleet import Fleet, LinkState, ProviderState
 from gpu_tui.core.levels import Level
-from gpu_tui.core.readings import GpuError, GpuTable, Memory
-from gpu_tui.core.sample import Freshness
+from gpu_tui.core.readings import GpuError, GpuTable, Memory, Mount
+from gpu_tui.core.sample import Freshness, Reading
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
+from gpu_tui.state.store import Store
 from gpu_tui.state.views import Cost
 from gpu_tui.ui.scene_parts import (
     GIB,
@@ -28,6 +31,7 @@ from gpu_tui.ui.scene_parts import (
     tracks,
     view,
 )
+from gpu_tui.ui.text.findings import age_of, finding_detail
 from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.header import burn
 from gpu_tui.ui.text.ladder import identity
@@ -117,6 +121,38 @@ def test_a_clock_is_off_only_where_the_way_of_an_answer_cannot_explain_it() -> N
         box = view(instance("box", "autodl", None), Verdict.RUNNING, tracks=tracks())
         rows = vitals(replace(box, clock_skew=skew), 90, 60)
         assert ("the box's clock is off" in "\n".join(row.plain for row in rows)) is told
+
+
+def test_what_is_so_shows_since_when_and_what_was_so_before_a_bound() -> None:
+    box = instance("box", "autodl", None)
+    store = Store(Fleet(None, (box,)), {})
+    shown: list[list[str]] = []
+
+    def look(at: float, *mounts: Mount) -> None:
+        store.apply(Sampled("box", at, "mounts", Reading(mounts, at, 60.0)))
+        found = {one.part: one for one in store.view(at).findings}
+        shown.append([age_of(found[path], at) for path in sorted(found, key=str)])
+        details[:] = [
+            "\n".join(row.plain for row in finding_detail(one, 80, UTC)) for one in found.values()
+        ]
+
+    details: list[str] = []
+    full, later = mount("/a", 99, 100, 1, 100), mount("/b", 99, 100, 1, 100)
+    store.apply(LinkChanged("box", NOW, LinkState("live", since=NOW)))
+    look(NOW + 5, full)
+    look(NOW + 605, full, later)
+    look(NOW + 725, full, later)
+    assert shown == [["≥0s"], ["≥10m", "0s"], ["≥12m", "2m"]]
+    assert [("or longer" in text, " to " in text) for text in details] == [
+        (True, False),
+        (False, False),
+    ]
+    store.apply(LinkChanged("box", NOW + 800, LinkState("timeout", since=NOW + 800)))
+    store.view(NOW + 1000)
+    store.apply(LinkChanged("box", NOW + 2000, LinkState("live", since=NOW + 2000)))
+    look(NOW + 2003, full)
+    look(NOW + 2300, full)
+    assert shown[-1] == ["≥4m"]  # nobody looked meanwhile
 
 
 def test_what_was_spent_before_we_looked_is_a_bound_in_every_pane() -> None:

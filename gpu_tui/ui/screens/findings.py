@@ -14,8 +14,7 @@ from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, more_below
 from gpu_tui.ui.screens.filtered import FilteredCard
-from gpu_tui.ui.text import units
-from gpu_tui.ui.text.findings import columns_of, finding_detail, finding_row
+from gpu_tui.ui.text.findings import age_of, columns_of, finding_detail, finding_row
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.text.timeline import words_of
 from gpu_tui.ui.widgets.near import NearCursor
@@ -75,7 +74,7 @@ class FindingsScreen(FilteredCard):
         lines = self._near.lines(
             keys,
             self._list.heir(keys),
-            lambda n: (found[n], look, units.age(now - found[n].last_seen)),
+            lambda n: (found[n], look, age_of(found[n], now)),
             lambda n: finding_row(found[n], now, width, names, columns),
         )
         self._list.put(lines, keys)

@@ -13,7 +13,7 @@ from gpu_tui.core.remedies import CARDS
 from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, box_style
+from gpu_tui.ui.text.fleet import BOUND_SIGN, SEVERITY_GLYPH, box_style
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.text.names import cut_name
 
@@ -42,6 +42,12 @@ def _kind(finding: Finding) -> str:
     return f"{SEVERITY_GLYPH[finding.severity]} {say(finding.kind.replace('_', ' '))}"
 
 
+def age_of(finding: Finding, now: float) -> str:
+    """For how long it has been so, or how long ago it was logged."""
+    age = units.age(now - finding.at)
+    return BOUND_SIGN["earliest"] + age if finding.before else age
+
+
 def finding_row(
     finding: Finding,
     now: float,
@@ -63,7 +69,7 @@ def finding_row(
         " ",
         cell,
         times,
-        fit(line((units.age(now - finding.last_seen), "muted")), 4, right=True),
+        fit(line((age_of(finding, now), "muted")), 4, right=True),
     )
     room = width - fixed.cell_len - 2
     if room <= 8:
@@ -131,6 +137,11 @@ def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Te
 
 
 def _seen(finding: Finding, zone: tzinfo | None) -> str:
+    if finding.standing and finding.count == 1:
+        since = _clock(finding.first_seen, zone)
+        if finding.before:
+            return say("since {first} or longer", first=since)
+        return say("since {first}", first=since)
     first, last = _clock(finding.first_seen, zone), _clock(finding.last_seen, zone)
     day, _, time = last.rpartition(" ")
     if first != last and first.startswith(f"{day} "):

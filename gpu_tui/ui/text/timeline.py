@@ -27,7 +27,7 @@ LOGGED, MEASURED = "≡", " "  # a finding that stands in a log can be opened th
 
 def by_time(findings: Sequence[Finding]) -> list[Finding]:
     """The newest first; of one moment the worst first."""
-    return sorted(findings, key=lambda one: (-one.last_seen, one.severity.rank, one.instance))
+    return sorted(findings, key=lambda one: (-one.at, one.severity.rank, one.instance))
 
 
 def lanes(
@@ -94,7 +94,7 @@ def _axis(start: float, span: float, room: int, zone: tzinfo | None) -> str:
 
 def dated(findings: Sequence[Finding], now: float, zone: tzinfo | None) -> bool:
     """Some of them are not of today: times have a day before them."""
-    times = [one.last_seen for one in findings]
+    times = [one.at for one in findings]
     days = {day_of(at, zone) for at in (min(times, default=now), max(times, default=now))}
     return days != {day_of(now, zone)}
 
@@ -111,13 +111,13 @@ def event_row(
     """One finding: when, how bad, where, what, and the evidence; `names` are those of all boxes."""
     wide = width >= ROOMY
     style = f"severity-{finding.severity}"
-    days = day_of(finding.last_seen, zone) != day_of(now, zone)
+    days = day_of(finding.at, zone) != day_of(now, zone)
     logged = LOGGED if finding.source.startswith("log:") else MEASURED
     kind = say(finding.kind.replace("_", " "))
     narrow = width < NARROW
     place = 36 if wide else 18 if narrow else 22
     box = cut_name(finding.instance, place, names)
-    time = _time(finding.last_seen, zone, days=days, seconds=not days and not narrow)
+    time = _time(finding.at, zone, days=days, seconds=not days and not narrow)
     clock = DATED if with_days else 5 if narrow else 8
     title = 20 if wide else 13 if narrow else 13 + DATED - clock
     fixed = line(
