@@ -115,6 +115,21 @@ DRIVER_CAUSES: tuple[Rule, ...] = (
         r"\[(?:drv api|drv|devmm|tsdrv)\].{0,80}\bfail|\b[A-Z]\w{3,40}\(E[A-Z1-9]\d{4}\): ",
         r"memory|" + CALM,
     ),
+    # An accelerator that stopped, as its runtime and the frameworks above it say.
+    rule(
+        "hardware",
+        FATAL,
+        "/dev/accel|error interrupt|physical location",
+        r"\bFATAL ERROR\b.{0,12}\[/dev/accel|\berror interrupt! fatal: true|\[physical location: [^\]]{1,40}\].{0,60}\berror has occurred",
+    ),
+    rule(
+        "cuda_error",
+        FATAL,
+        "kernel failed|ascend error message|device(|kernel(|from device",
+        r"\blaunch kernel failed\b|[a-z]Error: .{0,200}'Ascend Error Message|\bthe error from device\(|"
+        r"(?-i:\[(?:ERROR|CRITICAL|EXCEPTION)\] (?:DEVICE|KERNEL|DRIVER)\(\d)",
+        r"memory|" + CALM,
+    ),
     # A node that a scheduler has given up, and the job that went with it.
     rule(
         "hardware",

@@ -268,6 +268,8 @@ MACHINE: tuple[Rule, ...] = (
         + r"|continuing anyway|\bmlock\b|\bpinned memory\b|\bignored\s*$|oom[-_]kill(?:_disable|ed=?0)|"
         r"\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
     ),
+    # Windows' page file, in whatever language.
+    rule("host_oom", FATAL, "[winerror|页面文件", r"\[WinError 1455\]|页面文件太小", "如果"),
     rule(
         "host_oom",
         FATAL,

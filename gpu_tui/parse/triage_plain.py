@@ -166,7 +166,10 @@ PLAIN: tuple[Rule, ...] = (
         HEAD
         + r"(?:execution |training |run |job )?(?:failed|failure) (?:at|in|on|while|during|after|before|when) (?:the )?(?:"
         + _STEP
-        + r"\b|[a-z]{3,16}ing [a-z`'\"])",
+        + r"\b|[a-z]{3,16}ing [a-z`'\"])|"
+        + HEAD
+        + r"failed (?:bind|listen|accept|connect|open|read|write|send|recv|receive|mount|init|load|fetch|lookup|handshake|allocation) "
+        r"(?:on|to|of|from|at|for|with) \S",
         f"{COPED}|[:=] ?0(?![\\d.])",
     ),
     # Who failed, raised or is in a state of failure, where the sentence says no more.

@@ -125,7 +125,7 @@ SURVIVED = (
     r"\bsleeping (?:for )?\d|\b(?:excluding|excluded|leaving out|dropping) (?:it )?from (?:the )?(?:results?|average|comparison|report)\b"
 )
 ADVICE = (
-    r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be|hang|see|encounter|get|happen|occur|fail)\b|\bmight\b|"
+    r"\bto (?:avoid|prevent|reduce)\b|\bmay (?:cause|lead|result|run|be(?! (?:corrupt|lost\b|damaged))|hang|see|encounter|get|happen|occur|fail)\b|\bmight\b|"
     r"\bcan (?:potentially |also )?"
     r"(?:cause|lead|hang|result|help)\b|\bcould (?:cause|lead|hang)\b|\bif (?:you|it|this|the|there|your|"
     r"a)\b|\bin case\b"

@@ -147,6 +147,15 @@ STOPS: tuple[Rule, ...] = (
         r"\bkilled[\"']?\s*[:=]\s*(?:0|false)|\bexcept\b|\b(?:completed?|finished|idle)\b.{0,40}\bterminating instance|(?:will|not|n.t) be killed|\bnot killed|\bepisode\b|normally|\bif\b|"
         r"\btyp\w{1,6}cally\b|task job report|keep_?alive|using the force",
     ),
+    # The same as it happens.
+    rule(
+        "killed",
+        FATAL,
+        "receives|gets|catches",
+        r"\b(?:process|worker|trainer|job|rank|task|program|script|agent|child|engine|server) (?:\S{1,24} )?(?:receives|gets|catches) "
+        r"(?:an? |the )?(?:signal )?SIG(?:TERM|INT|KILL|HUP|QUIT)\b",
+        f"{ADVICE}|\\b(?:if|when|whenever|once|until|after|before|unless|def)\\b",
+    ),
     rule(
         "killed",
         FATAL,

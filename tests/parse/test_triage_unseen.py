@@ -1,0 +1,99 @@
+"""Classes of wording that three batches of unseen lines showed (67 to 69): who failed, and his innocent twin. All are made up.
+
+A row is the label that alarms, or `-` for a line that must not, and the line.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_tui.parse.triage import triage
+
+CLASSES = r"""
+# accelerators: device faults
+cuda_error|RuntimeError: Run task for graph:kernel_graph_3 error! The details refer to 'Ascend Error Message'.
+cuda_error|RuntimeError: Ascend kernel runtime initialization failed. The details refer to 'Ascend Error Message'.
+cuda_error|[ERROR] DEVICE(1201,7f33,python):2024-06-02-22:47:58.744.915 [mindspore/ccsrc/plugin/device/ascend/hal/hardware/ascend_kernel_executor.cc:195] LaunchKernel] Launch kernel failed, kernel full name: Default/Conv2D-op12
+cuda_error|[CRITICAL] DEVICE(1201,7f33,python):2024-06-02-22:47:58.744.915 [mindspore/ccsrc/plugin/device/gpu/hal/device/gpu_device_manager.cc:27] InitDevice] Op Error: Failed to set current device id | Error Number: 0
+cuda_error|[ERROR] KERNEL(8,ffff8,python):2023-08-10-12:33:06.836.235 [mindspore/ccsrc/plugin/device/ascend/kernel/acl/acl_kernel_mod.cc:268] Launch] Kernel launch failed, msg: Acl compile and execute failed, op_type:Add
+-|[WARNING] DEVICE(1201,7f33,python):2024-06-02-22:47:58.744.915 [mindspore/ccsrc/plugin/device/ascend/hal/device/ascend_memory_adapter.cc:86] Initialize] Reserved memory size for other components is too small
+-|[INFO] DEVICE(1201,7f33,python):2024-06-02-22:47:58.744.915 [mindspore/ccsrc/plugin/device/ascend/hal/device/ascend_event.cc:86] Record] event recorded
+exception|[ERROR] MD(1201,7f33,python):2024-06-02-22:47:58.744.915 [mindspore/ccsrc/minddata/dataset/util/task_manager.cc:222] InterruptMaster] Task is terminated with err msg(more details are in info level logs): Exception thrown from user defined Python function
+cuda_error|RuntimeError: Launch kernel failed, name: Default/MatMul-op7
+cuda_error|[rank3]: RuntimeError: npuSynchronizeDevice:torch_npu/csrc/core/npu/NPUStream.cpp:435 NPU function error: aclrtSynchronizeDevice, error code is 507015
+cuda_error|        rtDeviceSynchronizeWithTimeout execute failed, reason=[aicore exception][FUNC:FuncErrorReason][FILE:error_message_manage.cc][LINE:53]
+cuda_error|EZ9999: Inner Error!
+cuda_error|E19999: Inner Error!
+cuda_error|        The error from device(chipId:0, dieId:0), serial number is 7, there is an aicore error exception, core id is 0, error code = 0x800000, dump info: pc start: 0x124
+-|- Ascend Error Message:
+-|[INFO] Ascend version: 23.0.rc3
+-|        Solution: 1. Check whether the device is healthy. 2. Contact technical support.
+# collectives of other makers
+nccl|RuntimeError: HCCL function error: HcclCommInitRootInfo(numRanks, &rootInfo, rank, &(comm->hcclComm_)), error code is 4
+nccl|RuntimeError: createHCCLComm:torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:1030 HCCL function error: hcclCommInitRootInfoConfig, error code is 9
+nccl|RuntimeError: InnerRunOpApi:torch_npu/csrc/framework/OpParamMaker.cpp:281 OPS function error: HcclAllreduce, error code is 6
+nccl|[rank1]: RuntimeError: [ERROR] HCCL error in: torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64
+nccl|RuntimeError: MCCL error in: musa_comm.cpp:210, unhandled system error
+nccl|RuntimeError: XCCL error: unhandled system error
+nccl|BKCL error(5): BKCL_SYSTEM_ERROR at bkcl_context.cc:11
+-|INFO HCCL_CONNECT_TIMEOUT=1200
+-|[W compiler_depend.ts:28] Warning: HCCL does not support gather, using allgather instead.
+-|HCCL version 8.0.RC2
+# TPUs
+hardware|E0101 10:00:00.000000   12 synchronous_driver.cc:820] [/dev/accel1 tpu7:pe0:1] !!!! FATAL ERROR !!!! for [/dev/accel1 tpu7:pe0:1] , fatal_error: true, running_timer: 0xa
+hardware|E0101 10:00:00.000000   12 error_handler.cc:100] Received Error Interrupt! fatal: true, running_timer: 0xeacd
+-|I0101 10:00:00.000000   12 error_handler.cc:100] Error interrupt handler registered
+hardware|E0101 10:00:00.000000   12 fake_program_continuator.cc:556] 1x0x2_BC1: *** [Physical location: tpu1:pe1:3] An uncorrectable error has occurred, all pending programs will fail, and results may be corrupted.
+exception|An unknown error has occurred, contact your next level of support.
+exception|E0101 10:00:00.000000   12 worker.cc:56] An internal error has occurred, all pending requests will fail and results may be lost
+-|If an unknown error has occurred, contact support.
+-|An error may have occurred if the file is empty.
+# signals in the present
+killed|The process receives a SIGTERM.
+killed|Worker 3 receives SIGKILL from the launcher
+killed|[launcher] process gets SIGTERM, stopping workers
+killed|Trainer catches SIGTERM, saving state and leaving
+-|When the process receives a SIGTERM, a checkpoint is written.
+-|If the worker receives SIGUSR1, it dumps its stack.
+-|The trainer saves a checkpoint whenever it receives a SIGTERM
+-|def handler(): the process receives a SIGTERM
+# failed and a verb or a thing without 'to'
+exception|[14:49:16] /src/rpc/network/tcp_socket.cc:76: Failed bind on 10.0.0.7:34567 , error: Success
+exception|[10:00:01] /src/rpc/network/socket_communicator.cc:120: Failed listen on 127.0.0.1:30050
+exception|Failed bind on port 8080: Address already in use
+network|2024-05-01 10:00:00 Failed connect to 10.0.0.3:29500; Connection refused
+exception|ERROR: Failed open of /data/train.rec
+exception|/opt/dgl/src/graph/serialize.cc:99: Check failed: fs: Filename is invalid
+-|Failed bind attempts: 0
+-|3 nodes failed bind, retrying in 5 s
+-|[INFO] Failed bind is retried on the next port
+# end of the data, told as a failure
+-|E0718 17:30:22.468039   590 distribute_runner.h:125] Rpc failed:Out of range:No more nodes exist.name:GetNodes
+-|W tensorflow/core/framework/op_kernel.cc:1830] OP_REQUIRES failed at iterator_ops.cc:1: OUT_OF_RANGE: End of sequence
+-|I tensorflow/core/framework/local_rendezvous.cc:404] Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence
+exception|Rpc failed:Out of range:index 12 exceeds size 10
+exception|E0718 17:30:22.468039   590 distribute_runner.h:125] Rpc failed:Unavailable:server is gone.name:GetNodes
+exception|IndexError: list index out of range
+# the page file in other languages
+host_oom|OSError: [WinError 1455] 页面文件太小，无法完成操作。 Error loading "D:\anaconda3\lib\site-packages\torch\lib\cudnn_cnn64_8.dll" or one of its dependencies.
+host_oom|ImportError: DLL load failed while importing _ufuncs: 页面文件太小，无法完成操作。
+host_oom|OSError: [WinError 1455] Die Auslagerungsdatei ist zu klein, um diesen Vorgang durchzuführen. Error loading "C:\torch\lib\shm.dll"
+host_oom|OSError: [WinError 1455] Le fichier de pagination est insuffisant pour terminer cette opération
+host_oom|OSError: [WinError 1455] El archivo de paginación es demasiado pequeño para completar la operación
+host_oom|ImportError: DLL load failed: The paging file is too small for this operation to complete.
+-|如果页面文件太小，请增大虚拟内存。
+exception|ImportError: DLL load failed: 找不到指定的模块。
+# RPC that ran too long
+hang|ERROR:root:coroutine task failed: RPCErr:1:RPC ran for more than set timeout (180000 ms) and will now be marked with an error
+hang|RuntimeError: RPCErr:1:RPC ran for more than set timeout (60000 ms) and will now be marked with an error
+-|rpc_timeout: 60000
+"""
+ROWS = [
+    tuple(row.split("|", 1)) for row in CLASSES.splitlines() if row and not row.startswith("# ")
+]
+
+
+@pytest.mark.parametrize(("label", "line"), ROWS)
+def test_each_twin_by_its_class(label: str, line: str) -> None:
+    mark = triage(line)
+    assert (mark.label if mark.alarm else "-") == label
