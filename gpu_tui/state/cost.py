@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from gpu_tui.core.fleet import Money
 from gpu_tui.state.history import Anchored
-from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.paid import Paid
+from gpu_tui.state.timeline import last_alive
 from gpu_tui.state.views import Cost
 
+if TYPE_CHECKING:
+    from gpu_tui.state.instance import InstanceState
+
 NO_PRICE = "no price in the fleet file, and none from an API"
+OVER = ("stopped", "gone")
 STORAGE = "it is stopped: what its storage costs is not known, and not zero"
 
 
@@ -15,25 +23,53 @@ def cost_of(kept: InstanceState, now: float, anchored: Anchored) -> Cost:
     told, typed = kept.provider.price, kept.instance.price
     price = told or typed
     currency = price.currency if price else None
-    since = kept.provider.started_at
-    if since is None and "first_seen" in anchored:
-        since, _ = anchored["first_seen"]
-    if kept.provider.state == "gone":
-        return Cost(0.0, currency, None, since, "api")
-    if kept.provider.state == "stopped":
+    since = _since(kept, anchored)
+    if kept.provider.state in OVER:
         # What is typed is the price of a box that runs.
-        if told is None:
-            return Cost(None, currency, None, since, why={"per_hour": STORAGE})
-        return Cost(told.amount, currency, None, since, "api")
+        stored = told.amount if told else None
+        rate = 0.0 if kept.provider.state == "gone" else stored
+        return _over(rate, currency, since, kept.paid)
     if price is None:
         return Cost(why={"per_hour": NO_PRICE})
     spent, why = None, {}
     if since is not None:
-        spent = max(0.0, now - since) / 3600 * price.amount
+        spent = _spent(kept, since, now, price)
         if told is not None and kept.meter.changed:
-            spent = kept.meter.spent(since, now)
             why["spent"] = "the price changed meanwhile: each hour at the price it had"
     return Cost(price.amount, currency, spent, since, "api" if told else "fleet-file", why)
+
+
+def _over(rate: float | None, currency: str | None, since: float | None, paid: Paid | None) -> Cost:
+    """Of a box that runs no more: what it had cost stays, where that is in the same money."""
+    why = {"per_hour": STORAGE} if rate is None else {}
+    basis = "unknown" if rate is None else "api"
+    if paid is None or (rate and currency != paid.money.currency):
+        return Cost(rate, currency, None, since, basis, why)
+    return Cost(rate, paid.money.currency, paid.money.amount, paid.since, basis, why)
+
+
+def paid_until_now(kept: InstanceState) -> Paid | None:
+    """What it has cost until it was last known to run; None where price or beginning are not known."""
+    anchored = kept.history.anchors(kept.instance.name)
+    price, since = kept.provider.price or kept.instance.price, _since(kept, anchored)
+    seen = [kept.provider.read_at, last_alive({kind: at for kind, (at, _) in anchored.items()})]
+    until = max((at for at in seen if at is not None), default=None)
+    if price is None or since is None or until is None:
+        return None
+    amount = _spent(kept, since, until, price)
+    return None if amount is None else Paid(Money(amount, price.currency), since)
+
+
+def _since(kept: InstanceState, anchored: Anchored) -> float | None:
+    """When the bill of the present run began, else when the box was first seen."""
+    first = anchored.get("first_seen")
+    return kept.provider.started_at or (first[0] if first else None)
+
+
+def _spent(kept: InstanceState, since: float, until: float, price: Money) -> float | None:
+    if kept.provider.price is not None and kept.meter.changed:
+        return kept.meter.spent(since, until)
+    return max(0.0, until - since) / 3600 * price.amount
 
 
 def price_of(cost: Cost, seconds: float) -> str | None:

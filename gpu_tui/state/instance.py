@@ -30,10 +30,12 @@ from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.core.vanished import Vanished
 from gpu_tui.state.book import Book
+from gpu_tui.state.cost import OVER, paid_until_now
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.joined import Joined
 from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
 from gpu_tui.state.meter import Meter
+from gpu_tui.state.paid import remember, remembered
 from gpu_tui.state.past import Past
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
@@ -86,6 +88,7 @@ class InstanceState:
         self.witness = Witness(instance, history)
         self.timeline = Timeline(instance.name, history)
         self.meter = Meter()
+        self.paid = remembered(history, instance)  # when it last ran
         self.past = Past()
         self.joined = Joined()
         self._contact_written = 0.0
@@ -123,8 +126,19 @@ class InstanceState:
         if event.state.error:
             self.provider = replace(self.provider, error=event.state.error)
         else:
+            self._note_paid(event.state, event.at)
             self.provider = event.state
         self.meter.take(event.state, event.at)
+
+    def _note_paid(self, state: ProviderState, at: float) -> None:
+        """At the end of a run what it cost is kept; the next one begins at nothing."""
+        if self.provider.state == "running" and state.state in OVER:
+            self.paid = paid_until_now(self)
+        elif self.paid is None or state.state != "running":
+            return
+        else:
+            self.paid = None
+        remember(self.history, self.instance, self.paid, at)
 
     def sampled(self, event: Sampled) -> None:
         """One probe answered."""

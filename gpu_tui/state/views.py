@@ -110,8 +110,11 @@ class InstanceView:
 
     @property
     def spent_exact(self) -> bool:
-        """The provider says since when it bills; else what is spent counts from our first look."""
-        return self.provider.started_at is not None
+        """The provider says since when it bills, and it bills; else what is spent is the least it can be."""
+        return self.provider.started_at is not None and self.provider.state not in (
+            "stopped",
+            "gone",
+        )
 
     @property
     def last_contact(self) -> float | None:

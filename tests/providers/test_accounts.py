@@ -21,6 +21,7 @@ from gpu_tui.providers.base import Means
 from gpu_tui.providers.registry import account_readers, provider_for
 from gpu_tui.state.contract import check_json, fleet_verdict
 from gpu_tui.state.history import History, NoHistory
+from gpu_tui.state.paid import COUNTER, remembered
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import FleetView
 
@@ -262,6 +263,51 @@ async def test_a_price_that_changes_is_paid_by_its_hours(server: RunPodCloud) ->
     cost = bench.store.view(bench.clock.now())["b"].cost
     assert cost.spent == pytest.approx(2 * 0.44 + 2 * 1.00)
     assert "price changed" in cost.why["spent"]
+
+
+@pytest.mark.parametrize("end", ["gone", "stopped"])
+async def test_what_a_box_had_cost_stays_in_the_sum_after_its_end(
+    server: RunPodCloud, end: str
+) -> None:
+    """Also for the next run; and never more than until it was last seen running."""
+    from gpu_tui.ui.text.header import burn
+
+    history = NoHistory()
+    bench = Bench(server, fleet(box("b", ID, server.url)), history)
+    bench.clock.wall = 1_795_176_120.0 + 3600  # an hour after its start
+    assert (await bench.read())["b"].spent_exact
+    bench.clock.advance(8 * 3600)  # nobody looked
+    if end == "gone":
+        server.pods.clear()
+    else:
+        server.pods[ID] |= {"status": "EXITED", "cost": 0.0, "mounts": None}
+    view = await bench.read()
+    assert view["b"].provider.state == end
+    assert view["b"].cost.spent == pytest.approx(0.44)
+    assert burn(view)[1] == "≥$0.44"
+    again = await Bench(server, bench.fleet, history, bench.clock).read()
+    assert again["b"].cost == view["b"].cost
+    other = await Bench(server, fleet(box("b", "another", server.url)), history).read()
+    assert other["b"].cost.spent is None
+
+
+async def test_what_an_earlier_run_had_cost_is_no_part_of_the_next(server: RunPodCloud) -> None:
+    history = NoHistory()
+    bench = Bench(server, fleet(box("b", ID, server.url)), history)
+    bench.clock.wall = 1_795_176_120.0 + 3600
+    before = {**server.pods[ID]}
+    for pod in (before, {**before, "status": "EXITED"}, before):
+        server.pods[ID] = pod
+        view = await bench.read()
+    assert (view["b"].cost.spent, view["b"].spent_exact) == (pytest.approx(0.44), True)
+    assert remembered(history, bench.fleet["b"]) is None
+
+
+@pytest.mark.parametrize("row", ["", "{", "[1]", '["x",1,2,3]', '["x",NaN,"USD",1.0]'])
+def test_a_damaged_record_of_what_was_paid_is_none(row: str) -> None:
+    history = NoHistory()
+    history.set_counter("b", COUNTER, row, 0.0)
+    assert remembered(history, box("b", "x", None)) is None
 
 
 # --- whom is asked ----------------------------------------------------------------------------

@@ -50,11 +50,11 @@ def burn(fleet: FleetView) -> tuple[str, str]:
     unpriced = 0
     for view in fleet.instances:
         cost = view.cost
+        unit = cost.currency or ""
         if cost.per_hour is None:
             unpriced += 1
-            continue
-        unit = cost.currency or ""
-        rates[unit] = rates.get(unit, 0.0) + cost.per_hour
+        else:
+            rates[unit] = rates.get(unit, 0.0) + cost.per_hour
         if cost.spent is not None:
             spent[unit] = spent.get(unit, 0.0) + cost.spent
             if not view.spent_exact:
