@@ -169,7 +169,7 @@ async def test_a_row_of_the_log_that_only_moves_is_not_made_again(
         assert await rows_after(f"{three[12:]}\n{four}\n".encode()) == [two, three, four]
         assert made == [three, four]  # the open line is another one now, the second one only moved
         made.clear()
-        app.log_view.shift(1)
+        app.log_view.turn_wrap()
         await pilot.pause()
         assert made == [two, three, four]
 

@@ -21,6 +21,7 @@ from gpu_tui.ui.text.logs import MARKS, log_row, remedy_of
 from gpu_tui.ui.widgets.logview import LogView
 
 Make = Callable[..., CockpitApp]
+Read = Callable[[CockpitApp], str]
 LABELS = [
     "xid",
     "hardware",
@@ -166,6 +167,23 @@ async def test_alarms_are_jumped_to_and_their_remedy_is_shown(
         await log.pilot.press("N", "N")
         said = [note.message for note in log.app._notifications]
         assert said == ["no further alarm above"]  # one toast at a time
+
+
+async def test_a_long_line_says_that_it_goes_on_and_its_end_never_leaves_the_screen(
+    cockpit: Make, text_of: Read
+) -> None:
+    async with bench(cockpit) as at:
+        await at.add("short", f"loss=0.0345 {'x' * 90} end")
+        shown = text_of(at.app)
+        assert f"▏ loss=0.0345 {'x' * 57}…\n" in shown
+        await at.pilot.press(*"l" * 20)
+        await at.pilot.pause()
+        shown = text_of(at.app)
+        assert f"▏…{'x' * 54} end\n" in shown
+        assert "▏…\n" in shown  # the short one stands to the left of it
+        await at.pilot.press(*"h" * 3)
+        await at.pilot.pause()
+        assert "▏ short\n" in text_of(at.app)  # as many ways back as there
 
 
 async def test_an_alarm_stays_in_sight_when_the_pane_shrinks(cockpit: Make) -> None:

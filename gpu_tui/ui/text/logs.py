@@ -33,6 +33,7 @@ KINDS = {"inode": "inode_full", "killed": "crashed", "exception": "crashed"}
 NUMBER = 7
 GUTTER = NUMBER + 3
 BOOKMARK = "◆"
+CUT = "…"  # in the gutter of a line that was scrolled sideways
 
 
 def mark_style(entry: LogLine) -> str:
@@ -54,7 +55,8 @@ def log_row(
 ) -> Text:
     """One line behind its gutter: number, bookmark, mark, text. The gutter is ours, so no text can
     fake it. `label` is what stands there, or a line's number from 0; `part` are the characters of one
-    row of a wrapped line, of which only the first row has a number.
+    row of a wrapped line, of which only the first row has a number. `shift` are the characters that
+    stand out of sight on the left.
     """
     style = mark_style(entry)
     gutter = "▶" if current else "█" if entry.mark.alarm else "▏"
@@ -67,13 +69,14 @@ def log_row(
     elif shift:
         body = body[shift:]
     first = part is None or part[0] == 0
+    before = (CUT, "faint") if shift and part is None and entry.text else (" ", "")
     number = f"{label + 1}" if isinstance(label, int) else label
     edge = style if entry.mark.alarm or current else "track"
     return line(
         (f"{number if first else '':>{NUMBER}}", "faint"),
         (BOOKMARK if marked and first else " ", "accent"),
         (gutter, edge),
-        " ",
+        before,
         body,
     )
 
