@@ -231,6 +231,7 @@ hold() { exec 4<"$1" && look; } # fails where there is none, but the shell stays
 hold_known() { # the file that we knew, whatever it is called now
     for try in 1 2 3; do
         name=$(find "${real%/*}/" -maxdepth 1 -type f -inum "$known" | head -n 1)
+        [ -n "$name" ] || name=${real%/*}/$(ls -1iA -- "${real%/*}/" | sed -n "s/^ *$known //p" | head -n 1)
         [ -r "$name" ] && hold "$name" && [ "$inode:$born" = "$known:$known_born" ] && return
     done
     return 1
@@ -284,7 +285,7 @@ main() {
         case $? in 1) clock=poll ;; *) exec 3<&- ;; esac
     fi
     newest= known=@INODE@ known_born=@BORN@ at=@OFFSET@ overlap=@HAVE@ cut=@CUT@ done=@DONE@ since=@SINCE@
-    past=' @PAST@ ' path=@PATH@
+    past=" @PAST@ $known:$known_born " path=@PATH@
     while :; do
         if [ -f "$path" ] && [ -r "$path" ]; then break
         elif [ -f "$path" ]; then now=denied

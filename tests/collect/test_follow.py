@@ -469,6 +469,31 @@ async def test_a_file_whose_number_takes_all_64_bits_is_known_again(
     assert made.heard.lines() == ["a 1", "a 2", "b 1"]
 
 
+@pytest.mark.parametrize(
+    ("missing", "read"),
+    [(["find"], ["a 1", "a 2", "b 1"]), (["find", "ls"], ["a 1", "b 1"])],
+    ids=["find", "find and ls"],
+)
+async def test_where_a_renamed_file_is_hard_to_find_nothing_is_read_again(
+    tmp_path: Path, missing: list[str], read: list[str]
+) -> None:
+    """Small images have no `find`; without an `ls` too the end is lost, and that is told."""
+    box = ShellBox(tmp_path)
+    for name in missing:
+        box.program(name, "#!/bin/sh\nexit 127\n")
+    log = box.file("home/train.log", "a 1\n")
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, "bash")):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+    append(log, "a 2\n")
+    os.rename(log, log.with_name("train.log.1"))
+    box.file("home/train.log", "b 1\n")
+    async with following(made, ShellConnection(box, "bash")):  # type: ignore[arg-type]
+        await made.heard.until(lambda: "b 1" in made.heard.lines() or len(made.heard.lines()) > 4)
+    assert made.heard.lines() == read
+    assert made.memory.gaps == 3 - len(read)
+
+
 def test_a_path_is_never_run() -> None:
     text = follow_program("~/x'; touch /tmp/owned; '@NONCE@.log", "n", TailMemory(), 5)
     (text,) = [word for word in shlex.split(text) if "main()" in word]
