@@ -11,6 +11,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
@@ -41,34 +42,46 @@ class Run(NamedTuple):
     ends: bool
 
 
+_NO_RUNS: frozenset[Run] = frozenset()
+
+
 def runs_of(words: Iterable[Word]) -> frozenset[Run]:
     """The runs that these words hold."""
-    found: set[Run] = set()
-    for word in words:
-        low = word.text.lower()
-        for match in _RUN.finditer(low):
-            before, after = low[: match.start()][-1:], low[match.end() :][:1]
-            known = match[0].isascii()  # of other letters it is not known where a word ends
-            begins = known and (before != _WILD if before else word.begins)
-            ends = known and (after != _WILD if after else word.ends)
-            found.add(Run(match[0], begins, ends))
-    return frozenset(found)
+    return _NO_RUNS.union(*map(_runs_in, words))
+
+
+@lru_cache(maxsize=512)  # the alternatives of a pattern share most of their words
+def _runs_in(word: Word) -> tuple[Run, ...]:
+    found = []
+    low = word.text.lower()
+    for match in _RUN.finditer(low):
+        before, after = low[: match.start()][-1:], low[match.end() :][:1]
+        known = match[0].isascii()  # of other letters it is not known where a word ends
+        begins = known and (before != _WILD if before else word.begins)
+        ends = known and (after != _WILD if after else word.ends)
+        found.append(Run(match[0], begins, ends))
+    return tuple(found)
 
 
 Sign = int  # what a word shows: the number of a run, or of a rule that has a need there, or `TORN`
 TORN = -1  # something may be cut out of the line
+RUNS = 10_000  # the numbers of runs are behind those of the rules
 _NOTHING: frozenset[Sign] = frozenset()
+
+
+class Table(NamedTuple):
+    """The rows of one pattern. Of a rule, one of its `needs` must stand there beside a row's words."""
+
+    order: int
+    needs: Iterable[Needed] | None
+    rows: Iterable[Row]
 
 
 class Index:
     """Rows by the two rarest of their signs."""
 
-    def __init__(
-        self, rows: Iterable[Row], needs: Mapping[int, Iterable[Needed]], common: bytes
-    ) -> None:
-        """`needs` are those of each rule, one of which must stand there beside a row's words; `common` are
-        words that most lines hold. Each row is let go of before the next one is made.
-        """
+    def __init__(self, tables: Iterable[Table], common: bytes) -> None:
+        """`common` are words that most lines hold. Each row is let go of before the next one is made."""
         self.rows = Rows()
         self._always: set[Sign] = set()
         self._short: dict[Sign, list[tuple[bytes, int]]] = {}  # needs that few letters show
@@ -78,17 +91,19 @@ class Index:
         # The rarest sign of a row -> the number of the first pair with it, and the second sign of each.
         self._firsts: dict[Sign, tuple[int, tuple[Sign, ...]]] = {}
         self._pairs = numbers()  # the rows of each pair
-        self._order(*self._read(rows, needs, common))
+        self._order(*self._read(tables, common))
         self._shorts = frozenset(self._short)
 
     def _read(
-        self, rows: Iterable[Row], needs: Mapping[int, Iterable[Needed]], common: bytes
+        self, tables: Iterable[Table], common: bytes
     ) -> tuple[Stretches[Sign], Counter[Sign]]:
         """Which signs each row has, and how often each sign is had."""
         shows: dict[Run, set[Sign]] = {}
-        known: dict[Run, Sign] = {}  # their numbers are behind those of the rules
-        for order, some in needs.items():
-            for need in some:
+        known: dict[Run, Sign] = {}
+        signs = numbers()
+        for table in tables:
+            order = table.order
+            for need in table.needs or ():
                 runs = runs_of(parts_of(need))
                 longest = max(runs, key=lambda run: (len(run.text), run), default=None)
                 if longest is None:
@@ -96,17 +111,16 @@ class Index:
                 elif len(longest.text) >= HEAD:
                     shows.setdefault(longest, set()).add(order)
                 else:
-                    sign = known.setdefault(longest, len(needs) + len(known))
+                    sign = known.setdefault(longest, RUNS + len(known))
                     text = max(word.text for word in need)
                     self._short.setdefault(sign, []).append((text, order))
-        signs = numbers()
-        for row in rows:
-            its: set[Sign] = {row.order} if row.order in needs else set()
-            for run in sorted(runs_of(row.parts)):
-                if len(run.text) >= HEAD or run.begins or run.ends:
-                    its.add(known.setdefault(run, len(needs) + len(known)))
-            self.rows.add(row)
-            signs.add(its)
+            for row in table.rows:
+                its: set[Sign] = set() if table.needs is None else {order}
+                for run in sorted(runs_of(row.parts)):
+                    if len(run.text) >= HEAD or run.begins or run.ends:
+                        its.add(known.setdefault(run, RUNS + len(known)))
+                self.rows.add(row)
+                signs.add(its)
         for run, sign in known.items():
             shows.setdefault(run, set()).add(sign)
         self._words = _Words({run: tuple(some) for run, some in shows.items()})

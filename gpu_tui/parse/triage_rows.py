@@ -6,7 +6,7 @@ import re
 from array import array
 from collections.abc import Iterable, MutableSequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Generic, TypeVar
 
 from gpu_tui.parse.triage_words import WILD, Needed, Word, shared
@@ -56,14 +56,18 @@ def parts_of(words: Needed) -> tuple[Word, ...]:
     """What of the words surely stands in a line from which something was cut: not `url`, which an address
     is cut to, and no space before which stood no letter.
     """
-    found: list[Word] = []
-    for word in words:
-        parts = _CUT.split(word.text)
-        for place, part in enumerate(parts):
-            begins, ends = word.begins and place == 0, word.ends and place == len(parts) - 1
-            if part:
-                found.append(shared(Word(part, word.exact, begins, ends)))
-    return tuple(found)
+    return tuple(part for word in words for part in _parts_in(word))
+
+
+@lru_cache(maxsize=512)  # the alternatives of a pattern share most of their words
+def _parts_in(word: Word) -> tuple[Word, ...]:
+    parts = _CUT.split(word.text)
+    last = len(parts) - 1
+    return tuple(
+        shared(Word(part, word.exact, word.begins and place == 0, word.ends and place == last))
+        for place, part in enumerate(parts)
+        if part
+    )
 
 
 # Bytes that are no sign of ASCII may be many: a run of what nobody can see is shown as one sign.

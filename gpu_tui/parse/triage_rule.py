@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpu_tui.core.findings import Severity
-from gpu_tui.parse.triage_words import Written, needed_by
+from gpu_tui.parse.triage_words import WILD, Written, needed_by
 
 FATAL, SERIOUS, WARN, NONE = Severity
 SHORTEST = 3  # characters of a need
@@ -96,8 +96,9 @@ def _literals(words: list[str], source: str) -> list[str]:
 def _completed(needs: tuple[str, ...], pattern: Written) -> tuple[str, ...]:
     found = list(needs)
     source = pattern.pattern.lower()
-    for alternative in needed_by(pattern):
-        words = sorted(word.text.decode().lower().strip() for word in alternative)
+    for alternative in needed_by(pattern, wild=True):
+        texts = (text for word in alternative for text in word.text.decode().split(WILD))
+        words = sorted(text.lower().strip() for text in texts if text.strip())
         if not any(need in word for need in found for word in words):
             usable = [
                 word for word in _literals(words, source) if "info" not in word

@@ -9,6 +9,7 @@ out once and remembered. That a line of a certain skeleton cannot match a rule i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,7 +21,7 @@ from gpu_tui.parse.triage_causes import CAUSES
 from gpu_tui.parse.triage_dead_words import DEAD
 from gpu_tui.parse.triage_digits import blind_to_digits, ways_that_see, widened
 from gpu_tui.parse.triage_ends import ENDS
-from gpu_tui.parse.triage_index import Index
+from gpu_tui.parse.triage_index import Index, Table
 from gpu_tui.parse.triage_rows import Row, parts_of, row_of
 from gpu_tui.parse.triage_rule import Rule
 from gpu_tui.parse.triage_shapes import PREFIX, SHAPES, WARNED
@@ -150,12 +151,20 @@ SHAPE, QUEUE = -2, -3  # orders of what is no rule: a shape that is a warning, a
 @cache
 def _index() -> Index:
     """Every alternative of every pattern, by its words."""
-    tables: list[tuple[int, Written]] = [(order, rule.pattern) for order, rule in enumerate(RULES)]
-    tables += [(SHAPE, WARNED), *((QUEUE, form) for form in QUEUE_FORMS)]
-    rows = (row_of(order, need) for order, form in tables for need in needed_by(form, wild=True))
-    needs = {order: map(needed_by_literal, rule.needs) for order, rule in enumerate(RULES)}
     names = (*words.LOSS, *words.VAL_LOSS, *words.RATE_NAMES, *words.METRICS, COMMON)
-    return Index(rows, needs, " ".join(names).encode())
+    return Index(_tables(), " ".join(names).encode())
+
+
+def _tables() -> Iterator[Table]:
+    for order, rule in enumerate(RULES):
+        needs = map(needed_by_literal, rule.needs)
+        yield Table(order, needs, _rows(order, rule.pattern))
+    for order, form in ((SHAPE, WARNED), *((QUEUE, form) for form in QUEUE_FORMS)):
+        yield Table(order, None, _rows(order, form))
+
+
+def _rows(order: int, form: Written) -> Iterator[Row]:
+    return (row_of(order, need) for need in needed_by(form, wild=True))
 
 
 @cache

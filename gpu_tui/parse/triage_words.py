@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
+from itertools import chain
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple, Protocol
@@ -24,7 +26,7 @@ _EDGES = (op.AT, op.ASSERT_NOT)
 _REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT)
 
 
-class Written(Protocol):
+class Written(Hashable, Protocol):
     """A pattern as it is written, compiled or not yet."""
 
     @property
@@ -73,15 +75,10 @@ class _State(NamedTuple):
 
 def ways_of(pattern: Written) -> list[Any]:
     """The parsed pattern, or its outermost alternatives, each parsed by itself."""
-    tree = _parsed(pattern.pattern, pattern.flags)
+    tree = list(parser.parse(pattern.pattern, pattern.flags))
     if len(tree) == 1 and tree[0][0] is op.BRANCH:
         return [list(way) for way in tree[0][1][1]]
     return [tree]
-
-
-@lru_cache(maxsize=1)  # two questions follow each other
-def _parsed(text: str, flags: int) -> list[Any]:
-    return list(parser.parse(text, flags))
 
 
 def needed_by(
@@ -91,9 +88,19 @@ def needed_by(
 
     With `ways`, only of those; `wild` lets words hold `WILD`.
     """
-    fold = bool(pattern.flags & re.IGNORECASE)
+    if ways is None:
+        return _needed_by(pattern, wild)
+    return _alternatives(ways, bool(pattern.flags & re.IGNORECASE), wild)
+
+
+@lru_cache(maxsize=1)  # a rule is asked for its needs, and then for its rows
+def _needed_by(pattern: Written, wild: bool) -> tuple[Needed, ...]:
+    return _alternatives(ways_of(pattern), bool(pattern.flags & re.IGNORECASE), wild)
+
+
+def _alternatives(ways: Iterable[Any], fold: bool, wild: bool) -> tuple[Needed, ...]:
     states: list[_State] = []
-    for way in ways_of(pattern) if ways is None else ways:
+    for way in ways:
         states += _walk(way, [_State(wild=wild)], fold)
     return _shortest(_ended(state, fold).needed for state in states)
 
@@ -106,12 +113,15 @@ def needed_by_literal(literal: str) -> Needed:
 def _shortest(found: Iterable[Needed]) -> tuple[Needed, ...]:
     """Without alternatives that ask for all that another one asks for, and more."""
     kept: list[Needed] = []
-    beginning: dict[Word | None, list[Needed]] = {}  # those kept, by the first of their words
-    for needed in sorted(set(found), key=lambda words: (len(words), sorted(words))):
-        same = (fewer for word in (None, *needed) for fewer in beginning.get(word, ()))
-        if not any(fewer <= needed for fewer in same):
+    alternatives = set(found)
+    often = Counter(chain.from_iterable(alternatives))
+    holding: dict[Word | None, list[Needed]] = {}  # those kept, by the rarest of their words
+    for needed in sorted(alternatives, key=lambda words: (len(words), sorted(words))):
+        same = chain.from_iterable(holding.get(word, ()) for word in (None, *needed))
+        if not any(map(needed.issuperset, same)):
             kept.append(needed)
-            beginning.setdefault(min(needed, default=None), []).append(needed)
+            rarest = min(needed, key=often.__getitem__, default=None)
+            holding.setdefault(rarest, []).append(needed)
     return tuple(kept)
 
 
@@ -119,12 +129,18 @@ def _ended(state: _State, fold: bool, ends: bool = False) -> _State:
     """The literal that was being read is over: its words are needed."""
     if not state.literal:
         return _State(state.needed, wild=state.wild)
-    literal = state.literal.rstrip(WILD)
-    parts = re.split(r"\s{2,}|[^\S ]", re.sub("[0-9]", "", literal))
-    begins = state.begins and not re.match("[0-9]", literal) and parts[0][:1].isalpha()
-    ends = ends and state.literal[-1].isalpha()
+    words = _words_of(state.literal, state.begins, ends, fold)
+    return _State(state.needed | words, wild=state.wild)
+
+
+@lru_cache(maxsize=256)  # alternatives end in the same literal, one after the other
+def _words_of(literal: str, begins: bool, ends: bool, fold: bool) -> Needed:
+    text = literal.rstrip(WILD)
+    parts = re.split(r"\s{2,}|[^\S ]", re.sub("[0-9]", "", text))
+    begins = begins and not re.match("[0-9]", text) and parts[0][:1].isalpha()
+    ends = ends and literal[-1].isalpha()
     last = len(parts) - 1
-    words = {
+    return frozenset(
         shared(
             Word(
                 (part.lower() if fold else part).encode(),
@@ -135,8 +151,7 @@ def _ended(state: _State, fold: bool, ends: bool = False) -> _State:
         )
         for place, part in enumerate(parts)
         if part.strip()
-    }
-    return _State(state.needed | words, wild=state.wild)
+    )
 
 
 def _walk(tree: Any, states: list[_State], fold: bool) -> list[_State]:
