@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpu_tui.core.account import Account, Listed
+from gpu_tui.core.clock import rfc3339
+from gpu_tui.core.ending import OwnEnd
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, Money, ProviderState
@@ -188,6 +190,10 @@ def _differs(member: Member, seen: FleetNow) -> Iterator[Found]:
                 part="differs",
             ),
         )
+    elif state.state == "gone" and (own := _own_end(member)) is not None:
+        when = rfc3339(own.at) or "an earlier day"
+        text = f"your own “{own.verb}” ended it, {when}; {title} no longer has it"
+        yield instance.name, Condition("torn_down", Severity.WARN, text, "journal")
     elif state.state == "gone":
         yield (
             instance.name,
@@ -207,6 +213,12 @@ def _differs(member: Member, seen: FleetNow) -> Iterator[Found]:
             instance.name,
             Condition("idle_billing", severity, state.remark, source, part="remark"),
         )
+
+
+def _own_end(member: Member) -> OwnEnd | None:
+    """The teardown that ended this very box; None where nobody here did."""
+    own, id = member.own_end, member.instance.provider.id
+    return own if own is not None and id is not None and own.provider_id == id else None
 
 
 def amount_of(money: Money) -> str:

@@ -43,6 +43,15 @@ class OpenEnd:
         return "is stopped" if self.effect == "stop" else "is gone"
 
 
+@dataclass(frozen=True, slots=True)
+class OwnEnd:
+    """A destruction that was confirmed here and is over. `at`: when that was proven or stated, in epoch seconds."""
+
+    verb: str
+    provider_id: str | None
+    at: float | None
+
+
 def proofs(effect: str) -> frozenset[str]:
     """The provider states that prove a verb done. A destroyed box must be gone, not merely off."""
     return frozenset({"stopped", "gone"}) if effect == "stop" else frozenset({"gone"})

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.account import Account
-from gpu_tui.core.ending import OpenEnd
+from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.fleet import LinkState, ProviderState
 from gpu_tui.core.log_block import LogBlock
 from gpu_tui.core.logs import LogLine, LogSource
@@ -111,11 +111,14 @@ class AccountRead:
 
 @dataclass(frozen=True, slots=True)
 class TeardownEnd:
-    """The journal holds a teardown without a proven end, or (`end` None) none any more."""
+    """The journal holds a teardown without a proven end, or (`end` None) none any more; `own` is the last
+    destruction that is over.
+    """
 
     instance: str
     at: float
     end: OpenEnd | None
+    own: OwnEnd | None = None
 
 
 @dataclass(frozen=True, slots=True)

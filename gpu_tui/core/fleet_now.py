@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.account import Account, Listed
-from gpu_tui.core.ending import OpenEnd
+from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.sweep import Queue, Roster
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
@@ -21,6 +21,7 @@ class Member:
     roster: Roster | None
     provider: ProviderState
     live: bool
+    own_end: OwnEnd | None = None  # of the last teardown that is over
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,4 +102,5 @@ def _member(view: InstanceView) -> Member:
         roster=view.track(metrics.ROSTER).value,
         provider=view.provider,
         live=view.link.live,
+        own_end=view.own_end,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.account_rules import provider_state
-from gpu_tui.core.ending import OpenEnd
+from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.events import (
     LinkChanged,
     LogArrived,
@@ -83,6 +83,7 @@ class InstanceState:
         self.book = Book(instance.name)
         self.provider = ProviderState()
         self.end: OpenEnd | None = None  # of a teardown
+        self.own_end: OwnEnd | None = None
         self.series: dict[str, Series] = {}
         self.cpu = CpuUse()
         self.witness = Witness(instance, history)

@@ -93,6 +93,7 @@ def view_of(
         cpu=kept.cpu,
         provider=kept.provider,
         end=kept.end,
+        own_end=kept.own_end,
         clocks=clocks,
         findings=kept.book.findings(),
         logs=kept.log_views(),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_tui.core.account import Account
-from gpu_tui.core.ending import OpenEnd
+from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.events import (
     AccountRead,
     Event,
@@ -72,6 +72,7 @@ class Store:
         self._acquaintance = Acquaintance(history)
         self._books = FleetBooks()
         self._ends: dict[str, OpenEnd] = {}
+        self._own_ends: dict[str, OwnEnd] = {}
         self.fleet = fleet
         self._states = {instance.name: self._new(instance.name) for instance in fleet.instances}
 
@@ -79,7 +80,7 @@ class Store:
         instance = self.fleet[name]
         profile = self._profiles.get(instance.platform)
         made = InstanceState(instance, profile, self._history, self._pool)
-        made.end = self._ends.get(name)
+        made.end, made.own_end = self._ends.get(name), self._own_ends.get(name)
         return made
 
     def replace_fleet(self, fleet: Fleet) -> None:
@@ -177,8 +178,12 @@ class Store:
             self._ends.pop(event.instance, None)
         else:
             self._ends[event.instance] = event.end
+        if event.own is None:
+            self._own_ends.pop(event.instance, None)
+        else:
+            self._own_ends[event.instance] = event.own
         if (state := self._states.get(event.instance)) is not None:
-            state.end = event.end
+            state.end, state.own_end = event.end, event.own
 
     def _account_of(self, instance: str) -> Account | None:
         """The account whose key answers for this instance."""

@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from gpu_tui.core.account import Account, Listed
 from gpu_tui.core.cause import Cause
 from gpu_tui.core.clocks import DangerClock
-from gpu_tui.core.ending import OpenEnd
+from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.logs import LogSource
@@ -80,6 +80,7 @@ class InstanceView:
     logs: tuple[LogView, ...]
     profile: Profile | None = None
     end: OpenEnd | None = None  # of a teardown that is not proven to be over
+    own_end: OwnEnd | None = None  # of the last one that is
     clock_skew: float | None = None
     uptime: float | None = None
     cause: Cause | None = None  # of a crash

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from gpu_tui.core.clock import Clock
-from gpu_tui.core.ending import OpenEnd
+from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.core.events import Noted, TeardownEnd
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import Sink
 from gpu_tui.providers.base import Provider
-from gpu_tui.teardown.journal import Journal, JournalDamaged, open_ends
+from gpu_tui.teardown.journal import Journal, JournalDamaged, open_ends, own_ends
 from gpu_tui.teardown.settle import look_again
 
 PERIOD = 60.0  # seconds; no platform's API is asked more often than this
@@ -35,6 +35,7 @@ class EndWatch:
         self._sink = sink
         self._clock = clock
         self._told: dict[str, OpenEnd] = {}
+        self._own: dict[str, OwnEnd] = {}
         self._complaint: str | None = None  # the last one, which is not repeated
         self.looked = asyncio.Event()  # everything was asked once
 
@@ -50,11 +51,13 @@ class EndWatch:
             return self._told
         if found.damage:
             self._complain(DAMAGED)
-        ends = open_ends(found.records)
-        for name in ends.keys() | self._told.keys():
-            if ends.get(name) != self._told.get(name):
-                self._sink(TeardownEnd(name, self._clock.now(), ends.get(name)))
-        self._told = ends
+        ends, fleet = open_ends(found.records), {one.name for one in self._instances()}
+        own = {name: end for name, end in own_ends(found.records).items() if name in fleet}
+        for name in ends.keys() | self._told.keys() | own.keys() | self._own.keys():
+            now = ends.get(name), own.get(name)
+            if now != (self._told.get(name), self._own.get(name)):
+                self._sink(TeardownEnd(name, self._clock.now(), *now))
+        self._told, self._own = ends, own
         return ends
 
     async def look(self) -> None:

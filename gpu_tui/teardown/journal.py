@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from gpu_tui.core.clock import Clock, rfc3339
-from gpu_tui.core.ending import OpenEnd
+from gpu_tui.core.ending import OpenEnd, OwnEnd
 from gpu_tui.places import user_name
 from gpu_tui.teardown.journal_file import Held as Held
 from gpu_tui.teardown.journal_file import Hold as Hold
@@ -148,6 +148,23 @@ def open_ends(records: Iterable[Record]) -> dict[str, OpenEnd]:
                 ends[name] = replace(ends[name], outcome="still-there")
             case "confirmed-gone" | "stated":
                 ends.pop(name, None)
+    return ends
+
+
+def own_ends(records: Iterable[Record]) -> dict[str, OwnEnd]:
+    """The last destruction of each instance that is over, as proven by its provider or stated by a person."""
+    asked: dict[str, OpenEnd] = {}
+    ends: dict[str, OwnEnd] = {}
+    for record in records:
+        name = record.instance
+        if record.event == "intent":
+            asked[name] = _end(record)
+            ends.pop(name, None)
+        elif record.event in ("confirmed-gone", "stated") and name in asked:
+            end = asked[name]
+            over = record.event == "confirmed-gone" or record.detail.get("outcome") != "still-there"
+            if over and end.effect == "destroy":
+                ends[name] = OwnEnd(end.verb, end.provider_id, _when(record.at))
     return ends
 
 

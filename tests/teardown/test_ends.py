@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.events import Event, LinkChanged, Noted, TeardownEnd
+from gpu_tui.core.ending import OwnEnd
+from gpu_tui.core.events import Event, LinkChanged, Noted, ProviderRead, TeardownEnd
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import (
     Fleet,
@@ -154,7 +155,41 @@ async def test_a_statement_resolves_it(room: Room) -> None:
     room.journal.write("pod", "stated", typed="pod-p1 is gone", settles=1)
     await room.watch.look()
     assert room.red is None
-    assert room.events[-1] == TeardownEnd("pod", room.clock.now(), None)
+    own = OwnEnd("terminate", "p-1", room.clock.now())
+    assert room.events[-1] == TeardownEnd("pod", room.clock.now(), None, own)
+
+
+async def test_a_box_that_our_own_teardown_ended_is_told_of_calmly(
+    room: Room, tmp_path: Path
+) -> None:
+    """And only that one: another id, a park, or a call that nobody saw to end explain nothing."""
+
+    def said(about: Room) -> list[tuple[str, Severity]]:
+        about.sink(ProviderRead("pod", about.clock.now(), ProviderState("gone")))
+        found = about.store.view(about.clock.now()).findings
+        return [(one.kind, one.severity) for one in found if one.kind != "teardown"]
+
+    room.intent(verb="stop", effect="stop")
+    room.journal.write("pod", "confirmed-gone")
+    await room.watch.tell()
+    assert said(room) == [("unlisted_instance", Severity.WARN)]
+    room.intent()
+    await room.watch.tell()
+    assert said(room) == [("unlisted_instance", Severity.WARN)]
+    room.journal.write("pod", "stated", outcome="still-there")
+    await room.watch.tell()
+    assert said(room) == [("unlisted_instance", Severity.WARN)]
+    room.journal.write("pod", "confirmed-gone")
+    await room.watch.tell()
+    assert said(room) == [("torn_down", Severity.WARN)]
+    (found,) = room.store.view(room.clock.now()).findings
+    assert "your own “terminate” ended it, 2025-11-21T04:40:00Z" in found.evidence
+    again = Room(tmp_path / "state")  # after a restart, too
+    await again.watch.tell()
+    assert said(again) == [("torn_down", Severity.WARN)]
+    other = Room(tmp_path / "state", replace(POD, provider=ProviderAccess("p-2", key_env="KEY")))
+    await other.watch.tell()
+    assert said(other) == [("unlisted_instance", Severity.WARN)]
 
 
 async def test_nothing_is_settled_while_a_ladder_is_open(room: Room) -> None:
