@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's flags."""
     add_fleet_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--all", action="store_true", help="the armed ones too, which do not tick")
+    parser.add_argument("--all", action="store_true", help="also those that do not count now")
     parser.add_argument(
         "--ics",
         metavar="FILE",
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def clock_lines(clocks: Sequence[DangerClock], now: float, *, armed: bool = False) -> Iterable[str]:
-    """What ticks, soonest first, each with what to do; what is only armed counted, or told as well with `armed`."""
+    """What ticks, soonest first, each with what to do; how many do not count now, or those as well with `armed`."""
     # Imported here: only the list needs what the screen is drawn with.
     from gpu_tui.ui.text.deadlines import rows_of
 
@@ -106,16 +106,18 @@ def clock_lines(clocks: Sequence[DangerClock], now: float, *, armed: bool = Fals
     if not rows:
         yield say("no clock is ticking")
     if silent:
-        one = say("1 more is armed, with nothing that shows them ticking: --all")
-        many = say(
-            "{number} more are armed, with nothing that shows them ticking: --all", number=silent
-        )
+        one = say("1 more does not count now: --all")
+        many = say("{number} more do not count now: --all", number=silent)
         yield one if silent == 1 else many
 
 
 def _when(clock: DangerClock, now: float) -> str:
     if clock.deadline is None:
-        words = {"running": "ticking" if not clock.bills else "billing", "unknown-start": "unknown"}
+        words = {
+            "running": "ticking" if not clock.bills else "billing",
+            "unknown-start": "unknown",
+            "armed": "not counting",
+        }
         return say(words.get(clock.state, clock.state))
     bound = f" {say(BOUND_WORDS[clock.bound])}" if clock.bound in BOUND_WORDS else ""
     left = clock.deadline - now

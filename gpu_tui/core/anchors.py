@@ -169,6 +169,11 @@ def _rental_end(fact: ClockFact, seen: Anchors) -> Start:
 IDLE_WORDS = ("idle", "bleed", "forgotten")
 
 
+def counts_idleness(id: str) -> bool:
+    """Whether what this clock bills is a box that runs and does nothing."""
+    return any(word in id for word in IDLE_WORDS)
+
+
 def _reading(fact: ClockFact, seen: Anchors) -> Start:
     if fact.effect != "bills":
         return Start(False)
@@ -176,7 +181,7 @@ def _reading(fact: ClockFact, seen: Anchors) -> Start:
         if any(kind in (fact.note or "") for kind in seen.stored):
             return Start(True)
         return Start(False)
-    if not any(word in fact.id for word in IDLE_WORDS):
+    if not counts_idleness(fact.id):
         return Start(False)
     if seen.power == "running" and seen.idle_since is not None:
         return Start(True, seen.idle_since, "reading")

@@ -141,7 +141,7 @@ def test_the_list_says_what_a_time_is_worth() -> None:
     assert told[1].startswith("    -> Pull and verify")
     assert told[2].startswith("    autodl-release-15d, high confidence, 20")
     armed = sum(not clock.ticks for clock in clocks)
-    assert told[-1].startswith(f"{armed} more are armed")
+    assert told[-1].startswith(f"{armed} more do not count now")
     everything = "\n".join(clock_lines(clocks, now, armed=True))
     assert "autodl-timed-shutdown" in everything
     assert "autodl-timed-shutdown" not in "\n".join(told)

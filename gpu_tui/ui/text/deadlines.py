@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from gpu_tui.core.anchors import counts_idleness
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
 from gpu_tui.core.speech import counted, headed, quoted, say, told
 from gpu_tui.core.verdict import Verdict
@@ -101,7 +102,7 @@ def _left(clock: DangerClock, now: float) -> str:
     if clock.state == "unknown-start":
         return UNKNOWN
     if clock.state == "armed":
-        return say("armed")
+        return say("not counting")
     if deadline is None:
         return say("billing") if clock.bills else say("ticking")
     if clock.state == FIRED or deadline <= now:
@@ -174,7 +175,7 @@ def _calm(fleet: FleetView, width: int) -> list[Text]:
 def clocks(
     fleet: FleetView, selected: InstanceView | None, width: int, *, first: bool = False
 ) -> list[Text]:
-    """All clocks of the fleet, most urgent first; armed ones in short; then the platform's own words.
+    """All clocks of the fleet, most urgent first; those that do not count in short; then the platform's own words.
 
     With `first` those words stand on top; at the first contact with a platform a line there names them.
     """
@@ -215,7 +216,7 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
     ]
     if not found or selected is None:
         return []
-    rows = [line(), line((say("armed on {name}: starts when …", name=selected.name), "heading"))]
+    rows = [line(), line((say("not counting on {name} now", name=selected.name), "heading"))]
     for clock in found:
         text = headed(_lead(clock), quoted(clock.what))
         why = f" ({told(clock.why)})" if clock.why else ""
@@ -223,17 +224,23 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
     return rows
 
 
-LEADS = {
+LEADS = {  # by what starts a clock
     "balance": "balance gone",
     "rental_end": "rental over",
     "manual": "on a date",
     "signal": "any time",
+    "stopped": "once stopped",
+    "running": "once it runs",
+    "idle": "while it runs idle",
+    "stored": "while anything is stored",
+    "reading": "when a reading shows it",
 }
 
 
 def _lead(clock: DangerClock) -> str:
     """What would start it, and how long it counts then."""
-    lead = told(LEADS.get(clock.anchor, clock.starts))
+    trigger = _trigger(clock)
+    lead = told(LEADS.get(trigger, trigger))
     if clock.after is None or not clock.early:
         return lead
     after = units.span(clock.after).removesuffix(" 0h").removesuffix(" 00m")
@@ -242,6 +249,15 @@ def _lead(clock: DangerClock) -> str:
         if clock.anchor == "signal"
         else say("{lead}, {after} later", lead=lead, after=after)
     )
+
+
+def _trigger(clock: DangerClock) -> str:
+    if clock.anchor != "reading":
+        return clock.anchor if clock.anchor in LEADS else clock.starts
+    if clock.starts == "storage" and clock.bills:
+        return "stored"
+    idle = clock.starts == "running" and clock.bills and counts_idleness(clock.id)
+    return "idle" if idle else "reading"
 
 
 def surfaced(selected: InstanceView | None, width: int) -> list[Text]:
