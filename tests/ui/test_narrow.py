@@ -23,6 +23,7 @@ from gpu_tui.ui.text.outlook import lane_head, lane_row
 from gpu_tui.ui.text.sweep import cell_row, queue_head
 from gpu_tui.ui.text.sweep_table import sheet_of, table_head
 from gpu_tui.ui.text.vitals import vitals
+from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
 WIDTHS = range(30, 160)
@@ -101,6 +102,23 @@ async def test_what_has_no_room_in_a_list_says_that_it_goes_on(
         long = [y for y, row in enumerate(rows.lines[: len(drawn)]) if row.cell_len > wide]
         assert long
         assert all(drawn[y].endswith("…") and cell_len(drawn[y]) == wide for y in long)
+
+
+@pytest.mark.parametrize(("size", "end"), [((80, 24), " gave up"), ((40, 12), "…")])
+async def test_what_has_no_room_under_the_log_says_that_it_goes_on(
+    cockpit: Callable[..., CockpitApp], size: tuple[int, int], end: str
+) -> None:
+    store = sweep()
+    first, *rest = store.fleet.instances
+    error = f"{'the disk stood still and ' * 5} it gave up"
+    logs = tuple(replace(log, error=error) for log in first.logs)
+    store.become(replace(store.fleet, instances=(replace(first, logs=logs), *rest)))
+    app = cockpit(store)
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("5")
+        await pilot.pause()
+        said = [row.plain for row in app.screen.query_one("#remedy", Block).lines]
+        assert said[-1].endswith(end)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

@@ -37,6 +37,7 @@ from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.place_bar import PlaceBar
 
 EMPTY = LogDocument(LogBuffer(1), reach=False)
+REMEDY_SHARE = 4  # of its pane a remedy takes no more than one part of this many
 SAVE_AT_ONCE = 5_000  # lines that are written before others get their turn
 
 
@@ -126,10 +127,12 @@ class LogPane(Pane):
             self._remedy(say(text), f"{old}{say(label)}", mark_style(entry))
 
     def _remedy(self, text: str, label: str = "", style: str = "muted") -> None:
-        """At most two lines under the log."""
+        """A few lines under the log; what has no room there ends in an ellipsis."""
+        most = max(2, self.size.height // REMEDY_SHARE)
         width = self.view.size.width - 1  # words do not touch the edge
         lead = line((f"{label} ", style), ("→ ", "accent")) if label else line()
-        rows = wrap(text, width, "text" if label else style, indent=lead.cell_len)[:2]
+        ink = "text" if label else style
+        rows = wrap(text, width, ink, indent=lead.cell_len, most=most)
         if rows and label:
             rows[0] = line(lead, rows[0][lead.cell_len :])
         self._block.put(rows)

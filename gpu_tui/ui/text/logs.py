@@ -17,6 +17,7 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.text.names import CUT
 
 # triage label -> the meaning it is coloured by
 MARKS: dict[str, str] = {
@@ -33,7 +34,6 @@ KINDS = {"inode": "inode_full", "killed": "crashed", "exception": "crashed"}
 NUMBER = 7
 GUTTER = NUMBER + 3
 BOOKMARK = "◆"
-CUT = "…"  # in the gutter of a line that was scrolled sideways
 
 
 def mark_style(entry: LogLine) -> str:
@@ -56,7 +56,7 @@ def log_row(
     """One line behind its gutter: number, bookmark, mark, text. The gutter is ours, so no text can
     fake it. `label` is what stands there, or a line's number from 0; `part` are the characters of one
     row of a wrapped line, of which only the first row has a number. `shift` are the characters that
-    stand out of sight on the left.
+    stand out of sight on the left; a sign in front of the text tells.
     """
     style = mark_style(entry)
     gutter = "▶" if current else "█" if entry.mark.alarm else "▏"

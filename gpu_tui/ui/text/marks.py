@@ -60,9 +60,18 @@ def fitted(piece: Text | tuple[str, str], width: int, *, right: bool = False) ->
     return (piece,)
 
 
-def wrap(text: str, width: int, style: str, *, indent: int = 0) -> list[Text]:
-    """`text` broken at spaces into lines of `width` cells, each indented."""
-    return [line(" " * indent, (row, style)) for row in _broken(text, max(8, width - indent))]
+def wrap(
+    text: str, width: int, style: str, *, indent: int = 0, most: int | None = None
+) -> list[Text]:
+    """`text` broken at spaces into lines of `width` cells, each indented; the last of `most` is cut with
+    an ellipsis where more would follow.
+    """
+    room = max(8, width - indent)
+    rows = _broken(text, room)
+    if most is not None and len(rows) > most:
+        last = fit(line(" ".join(rows[most - 1 : most + 1])), room)  # both have no room in one
+        rows = (*rows[: most - 1], last.plain)
+    return [line(" " * indent, (row, style)) for row in rows]
 
 
 @lru_cache(256)  # what a platform's profile says stands there for hours

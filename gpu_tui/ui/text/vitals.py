@@ -134,7 +134,7 @@ def _gpus(view: InstanceView, width: int) -> list[Text]:
         what = GPU_ERRORS.get(table.error.kind, table.error.kind)
         rows = [line(_label("gpu"), (say(what), style), _age_note(view, metrics.GPUS))]
         if table.error.text and what not in table.error.text:
-            rows += wrap(table.error.text, width, "muted", indent=LABEL)[:3]
+            rows += wrap(table.error.text, width, "muted", indent=LABEL, most=3)
         return rows
     rows = []
     for gpu in table.gpus:
