@@ -73,14 +73,16 @@ def run(args: argparse.Namespace) -> int:
             print(f"gpu-tui check: {plain(told(note), 1_000)}", file=sys.stderr)
     last = wiring.turn_over(view)
     text = FORMATS[args.format or ("json" if args.json else "text")](view, last)
-    if args.out is None:
-        print(text)
-    else:
-        write_new(args.out, text + "\n", replace=True)
-    if alerts is not None:
-        # What could not be told stands on stderr, which cron mails.
-        for trouble in wiring.run(wiring.tell(fleet, view, alerts, limit=ALERT_SECONDS)):
-            print(f"gpu-tui check: {plain(told(trouble), 1_000)}", file=sys.stderr)
+    try:
+        if args.out is None:
+            print(text, flush=True)
+        else:
+            write_new(args.out, text + "\n", replace=True)
+    finally:  # an alert goes out also where nobody can have the report: a full disk, a reader that left
+        if alerts is not None:
+            # What could not be told stands on stderr, which cron mails.
+            for trouble in wiring.run(wiring.tell(fleet, view, alerts, limit=ALERT_SECONDS)):
+                print(f"gpu-tui check: {plain(told(trouble), 1_000)}", file=sys.stderr)
     return _exit_code(view)
 
 

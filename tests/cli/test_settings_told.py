@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gpu_tui import wiring
 from gpu_tui.cli.main import main
+from gpu_tui.ui.scene_parts import NOW
+from gpu_tui.ui.scenes import sweep
 
 CONFIG = """\
 theme: nihgt
@@ -44,3 +47,22 @@ def test_the_audit_counts_them(fleet: list[str], capsys: pytest.CaptureFixture[s
     told = [item for item in items if item["check"] == "settings"]
     assert [item["status"] for item in told] == ["fail", "fail"]
     assert "config.yaml:3" in told[0]["detail"]
+
+
+def test_an_alert_goes_out_although_the_report_can_be_written_nowhere(
+    fleet: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.yaml").write_text("alerts: {command: ['true']}")
+    view, heard = sweep().view(NOW), []
+
+    async def seen(*_: object) -> object:
+        return view
+
+    async def tell(_: object, news: object, *__: object, limit: float) -> list[str]:
+        heard.append(news)
+        return []
+
+    monkeypatch.setattr(wiring, "collect_once", seen, raising=False)
+    monkeypatch.setattr(wiring, "tell", tell, raising=False)
+    assert main(["check", "--alert", "--out", str(tmp_path / "none/check.prom"), *fleet]) == 2
+    assert heard == [view]
