@@ -10,7 +10,8 @@ from gpu_tui.parse.duration import DurationError, parse_duration
 from gpu_tui.parse.yaml_strict import Node, did_you_mean
 
 T = TypeVar("T")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Half a character, which YAML can spell as "\ud800", is nothing that can be written anywhere.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Fields:

@@ -209,6 +209,7 @@ BROKEN = [
     ("  - {name: a, host: a, provider: {id: 'a b'}}", 2, 39, "instance id", None),
     ("  - {name: a, name: b, host: a}", 2, 15, "second time", None),
     ("  - {name: a, host: \"a\\x1b[2J\"}", 2, 21, "control character", None),
+    ("  - {name: a, host: a, tags: [\"\\ud800\"]}", 2, 31, "control character", "Remove"),
 ]  # fmt: skip
 
 
