@@ -81,6 +81,7 @@ def _write(out: Path, files: Mapping[str, str]) -> None:
                 f"{path} is there already, and is not written over",
                 next="name another directory with --out DIR, or wait a second",
             ) from None
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        # The path of a fleet file may be bytes that are no text: they stand there as they are.
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
         print(path)

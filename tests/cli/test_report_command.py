@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import re
 import subprocess
 from dataclasses import replace
@@ -285,3 +286,10 @@ def test_an_older_file_is_never_written_over(tmp_path: Path) -> None:
         _write(tmp_path, {"a.md": "new"})
     assert "--out" in (caught.value.next or "")
     assert (tmp_path / "a.md").read_text() == "old"
+
+
+def test_a_fleet_file_whose_path_is_no_text_is_written_as_it_is(tmp_path: Path) -> None:
+    from gpu_tui.cli.report import _write
+
+    _write(tmp_path, {"b.md": os.fsdecode(b"--fleet f-\xff.yaml")})
+    assert (tmp_path / "b.md").read_bytes() == b"--fleet f-\xff.yaml"
