@@ -9,7 +9,7 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.account_rules import unlisted
-from gpu_tui.core.clocks import by_urgency
+from gpu_tui.core.clocks import DangerClock, by_urgency
 from gpu_tui.core.ending import OpenEnd
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.fleet_now import FleetNow, Member
@@ -52,6 +52,7 @@ def fleet_view(
     ends: Iterable[OpenEnd] = (),
 ) -> FleetView:
     """The whole fleet at `now`."""
+    views, outliving = _outlived(views, accounts)
     strangers = unlisted(accounts, (view.instance for view in views), now)
     platforms = {view.instance.platform: view.profile.title for view in views if view.profile}
     members = tuple(_member(view) for view in views)
@@ -77,13 +78,47 @@ def fleet_view(
         taken_at=now,
         instances=views,
         findings=_worst_first(findings),
-        clocks=by_urgency(clock for view in views for clock in view.clocks),
+        clocks=by_urgency((*(clock for view in views for clock in view.clocks), *outliving)),
         notes=notes,
         accounts=accounts,
         unlisted=strangers,
         unmet=unmet,
         thresholds=thresholds,
     )
+
+
+def _outlived(
+    views: tuple[InstanceView, ...], accounts: tuple[Account, ...]
+) -> tuple[tuple[InstanceView, ...], tuple[DangerClock, ...]]:
+    """The clocks of an account that outlive a box which is gone are those of the boxes that are left; where none
+    is, of the account itself: the views without them, and those.
+    """
+    account_of = {name: account for account in accounts for name in account.serves}
+    gone = {v.name for v in views if v.provider.state == "gone" and v.name in account_of}
+    told = {
+        (account_of[view.name].key, clock.key)
+        for view in views
+        if view.name in account_of and view.name not in gone
+        for clock in view.clocks
+        if clock.ticks
+    }
+    left: list[InstanceView] = []
+    outliving: list[DangerClock] = []
+    for view in views:
+        if view.name in gone:
+            account, more = account_of[view.name], [c for c in view.clocks if _is_shared(c)]
+            view = replace(view, clocks=tuple(c for c in view.clocks if not _is_shared(c)))
+            for clock in more:
+                if clock.ticks and (account.key, clock.key) not in told:
+                    told.add((account.key, clock.key))
+                    outliving.append(replace(clock, instance=f"{account.platform}:account"))
+        left.append(view)
+    return tuple(left), tuple(outliving)
+
+
+def _is_shared(clock: DangerClock) -> bool:
+    """It is about the account, and nobody set it for this one instance."""
+    return clock.starts in ("account", "storage") and clock.started_basis != "manual"
 
 
 def _worst_first(findings: tuple[Finding, ...] | list[Finding]) -> tuple[Finding, ...]:

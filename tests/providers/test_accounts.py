@@ -19,6 +19,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, ProviderAccess, SshAccess
 from gpu_tui.providers.base import Means
 from gpu_tui.providers.registry import account_readers, provider_for
+from gpu_tui.resources import load_profiles
 from gpu_tui.state.contract import check_json, fleet_verdict
 from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.paid import COUNTER, remembered
@@ -301,6 +302,27 @@ async def test_what_an_earlier_run_had_cost_is_no_part_of_the_next(server: RunPo
         view = await bench.read()
     assert (view["b"].cost.spent, view["b"].spent_exact) == (pytest.approx(0.44), True)
     assert remembered(history, bench.fleet["b"]) is None
+
+
+async def test_a_box_that_is_gone_is_not_named_by_the_clocks_of_its_account(
+    server: RunPodCloud,
+) -> None:
+    """The boxes that are left name them, else the account: money still runs out, and volumes with it."""
+    server.account |= {"clientBalance": 2.0, "currentSpendPerHr": 1.0}
+    server.pods = {id: {**POD, "id": id} for id in ("p1", "p2")}
+    bench = Bench(server, fleet(box("one", "p1", server.url), box("two", "p2", server.url)))
+    bench.store = Store(bench.fleet, load_profiles())
+
+    def named(view: FleetView) -> set[str]:
+        return {c.instance for c in view.clocks if c.ticks and c.anchor == "balance"}
+
+    assert named(await bench.read()) == {"one", "two"}
+    del server.pods["p1"]
+    view = await bench.read()
+    assert named(view) == {"two"}
+    assert not [clock for clock in view["one"].clocks if clock.ticks]
+    del server.pods["p2"]
+    assert named(await bench.read()) == {"runpod:account"}
 
 
 @pytest.mark.parametrize("row", ["", "{", "[1]", '["x",1,2,3]', '["x",NaN,"USD",1.0]'])
