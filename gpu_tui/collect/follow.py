@@ -40,7 +40,7 @@ SHORT = 2_048  # bytes, of a few lines: they are read before the loop turns
 QUIET_SECONDS = 0.005  # with nothing taken so before: many of them must not come in one turn
 
 OPEN = re.compile(
-    rb"open (new|resumed|rest|whole|copy) (\d{1,20}) ([\w?-]+) (\d{1,18}) (\d{1,18}) (\d{1,18})"
+    rb"open (new|resumed|rest|whole|copy) (\d{1,20}) ([\w?-]+) (-?\d{1,20}) (\d{1,18}) (\d{1,18})"
 )
 PAST = re.compile(r"\d+:[\w?-]+")
 

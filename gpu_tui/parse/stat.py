@@ -9,13 +9,15 @@ from gpu_tui.core.readings import FileStat, FileTable
 
 FORMAT = "%i %s %Y %n"
 MAX_FILES = 50_000
-_LINE = re.compile(r"([0-9]{1,20}) ([0-9]{1,20}) ([0-9]{1,11}) (.{1,4096})", re.ASCII)
+FARTHEST = 99_999_999_999.0  # epoch seconds
+_LINE = re.compile(r"([0-9]{1,20}) ([0-9]{1,20}) (-?[0-9]{1,20}) (.{1,4096})", re.ASCII)
 
 
 def parse_files(text: bytes, patterns: Sequence[str], home: str | None = None) -> FileTable:
     """The files that one of `patterns` names (`{cell}` stands for one path part), spelled as it does.
 
-    A pattern that starts with `~/` gives paths that start with `~/`; `home` is the box's home.
+    A pattern that starts with `~/` gives paths that start with `~/`; `home` is the box's home. A file is there
+    whatever its time: file servers give such before 1970 (Windows counts from 1601), and ones that overflowed.
     """
     asked = [(_regex(pattern, home), pattern.startswith("~/")) for pattern in patterns]
     prefix = f"{home.rstrip('/')}/" if home else ""
@@ -28,7 +30,8 @@ def parse_files(text: bytes, patterns: Sequence[str], home: str | None = None) -
         for regex, at_home in asked:
             if regex.fullmatch(path):
                 name = f"~/{path.removeprefix(prefix)}" if at_home else path
-                found.setdefault(name, FileStat(name, int(inode), int(size), float(mtime)))
+                written = max(0.0, min(float(mtime), FARTHEST))
+                found.setdefault(name, FileStat(name, int(inode), int(size), written))
     return FileTable(found)
 
 

@@ -494,6 +494,17 @@ async def test_where_a_renamed_file_is_hard_to_find_nothing_is_read_again(
     assert made.memory.gaps == 3 - len(read)
 
 
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+async def test_a_log_from_before_all_time_is_followed(tmp_path: Path, shell: str) -> None:
+    """As a file server that counts from 1601 may say."""
+    box = ShellBox(tmp_path)
+    os.utime(box.file("home/train.log", "a 1\n"), (-5e8, -5e8))
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() or made.heard.of(LogFailed))
+    assert made.heard.lines() == ["a 1"]
+
+
 def test_a_path_is_never_run() -> None:
     text = follow_program("~/x'; touch /tmp/owned; '@NONCE@.log", "n", TailMemory(), 5)
     (text,) = [word for word in shlex.split(text) if "main()" in word]

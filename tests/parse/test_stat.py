@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_tui.parse.stat import parse_files
+from gpu_tui.parse.stat import FARTHEST, parse_files
 
 TEXT = b"""11 100 1763700000 /root/q/queue 1.txt
 12 200 1763700001 /root/runs/logs/baseline.log
@@ -26,6 +26,12 @@ def test_files_are_found_under_the_spelling_they_were_asked_by():
     }
     log = found["/root/runs/logs/baseline.log"]
     assert (log.inode, log.size, log.mtime) == (12, 200, 1763700001.0)
+
+
+def test_a_file_is_there_whatever_its_time():
+    text = b"1 10 -11644473600 /a/x.log\n2 20 18446744073709551615 /a/y.log\n"
+    found = parse_files(text, ("/a/{cell}.log",)).found
+    assert [file.mtime for file in found.values()] == [0.0, FARTHEST]
 
 
 def test_nothing_found_is_an_empty_table():
