@@ -20,6 +20,7 @@ from gpu_tui.core.sample import Freshness
 from gpu_tui.state import patrol, resume_words
 from gpu_tui.teardown import words
 from gpu_tui.ui import keys, layout
+from gpu_tui.ui.panes import instances
 from gpu_tui.ui.screens import (
     abandon,
     chart,
@@ -137,6 +138,7 @@ def tables() -> set[str]:
         (survival.DELETED[0], survival.KEPT[0], survival.LEFT[0], survival.UNKNOWN[0]),
         (word for _, word, _ in sweep.STATES.values()), sweep_table.TITLES.values(),
         (column for column in sweep_table.CELLS if column not in sweep_table.TITLES),
+        (*fleet.SETS, instances.OWN),
         vitals.MEMORY_SOURCE.values(), vitals.GPU_ERRORS.values(),
         (text for _, *texts in tour.STEPS for text in texts),
         (kind.replace("_", " ") for kind in remedies.REMEDIES), remedies.REMEDIES.values(),

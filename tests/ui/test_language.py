@@ -33,6 +33,7 @@ from gpu_tui.ui.scene_parts import NOW, finding
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.shots import SIZES, VIEWS
 from gpu_tui.ui.text.filters import Filter, FilterError
+from gpu_tui.ui.text.outlook import COLUMNS as LANES
 from gpu_tui.ui.text.survival import choices, find_choice, spoken
 from gpu_tui.ui.text.sweep import queue_note, state_words, totals
 from gpu_tui.ui.widgets.paint import Block
@@ -569,3 +570,17 @@ def test_a_cell_is_found_by_the_words_that_stand_there(chinese: None) -> None:
     assert Filter("sync-failed").keeps(said)
     assert Filter("/sync failed/").keeps(said)
     assert Filter("同步失败").keeps(said)
+
+
+def test_no_title_of_a_queue_is_cut(chinese: None) -> None:
+    assert not [title for title, cells, _ in LANES if cell_len(say(title)) > cells]
+
+
+async def test_the_set_of_columns_is_named_in_chinese(
+    cockpit: Make, chinese: None, text_of: Callable[[CockpitApp], str]
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("o")
+        await pilot.pause()
+        assert "1 实例 · 6 · 费用" in text_of(app)

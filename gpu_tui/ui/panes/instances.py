@@ -91,7 +91,8 @@ class InstancesPane(Pane):
             else str(len(views))
         )
         self.entitle(
-            count if self._set == "overview" else f"{count} · {self._set}", more_below(rows.hidden)
+            count if self._set == "overview" else f"{count} · {say(self._set)}",
+            more_below(rows.hidden),
         )
 
     def kept(self, fleet: FleetView) -> list[InstanceView]:
