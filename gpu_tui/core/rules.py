@@ -6,7 +6,7 @@ their own way (triage); nothing here reads a log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.clocks import DangerClock, clock_words
@@ -19,8 +19,6 @@ from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sweep import CellState, Queue, Roster
 from gpu_tui.core.verdict import Verdict
 
-HUNG_TEMPERATURE = 83.0
-THROTTLED_CLOCK_SHARE = 0.70
 BLIP = 15.0  # seconds: a loss of this length wakes nobody
 ZOMBIE_VRAM = 1 << 30
 ECC = ("uncorrectable ECC error", "uncorrectable ECC errors")
@@ -102,6 +100,11 @@ class Now:
     losses: Mapping[str, tuple[Spike | None, Plateau | None]] = field(default_factory=dict)
     trainer_alive: bool | None = None
     extras: tuple[Condition, ...] = field(default_factory=tuple)
+    held: Collection[tuple[str, str | None, str | None]] = ()  # (kind, cell, part) at the last look
+
+    def acts(self, name: str, value: float | None, kind: str, part: str | None = None) -> bool:
+        """Whether a number asks for a person, or did as this finding and has not fallen far enough since."""
+        return level(name, value, held=(kind, None, part) in self.held) is Level.ACT
 
 
 def conditions(seen: Now) -> Iterator[Condition]:
@@ -140,7 +143,7 @@ def _disks(seen: Now) -> Iterator[Condition]:
         if mount.read_only:
             continue
         used = share(mount.bytes_used, mount.bytes_total)
-        packed = level("bytes", used) is Level.ACT
+        packed = seen.acts("bytes", used, "disk_full", mount.path)
         if packed:
             yield Condition(
                 "disk_full",
@@ -150,7 +153,7 @@ def _disks(seen: Now) -> Iterator[Condition]:
                 part=mount.path,
             )
         inodes = share(mount.inodes_used, mount.inodes_total)
-        if level("inodes", inodes) is Level.ACT:
+        if seen.acts("inodes", inodes, "inode_full", mount.path):
             yield Condition(
                 "inode_full",
                 Severity.SERIOUS,
@@ -168,7 +171,7 @@ def _memory(seen: Now) -> Iterator[Condition]:
     # Page cache is inside `used` and goes when it must: it kills nobody.
     needed = None if memory.used is None else memory.used - (memory.cache or 0)
     used = share(needed, memory.limit)
-    if memory.source != "host" and level("memory", used) is Level.ACT:
+    if memory.source != "host" and seen.acts("memory", used, "mem_pressure"):
         yield Condition(
             "mem_pressure",
             Severity.WARN,
@@ -226,8 +229,9 @@ def _gpus(seen: Now) -> Iterator[Condition]:
     for gpu in table.gpus:
         where = f"gpu:{gpu.index}"
         clock = share(gpu.sm_clock_hz, gpu.sm_clock_max_hz)
-        hot = gpu.temperature is not None and gpu.temperature >= HUNG_TEMPERATURE
-        if hot and clock is not None and clock < THROTTLED_CLOCK_SHARE:
+        hot = seen.acts("throttled", gpu.temperature, "throttle", where)
+        lacks = None if clock is None else 1 - clock
+        if hot and clock is not None and seen.acts("slowed", lacks, "throttle", where):
             yield Condition(
                 "throttle",
                 Severity.WARN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.alarms import Alarm, CellAlarms
@@ -87,6 +87,11 @@ class Book:
                 before=old.before if old else first,
             )
         self._now = fresh
+
+    @property
+    def standing(self) -> Collection[tuple[str, str | None, str | None]]:
+        """(kind, cell, part) of what was so at the last look."""
+        return self._now.keys()
 
     def findings(self) -> tuple[Finding, ...]:
         """All findings, worst first, then newest. A cause named by a log line covers the bare verdict."""

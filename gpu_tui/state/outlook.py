@@ -76,6 +76,7 @@ def view_of(
         trainer_alive=alive,
         losses=_losses(kept, queue),
         extras=_open_end(kept),
+        held=kept.book.standing,
     )
     kept.book.set_conditions(conditions(seen), now)
     box = kept.value(metrics.HOST)

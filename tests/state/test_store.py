@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -218,6 +219,43 @@ def test_inodes_fill_before_bytes() -> None:
     (finding,) = bench.view().findings
     assert finding.kind == "inode_full"
     assert "34%" in finding.evidence
+
+
+def _disk(share: float) -> tuple[Mount, ...]:
+    return (Mount("/d", "ext4", int(share * 1000), 1000, 1, 100),)
+
+
+def _inodes(share: float) -> tuple[Mount, ...]:
+    return (Mount("/d", "ext4", 1, 100, int(share * 1000), 1000),)
+
+
+def _cgroup(share: float) -> Memory:
+    return Memory("cgroup2", int(share * 1000), 1000)
+
+
+def _card(at: float, clock: float = 0.6) -> GpuTable:
+    heat = {"temperature": at, "sm_clock_hz": int(clock * 1000), "sm_clock_max_hz": 1000}
+    return GpuTable((Gpu(0, "H100", "GPU-0", 0.9, **heat),))
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "looks"),
+    [
+        ("mounts", "disk_full", [(_disk, 0.949, 0), (_disk, 0.951, 1), (_disk, 0.949, 1), (_disk, 0.95, 1), (_disk, 0.935, 0), (_disk, 0.949, 0)]),
+        ("mounts", "inode_full", [(_inodes, 0.949, 0), (_inodes, 0.951, 1), (_inodes, 0.945, 1), (_inodes, 0.9, 0)]),
+        ("memory", "mem_pressure", [(_cgroup, 0.9, 1), (_cgroup, 0.88, 1), (_cgroup, 0.86, 0), (_cgroup, 0.89, 0)]),
+        ("gpus", "throttle", [(_card, 82.0, 0), (_card, 83.0, 1), (_card, 81.0, 1), (_card, 79.0, 0), (_card, 82.0, 0)]),
+    ],
+)  # fmt: skip
+def test_a_number_that_wavers_about_its_threshold_is_one_finding(
+    metric: str, kind: str, looks: list[tuple[Callable[[float], object], float, int]]
+) -> None:
+    bench, told = running_bench(), []
+    for value, number, _ in looks:
+        bench.at += 5
+        bench.sample(metric, value(number), period=60.0)
+        told.append(bench.kinds().count(kind))
+    assert told == [shown for *_, shown in looks]
 
 
 def test_stale_readings_are_no_grounds_for_a_finding() -> None:
