@@ -52,3 +52,14 @@ def seconds(text: str) -> int | None:
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
     return sum(int(number) * _UNITS[unit.lower()] for number, unit in parts)
+
+
+def hop(text: str) -> tuple[str | None, str, str]:
+    """User, host and port of one hop of a ProxyJump: `[user@]host[:port]`, or as a URI."""
+    user, _, host = text.strip().removeprefix("ssh://").rstrip("/").rpartition("@")
+    port = ""
+    if host.startswith("["):
+        host, _, port = host[1:].partition("]")
+    elif host.count(":") == 1:
+        host, _, port = host.partition(":")
+    return user or None, host, port.removeprefix(":")

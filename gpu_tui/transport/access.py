@@ -7,7 +7,6 @@ IdentityAgent) is evened out here. Everything here blocks on files: call it off 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from gpu_tui.core.fleet import SshAccess
-from gpu_tui.core.number import whole
+from gpu_tui.parse.ssh_words import hop as parse_hop
 from gpu_tui.places import user_name
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
 from gpu_tui.transport.key_file import public_half
@@ -27,6 +26,7 @@ from gpu_tui.transport.ssh_config import (
     UserConfig,
     beyond,
     methods,
+    port_of,
 )
 
 DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")
@@ -127,9 +127,7 @@ def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
         raise ValueError(f"there is no port {number}, which {access.host} is to have")
     alias = _string(config.get("HostKeyAlias"))
     login = _string(config.get("User")) or user_name()
-    tokens = {"h": host, "n": access.host, "p": str(number), "r": login, "u": user_name()}
-    tokens["k"] = alias or host
-    known_hosts = _known_hosts(access, config, tokens, hop=hop)
+    known_hosts = _known_hosts(access, config, hop=hop)
     jump = access.jump or _string(config.get("ProxyJump"))
     identities = _identities(access, config, hop=hop)
     seconds = config.get("ConnectTimeout")
@@ -162,13 +160,8 @@ def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
 
 def hop_access(name: str, behind: SshAccess) -> SshAccess:
     """One hop of a ProxyJump value, `[user@]host[:port]`, on the way to `behind`."""
-    user, _, host = name.removeprefix("ssh://").rstrip("/").rpartition("@")
-    port: str = ""
-    if host.startswith("["):
-        host, _, port = host[1:].partition("]")
-    elif host.count(":") == 1:
-        host, _, port = host.partition(":")
-    number = whole(port := port.removeprefix(":"))
+    user, host, port = parse_hop(name)
+    number = port_of(port) if port else None
     if port and number is None:
         raise LinkError(
             f"the jump host {name} has a port that is none",
@@ -176,7 +169,7 @@ def hop_access(name: str, behind: SshAccess) -> SshAccess:
         )
     return SshAccess(
         host,
-        user or None,
+        user,
         number,
         known_hosts=behind.known_hosts,
         identity=behind.identity,
@@ -232,9 +225,7 @@ def _existing(names: Sequence[str]) -> list[str]:
     return [str(path) for path in found if path.is_file()]
 
 
-def _known_hosts(
-    access: SshAccess, config: UserConfig, tokens: dict[str, str], *, hop: bool
-) -> tuple[str, ...]:
+def _known_hosts(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[str, ...]:
     own = [str(_at_home(access.known_hosts))] if access.known_hosts else []
     if own and not hop:
         return tuple(own)
@@ -246,19 +237,10 @@ def _known_hosts(
             next="name a known_hosts file there, or in ssh.known_hosts of the fleet file",
         )
     everyone = config.get("GlobalKnownHostsFile")
-    names = [
-        *(USER_KNOWN_HOSTS if users is None else _strings(users)),
-        *(GLOBAL_KNOWN_HOSTS if everyone is None else _strings(everyone)),
-    ]
-    return (*own, *(_expand(name, tokens) for name in names))
-
-
-def _expand(name: str, tokens: dict[str, str]) -> str:
-    """`~`, `${VAR}` and the % tokens of ssh_config; asyncssh leaves them as they are here."""
-    table = {**tokens, "%": "%", "d": str(Path.home()), "i": str(os.getuid())}
-    text = re.sub(r"%(.)", lambda match: table.get(match[1], match[0]), name)
-    text = re.sub(r"\$\{(\w+)\}", lambda match: os.environ.get(match[1], match[0]), text)
-    return str(_at_home(text))
+    users = USER_KNOWN_HOSTS if users is None else _strings(users)
+    everyone = GLOBAL_KNOWN_HOSTS if everyone is None else _strings(everyone)
+    names = [*(config.expanded(name) for name in users), *everyone]
+    return (*own, *(str(_at_home(name)) for name in names))
 
 
 def _proxy_command(config: UserConfig) -> str | None:

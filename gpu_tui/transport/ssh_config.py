@@ -10,34 +10,44 @@ from __future__ import annotations
 import glob
 import os
 import re
+import signal
 import socket
+import subprocess
 from collections.abc import Iterable
 from functools import lru_cache
+from hashlib import sha1
 from pathlib import Path
+from subprocess import DEVNULL
 from typing import cast
 
 import asyncssh
 from asyncssh.config import SSHClientConfig, SSHConfig
-from asyncssh.pattern import WildcardPatternList
+from asyncssh.pattern import WildcardPattern, WildcardPatternList
 
 from gpu_tui.core.number import whole
-from gpu_tui.parse.ssh_words import seconds, split
+from gpu_tui.parse.ssh_words import hop, seconds, split
 from gpu_tui.places import user_name
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 Settings = tuple[tuple[str, object], ...]
 
+# Directives that are not for a config to say here: what asyncssh finds wrong in one is no matter.
+_OURS = (
+    "forwardagent", "requesttty", "sendenv", "serveralivecountmax", "serveraliveinterval", "setenv",
+)  # fmt: skip
 # Directives that asyncssh's reader passes over and that must not be passed over.
 _ALSO = (
     "BindInterface", "ForkAfterAuthentication", "KnownHostsCommand", "ProxyUseFdpass",
     "PubkeyAcceptedAlgorithms", "RevokedHostKeys", "SecurityKeyProvider", "SessionType", "StdinNull",
 )  # fmt: skip
+_TEXTS = ("BindAddress", "HostKeyAlias", "PreferredAuthentications", "Tag", "User")
 _OLD_NAMES = {
     "pubkeyacceptedkeytypes": "PubkeyAcceptedAlgorithms",
     "hostbasedkeytypes": "HostbasedAcceptedAlgorithms",
 }
 MOST_PORT = 65_535
 INCLUDED_DEEP = 16  # files in files, as ssh allows
+EXEC_SECONDS = 10.0  # for the command of a `Match exec`
 _ALGORITHMS = {
     "Ciphers": "encryption_algs",
     "MACs": "mac_algs",
@@ -61,6 +71,7 @@ class UserConfig(SSHClientConfig):
     strange: str | None = None  # a Match criterion that asyncssh does not know
     _named: str  # what Host patterns are compared with
     _depth = 0
+    _only_looked_at = False  # included by a block that does not match; its `Match final` counts
 
     @classmethod
     def read(
@@ -73,7 +84,8 @@ class UserConfig(SSHClientConfig):
         config._parse_all(paths)
         if config.has_match_final():
             # Once more over all files: what is set stays, and a host goes by its real name now.
-            config._named = str(config._options.setdefault("Hostname", host)).lower()
+            config._named = str(config._options.get("Hostname", host)).lower()
+            config._options["Hostname"] = config._named
             config._final = config._canonical = True  # ssh takes both for the last pass
             config._parse_all(paths)
         config._expand_all()
@@ -102,7 +114,8 @@ class UserConfig(SSHClientConfig):
 
     def parse(self, path: Path) -> None:
         """Read one file, whose lines are split once for all hosts."""
-        self._path, self._matching, self._tokens = path, True, {"%": "%"}
+        self._path, self._matching = path, not self._only_looked_at
+        self._tokens = {"%": "%"}
         stat = path.stat()
         for number, name, words in _lines(str(path), stat.st_mtime_ns, stat.st_size, stat.st_ino):
             self._line_no = number
@@ -120,7 +133,10 @@ class UserConfig(SSHClientConfig):
 
     def _expand_all(self) -> None:
         self._set_tokens()
-        self._tokens["h"] = self._tokens["h"].lower()
+        host = self._tokens["h"].lower()
+        alias = str(self._options.get("HostKeyAlias", "")).lower() or self._orig_host
+        who = "".join((self._tokens["l"], host, self._tokens["p"], self._tokens["r"]))
+        self._tokens |= {"h": host, "k": alias, "C": sha1(who.encode()).hexdigest()}
         for option in _TOKENS:
             value = self._options.get(option)
             # The variables of a ProxyCommand are its shell's business.
@@ -130,6 +146,10 @@ class UserConfig(SSHClientConfig):
             elif isinstance(value, str):
                 self._options[option] = expand(value)
 
+    def expanded(self, value: str) -> str:
+        """With the % tokens and the `${VAR}` of what was read."""
+        return self._expand_val(value)
+
     def _tokens_of(self, value: str) -> str:
         return re.sub(r"%(.)", self._expand_token, value)
 
@@ -137,16 +157,15 @@ class UserConfig(SSHClientConfig):
         super()._set_tokens()
         self._tokens["%"] = "%"
         self._tokens["k"] = str(self._options.get("HostKeyAlias") or self._tokens["h"])
+        jump = str(self._options.get("ProxyJump", "none"))
+        self._tokens["j"] = "" if jump.lower() == "none" else hop(jump.split(",")[-1])[1]
 
     def _read_host(self, option: str, args: list[str]) -> None:
-        """A block for the hosts that its patterns name."""
-        self._matching = _patterns(",".join(args)).matches(self._named)
+        """A block for the hosts that its patterns name; a comma parts none here, as it does in Match."""
+        hits = [word for word in args if _pattern(word.removeprefix("!")).matches(self._named)]
+        excepted = any(word.startswith("!") for word in hits)
+        self._matching = bool(hits) and not excepted and not self._only_looked_at
         args.clear()
-
-    def _match_val(self, match: str) -> object:
-        """What a criterion looks at; hosts go by small letters there."""
-        value = super()._match_val(match)
-        return value.lower() if isinstance(value, str) and "host" in match else value
 
     def _read_proxy(self, option: str, args: list[str]) -> None:
         """ProxyJump and ProxyCommand: the first of either counts; `ProxyJump none` bars no command."""
@@ -160,6 +179,8 @@ class UserConfig(SSHClientConfig):
     def _read_include(self, option: str, args: list[str]) -> None:
         """In the order of names; a file that cannot be read is passed over."""
         path, line, tokens = self._path, self._line_no, self._tokens
+        matching, looking = self._matching, self._only_looked_at
+        self._only_looked_at = not matching
         self._depth += 1
         if self._depth > INCLUDED_DEEP:
             self._error("Too many files that include one another")
@@ -168,38 +189,66 @@ class UserConfig(SSHClientConfig):
                 if Path(name).is_file() and os.access(name, os.R_OK):
                     self.parse(Path(name))
         self._depth -= 1
-        self._path, self._line_no, self._tokens, self._matching = path, line, tokens, True
+        self._path, self._line_no, self._tokens = path, line, tokens
+        self._matching, self._only_looked_at = matching, looking
         args.clear()
 
     def _read_match(self, option: str, args: list[str]) -> None:
-        """% tokens of an `exec` are replaced; a strange criterion matches nothing, and is remembered."""
-        args[:] = _criteria(args[0])
-        at = 0
-        while at < len(args):
-            name = args[at].lower().removeprefix("!")
-            if name == "exec" and at + 1 < len(args):
-                self._set_tokens()
-                args[at + 1] = self._tokens_of(args[at + 1])
-            elif name in ("host", "originalhost") and at + 1 < len(args):
-                args[at + 1] = args[at + 1].lower()
-            elif name not in (*_LONE, *_WITH_PATTERN):
-                self.strange = name
+        """A block for what meets every criterion; a strange one matches nothing, and is remembered."""
+        words = _criteria(args[0])
+        args.clear()
+        self._matching = not self._only_looked_at
+        while words:
+            word = words.pop(0).lower()
+            name = word.removeprefix("!")
+            if name in _LONE:
+                hit = self._is_pass(name)
+            elif name not in _WITH_PATTERN:
+                self.strange = name if self._matching else self.strange
                 self._matching = False
-                args.clear()
                 return
-            at += 1 if name in _LONE else 2
-        self._match(option, args)
+            elif not words:
+                self._error(f"Missing {name} match pattern")
+            else:
+                hit = self._meets(name, words.pop(0))
+            self._matching = self._matching and hit == (name == word)
+
+    def _is_pass(self, name: str) -> bool:
+        """Whether this pass over the files is meant. Who asks for a last one gets it."""
+        if name == "final" and self._final is None:
+            self._final = False
+        return name == "all" or bool(self._canonical if name == "canonical" else self._final)
+
+    def _meets(self, name: str, wanted: str) -> bool:
+        """One criterion of a block that still may match; hosts go by small letters."""
+        if not self._matching:
+            return False
+        if name == "exec":
+            return self._succeeds(wanted)
+        value = str(self._match_val(name))
+        if "host" in name:
+            value, wanted = value.lower(), wanted.lower()
+        return value == wanted if "" in (value, wanted) else _patterns(wanted).matches(value)
+
+    def _succeeds(self, command: str) -> bool:
+        """The end of a `Match exec`, whose % tokens are replaced. ssh would wait for it for ever."""
+        self._set_tokens()
+        command = self._tokens_of(command)
+        shell = os.environ.get("SHELL") or "/bin/sh"
+        with subprocess.Popen(
+            [shell, "-c", command],
+            stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True,
+        ) as process:  # fmt: skip
+            try:
+                return process.wait(EXEC_SECONDS) == 0
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                self._error(f"its exec does not end within {EXEC_SECONDS:g} s: {command}")
 
     def _read_port(self, option: str, args: list[str]) -> None:
-        """A number, or the name of a service."""
         word = args.pop(0)
-        number = whole(word)
+        number = port_of(word)
         if number is None:
-            try:
-                number = socket.getservbyname(word, "tcp")
-            except OSError:
-                number = 0
-        if not 0 < number <= MOST_PORT:
             self._error(f"Bad port {word!r}")
         self._options.setdefault(option, number)
 
@@ -216,6 +265,10 @@ class UserConfig(SSHClientConfig):
         if args[0].lower() in ("unbound", "host-bound"):
             args[0] = "yes"
         self._set_bool(option, args)
+
+    def _read_text(self, option: str, args: list[str]) -> None:
+        """One word as it stands: a user may be called `none`."""
+        self._options.setdefault(option, args.pop(0))
 
     def _read_word(self, option: str, args: list[str]) -> None:
         """A directive that is only looked at."""
@@ -248,8 +301,14 @@ def _lines(
 def _words(name: str, rest: str) -> tuple[str, ...]:
     """The words up to a comment; a command is one word, as it stands."""
     if name in UserConfig._no_split:
-        return (rest,) if rest else ()
+        command = rest.lstrip(" \t=")
+        return (command,) if command else ()
     return tuple(split(rest))
+
+
+@lru_cache(maxsize=4096)
+def _pattern(text: str) -> WildcardPattern:
+    return WildcardPattern(text)
 
 
 @lru_cache(maxsize=4096)
@@ -267,23 +326,34 @@ def _criteria(line: str) -> list[str]:
     return words
 
 
+UserConfig._conditionals = {*SSHClientConfig._conditionals, "include"}
 UserConfig._no_split = {*SSHClientConfig._no_split, "match"}
 UserConfig._handlers = {
-    **SSHClientConfig._handlers,
+    **{name: read for name, read in SSHClientConfig._handlers.items() if name not in _OURS},
     "host": ("Host", UserConfig._read_host),
     "include": ("Include", UserConfig._read_include),
     "match": ("Match", UserConfig._read_match),
     "proxyjump": ("ProxyJump", UserConfig._read_proxy),
     "proxycommand": ("ProxyCommand", UserConfig._read_proxy),
     "port": ("Port", UserConfig._read_port),
+    "challengeresponseauthentication": ("KbdInteractiveAuthentication", UserConfig._set_bool),
     "pubkeyauthentication": ("PubkeyAuthentication", UserConfig._read_pubkey),
-    **{
-        name.lower(): (name, UserConfig._read_seconds)
-        for name in ("ConnectTimeout", "ServerAliveInterval")
-    },
+    "connecttimeout": ("ConnectTimeout", UserConfig._read_seconds),
+    **{name.lower(): (name, UserConfig._read_text) for name in _TEXTS},
     **{name.lower(): (name, UserConfig._read_word) for name in _ALSO},
     **{old: (name, UserConfig._read_word) for old, name in _OLD_NAMES.items()},
 }
+
+
+def port_of(word: str) -> int | None:
+    """A number, or the name of a service; None where it is no port."""
+    number = whole(word)
+    if number is None:
+        try:
+            number = socket.getservbyname(word, "tcp")
+        except OSError:
+            return None
+    return number if 0 < number <= MOST_PORT else None
 
 
 def methods(config: UserConfig) -> tuple[str, ...]:

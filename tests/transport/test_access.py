@@ -131,6 +131,7 @@ def test_a_config_that_cannot_be_read_is_one_sentence(home: Path) -> None:
     [
         ("hop", "hop", None, None),
         ("u@hop:22", "hop", "u", 22),
+        ("u@v@hop:ssh", "hop", "u@v", 22),
         ("ssh://u@hop:22", "hop", "u", 22),
         ("u@[fe80::1]:22", "fe80::1", "u", 22),
         ("fe80::1", "fe80::1", None, None),

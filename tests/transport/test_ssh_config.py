@@ -15,6 +15,7 @@ from boxes import make_key
 
 from gpu_tui.core.fleet import SshAccess
 from gpu_tui.transport import access as access_module
+from gpu_tui.transport import ssh_config
 from gpu_tui.transport.access import Route, resolve, routes_to
 from gpu_tui.transport.base import HostKeyRejected, LinkError
 from gpu_tui.transport.ssh_config import UserConfig, accepts, beyond, connect_options
@@ -197,6 +198,7 @@ CASES = {
     "match final does not override": "Match final\n Port 90\n User x\nHost box\n Port 89\n",
     "hosts go by their real names in the end": "Host box\n HostName far\nHost far\n User real\n"
     "Match final all\n Compression yes\n",
+    "match final by small letters": 'Host box\n HostName FAR\nMatch final exec "test %h = far"\n Port 9\n',
     "match final and exec": "Match final exec true\n Port 91\nMatch !final\n User early\n",
     "alias": "Host box\n HostKeyAlias rented\n HostName 10.0.0.4\n",
     "jump": "Host box\n ProxyJump a@hop:2022,second\n",
@@ -218,6 +220,12 @@ CASES = {
     "a port by its name": "Host box\n Port ssh\n",
     "how keys are bound": "PubkeyAuthentication unbound\nHost box\n PubkeyAuthentication host-bound\n",
     "a home that nobody has": "Include ~nosuchuser/x\nIdentityFile ~nosuchuser/k\nHost box\n Port 51\n",
+    "a comma parts no hosts": "Host other,box\n Port 1\nHost !far,box box\n Port 2\n"
+    "Match host other,box\n User of-match\n",
+    "a user called none": "Host box\n User none\nMatch user none\n Port 52\nHost *\n User no\n",
+    "an alias called none": "Host box\n HostKeyAlias none\nHost *\n HostKeyAlias other\n",
+    "signs before a command": "ProxyCommand = = nc %h %p\n",
+    "a criterion with its value": "Match host=box !user=root\n Port 53\nMatch user=root,me\n Port 1\n",
     "windows line ends": "Host box\r\n Port 91\r\n User me\r\n",
 }
 REFUSED_BY_BOTH = (
@@ -281,6 +289,58 @@ def test_includes_come_in_the_order_of_names_and_end_with_their_block(tmp_path: 
     assert (str(route.port), route.user) == (expected["port"][0], expected["user"][0])
     files = UserConfig.read([str(tmp_path / "config")], "box").get("IdentityFile")
     assert files == expected["identityfile"] == ["/k1", "/k2", "/k3"]
+
+
+@needs_ssh
+def test_a_block_that_does_not_match_may_ask_for_a_last_pass(tmp_path: Path) -> None:
+    (tmp_path / "more").write_text(f'Match exec "touch {tmp_path}/ran"\nMatch final\n User no\n')
+    text = f"Host other\n Include {tmp_path}/more\nHost far\n Port 7\nHost box\n HostName far\n"
+    access = read(tmp_path / "config", text)
+    route = resolve(access)
+    assert not (tmp_path / "ran").exists()
+    expected = oracle(tmp_path / "config")
+    assert (str(route.port), route.user) == (expected["port"][0], expected["user"][0])
+    assert route.port == 7
+
+
+@needs_ssh
+@pytest.mark.parametrize("alias", ["", " HostKeyAlias Rented\n"])
+def test_tokens_are_those_of_ssh(alias: str, tmp_path: Path) -> None:
+    names = " ".join(f"/x/%{letter}" for letter in "CLdhiklnpru%")
+    text = f"Host Box\n{alias} HostName Far.Example\n Port 7\n User u\n"
+    read(tmp_path / "config", f"{text} UserKnownHostsFile {names}\n")
+    route = resolve(SshAccess("Box", config=str(tmp_path / "config")))
+    expected = oracle(tmp_path / "config", "Box")["userknownhostsfile"][0]
+    assert list(route.known_hosts[:12]) == [str(Path(name)) for name in expected.split()]
+
+
+def test_the_token_of_the_last_jump_host(tmp_path: Path) -> None:
+    text = "ProxyJump a,me@[fe80::1]:3\nUserKnownHostsFile /x/%j\n"
+    assert resolve(read(tmp_path / "c", text)).known_hosts[0] == "/x/fe80::1"
+    assert resolve(read(tmp_path / "c", "UserKnownHostsFile /x/%j/y\n")).known_hosts[0] == "/x/y"
+
+
+def test_a_match_exec_that_does_not_end_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh_config, "EXEC_SECONDS", 0.05)
+    access = read(tmp_path / "config", 'Match exec "sleep 1000 & sleep 1000"\n Port 5\n')
+    with pytest.raises(LinkError, match=r"line 1: its exec does not end within 0\.05 s: sleep"):
+        resolve(access)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
+def test_a_match_exec_is_for_the_users_own_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", str(shutil.which("bash")))
+    assert resolve(read(tmp_path / "c", 'Match exec "[[ %n == b* ]]"\n Port 5\n')).port == 5
+
+
+def test_what_is_not_for_a_config_to_say_stands_in_no_way(tmp_path: Path) -> None:
+    text = "ServerAliveCountMax 0\nServerAliveInterval none\nForwardAgent $NO_SUCH_VARIABLE\n"
+    route = resolve(read(tmp_path / "c", text))
+    assert connect_options(UserConfig.of(route.settings, "box")).keepalive_count_max == 3
 
 
 @needs_ssh
@@ -392,6 +452,8 @@ def test_the_fleet_file_has_the_last_word(tmp_path: Path) -> None:
         ("PasswordAuthentication no", ("publickey", "keyboard-interactive")),
         ("PubkeyAuthentication no", ("keyboard-interactive", "password")),
         ("KbdInteractiveAuthentication no", ("publickey", "password")),
+        ("ChallengeResponseAuthentication no", ("publickey", "password")),
+        ("PreferredAuthentications none", ()),
     ],
 )
 def test_the_ways_to_log_in(line: str, methods: tuple[str, ...], tmp_path: Path) -> None:

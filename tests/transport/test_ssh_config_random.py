@@ -13,7 +13,22 @@ from test_ssh_config import oracle, ours, read
 from gpu_tui.transport.access import resolve
 
 ROUNDS = 2000 if os.environ.get("GPU_TUI_NIGHTLY") else 100
-PATTERNS = ("box", "*", "b*", "!box", "far", "bo?", "other", "BOX", "!other", "10.*", "*.Example")
+PATTERNS = (
+    "box",
+    "*",
+    "b*",
+    "!box",
+    "far",
+    "bo?",
+    "other",
+    "BOX",
+    "!other",
+    "10.*",
+    "*.Example",
+    "a,box",
+    "!far,*",
+    "b[o]x",
+)
 CRITERIA = {
     "host": PATTERNS,
     "originalhost": PATTERNS,
@@ -22,11 +37,12 @@ CRITERIA = {
     "exec": ("true", "false", '"test %n = box"', '"test %h = far"', '"test %p = 22"'),
 }
 LINES = (
-    "Port 11", "Port 12", "User me", "User root", "HostName far", "HostName %h.example",
+    "Port 11", "Port 12", "User me", "User root", "User none", "User a@b", "HostName far", "HostName %h.example",
     "HostName 10.0.0.1", "HostName Far.Example", "Compression yes", "Compression no",
     "IdentitiesOnly yes", "IdentitiesOnly no", "HostKeyAlias al", "HostKeyAlias none",
     "ProxyJump none", "ProxyJump a", "ProxyJump u@b:3,c", "ProxyCommand none",
-    "ProxyCommand nc %h %p", "ProxyCommand x | y && z",
+    "ProxyCommand nc %h %p", "ProxyCommand = = x %h", "ProxyJump u@[fe80::1]:3",
+    "UserKnownHostsFile /%C/%k /%r/%n/%L", "CertificateFile /a", "ProxyCommand x | y && z",
 )  # fmt: skip
 
 
@@ -40,11 +56,10 @@ def block(random: Random, includes: list[Path], depth: int = 0) -> str:
         words = []
         for name in random.choices(list(CRITERIA), k=random.randint(1, 3)):
             words.append(f"{random.choice(('', '!'))}{name} {random.choice(CRITERIA[name])}")
-        # ssh asks for a last pass also from an Include of a block that does not apply; we do not.
-        final = [] if depth else random.choices(("", "final", "!final"), (8, 1, 1))
+        final = random.choices(("", "final", "!final"), (8, 1, 1))
         lines = ["Match " + " ".join([*final, *words])]
     elif draw < 0.9:
-        lines = [random.choice(("Match all", "Match all" if depth else "Match final all"))]
+        lines = [random.choice(("Match all", "Match final all"))]
     for _ in range(random.randint(0, 4)):
         line = random.choice(LINES)
         if depth < 2 and random.random() < 0.08:
