@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpu_tui.alerts.message import Message
+from gpu_tui.core.plain import plain
 
 DISCORD_MOST = 2_000  # characters of one message
 NTFY_MOST = 4_000  # bytes; longer ones become an attachment
 WECOM_MOST = 2_048  # bytes; longer ones are refused
 BUSY = -1
+WORDS = ("errmsg", "msg", "StatusMessage")  # of an answer: why it was refused
 NTFY_PRIORITY = {"fatal": "5", "serious": "4"}
 JSON_TYPE = "application/json; charset=utf-8"
 
@@ -107,17 +109,24 @@ def receiver_for(host: str, named: str | None) -> Receiver:
 
 
 def refused(receiver: Receiver, answer: bytes) -> tuple[str, bool] | None:
-    """Why a 200 is no success, and whether a later attempt may be one; None where it is one."""
+    """Why a 200 is no success, and whether a later attempt may be one; None where it is one.
+
+    One that names no code is not from the service's own door: a login page of the network, a gateway. That
+    is not tried again, for it may have arrived.
+    """
     if not receiver.refusals:
         return None
     try:
         said = json.loads(answer)
     except (ValueError, RecursionError):
-        return None
-    if not isinstance(said, dict):
-        return None
-    for key in receiver.refusals:
-        code = said.get(key, 0)
-        if isinstance(code, int) and code != 0:
-            return f"{key} {code}", code in receiver.passing
+        said = None
+    row = said if isinstance(said, dict) else {}
+    codes = [(key, str(row[key])) for key in receiver.refusals if row.get(key) is not None]
+    if not codes:
+        return f"answered without {receiver.refusals[0]}: whether it arrived is not known", False
+    for key, code in codes:
+        if code != "0":
+            words = next((row[name] for name in WORDS if isinstance(row.get(name), str)), "")
+            why = f"{key} {plain(code, 20)}" + (f" ({plain(words, 120)})" if words else "")
+            return f"refused it: {why}", code in map(str, receiver.passing)
     return None

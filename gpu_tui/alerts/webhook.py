@@ -7,9 +7,10 @@ sent, in the header `Idempotency-Key`.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from gpu_tui import __version__
 from gpu_tui.alerts.channel import Undelivered
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 TOTAL_LIMIT = 15.0  # seconds
 ANSWER_CAP = 16_384  # bytes
 LONGEST_WAIT = 3_600.0  # seconds that a receiver may ask for
+SECRET = 8  # characters: a shorter piece of a URL is a word of it, like send or hook
 PASSING = frozenset({408, 425, 429})  # and every 5xx: a later attempt may succeed
 
 
@@ -74,9 +76,18 @@ class WebhookChannel:
         if not 200 <= status < 300:
             moved = " (redirects are not followed)" if 300 <= status < 400 else ""
             raise Undelivered(f"{where} refused it with {status}{moved}", retry=False)
-        if (refusal := refused(self._receiver, answer)) is not None:
+        if (refusal := refused(self._receiver, self._without_url(answer))) is not None:
             why, passing = refusal
-            raise Undelivered(f"{where} refused it: {why}", retry=passing)
+            raise Undelivered(f"{where} {why}", retry=passing)
+
+    def _without_url(self, answer: bytes) -> bytes:
+        """What the receiver said, without the secret parts of the URL, which it may repeat."""
+        parts = urlsplit(self._url)
+        for piece in re.split(r"[/?&=]", f"{parts.path}?{parts.query}"):
+            for secret in (piece, unquote(piece)):
+                if len(secret) >= SECRET:
+                    answer = answer.replace(secret.encode(), b"***")
+        return answer
 
     async def _post(
         self, client: httpx.AsyncClient, body: bytes, headers: dict[str, str]

@@ -40,6 +40,9 @@ def message(*told: News, held: bool = False) -> Message:
     return compose("id-1", [item_of(one, "s") for one in told or (news(),)], at=T0, held=held)
 
 
+LOST = ": whether it arrived is not known"
+
+
 # --- what is said -------------------------------------------------------------------------------
 
 
@@ -325,19 +328,32 @@ async def test_a_receiver_to_which_too_many_came_gets_it_later() -> None:
 @pytest.mark.parametrize(
     ("name", "said", "why"),
     [
-        ("feishu", b'{"code":19001,"msg":"param invalid"}', ("code 19001", False)),
-        ("feishu", b'{"code":11232,"msg":"frequency limited"}', ("code 11232", True)),
-        ("dingtalk", b'{"errcode":130101,"errmsg":"send too fast"}', ("errcode 130101", True)),
-        ("wecom", b'{"errcode":45009,"errmsg":"api freq out of limit"}', ("errcode 45009", True)),
-        ("wecom", b'{"errcode":-1,"errmsg":"system error"}', ("errcode -1", True)),
+        (
+            "feishu",
+            b'{"code":19001,"msg":"param\\ninvalid"}',
+            ("refused it: code 19001 (param\ufffdinvalid)", False),
+        ),
+        ("feishu", b'{"code":11232}', ("refused it: code 11232", True)),
+        ("dingtalk", b'{"errcode":"130101"}', ("refused it: errcode 130101", True)),
+        ("wecom", b'{"errcode":45009,"errmsg":4}', ("refused it: errcode 45009", True)),
+        (
+            "wecom",
+            b'{"errcode":-1,"errmsg":"system error"}',
+            ("refused it: errcode -1 (system error)", True),
+        ),
         ("feishu", b'{"StatusCode":0,"StatusMessage":"success","code":0}', None),
+        ("feishu", b'{"StatusCode":0}', None),
+        ("dingtalk", b'{"errcode":"0"}', None),
         (
             "dingtalk",
             b'{"errcode":310000,"errmsg":"keywords not in content"}',
-            ("errcode 310000", False),
+            ("refused it: errcode 310000 (keywords not in content)", False),
         ),
         ("wecom", b'{"errcode":0,"errmsg":"ok"}', None),
-        ("wecom", b"[" * 100_000, None),
+        ("wecom", b"<html>please log in</html>", (f"answered without errcode{LOST}", False)),
+        ("wecom", b"[" * 100_000, (f"answered without errcode{LOST}", False)),
+        ("feishu", b'{"ok":true}', (f"answered without code{LOST}", False)),
+        ("dingtalk", b"", (f"answered without errcode{LOST}", False)),
         ("slack", b"no_text", None),
     ],
 )
@@ -347,8 +363,8 @@ def test_a_refusal_in_a_200_is_seen(name: str, said: bytes, why: tuple[str, bool
 
 async def test_a_refusal_in_a_200_is_not_delivered() -> None:
     with receiver() as made:
-        made.answers.append(answer(200, b'{"code":9499,"msg":"Bad Request"}'))
-        with pytest.raises(Undelivered, match="code 9499") as caught:
+        made.answers.append(answer(200, b'{"code":9499,"msg":"none: secret-part of hook"}'))
+        with pytest.raises(Undelivered, match=r"code 9499 \(none: \*\*\* of hook\)$") as caught:
             await WebhookChannel(made.url, "feishu").send(message())
     assert not caught.value.retry
 
