@@ -14,6 +14,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,7 @@ def rows_of(path: Path) -> list[Row]:
     return [Row(**json.loads(text)) for text in path.read_text("utf-8").split("\n") if text]
 
 
+@cache  # a report asks about the same line a dozen times
 def judge(line: str) -> Mark:
     """The mark of a physical line, as the commands and the screen get it."""
     segments = line.encode("utf-8", "surrogatepass").split(b"\r")
