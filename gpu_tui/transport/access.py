@@ -62,7 +62,7 @@ class Route:
     jump: str | None = None
     proxy_command: str | None = None
     own_ciphers: bool = False  # the config names them: they are the user's business
-    own_host_key_algs: bool = False
+    host_key_algs: str | None = None  # HostKeyAlgorithms
     compression: bool = False
     command: str = field(default="ssh", compare=False)
     trust: Trust = field(default=Trust(""), compare=False)
@@ -151,7 +151,7 @@ def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
         jump=None if jump is None or jump.lower() in ("", "none") else jump,
         proxy_command=_proxy_command(config),
         own_ciphers=config.get("Ciphers") is not None,
-        own_host_key_algs=config.get("HostKeyAlgorithms") is not None,
+        host_key_algs=_string(config.get("HostKeyAlgorithms")),
         compression=bool(config.get("Compression")),
         command=_command(access),
         trust=KnownHosts.read(known_hosts).trust(host, number, alias),

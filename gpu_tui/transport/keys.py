@@ -15,8 +15,8 @@ from gpu_tui.transport import patience
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import AuthRejected
 from gpu_tui.transport.key_file import KeyFile, algorithm, read_key_file
+from gpu_tui.transport.pattern import accepts
 from gpu_tui.transport.prompts import Asker
-from gpu_tui.transport.ssh_config import accepts
 
 State = tuple[int, int]  # of a file: when it was changed, and its size
 Named = tuple[str, tuple[str, ...]]  # a key file, and the certificates that the config names for it

@@ -12,7 +12,11 @@ import secrets
 import socket
 
 import asyncssh
-from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
+from asyncssh.public_key import (
+    get_default_certificate_algs,
+    get_default_public_key_algs,
+    get_public_key_algs,
+)
 
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import Prompter
@@ -35,6 +39,7 @@ from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login
 from gpu_tui.transport.openssh import OpenSshConnection
 from gpu_tui.transport.packets import shorten
+from gpu_tui.transport.pattern import chosen
 from gpu_tui.transport.prompts import ASKER, Desk
 from gpu_tui.transport.pulse import Silence, shut
 from gpu_tui.transport.ssh_config import UserConfig, connect_options
@@ -210,13 +215,17 @@ def _trusted(
 
 
 def _host_key_algs(route: Route) -> tuple[str, ...]:
-    """What known_hosts has first, then all others: a changed key must be seen to be told."""
-    if route.own_host_key_algs:
-        return ()
+    """What known_hosts has first, then all others that the config allows: a changed key must be seen
+    to be told, and one of another type is no changed one.
+    """
     known = [alg for key in route.trust.accepted for alg in key.sig_algorithms]
     certified = get_default_certificate_algs() if route.trust.authorities else []
-    names = dict.fromkeys([*certified, *known, *get_default_public_key_algs()])
-    return tuple(name.decode("ascii") for name in names)
+    first = [name.decode("ascii") for name in (*certified, *known)]
+    usual = [*first, *(name.decode("ascii") for name in get_default_public_key_algs())]
+    if route.host_key_algs is not None:
+        possible = [*usual, *(name.decode("ascii") for name in get_public_key_algs())]
+        usual = chosen(route.host_key_algs, usual, possible)
+    return tuple(sorted(dict.fromkeys(usual), key=lambda name: name not in first))
 
 
 def _proxy(route: Route) -> list[str] | None:

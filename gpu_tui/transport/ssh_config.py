@@ -22,11 +22,11 @@ from typing import cast
 
 import asyncssh
 from asyncssh.config import SSHClientConfig, SSHConfig
-from asyncssh.pattern import WildcardPattern, WildcardPatternList
 
 from gpu_tui.core.number import whole
 from gpu_tui.parse.ssh_words import hop, seconds, split
 from gpu_tui.places import user_name
+from gpu_tui.transport.pattern import pattern, patterns
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 Settings = tuple[tuple[str, object], ...]
@@ -162,7 +162,7 @@ class UserConfig(SSHClientConfig):
 
     def _read_host(self, option: str, args: list[str]) -> None:
         """A block for the hosts that its patterns name; a comma parts none here, as it does in Match."""
-        hits = [word for word in args if _pattern(word.removeprefix("!")).matches(self._named)]
+        hits = [word for word in args if pattern(word.removeprefix("!")).matches(self._named)]
         excepted = any(word.startswith("!") for word in hits)
         self._matching = bool(hits) and not excepted and not self._only_looked_at
         args.clear()
@@ -184,8 +184,8 @@ class UserConfig(SSHClientConfig):
         self._depth += 1
         if self._depth > INCLUDED_DEEP:
             self._error("Too many files that include one another")
-        for pattern in args:
-            for name in sorted(glob.glob(str(self._default_path / os.path.expanduser(pattern)))):
+        for named in args:
+            for name in sorted(glob.glob(str(self._default_path / os.path.expanduser(named)))):
                 if Path(name).is_file() and os.access(name, os.R_OK):
                     self.parse(Path(name))
         self._depth -= 1
@@ -228,7 +228,7 @@ class UserConfig(SSHClientConfig):
         value = str(self._match_val(name))
         if "host" in name:
             value, wanted = value.lower(), wanted.lower()
-        return value == wanted if "" in (value, wanted) else _patterns(wanted).matches(value)
+        return value == wanted if "" in (value, wanted) else patterns(wanted).matches(value)
 
     def _succeeds(self, command: str) -> bool:
         """The end of a `Match exec`, whose % tokens are replaced. ssh would wait for it for ever."""
@@ -306,16 +306,6 @@ def _words(name: str, rest: str) -> tuple[str, ...]:
     return tuple(split(rest))
 
 
-@lru_cache(maxsize=4096)
-def _pattern(text: str) -> WildcardPattern:
-    return WildcardPattern(text)
-
-
-@lru_cache(maxsize=4096)
-def _patterns(text: str) -> WildcardPatternList:
-    return WildcardPatternList(text)
-
-
 def _criteria(line: str) -> list[str]:
     """The words of a Match line. asyncssh would cut every word at `=`, also inside an `exec`."""
     words: list[str] = []
@@ -363,14 +353,6 @@ def methods(config: UserConfig) -> tuple[str, ...]:
     return tuple(
         name for name in order if name in _METHODS and config.get(_METHODS[name]) is not False
     )
-
-
-def accepts(listed: str | None, name: str) -> bool:
-    """Whether a list of algorithms (`a,b*`, or `+`, `-`, `^` before what changes) takes one of them."""
-    if not listed or listed[0] in "+^":
-        return True
-    patterns = _patterns(listed.removeprefix("-"))
-    return patterns.matches(name) is not listed.startswith("-")
 
 
 def beyond(config: UserConfig) -> str | None:

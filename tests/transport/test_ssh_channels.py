@@ -388,6 +388,18 @@ async def test_a_key_of_another_type_is_a_changed_key(box: Sshd, transport: SshT
     assert "ecdsa-sha2-nistp256 SHA256:" in str(caught.value)
 
 
+async def test_the_type_that_is_known_comes_before_the_configs_own_order(
+    make_box: MakeBox, transport: SshTransport, tmp_path: Path
+) -> None:
+    other = tmp_path / "ecdsa"
+    keygen("-t", "ecdsa", "-N", "", "-f", str(other))
+    box = make_box(extra=f"HostKey {other}\n")  # known_hosts has its ed25519 key
+    for listed in ("ecdsa-sha2-nistp256,ssh-ed25519", "^ecdsa-sha2-*", "-ecdsa-*"):
+        box.config.write_text(f"HostKeyAlgorithms {listed}\n")
+        connection = await transport.connect(box.instance())
+        await connection.close()
+
+
 async def test_a_signed_host_key_is_trusted_through_its_authority(
     box: Sshd, transport: SshTransport, tmp_path: Path
 ) -> None:
