@@ -6,7 +6,8 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,252}", re.ASCII)
+# An alias may have letters of any language, as ssh takes them; of ASCII, what a name can have.
+_HOST = re.compile(r"(?:\w|[^\x00-\x7f])(?:[\w.-]|[^\x00-\x7f]){0,252}", re.ASCII)
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}", re.ASCII)
 # Of a line to copy, as consoles give it: "ssh -p 12345 root@host", "ssh root@host -p 12345 -i KEY".
 _LOGIN = re.compile(r"\s([A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9._-]+)(?=\s|$)", re.ASCII)
@@ -63,7 +64,7 @@ def _split_port(host: str, text: str, is_url: bool) -> tuple[str, int | None]:
     if host.count(":") > 1:
         return _v6(host), None
     name, colon, port = host.partition(":")
-    if not _HOST.fullmatch(name):
+    if not (_HOST.fullmatch(name) and name.isprintable()):
         raise AddressError(f"{text!r} is not a host")
     if colon and not is_url:
         user = text.rpartition("@")[0]

@@ -117,6 +117,19 @@ def test_the_written_file_loads(
     assert fleet["pod"].platform == "runpod"
 
 
+def test_an_alias_in_any_language_is_taken(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text("Host 盒子-a 盒子 box a,b\n  HostName 10.0.0.7\n")
+    out = tmp_path / "fleet.yaml"
+    assert main(["init", "--ssh-config", str(config), "--out", str(out)]) == 0
+    assert "3 instances" in capsys.readouterr().out
+    fleet = load_fleet(out, load_profiles())
+    assert [(box.name, box.ssh.host) for box in fleet.instances] == [
+        ("a", "盒子-a"), ("box", "盒子"), ("box-2", "box"),
+    ]  # fmt: skip
+
+
 def test_a_code_host_is_no_box(
     config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -175,14 +175,15 @@ async def test_an_alias_with_port_user_identity_and_known_hosts(
 ) -> None:
     access = box.ssh_access
     box.config.write_text(
-        f"Host lab\n  HostName 127.0.0.1\n  Port {box.port}\n  User {access.user}\n"
+        f"Host 盒子\n  HostName 127.0.0.1\n  Port {box.port}\n  User {access.user}\n"
         f"  IdentityFile {box.home}/no-such-key\n  IdentityFile {access.identity}\n"
         f"  UserKnownHostsFile {access.known_hosts}\n"
     )
-    alias = Instance("lab", SshAccess("lab", config=str(box.config)))
-    connection = await transport.connect(alias)
-    assert (await connection.run("echo hi\n", limit=10)).stdout == b"hi\n"
-    await connection.close()
+    for how in (None, "openssh"):
+        alias = Instance("lab", SshAccess("盒子", config=str(box.config), transport=how))
+        connection = await transport.connect(alias)
+        assert (await connection.run("echo hi\n", limit=10)).stdout == b"hi\n"
+        await connection.close()
 
 
 async def test_a_jump_host_is_shared_and_a_broken_one_is_named(
