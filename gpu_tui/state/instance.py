@@ -157,11 +157,13 @@ class InstanceState:
                 self.past.look(self.tracks, self.series, zone, event.at)
 
     def _contact(self, at: float) -> None:
-        if at - self._contact_written >= CONTACT_EVERY:
+        # One that lies ahead was written before our own clock was set back.
+        if not 0 <= at - self._contact_written < CONTACT_EVERY:
             self._contact_written = at
             name = self.instance.name
             self.history.set_anchor(name, "last_contact", at, "last-contact")
-            if self.history.anchor(name, "first_seen") is None:
+            first = self.history.anchor(name, "first_seen")
+            if first is None or first[0] > at:
                 self.history.set_anchor(name, "first_seen", at, "last-contact")
 
     def _note_value(self, metric: str, value: object, at: float, old: Track[object]) -> None:

@@ -52,7 +52,7 @@ class Timeline:
         if (
             state.state == "running"
             and not state.error
-            and at - self._running_written > CONTACT_EVERY
+            and not 0 <= at - self._running_written <= CONTACT_EVERY
         ):
             self._running_written = at
             self._history.set_anchor(self._instance, "last_running", at, "api")

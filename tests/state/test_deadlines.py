@@ -239,6 +239,23 @@ def test_a_box_that_does_not_answer_may_be_off_since_the_last_contact() -> None:
     assert bench.clock("p-wipe").state == "armed"
 
 
+def test_where_our_own_clock_is_set_back_what_was_seen_before_does_not_lie_ahead() -> None:
+    """As where a laptop took the zone of its clock for another one, until it asked a time server."""
+    bench = Bench(now=NOW + 8 * HOUR)
+    for at in (NOW + 8 * HOUR, NOW):
+        bench.now = at
+        bench.link()
+        bench.api("running")
+        bench.sample("host", Host(NOW, 1.0, "b"))
+    kept = bench.history.anchors("box")
+    assert {kind: kept[kind][0] for kind in ("first_seen", "last_contact", "last_running")} == {
+        "first_seen": NOW, "last_contact": NOW, "last_running": NOW,
+    }  # fmt: skip
+    bench.now += HOUR
+    bench.api("stopped")
+    assert bench.clock("p-wipe").earliest_fires_at == NOW + DAY
+
+
 def test_the_provider_that_saw_it_run_later_moves_the_bound() -> None:
     bench = Bench()
     bench.link()
