@@ -6,6 +6,8 @@ import errno
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EXDEV, errno.EMLINK)
@@ -17,24 +19,34 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
     Line ends are written as they stand. On a file system without hard links the name is taken first.
     What `leads_on` is written into, not replaced.
     """
-    if replace and leads_on(path):
-        with path.open("w", encoding="utf-8", newline="") as there:
-            there.write(text)
-        return
+    with named(path):
+        if replace and leads_on(path):
+            with path.open("w", encoding="utf-8", newline="") as there:
+                there.write(text)
+            return
+        _write_whole(path, text, replace=replace)
+
+
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Whatever fails in here tells of `path`: not of the name that it first had, nor of none (a full disk)."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        yield
     except OSError as wrong:
-        wrong.filename = str(
-            path
-        )  # the name that was asked for, not the one it would first have had
+        wrong.filename = str(path)
         raise
+
+
+def _write_whole(path: Path, text: str, *, replace: bool) -> None:
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     scratch = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        scratch.chmod(0o666 & ~_umask())
+        scratch.chmod(mode)
         if replace:
             scratch.replace(path)
             return

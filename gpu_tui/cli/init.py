@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpu_tui.core.speech import counted, say
+from gpu_tui.new_file import write_new
 from gpu_tui.parse.fleet_file import FleetError, parse_fleet
 from gpu_tui.parse.host import AddressError, parse_host
 from gpu_tui.parse.ssh_words import split
@@ -104,8 +105,7 @@ def run(args: argparse.Namespace) -> int:
     text = fleet_text(hosts)
     fleet = parse_fleet(text, out, load_profiles(), user_home(os.environ))
     try:
-        with out.open("w" if args.force else "x", encoding="utf-8") as file:
-            file.write(text)
+        write_new(out, text, replace=args.force)
     except FileExistsError:
         hint = "Use --force to overwrite it, or --out FILE."
         raise FleetError("is there already", str(out), next=hint) from None

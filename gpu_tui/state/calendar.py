@@ -21,7 +21,7 @@ from pathlib import Path
 
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.thresholds import Threshold
-from gpu_tui.new_file import leads_on
+from gpu_tui.new_file import leads_on, named
 from gpu_tui.state.views import FleetView
 
 LINE = 75  # octets, the line break not counted
@@ -66,10 +66,15 @@ def calendar(view: FleetView, older: str = "") -> str:
 
 def save(path: Path, view: FleetView) -> int:
     """Write the calendar in one step, readable by its owner; the number of deadlines. Raises OSError."""
-    text = calendar(view, _read(path) if path.is_file() else "")
+    with named(path):
+        _write(path, calendar(view, _read(path) if path.is_file() else ""))
+    return len(deadlines(view.clocks, view.taken_at))
+
+
+def _write(path: Path, text: str) -> None:
     if leads_on(path):
         path.write_bytes(text.encode("utf-8"))
-        return len(deadlines(view.clocks, view.taken_at))
+        return
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -81,7 +86,6 @@ def save(path: Path, view: FleetView) -> int:
         with suppress(OSError):
             os.unlink(name)
         raise
-    return len(deadlines(view.clocks, view.taken_at))
 
 
 def uid(clock: DangerClock) -> str:

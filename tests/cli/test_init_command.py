@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -151,7 +154,9 @@ def test_every_commented_key_is_a_key(tmp_path: Path) -> None:
     assert box.scheduler == "slurm"
 
 
-def test_a_file_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_not_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "fleet.yaml"
     out.write_text("mine")
     config = tmp_path / "none"
@@ -160,5 +165,18 @@ def test_a_file_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(words) == 2
     assert "--force" in capsys.readouterr().err
     assert out.read_text() == "mine"
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "fsync", full)
+        assert main([*words, "--force"]) == 2
+        assert f"No space left on device: {out}\n" in capsys.readouterr().err
+        assert main([*words[:-1], str(tmp_path / "new.yaml")]) == 2
+    assert sorted(os.listdir(tmp_path)) == ["fleet.yaml", "none"]
+    assert out.read_text() == "mine"
+    out.chmod(0o600)
     assert main([*words, "--force"]) == 0
     assert load_fleet(out, load_profiles()).names == ("my-box",)
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+
+
+def full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -239,7 +239,8 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="No space") as told:
         save(path, moment(stopped(2)))
+    assert told.value.filename == str(path)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["gpu.ics"]
