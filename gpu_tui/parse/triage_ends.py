@@ -11,7 +11,18 @@ from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_hosts import HOST_ENDS, HOST_LOST
 from gpu_tui.parse.triage_plain import PLAIN
 from gpu_tui.parse.triage_reasons import REASONS
-from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, MEASURE, NONE, SURVIVED, WARN, Rule, rule
+from gpu_tui.parse.triage_rule import (
+    ADVICE,
+    CALM,
+    FATAL,
+    MEASURE,
+    NONE,
+    SURVIVED,
+    WAITED,
+    WARN,
+    Rule,
+    rule,
+)
 from gpu_tui.parse.triage_runs import RUN_ENDS, RUN_LOST
 from gpu_tui.parse.triage_samples import SAMPLES
 from gpu_tui.parse.triage_sweeps import SWEEP_ENDS, SWEEP_LOST
@@ -313,7 +324,7 @@ ENDS: tuple[Rule, ...] = (
         r"\bpy-?spy\b|XDG_RUNTIME_DIR|file exists|^(?:rm|mv|ls|grep|find|chmod|chown|du|df|"
         r"(?:/usr)?/sbin/ldconfig\S{0,8}): |^error: ?[-+\d.e]+%?(?:[\s,;]|$)|^debug\d: |\bwarn|ignored|"
         r"\bprinting\b|\btry using\b|munge|\bpyxis:\s{2,}(?:To|Parallel|Creating|\[INFO)|in ASGI application|"
-        + CALM,
+        + f"{WAITED}|{CALM}",
     ),
     rule(
         "exception",

@@ -49,7 +49,7 @@ WITHOUT = (
     r"estimate|guarantee|preview|display|plot|visualize|hash|be hashed)\b|"
     r"\b(?:set|change|pin|raise|lower|adjust|increase) (?:the )?(?:\w{1,12} ){0,2}(?:affinity|priority|nice\w{0,4}|ulimit|governor|clocks?|persistence|"
     r"power limit|memlock|oom_score\w{0,4})\b|"
-    r"\bno more (?:nodes|edges|batches|items|records|elements|examples|samples|rows)\b|"
+    r"\b(?:optional (?:tool|binary|program)|runtime binary)\b|\bno more (?:nodes|edges|batches|items|records|elements|examples|samples|rows)\b|"
     r"\bso (?:the )?(?:\w{1,20} ){1,3}(?:is|are) (?:changed|adjusted|padded|resized|truncated|reset)\b"
 )
 COPED = f"{SURVIVED}|{ADVICE}|{CALM}|{ASIDE}|{WITHOUT}|\\bwarn(?:ing)?s?\\b(?! messages)"

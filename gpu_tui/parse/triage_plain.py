@@ -228,9 +228,10 @@ PLAIN: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "did not|didn't",
-        r"^\W{0,4}(?:[\w./-]{1,40}: )?(?:the |your )?[\w.]{2,60}(?:\(\))?(?: function| method| model| client| server| worker)? (?:did not|didn.t) "
-        r"(?:return|produce|yield|provide|define|implement|write|create|send|receive) (?:an?|any|the|its|valid|enough|all)\b",
-        f"{COPED}|\\byet\\b|\\bI\\b",
+        r"^\W{0,4}(?:[\w ./-]{1,40}: )?(?:the |your )?[\w.]{2,60}(?:\(\))?(?: function| method| model| client| server| worker| notebook| \d{1,6})? "
+        r"(?:did not|didn.t) (?:return|produce|yield|provide|define|implement|write|create|send|receive|output|generate|save) "
+        r"(?:an?|any|the|its|valid|enough|all)\b",
+        f"{COPED}|\\byet\\b|\\bI\\b|\\b(?:best|better|improve\\w{{0,4}}|answers?|questions?|prompts?|dry run)\\b",
     ),
     # The state that somebody ended in, told calmly in brackets behind the sentence.
     rule(

@@ -109,7 +109,13 @@ def _completed(needs: tuple[str, ...], pattern: Written) -> tuple[str, ...]:
 
 # --- words that several rules share ---
 
+# What is still waited for has not failed.
+WAITED = (
+    r"(?:^|: |\] |- )(?:still )?waiting (?:for|on|until)\b"
+    r"(?!.{0,160}\b(?:fail|died|dead|time|timed|expired|gave up|lost|abort|kill))"
+)
 SURVIVED = (
+    f"{WAITED}|"
     r"caller indicates that this is not a failure|(?<!non-)(?<!not )\b(?:re-try|retry)(?! (?:also )?failed|"
     r" with --|\w{0,4} (?:limit|count(?:er)?|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|"
     r"\bwill (?:be )?(?:restart|respawn|relaunch)|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|"
@@ -161,5 +167,5 @@ CALM = (
 MEASURE = (
     r"(?-i:(?:Squared|Absolute|Percentage|Logarithmic|Relative|Word|Char|Character|Phoneme)Error)"
 )
-XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\))?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"
+XID = r"\bxid\b\s{0,3}(?:\(pci:[^)]{1,40}\)|[(\[][\da-f]{4}:[\da-f.:]{2,12}[)\]])?[^\w]{0,4}(?:errors?|codes?|events?|number|id)?\W{0,5}"
 KILLS = r"(?:Killed|Terminated|Hangup|Interrupt)"

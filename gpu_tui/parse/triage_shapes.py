@@ -120,7 +120,7 @@ _SOURCE = (
         r"^(?:>>> (?!ERROR|FATAL)|\.\.\. (?!FAIL|ERROR)|\$ |\+{1,3} |%%|In ?\[\d{1,5}\]: ?|def \w{1,40}\(|class \w{1,40}[(:]|"
         r"import \w{1,40}(?: as \w{1,40})?\s*$|from [\w.]{1,80} import \w|raise \w{1,40}\(|"
         r"(?:el)?if .{1,160}:\s*$"
-        r"|print\(|sys\.exit\(|try: \w|return \S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|"
+        r"|print\(|sys\.exit\(|try: \w|return (?!(?:code|status)\W{0,3}(?:is )?\d)\S|assert [\w.]{1,80}[ (.,]|try:\s*$|else:\s*$|except\b.{0,60}:\s*$|"
         r"loggers?\.\w{1,40}\(|export \w{1,40}=|set -[a-z]|for \w{1,40} in .{1,80}(?::|; do)\s*$)"
     ),
     re.compile(

@@ -86,6 +86,15 @@ STOPS: tuple[Rule, ...] = (
         ADVICE
         + r"|\bif\b|\bwhen\b|\bunless\b|\bwill be\b|\bcan be\b|\bconnections?\b|\bto avoid\b",
     ),
+    # A limit of a hosted notebook, or of a job.
+    rule(
+        "preempted",
+        FATAL,
+        "exceeded",
+        r"\b(?:notebook|session|job|run|kernel|submission|script|task|experiment|instance)\b.{0,24}\bexceeded (?:the |its |your |a )?"
+        r"(?:maximum |max |total )?(?:allowed |permitted |maximum |max )(?:run ?time|running time|duration|execution time|session length|time)\b",
+        f"{ADVICE}|\\bif\\b|\\bwhen\\b",
+    ),
     # Who owns the machine took it back.
     rule(
         "preempted",

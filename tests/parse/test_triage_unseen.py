@@ -87,6 +87,65 @@ exception|ImportError: DLL load failed: 找不到指定的模块。
 hang|ERROR:root:coroutine task failed: RPCErr:1:RPC ran for more than set timeout (180000 ms) and will now be marked with an error
 hang|RuntimeError: RPCErr:1:RPC ran for more than set timeout (60000 ms) and will now be marked with an error
 -|rpc_timeout: 60000
+# Xid as older and other drivers print it
+xid|NVRM: Xid (0000:03:00): 14, Channel 00000002
+xid|[  512.114031] NVRM: Xid (0000:81:00): 79, GPU has fallen off the bus.
+xid|Jan  4 11:02:03 box kernel: NVRM: Xid (0000:02:00): 31, Ch 00000010, engmask 00000101, intr 10000000
+xid|[…] NVRM: Xid (0000:03:00): 14, Channel 00000002
+xid|NVRM: Xid (PCI:0000:AA:00): 99, pid=1, name=toy
+xid|NVRM: Xid [0000:3b:00.0]: 48, Double Bit ECC
+-|NVRM: GPU at 0000:03:00: GPU-b850f46d-d5ea-c752-ddf3-c4453e44d3f8
+-|Xid (transaction id) 0000 counts from the last vacuum
+-|xid: 0
+# a code at the end of a run, and a statement that gives one back
+exception|return code: 255
+exception|return code 1
+exception|Return code is 3
+exception|  return code: 137
+exception|return status: 2
+-|return code: 0
+-|return code
+-|    return code
+-|    return 255
+-|return value: 3.14
+-|return codes: 0 = ok, 1 = failed
+-|    return status, code
+-|        return code == 0
+# it is waited for
+-|slurmd: error: Waiting for gres.conf file /dev/nvidia0
+-|ERROR: Waiting for the database to come up
+-|[ERROR] waiting on lock held by pid 41
+-|error: still waiting for 2 of 8 nodes
+-|E0101 10:00:00.000000 12 client.cc:9] Waiting for server at 10.0.0.2:9000
+exception|ERROR: timed out waiting for the database
+exception|error: Waiting for node n3 failed: host is down
+exception|ERROR: gave up waiting for rank 3
+exception|[ERROR] waiting for worker 2: worker died
+# one of several programs that would do
+-|2021/10/05 21:48:07 Runtime binary 'docker-runc' not found: exec: "docker-runc": executable file not found in $PATH
+-|time="2024-01-02T03:04:05Z" level=info msg="Runtime 'crun' not found: exec: \"crun\": executable file not found in $PATH"
+-|Optional tool 'pigz' not found: exec: "pigz": executable file not found in $PATH
+exception|docker: Error response from daemon: exec: "python4": executable file not found in $PATH: unknown.
+exception|OCI runtime exec failed: exec failed: exec: "train.sh": executable file not found in $PATH: unknown
+exception|Error: failed to start containerd task "job": exec: "bsh": executable file not found in $PATH
+# a limit of a hosted notebook
+preempted|Notebook Timeout: Your submission notebook exceeded the allowed runtime.
+preempted|Your notebook exceeded the allowed run time of 9 hours
+preempted|The session exceeded its maximum duration and was stopped.
+preempted|Job exceeded the permitted execution time (3600 s)
+preempted|run exceeded maximum allowed runtime of 43200 seconds
+-|Make sure that your notebook does not exceed the allowed runtime.
+-|If a notebook exceeds the allowed runtime it is stopped.
+-|max allowed runtime: 9h
+# nothing was written
+exception|Submission CSV Not Found: Your notebook did not output the expected submission file (often submission.csv).
+exception|The job did not produce the expected output file results.json
+exception|Training did not generate any checkpoint
+exception|step 3 did not write the expected files
+exception|postprocess: the script did not output valid JSON
+-|The sampler did not produce a new best value this round
+-|Note: a dry run did not output any file
+-|The model did not output an answer for 3 of 100 prompts
 """
 ROWS = [
     tuple(row.split("|", 1)) for row in CLASSES.splitlines() if row and not row.startswith("# ")
