@@ -34,7 +34,7 @@ def find_run(processes: Sequence[Process], queue_file: str | None, roster: Roste
     """Find the run: shells that were given the queue file, launchers below them or naming a cell."""
     living = [process for process in processes if process.state not in ("Z", "X")]
     runners = tuple(p for p in living if queue_file and _runs_queue(p, queue_file))
-    below = _descendants(living, {process.pid for process in runners})
+    below = descendants(living, {process.pid for process in runners})
     configs = {basename(cell.config) for cell in roster.cells} if roster else set()
     names = {cell.name for cell in roster.cells} if roster else set()
     trainers = tuple(
@@ -80,7 +80,8 @@ def _names_one(process: Process, configs: set[str], names: set[str]) -> bool:
     return bool(words & configs or words & names)
 
 
-def _descendants(processes: Sequence[Process], roots: set[int]) -> set[int]:
+def descendants(processes: Sequence[Process], roots: set[int]) -> set[int]:
+    """The processes below these, at any depth."""
     found = set(roots)
     grew = bool(roots)
     while grew:

@@ -16,6 +16,7 @@ from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable, Memory, Mount
+from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import CellState, Queue, Roster
 from gpu_tui.core.verdict import Verdict
 
@@ -266,6 +267,7 @@ def _gpus(seen: Now) -> Iterator[Condition]:
 def _cells(seen: Now) -> Iterator[Condition]:
     queue = seen.queue
     log = f"log:{queue.log}" if queue.log else "queue"
+    alone = _alone(seen)
     for cell in queue.cells:
         source = log if cell.job is None else f"job:{cell.job}"
         if cell.state is CellState.SYNC_FAILED:
@@ -278,8 +280,16 @@ def _cells(seen: Now) -> Iterator[Condition]:
         elif cell.state is CellState.FAILED:
             kind = cell.finding or "crashed"
             yield Condition(kind, Severity.SERIOUS, cell.why or "failed", source, cell.name)
+        elif (severity := hangs(cell)) is not None and not alone:
+            yield Condition("stalled", severity, cell.why or "", source, cell.name)
         elif cell.finding is not None:
             yield Condition(cell.finding, Severity.WARN, cell.why or "", source, cell.name)
+
+
+def _alone(seen: Now) -> bool:
+    """What is said of the run is said of its only cell that runs."""
+    runs = seen.queue.count(CellState.RUNNING)
+    return runs <= 1 or seen.verdict in (Verdict.STALLED, Verdict.FINISHED_BUT_HUNG)
 
 
 def _run(seen: Now) -> Iterator[Condition]:

@@ -126,6 +126,10 @@ class Cell:
     finding: str | None = (
         None  # the kind of finding that its bad end is, where it is no plain crash
     )
+    still_seconds: float | None = (
+        None  # it runs, and nothing of it moved for longer than a stall takes
+    )
+    computes: bool | None = None  # then: whether its own cards do; None where nobody can tell
 
     @property
     def share(self) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
@@ -23,6 +23,7 @@ from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.queue_history import CellStarted, QueueHistory, QueueOpened
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import NO_TRACK, Freshness, Reading, Track
@@ -56,6 +57,7 @@ class _Followed:
     error: str | None = None
     skipped: int = 0
     unread: int = 0
+    words: Pulse = field(default_factory=Pulse)  # by our time as they came
 
 
 class InstanceState:
@@ -223,6 +225,7 @@ class InstanceState:
         followed.last_at = None if event.backfill else event.at
         if source.cell is not None and not event.backfill:
             self.witness.words.heard(event.at)
+            followed.words.heard(event.at)
         buffer = followed.buffer
         came, self._came = self._came, None
         if isinstance(event.lines, LogBlock) and not event.backfill:
@@ -274,6 +277,22 @@ class InstanceState:
         if not mine or len(known) < len(mine) or any(one.error for _, one in mine):
             return None
         return max(known)
+
+    def stillness(self) -> dict[str, tuple[float, float | None]]:
+        """Of each cell whose logs are all followed: since when none has moved, and its typical pause."""
+        told: dict[str, tuple[float, float | None]] = {}
+        unread: set[str] = set()
+        for source, one in self._followed.items():
+            if source.cell is None:
+                continue
+            at = one.last_at or self._written(source.path) or one.since
+            if one.error or at is None:
+                unread.add(source.cell)
+                continue
+            old, pause = told.get(source.cell, (at, None))
+            gaps = [gap for gap in (pause, one.words.typical_gap) if gap is not None]
+            told[source.cell] = max(old, at), max(gaps, default=None)
+        return {cell: known for cell, known in told.items() if cell not in unread}
 
     def _written(self, path: str) -> float | None:
         """When a log that only stood there was written last, by the box's own time of the file."""

@@ -14,6 +14,7 @@ from gpu_tui.state.facts import alive_of, cells_alive_of, offset_of
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import job_tables
 from gpu_tui.state.joined import Joined
+from gpu_tui.state.stillness import with_stillness
 from gpu_tui.state.witness import box_time
 
 LIVE = (CellState.RUNNING, CellState.CANNOT_TELL)
@@ -34,7 +35,7 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
     files = kept.instance.queue
     queue = join.queue(tuple(rows.cells), files.file, files.log)
     tables = job_tables(kept, now, alive_of(kept, run, now))
-    return with_jobs(queue, tables, evidence, box_now=box_now)
+    return with_stillness(kept, with_jobs(queue, tables, evidence, box_now=box_now), now)
 
 
 def _changed(

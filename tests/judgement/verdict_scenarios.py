@@ -26,7 +26,7 @@ from judgement.scene import (
 
 from gpu_tui.core.fleet import Instance, QueueFiles
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.readings import GpuProcess, Process
+from gpu_tui.core.readings import GpuProcess, GpuTable, Process
 from gpu_tui.core.sweep import CellState
 
 ROSTER = "a.yaml task 20\nb.yaml task 20\n"
@@ -360,6 +360,66 @@ def a_listed_job_whose_log_stands_still(s: Scene) -> None:
 @scenario("running", because=("1 job runs", "python -u"), box=NO_QUEUE)
 def a_listed_job_whose_log_stands_still_while_the_card_computes(s: Scene) -> None:
     detached(s, 0.97)
+
+
+def beside(s: Scene, cards: GpuTable | None, processes: tuple[Process, ...] = NOBODY) -> None:
+    """Two detached jobs: the log of one moves, that of the other stands still for half an hour."""
+    s.link("live")
+    s.processes, s.gpus = processes, cards
+    listed = JobTable(
+        "nohup",
+        (
+            Job("40", "a", CellState.RUNNING, "running", stdout=A, pids=(40, 1)),
+            Job("50", "b", CellState.RUNNING, "running", stdout=B, pids=(50, 1)),
+        ),
+    )
+    for log in (A, B):
+        s.write(log, "Epoch 1/20 train_loss: 2.1\n")
+
+    def each(s: Scene, _: float) -> None:
+        s.write(A, "Epoch 1/20 train_loss: 2.0\n")
+        s.say("nohup", listed)
+
+    s.watch(1_800, each)
+
+
+def cards(*shares: tuple[float, int]) -> GpuTable:
+    """One card per (share, the process on it)."""
+    return GpuTable(
+        tuple(
+            replace(gpu(share).gpus[0], index=n, processes=(GpuProcess(pid, "python", 1 << 30),))
+            for n, (share, pid) in enumerate(shares)
+        )
+    )
+
+
+WORKERS = (
+    INIT,
+    *(
+        Process(pid, above, "t", ("t",), "S")
+        for pid, above in ((40, 1), (41, 40), (50, 1), (51, 50))
+    ),
+)
+
+
+@scenario("running", "stalled:serious", evidence=("no card of it computes",), box=NO_QUEUE)
+def a_job_that_hangs_beside_one_that_moves(s: Scene) -> None:
+    beside(s, cards((0.97, 41), (0.0, 51)), WORKERS)
+
+
+@scenario("running", "stalled:serious", evidence=("no card of it computes",), box=NO_QUEUE)
+def a_job_that_hangs_while_no_card_computes(s: Scene) -> None:
+    beside(s, cards((0.0, 41)))
+
+
+@scenario("running", "stalled:warn", evidence=("nothing tells whether",), box=NO_QUEUE)
+def a_job_that_is_silent_on_a_card_that_another_one_may_use(s: Scene) -> None:
+    beside(s, gpu(0.97))
+
+
+@scenario("running", box=NO_QUEUE)
+def a_job_with_buffered_stdout_beside_one_that_moves(s: Scene) -> None:
+    beside(s, cards((0.97, 41), (0.9, 51)), WORKERS)
 
 
 def slurm(s: Scene, *listed: Job) -> None:

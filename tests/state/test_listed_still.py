@@ -19,6 +19,7 @@ from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.scene_parts import gpu
+from gpu_tui.ui.text.sweep import cell_row
 
 T0 = 1_795_000_000.0
 STALL = 60.0
@@ -76,6 +77,30 @@ def test_one_that_moves_answers_for_the_box() -> None:
     box.line("a", T0 + 10)
     box.line("b", T0 + 80)
     assert box.at(LATER).verdict is Verdict.RUNNING
+
+
+def test_the_row_of_one_that_hangs_says_so_whatever_moves_beside_it() -> None:
+    box = Box("a", "b")
+    box.line("a", T0 + 10)
+    box.line("b", T0 + 80)
+    for width in (40, 90):
+        hung, moving = (
+            cell_row(seen, cell, width).plain
+            for seen in [box.at(LATER)]
+            for cell in seen.queue.cells
+        )
+        assert ("▲" in hung, "▲" in moving, "running" in hung) == (True, False, False)
+    assert ("silent 1m" in hung, "running" in moving) == (True, True)
+    box.line("a", LATER + 1)
+    seen = box.at(LATER + 2)
+    assert "silent" not in cell_row(seen, seen.queue.cells[0], 90).plain
+
+
+def test_a_log_that_may_lie_behind_a_connection_that_is_new_proves_no_stall() -> None:
+    box = Box("a", "b")
+    box.line("b", T0 + 80)
+    box.store.apply(LinkChanged("box", LATER - 5, LinkState("live", since=LATER - 5)))
+    assert [cell.still_seconds for cell in box.at(LATER).queue.cells] == [None, None]
 
 
 def test_a_card_that_computes_may_hide_a_buffered_training() -> None:

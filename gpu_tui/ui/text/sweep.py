@@ -87,14 +87,14 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     """One cell."""
     cells = view.queue.cells
     has = _widths(width, len(cells))
-    glyph, word, style = STATES[cell.state]
+    glyph, word, style = _state(cell)
     stale = not view.link.live
     tone = "stale" if stale else "text"
     tint = "stale" if stale and cell is view.queue.running else style
     called = cut_name(cell.name, has.name, [other.name for other in cells])
     parts = [
         fit(line((str(cell.index), "faint")), has.index, right=True),
-        fit(line((glyph if has.state == 1 else f"{glyph} {say(word)}", tint)), has.state),
+        fit(line((glyph if has.state == 1 else f"{glyph} {word}", tint)), has.state),
         fit(line((called, "strong" if cell.state is CellState.RUNNING else tone)), has.name),
         fit(_progress(cell), 7, right=True),
     ]
@@ -109,6 +109,14 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     if has.exit:
         parts.append(fit(_exit(cell), has.exit, right=True))
     return line(parts[0], *(piece for part in parts[1:] for piece in (" ", part)))
+
+
+def _state(cell: Cell) -> tuple[str, str, str]:
+    """Its sign, its word and its style; one that runs and stands still is no sight like the others."""
+    glyph, word, style = STATES[cell.state]
+    if cell.still_seconds is None:
+        return glyph, say(word), style
+    return "▲", say("silent {age}", age=units.age(cell.still_seconds)), "level-watch"
 
 
 def _progress(cell: Cell) -> Text:

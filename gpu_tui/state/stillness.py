@@ -1,0 +1,68 @@
+"""Which of the cells that run have stood still, by their own logs and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpu_tui.core import metrics
+from gpu_tui.core.facts import BUSY_SHARE
+from gpu_tui.core.pulse import stall_after
+from gpu_tui.core.stillness import computes, still
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.views import utilization
+
+CAUGHT_UP = 30.0  # seconds of a connection: before that a log may lie behind
+
+
+def with_stillness(kept: InstanceState, queue: Queue, now: float) -> Queue:
+    """The queue with a word for each cell that runs and has not moved for longer than a stall takes."""
+    if not kept.link.live or now - kept.link.since < CAUGHT_UP:
+        return queue
+    known = kept.stillness()
+    runs = [place for place, cell in enumerate(queue.cells) if cell.state is CellState.RUNNING]
+    quiet = {
+        place: now - since
+        for place in runs
+        if (found := known.get(queue.cells[place].name)) is not None
+        and now - (since := found[0]) > _limit(kept, found[1])
+    }
+    if not quiet:
+        return queue
+    moving = frozenset(_moved_lately(kept, now))
+    pids = {
+        job.name: job.pids[0]
+        for metric in (metrics.TMUX, metrics.DETACHED)
+        if (jobs := kept.fresh(metric, now)) is not None
+        for job in jobs.jobs
+        if job.pids
+    }
+    processes, table = kept.fresh(metrics.PROCESSES, now), kept.fresh(metrics.GPUS, now)
+    busy = utilization(table)
+    cells: list[Cell] = list(queue.cells)
+    for place, seconds in quiet.items():
+        cell = cells[place]
+        if cell.name in moving:
+            continue
+        if len(runs) == 1 and busy is not None:  # whatever computes is its own
+            works: bool | None = busy > BUSY_SHARE
+        else:
+            works = computes(pids.get(cell.name), processes, table)
+        cells[place] = still(cell, seconds, works)
+    return replace(queue, cells=tuple(cells))
+
+
+def _limit(kept: InstanceState, pause: float | None) -> float:
+    """Seconds of silence that are longer than a cell with such pauses usually keeps."""
+    gaps = [gap for gap in (pause, kept.witness.typical_gap) if gap is not None]
+    return stall_after(kept.instance.stall_after, max(gaps, default=None))
+
+
+def _moved_lately(kept: InstanceState, now: float) -> Iterator[str]:
+    """The directories and files that were written within the time of a stall, each name of their paths."""
+    table = kept.fresh(metrics.FILES, now)
+    since = now - kept.instance.stall_after
+    for path, stat in table.found.items() if table else ():
+        if kept.timeline.ours(stat.mtime) >= since:
+            yield from path.split("/")
