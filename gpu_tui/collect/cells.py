@@ -12,13 +12,13 @@ from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_block import telling
+from gpu_tui.core.log_cells import CELL, cell_in
 from gpu_tui.core.logs import LogSource, may_follow
 from gpu_tui.core.metrics import FILES
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sample import Reading
 
-CELL = "{cell}"
 REMEMBERED = 200  # names of one queue's log; ended logs that are read once are fewer still
 READ_ONCE = 64
 JOBS_READ_ONCE = 16  # of jobs that ended, the newest; their logs lie on a disk that many share
@@ -115,8 +115,7 @@ class Cells:
         pattern = self._instance.logs
         if not isinstance(table, FileTable) or not pattern or CELL not in pattern:
             return False
-        head, _, tail = pattern.partition(CELL)
-        named = re.compile(f"{re.escape(head)}([^/]+){re.escape(tail)}")
+        named = cell_in(pattern)
         logs = [
             (file.mtime, match[1])
             for path, file in table.found.items()

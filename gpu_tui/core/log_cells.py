@@ -18,6 +18,12 @@ from gpu_tui.core.vanished import Ending
 CELL = "{cell}"
 
 
+def cell_in(pattern: str) -> re.Pattern[str]:
+    """What the path of a cell's log is like; group 1 is the cell, the same wherever `pattern` names it."""
+    head, *rest = map(re.escape, pattern.split(CELL))
+    return re.compile(f"{head}(?P<cell>[^/]+)" + "(?P=cell)".join(rest))
+
+
 def table_of_logs(
     files: FileTable,
     pattern: str,
@@ -32,8 +38,7 @@ def table_of_logs(
 
     `alive`: a training lives on the box; None = nobody knows. Times are by the box's clock.
     """
-    head, _, tail = pattern.partition(CELL)
-    named = re.compile(f"{re.escape(head)}([^/]+){re.escape(tail)}")
+    named = cell_in(pattern)
     found = sorted(
         (file.mtime, match[1], path)
         for path, file in files.found.items()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_tui.collect.cells import Cells, is_name
@@ -79,6 +81,13 @@ def test_the_file_table_speaks_only_where_the_queue_log_does_not() -> None:
     alone = Cells(instance(queue_log=None))
     assert alone.sampled(table(new=2.0, q=3.0))
     assert alone.wanted(3) == ["q", "new"]
+
+
+def test_a_log_that_names_its_cell_twice_is_found() -> None:
+    cells = Cells(replace(instance(queue_log=None), logs="/r/logs/{cell}/{cell}.log"))
+    cells.sampled(table(**{"new/new": 2.0, "new/old": 1.0}))
+    assert cells.wanted(3) == ["new"]
+    assert [source.path for source in cells.sources("new")] == ["/r/logs/new/new.log"]
 
 
 def test_the_queue_log_is_no_cell() -> None:

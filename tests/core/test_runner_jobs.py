@@ -108,6 +108,16 @@ def test_a_log_that_somebody_else_tells_of_is_no_second_row() -> None:
     assert states(table) == {"b": CellState.RUNNING}
 
 
+def test_a_pattern_that_names_the_cell_twice_means_one_cell() -> None:
+    files = ("/runs/a/a.log", "/runs/a/b.log", "/runs/a1/a1.log")
+    found = FileTable({path: FileStat(path, 1, 1, NOW - 5.0) for path in files})
+    table = table_of_logs(
+        found, "/runs/{cell}/{cell}.log", taken=frozenset(), box_now=NOW, stall_after=900.0,
+        alive=True, endings={},
+    )  # fmt: skip
+    assert states(table) == dict.fromkeys(("a", "a1"), CellState.RUNNING)
+
+
 LIST = """\
 # nightly
 CUDA_VISIBLE_DEVICES=0 python train.py --config cfg/a.yaml > a.log 2>&1
