@@ -25,14 +25,21 @@ if TYPE_CHECKING:
 CONNECT_LIMIT = 5.0  # seconds
 
 
+NO_PROXY = (
+    "the proxy that this environment names is none for us: only http:// and https:// ones are,"
+    " set HTTPS_PROXY"
+)
+NO_SOCKS = (
+    "the proxy that this environment names is a SOCKS one: install socksio beside gpu-tui,"
+    " or set HTTPS_PROXY to an http:// one"
+)
+
+
 class ProxyUnusable(Exception):
     """The proxy that the environment names for this address is none that we can speak to."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the proxy that this environment names is none for us: only http:// and https:// ones are,"
-            " set HTTPS_PROXY"
-        )
+    def __init__(self, text: str = NO_PROXY) -> None:
+        super().__init__(text)
 
 
 def asked_wait(headers: Mapping[str, str]) -> float | None:
@@ -68,7 +75,9 @@ async def client_for(url: str, limit: float) -> httpx.AsyncClient:
             trust_env=False,
             proxy=proxy_for(url),
         )
-    except (ImportError, ValueError, httpx.InvalidURL):  # its text may quote a password
+    except ImportError:  # httpx speaks SOCKS with that package alone
+        raise ProxyUnusable(NO_SOCKS) from None
+    except (ValueError, httpx.InvalidURL):  # its text may quote a password
         raise ProxyUnusable from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import gzip
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -140,12 +141,16 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-@pytest.mark.parametrize("proxy", ["socks5h://127.0.0.1:1080", "foo://user:secret@host"])
+@pytest.mark.parametrize(
+    ("proxy", "help"),
+    [("socks5h://127.0.0.1:1080", "install socksio"), ("foo://user:secret@host", "HTTPS_PROXY")],
+)
 async def test_a_proxy_that_cannot_be_used_is_told_and_nothing_is_sent(
-    no_proxy: pytest.MonkeyPatch, proxy: str
+    no_proxy: pytest.MonkeyPatch, proxy: str, help: str
 ) -> None:
     no_proxy.setenv("ALL_PROXY", proxy)
-    with pytest.raises(ProviderError, match="proxy") as caught:
+    no_proxy.setitem(sys.modules, "socksio", None)
+    with pytest.raises(ProviderError, match=help) as caught:
         await Api("https://api.invalid", "KEY").send(ENV, "GET", "/x")
     assert not isinstance(caught.value, NoAnswer)  # which says that it may have had its effect
     assert "secret" not in str(caught.value)
