@@ -33,6 +33,16 @@ class RungState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Way:
+    """How a verb would be carried out on one instance. `by_hand`: no call is made, a person gets the steps;
+    `why` says what is missing for one, or None where the platform has none.
+    """
+
+    by_hand: bool = False
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RungView:
     """One rung for the screen. `lines` are the evidence; `share` is progress 0–1 while working,
     `transfer` the same in bytes, with rate and time left.

@@ -14,6 +14,7 @@ from gpu_tui.core.prompts import Prompts
 
 if TYPE_CHECKING:
     from gpu_tui.core.gate import GateView
+    from gpu_tui.core.ladder import Way
 
 
 class Sink(Protocol):
@@ -145,6 +146,10 @@ class TeardownPort(Protocol):
 
     def verbs(self, instance: str) -> Sequence[Verb]:
         """The verbs that this instance's profile and variant offer."""
+        ...
+
+    def way(self, instance: str, verb: Verb) -> Way:
+        """Whether a call would be made for it, as far as is known before its ladder is opened."""
         ...
 
     def open(self, instance: str, verb: str) -> Teardown:

@@ -51,7 +51,7 @@ class Manual:
         self._instance = instance
         self._profile = profile
         self._clock = clock
-        self._why = why
+        self.why = why
 
     def offers(self, verb: Verb) -> bool:
         """Nothing is carried out from here."""
@@ -62,7 +62,7 @@ class Manual:
 
     async def read(self, id: str) -> ProviderState:
         """Unknown, always: an SSH silence is no proof that a meter stopped."""
-        return ProviderState(error=self._why or "only the provider's console knows")
+        return ProviderState(error=self.why or "only the provider's console knows")
 
     async def stop(self, permit: StopPermit) -> Answer:
         """The exact steps; nothing is sent anywhere."""

@@ -9,11 +9,12 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import ProviderRead
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.gate import Gate
-from gpu_tui.core.ladder import GateView
+from gpu_tui.core.ladder import GateView, Way
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.core.transfer import Transfer
-from gpu_tui.providers.base import Provider
+from gpu_tui.providers.base import OfAccount, Provider
+from gpu_tui.providers.manual import Manual
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.act import Pace
 from gpu_tui.teardown.climb import Climb
@@ -22,6 +23,8 @@ from gpu_tui.teardown.hash_file import hash_file_of
 from gpu_tui.teardown.inventory import Hashed
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.transport.base import Connection
+
+NO_KEY = "its API needs a key, and none is set: without one the ladder does not open"
 
 
 class Runner:
@@ -66,6 +69,18 @@ class Runner:
             for verb in (profile.teardown if profile else ())
             if not verb.applies_to or variant is None or variant in verb.applies_to
         )
+
+    def way(self, instance: str, verb: Verb) -> Way:
+        """Whether a call would be made for it: not without an id, nor without the key of its account."""
+        try:
+            provider = self._provider(self._view(instance).instance)
+        except KeyError:
+            return Way()
+        if not provider.offers(verb):
+            lacks = provider.why if isinstance(provider, Manual) else None
+            return Way(by_hand=True, why=lacks if verb.via != "console" else None)
+        keyless = isinstance(provider, OfAccount) and provider.account() is None
+        return Way(why=NO_KEY if keyless else None)
 
     def open(self, instance: str, verb: str) -> Climb:
         """Start climbing; raises nothing: a refusal is a closed view with its reason."""
@@ -115,14 +130,17 @@ class Runner:
         if self._sink is not None:
             self._sink(ProviderRead(instance, self.clock.now(), state))
 
+    def _provider(self, instance: Instance) -> Provider:
+        providers = self._providers
+        return providers(instance) if callable(providers) else providers[instance.name]
+
     def _gather(self, instance: str, share: Callable[[Transfer], None]) -> Gather:
         described = self._view(instance).instance
-        providers = self._providers
         return Gather(
             name=instance,
             view=self._view,
             connection=self._connection,
-            provider=providers(described) if callable(providers) else providers[instance],
+            provider=self._provider(described),
             profile=self._profiles.get(described.platform),
             clock=self.clock,
             read_only=lambda: self.is_read_only(instance),

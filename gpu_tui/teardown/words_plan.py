@@ -46,7 +46,8 @@ def plan_lines(plan: Plan) -> tuple[str, ...]:
     ]
     if verb.note:
         lines.append(f"its profile says: {verb.note}")
-    lines += [tier_line(tier, verb) for tier in plan.tiers if verb.concerns(tier)]
+    aside = about_others(plan)
+    lines += [tier_line(t, verb, aside=aside) for t in plan.tiers if verb.concerns(t)]
     known = {tier.id for tier in plan.tiers}
     lines += [f"lost: {id}" for id in verb.deletes if id not in known]
     if not plan.tiers and not verb.deletes:
@@ -71,10 +72,19 @@ def plan_lines(plan: Plan) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def tier_line(tier: Tier, verb: Verb) -> str:
-    """What this verb does to one disk. What nobody knows counts as lost."""
+def about_others(plan: Plan) -> bool:
+    """The verb ends something beside the instance alone: all that it deletes would outlive the instance."""
+    deleted = [tier.survives_destroy for tier in plan.tiers if tier.id in plan.verb.deletes]
+    whole = len(deleted) == len(plan.verb.deletes) > 0
+    return plan.verb.effect == "destroy" and whole and False not in deleted
+
+
+def tier_line(tier: Tier, verb: Verb, *, aside: bool = False) -> str:
+    """What this verb does to one disk. What nobody knows counts as lost. `aside`: it leaves the instance alone."""
     survives = tier.survives_stop if verb.effect == "stop" else tier.survives_destroy
     name = f"{tier.label or tier.id} ({tier.path})"
+    if aside and tier.id not in verb.deletes and survives is False:
+        return f"left alone: {name}, which goes with the instance"
     if tier.id in verb.deletes or survives is False:
         return f"lost: {name}"
     if survives is None:

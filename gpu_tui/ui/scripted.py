@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 
 from gpu_tui.core.gate import GateView
+from gpu_tui.core.ladder import Way
 from gpu_tui.core.profile import Verb
 
 
@@ -61,12 +62,17 @@ class ScriptedTeardown:
 
     def __init__(self, verbs: Sequence[Verb], ladder: ScriptedLadder) -> None:
         self._verbs = verbs
+        self.ways: dict[str, Way] = {}
         self.ladder = ladder
         self.opened: list[tuple[str, str]] = []
 
     def verbs(self, instance: str) -> Sequence[Verb]:
         """The given verbs."""
         return self._verbs
+
+    def way(self, instance: str, verb: Verb) -> Way:
+        """As a test has it, else as its row says."""
+        return self.ways.get(verb.key, Way(by_hand=verb.via == "console"))
 
     def open(self, instance: str, verb: str) -> ScriptedLadder:
         """The given ladder."""

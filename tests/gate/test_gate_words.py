@@ -67,6 +67,25 @@ def test_a_disk_that_is_kept_says_what_it_goes_on_costing() -> None:
     assert "its price is not known" in lines[1]
 
 
+def test_a_verb_about_something_else_leaves_the_disks_of_the_instance_alone() -> None:
+    """What is not whole known, and a verb that takes one disk of the instance, take them all as lost."""
+    verbs = {verb.verb: verb for verb in PROFILES["runpod"].teardown}
+
+    def said(verb: Verb, *without: str) -> list[str]:
+        plan = _plan("runpod", verb)
+        tiers = tuple(tier for tier in plan.tiers if tier.id not in without)
+        lines = plan_lines(replace(plan, tiers=tiers))
+        return [line.partition(":")[0] for line in lines if "disk (/" in line]
+
+    side, whole = verbs["delete-network-volume"], verbs["terminate"]
+    assert said(side) == ["left alone", "left alone"]
+    assert said(whole) == ["lost", "lost"]
+    assert said(side, "network-volume") == ["lost", "lost"]
+    for deletes in ((), ("network-volume", "container"), ("network-volume", "other")):
+        assert "left alone" not in said(replace(side, deletes=deletes))
+    assert "left alone" not in said(replace(side, effect="stop"))
+
+
 def test_each_second_resource_has_its_own_fate_price_and_word() -> None:
     world = World(seconds=(VOLUME, SNAPSHOT))
     world.climb()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from runpod_server import POD, RunPodServer
@@ -12,7 +13,7 @@ from gpu_tui.collect.provider_watch import watch_provider
 from gpu_tui.core import gate as rules
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, ProviderRead
-from gpu_tui.core.fleet import Instance, ProviderAccess, ProviderState, SshAccess
+from gpu_tui.core.fleet import Fleet, Instance, ProviderAccess, ProviderState, SshAccess
 from gpu_tui.core.gate import GateShut, StopPermit
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.providers.autodl_box import AutoDLBox
@@ -20,7 +21,9 @@ from gpu_tui.providers.base import AnswerKind, Means
 from gpu_tui.providers.manual import Manual
 from gpu_tui.providers.registry import provider_for
 from gpu_tui.providers.rented import Rented
-from gpu_tui.resources import profiles_dir, read_profile
+from gpu_tui.resources import load_profiles, profiles_dir, read_profile
+from gpu_tui.state.store import Store
+from gpu_tui.teardown.runner import Runner
 
 RELEASE = Verb(
     "释放", "释放", ("data",), "stops", False, "console", "destroy", steps=("Click 释放.",)
@@ -34,6 +37,38 @@ AUTODL = Profile(
     facts={"display": {"console": "https://www.autodl.com/console"}},
 )
 PROFILES = {"autodl": AUTODL}
+
+
+RUNPOD = load_profiles()["runpod"]
+
+
+@pytest.mark.parametrize(
+    ("access", "env", "by_hand", "why"),
+    [
+        ({"id": "p-1"}, {"RUNPOD_API_KEY": "k"}, False, None),
+        ({"id": "p-1"}, {}, False, "needs a key"),
+        ({"id": "p-1", "key_env": "MINE"}, {"RUNPOD_API_KEY": "k"}, False, "needs a key"),
+        ({}, {"RUNPOD_API_KEY": "k"}, True, "no provider.id"),
+    ],
+)
+def test_whether_a_call_would_be_made_is_known_before_the_ladder(
+    access: dict[str, str], env: dict[str, str], by_hand: bool, why: str | None, tmp_path: Path
+) -> None:
+    instance, clock = _instance("runpod", **access), ManualClock()
+    store = Store(Fleet(None, (instance,)), {"runpod": RUNPOD})
+    runner = Runner(
+        view=lambda name: store.view(0.0)[name],
+        connection=lambda name: None,
+        providers=lambda one: provider_for(one, {"runpod": RUNPOD}, Means(env, clock)),
+        profiles={"runpod": RUNPOD},
+        journal_dir=tmp_path,
+        clock=clock,
+    )
+    ways = {verb.verb: runner.way("box", verb) for verb in runner.verbs("box")}
+    assert ways["terminate"].by_hand is by_hand
+    assert (why or "") in (ways["terminate"].why or "")
+    assert (why is None) == (ways["terminate"].why is None)
+    assert ways["delete-network-volume"].by_hand  # whatever key there is: it has no call
 
 
 def _instance(platform: str, **access: object) -> Instance:

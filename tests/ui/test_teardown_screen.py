@@ -14,8 +14,9 @@ from textual.widgets import Button
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.gate import GateView, Rung, RungState, RungView
-from gpu_tui.core.ladder import SecondView
+from gpu_tui.core.ladder import SecondView, Way
 from gpu_tui.core.waiver import Waiver
+from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import AUTODL, fleet
 from gpu_tui.ui.scenes import ladder_blocked, ladder_ready, sweep
@@ -74,6 +75,28 @@ async def test_the_cursor_starts_on_keeping_everything(app: CockpitApp, text_of:
         assert "/root/autodl-tmp" in text
         assert "deleted" in text
         assert "kept" in text
+
+
+async def test_what_lacks_an_id_or_a_key_says_so_before_its_ladder_is_opened(
+    cockpit: Make, ladder: ScriptedLadder, text_of: Read
+) -> None:
+    """Whose key is missing still has a call; whose id is missing has none."""
+    terminate, other = [
+        verb for verb in load_profiles()["runpod"].teardown if verb.effect == "destroy"
+    ]
+    port = ScriptedTeardown((terminate, other), ladder)
+    port.ways = {terminate.key: Way(by_hand=True, why="no provider.id in the fleet file")}
+    app = cockpit(teardown=port)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("t", "down")
+        text = text_of(app)
+        assert "by hand" in text
+        assert "the ladder ends with the steps to click" in text
+        assert "no provider.id in the fleet file" in text
+        await pilot.press("down")
+        text = text_of(app)
+        assert "via API" in text
+        assert "the steps to click" not in text
 
 
 async def test_a_typed_phrase_after_the_wait_confirms(

@@ -108,4 +108,5 @@ class ActingCockpit(Cockpit):
                 screen = TeardownScreen(self.moment, view, ladder, self._clock, chosen)
                 self.app.push_screen(screen)
 
-        self.app.push_screen(VerbScreen(self.moment, view, verbs), climb)
+        ways = {verb.key: port.way(view.name, verb) for verb in verbs}
+        self.app.push_screen(VerbScreen(self.moment, view, verbs, ways), climb)

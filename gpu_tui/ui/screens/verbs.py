@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from textual import on
 from textual.widget import Widget
 
+from gpu_tui.core.ladder import Way
 from gpu_tui.core.profile import Verb
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
@@ -26,8 +28,16 @@ class VerbScreen(Card):
     CONTEXTS = ("verbs", "list", "overlay")
     QUIET = True
 
-    def __init__(self, moment: Moment, view: InstanceView, verbs: Sequence[Verb]) -> None:
+    def __init__(
+        self,
+        moment: Moment,
+        view: InstanceView,
+        verbs: Sequence[Verb],
+        ways: Mapping[str, Way],
+    ) -> None:
+        """`ways`: by the key of its verb."""
         super().__init__(moment)
+        self._ways = ways
         self._view = view
         self._verbs = verbs
         self._list = Rows(id="verb-rows")
@@ -51,7 +61,8 @@ class VerbScreen(Card):
         rows = self._list
         lines = [line((say("Keep everything as it is"), "safe"))]
         profile = self._view.profile
-        lines += verb_choices(self._verbs, rows.size.width, profile.storage if profile else ())
+        shown = [self._as_here(verb) for verb in self._verbs]
+        lines += verb_choices(shown, rows.size.width, profile.storage if profile else ())
         rows.put(lines, [KEEP, *(verb.key for verb in self._verbs)])
         self._detail()
 
@@ -68,19 +79,27 @@ class VerbScreen(Card):
             )
             lines += wrap(text, width, "muted")
         else:
-            lines += [*consequences(Choice((verb,)), width), line()]
-            if verb.via == "console":
+            lines += [*consequences(Choice((self._as_here(verb),)), width), line()]
+            way = self._ways[verb.key]
+            if way.by_hand:
                 lines += wrap(
                     say("There is no call for this: the ladder ends with the steps to click."),
                     width,
                     "level-watch",
                 )
+            if way.why:
+                lines += wrap(told(way.why), width, "level-watch")
         if self._view.profile and self._view.profile.storage:
             lines += [
                 line(),
                 *survival(self._view.profile, width, verb, self._view.instance.provider.variant),
             ]
         detail.put(lines)
+
+    def _as_here(self, verb: Verb) -> Verb:
+        """The row as it can be carried out on this box: what its platform has a call for may lack an id here."""
+        by_hand = self._ways[verb.key].by_hand and verb.via != "console"
+        return replace(verb, via="hand") if by_hand else verb
 
     @on(Rows.Chosen, "#verb-rows")
     def _chosen(self, event: Rows.Chosen) -> None:

@@ -20,7 +20,13 @@ METERS = {
     "partly": ("the meter stops partly", "level-watch"),
     "continues": ("the meter goes on", "level-act"),
 }
-WAYS = {"ssh": "via SSH", "http": "via API", "cli": "via CLI", "console": "in the console"}
+WAYS = {
+    "ssh": "via SSH",
+    "http": "via API",
+    "cli": "via CLI",
+    "console": "in the console",
+    "hand": "by hand",
+}
 DELETED = ("✗ deleted", "level-act")
 KEPT = ("✓ kept", "level-ok")
 LEFT = ("left alone", "muted")
