@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import gzip
 import ssl
+import sys
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 
