@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
+import socket
 import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -92,9 +94,24 @@ def proxy_for(url: str) -> str | None:
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
+def reason(error: BaseException) -> str:
+    """Why no answer came, in words that name a host at most: the rest of a webhook's URL is its password."""
+    at: BaseException | None = error
+    while at is not None:
+        if isinstance(at, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted here: {at.verify_message}"
+        if isinstance(at, socket.gaierror):
+            return "its name is not known here"
+        at = at.__cause__ or at.__context__
+    return type(error).__name__
+
+
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Whom to trust; read once, for it takes a while."""
+    """Whom to trust; read once, for it takes a while. A company's own authority stands in the machine's store only."""
     import httpx
 
-    return httpx.create_ssl_context()
+    context = httpx.create_ssl_context()  # what SSL_CERT_FILE or SSL_CERT_DIR names, else certifi's
+    if not (os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")):
+        context.load_default_certs()
+    return context

@@ -18,7 +18,7 @@ from gpu_tui.alerts.message import Message
 from gpu_tui.alerts.receivers import receiver_for, refused
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
-from gpu_tui.web import ProxyUnusable, asked_wait, client_for
+from gpu_tui.web import ProxyUnusable, asked_wait, client_for, reason
 
 if TYPE_CHECKING:
     import httpx
@@ -69,8 +69,8 @@ class WebhookChannel:
         except TimeoutError:
             raise Undelivered(f"{where} did not answer in {self._limit:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            # The text of the error may quote the URL; its name does not.
-            raise Undelivered(f"{where} cannot be reached ({type(error).__name__})") from None
+            # The text of the error may quote the URL.
+            raise Undelivered(f"{where} cannot be reached ({reason(error)})") from None
         if status in PASSING or status >= 500:
             raise Undelivered(f"{where} answered {status}", after=after)
         if not 200 <= status < 300:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from gpu_tui.core.loopback import is_loopback
 from gpu_tui.core.plain import plain
 from gpu_tui.providers.base import BadAnswer, KeyRefused, NoAnswer, ProviderError
-from gpu_tui.web import ProxyUnusable, asked_wait, client_for
+from gpu_tui.web import ProxyUnusable, asked_wait, client_for, reason
 
 TOTAL_LIMIT = 30.0  # seconds
 BODY_CAP = 1 << 20
@@ -114,7 +114,7 @@ class Api:
         except TimeoutError as error:
             raise NoAnswer(f"no answer within {self.total_limit:.0f} s") from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            raise NoAnswer(f"no answer ({type(error).__name__})") from error
+            raise NoAnswer(f"no answer ({reason(error)})") from error
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -8,12 +8,14 @@ import ssl
 import sys
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
+from pathlib import Path
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from gpu_tui import web
 from gpu_tui.providers.api import BODY_CAP, MOST_PIECES, Api, Reply, checked_base_url
 from gpu_tui.providers.base import BadAnswer, NoAnswer, ProviderError
 from gpu_tui.web import asked_wait, proxy_for
@@ -85,8 +87,8 @@ def test_a_key_never_leaves_in_clear(url: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """A server's side of TLS, with a certificate that nobody vouches for."""
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, Path]:
+    """A server's side of TLS with a certificate that nobody vouches for, and the file that it is in."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     made = datetime(2026, 1, 1, tzinfo=UTC)
@@ -111,24 +113,50 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
-    return context
+    return context, file
 
 
-@pytest.mark.parametrize("scheme", ["https", "HTTPS"])
-async def test_a_certificate_that_nobody_vouches_for_gets_no_key(
-    stranger: ssl.SSLContext, scheme: str
+@pytest.mark.parametrize(
+    ("scheme", "store", "why"),
+    [
+        ("https", None, "self-signed certificate"),
+        ("HTTPS", None, "self-signed certificate"),
+        ("https", "the machine's", None),
+        ("https", "SSL_CERT_FILE", None),
+    ],
+)
+async def test_a_key_goes_where_the_machine_trusts_the_certificate_and_nowhere_else(
+    stranger: tuple[ssl.SSLContext, Path],
+    monkeypatch: pytest.MonkeyPatch,
+    scheme: str,
+    store: str | None,
+    why: str | None,
 ) -> None:
+    context, file = stranger
     heard = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append(await reader.read(1))
+        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=stranger)
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    if store == "the machine's":  # as an administrator puts a company's authority there
+        add = lambda self, *_: self.load_verify_locations(file)  # noqa: E731
+        monkeypatch.setattr(ssl.SSLContext, "load_default_certs", add)
+    elif store is not None:
+        monkeypatch.setenv(store, str(file))
+    monkeypatch.setattr(web, "_certificates", web._certificates.__wrapped__)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
     async with server:
         base = checked_base_url(f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}")
-        with pytest.raises(NoAnswer):
-            await Api(base, "KEY").send(ENV, "GET", "/x")
+        sent = Api(base, "KEY").send(ENV, "GET", "/x")
+        if why is None:
+            assert (await sent).body == b"{}"
+            return
+        with pytest.raises(NoAnswer, match=f"its certificate is not trusted here: {why}"):
+            await sent
     assert heard == []
 
 
