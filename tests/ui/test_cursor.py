@@ -136,3 +136,42 @@ async def test_what_a_filter_hides_is_neither_acknowledged_nor_opened(
         await pilot.pause()
         assert store.acknowledged == []
         assert app.screen is card
+
+
+async def test_a_finding_begins_at_its_first_line_and_says_what_of_it_is_out_of_sight(
+    cockpit: Callable[..., CockpitApp], text_of: Callable[[CockpitApp], str]
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("f")
+        await pilot.pause()
+        detail = app.screen.query_one("#finding-detail", Rows)
+        assert "▼ 6 · tab" in text_of(app)
+        await pilot.press("tab", "G")
+        await pilot.pause()
+        assert "▲ 6" in text_of(app)
+        assert "nan on autodl-1" not in text_of(app)
+        await pilot.press("tab", "j", "k")
+        assert detail.hidden[0] == 0
+        await pilot.press("slash", *"nan", "enter")
+        await pilot.pause()
+        assert "Findings · 1 of 5" in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("keys", "title"),
+    [(("O",), "Columns of Instances · ▼ 8"), (("T", "g"), "Colours · ▼ "), (("E",), "… · ▼ ")],
+)
+async def test_a_card_says_what_of_its_list_is_out_of_sight(
+    keys: tuple[str, ...],
+    title: str,
+    cockpit: Callable[..., CockpitApp],
+    text_of: Callable[[CockpitApp], str],
+) -> None:
+    app = cockpit(many(20))
+    async with app.run_test(size=(40, 12)) as pilot:
+        await pilot.press(*keys)
+        await pilot.pause()
+        app._tick()
+        await pilot.pause()
+        assert title in text_of(app)

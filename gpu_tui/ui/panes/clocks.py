@@ -12,9 +12,10 @@ from textual.widget import Widget
 from gpu_tui.core.speech import counted, say
 from gpu_tui.state.calendar import save
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below
+from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.text.deadlines import clocks, rows_of
+from gpu_tui.ui.text.marks import more_below
 from gpu_tui.ui.widgets.rows import Rows
 
 CALENDAR = "gpu-deadlines.ics"

@@ -14,12 +14,12 @@ from gpu_tui.core.speech import say
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody, nothing_matches
+from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
 from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.findings import strangers
 from gpu_tui.ui.text.fleet import SETS, columns, head, keeps, known_columns, need, row
-from gpu_tui.ui.text.marks import wrap
+from gpu_tui.ui.text.marks import more_below, wrap
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 

@@ -214,10 +214,3 @@ def nothing_matches(wanted: str, width: int) -> list[Text]:
 def shortly(wanted: str) -> str:
     """What was typed, no longer than that words after it are still seen."""
     return cut_name(wanted, QUOTED)
-
-
-def more_below(hidden: tuple[int, int]) -> str:
-    """Words for what is out of sight."""
-    above, below = hidden
-    words = [f"▲ {above}"] if above else []
-    return "  ".join([*words, f"▼ {below}"] if below else words)

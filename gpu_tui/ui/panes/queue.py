@@ -11,9 +11,9 @@ from textual.widget import Widget
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody, nothing_matches
+from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.marks import fit, line, wrap
+from gpu_tui.ui.text.marks import fit, line, more_below, wrap
 from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, state_words, totals
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block

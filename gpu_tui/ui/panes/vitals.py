@@ -9,9 +9,9 @@ from textual.widget import Widget
 
 from gpu_tui.core.speech import say
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.panes.pane import Moment, Pane, more_below, nobody
+from gpu_tui.ui.panes.pane import Moment, Pane, nobody
 from gpu_tui.ui.plot import render_plot
-from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.text.marks import line, more_below, wrap
 from gpu_tui.ui.text.units import percent
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.widgets.rows import Rows

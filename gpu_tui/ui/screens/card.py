@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -18,8 +19,11 @@ from gpu_tui.ui.keymap import remapped
 from gpu_tui.ui.keys import Key, bindings, footer_keys
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
+from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.widgets.footer import Footer
 from gpu_tui.ui.widgets.rows import Rows
+
+TITLE_EDGES = 6  # cells around a title and its words
 
 
 class Card(ModalScreen[str | None]):
@@ -61,8 +65,9 @@ class Card(ModalScreen[str | None]):
 
     def edge(self, words: str) -> None:
         """What stands on the lower edge; where there is none, behind the title."""
-        narrow = self.has_class("-narrow")
-        title = f"{self.title_words()} · {words}" if narrow and words else self.title_words()
+        narrow, title = self.has_class("-narrow"), self.title_words()
+        if narrow and words:  # of a long title its end gives way
+            title = f"{cut_name(title, self.size.width - cell_len(words) - TITLE_EDGES)} · {words}"
         self._frame.border_title = Text(safe(title))
         self._frame.border_subtitle = Text("" if narrow else safe(words))
 

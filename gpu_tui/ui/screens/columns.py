@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from rich.text import Text
+from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -14,7 +15,7 @@ from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.fleet import COLUMNS, ORDER, columns, head, need, row
-from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.marks import fit, line, more_below
 from gpu_tui.ui.widgets.rows import Rows
 
 ALWAYS = ("name", "verdict")
@@ -62,7 +63,12 @@ class ColumnScreen(Card):
         self._list.put([self._row(key) for key in CHOICES], CHOICES)
         fitted = columns(self._preview.size.width, written(self._chosen).split())
         views = sorted(moment.fleet.instances, key=need)[:3]
+        self._edge()
         self._preview.put([line(), head(fitted), *(row(view, fitted) for view in views)])
+
+    @on(Rows.Moved, "#column-rows")
+    def _edge(self) -> None:
+        self.edge(more_below(self._list.hidden))
 
     def _row(self, key: str) -> Text:
         on = key in self._chosen

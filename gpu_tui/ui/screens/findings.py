@@ -12,11 +12,12 @@ from textual.widget import Widget
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment, more_below
+from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text.findings import age_of, columns_of, finding_detail, finding_row
-from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.text.marks import line, more_below
 from gpu_tui.ui.text.timeline import words_of
+from gpu_tui.ui.widgets.detail import Detail
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -31,7 +32,7 @@ class FindingsScreen(FilteredCard):
     def __init__(self, moment: Moment) -> None:
         super().__init__(moment)
         self._list = Rows(id="finding-rows")
-        self._whole = Rows(id="finding-detail")
+        self._whole = Detail(id="finding-detail")
         self._near = NearCursor()
 
     def content(self) -> Iterable[Widget]:
@@ -61,8 +62,15 @@ class FindingsScreen(FilteredCard):
             rows.put([line((say("no finding fits"), "muted"))])
         else:
             self._rows(moment, found)
-        self.edge(more_below(rows.hidden))
+        self._edge()
         self._detail()
+
+    def _edge(self) -> None:
+        """How many findings the filter left, and how many are out of sight."""
+        rows, total = self._list, len(self.moment.fleet.findings)
+        count = len(rows.lines) if rows.here is not None else 0
+        kept = say("{findings} of {total}", findings=count, total=total) if self.fits else ""
+        self.edge(f"{kept}  {more_below(rows.hidden)}".strip())
 
     def _rows(self, moment: Moment, found: Sequence[Finding]) -> None:
         """A line each, painted near the cursor only: of a sweep that failed there are thousands."""
@@ -84,14 +92,15 @@ class FindingsScreen(FilteredCard):
         detail = self._whole
         chosen = next((f for f in self.moment.fleet.findings if f.id == rows.here), None)
         width = detail.size.width
-        detail.put(finding_detail(chosen, width, self.moment.zone) if chosen else [])
+        lines = finding_detail(chosen, width, self.moment.zone) if chosen else []
+        detail.about(rows.here, lines)
 
     @on(Rows.Moved, "#finding-rows")
     def _moved(self, event: Rows.Moved) -> None:
         if self._near.at_edge(event.key, len(self._list.lines)):
             self.paint(self.moment)
             return
-        self.edge(more_below(self._list.hidden))
+        self._edge()
         self._detail()
 
     def action_evidence(self) -> None:

@@ -13,9 +13,10 @@ from textual.widgets import Input
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keymap import remapped
 from gpu_tui.ui.keys import Key, bindings
-from gpu_tui.ui.panes.pane import FilterBar, Moment, more_below
+from gpu_tui.ui.panes.pane import FilterBar, Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.help import help_lines
+from gpu_tui.ui.text.marks import more_below
 
 
 class HelpScreen(Card):

@@ -14,7 +14,7 @@ from gpu_tui.ui.safe import safe
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.logs import short_size
-from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.marks import fit, line, more_below
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -71,6 +71,11 @@ class HitsScreen(Card):
             self.rows.put(rows, [str(n) for n in range(len(rows))])
         else:
             self.rows.put([line((say("no line of the whole file fits"), "muted"))])
+        self._edge()
+
+    @on(Rows.Moved, "#card-rows")
+    def _edge(self) -> None:
+        self.edge(more_below(self.rows.hidden))
 
     @on(Rows.Chosen, "#card-rows")
     def _chosen(self, event: Rows.Chosen) -> None:

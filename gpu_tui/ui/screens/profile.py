@@ -12,9 +12,10 @@ from textual.binding import BindingType
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment, more_below
+from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.card import card
+from gpu_tui.ui.text.marks import more_below
 from gpu_tui.ui.text.survival import choices
 
 

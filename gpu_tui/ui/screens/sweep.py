@@ -20,12 +20,12 @@ from gpu_tui.core.rebalance import suggest
 from gpu_tui.core.speech import counted, say
 from gpu_tui.new_file import write_new
 from gpu_tui.ui.keys import Key, bindings
-from gpu_tui.ui.panes.pane import Moment, more_below
+from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.plot import Curve, logarithmic, render_curves
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
-from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.marks import fit, line, more_below
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
 from gpu_tui.ui.text.sweep import state_words
 from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row

@@ -17,7 +17,7 @@ from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, VERDICTS
-from gpu_tui.ui.text.marks import BLOCKS, fit, gauge, line
+from gpu_tui.ui.text.marks import BLOCKS, fit, gauge, line, more_below
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -57,11 +57,16 @@ class ThemeScreen(Card):
         self._list.put(lines, [theme.name for theme in self._themes])
         if first:
             self._list.point(self._now)
+        self._edge()
         self._sample.put(sample())
+
+    def _edge(self) -> None:
+        self.edge(more_below(self._list.hidden))
 
     @on(Rows.Moved, "#theme-rows")
     def _moved(self, event: Rows.Moved) -> None:
         event.stop()
+        self._edge()
         self._wear(event.key)
 
     @on(Rows.Chosen, "#theme-rows")
@@ -75,6 +80,7 @@ class ThemeScreen(Card):
         here = names.index(self._list.key) if self._list.key in names else -1
         key = names[(here + 1) % len(names)]
         self._list.point(key)
+        self._edge()
         self._wear(key)
 
     def action_close(self) -> None:

@@ -13,7 +13,7 @@ from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.filtered import FilteredCard
-from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.text.marks import line, more_below
 from gpu_tui.ui.text.timeline import by_time, dated, day_of, event_row, lanes, summary, words_of
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
@@ -76,6 +76,7 @@ class TimelineScreen(FilteredCard):
         else:
             words = say("no finding fits") if found else say("✓ nothing to see: no findings")
             self._list.put([line((words, "muted" if found else "level-ok"))])
+        self.edge(more_below(self._list.hidden))
 
     @on(Rows.Moved, "#timeline-rows")
     def _moved(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from rich.text import Text
 from textual import on
 from textual.widget import Widget
 
@@ -15,8 +16,9 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text.card import verb_choices
-from gpu_tui.ui.text.marks import line, wrap
+from gpu_tui.ui.text.marks import line, more_below, wrap
 from gpu_tui.ui.text.survival import Choice, consequences, survival
+from gpu_tui.ui.widgets.detail import Detail
 from gpu_tui.ui.widgets.rows import Rows
 
 KEEP = "."
@@ -41,7 +43,7 @@ class VerbScreen(Card):
         self._view = view
         self._verbs = verbs
         self._list = Rows(id="verb-rows")
-        self._whole = Rows(id="verb-detail")
+        self._whole = Detail(id="verb-detail")
 
     def title_words(self) -> str:
         """Which box."""
@@ -72,7 +74,7 @@ class VerbScreen(Card):
         key = self._list.key
         verb = next((verb for verb in self._verbs if verb.key == key), None)
         width = detail.size.width
-        lines = [line()]
+        lines: list[Text] = []
         if verb is None:
             text = say(
                 "Nothing happens on this page. Choosing a verb opens its ladder: first the evidence, then the question."
@@ -94,7 +96,8 @@ class VerbScreen(Card):
                 line(),
                 *survival(self._view.profile, width, verb, self._view.instance.provider.variant),
             ]
-        detail.put(lines)
+        detail.about(key, lines)
+        self.edge(more_below(self._list.hidden))
 
     def _as_here(self, verb: Verb) -> Verb:
         """The row as it can be carried out on this box: what its platform has a call for may lack an id here."""

@@ -188,3 +188,10 @@ def gauge(
         return line(*shown, " " * (width + 1))
     style = "stale" if freshness is Freshness.STALE else level_style(level)
     return line(*shown, " ", *_beam(share, width, style))
+
+
+def more_below(hidden: tuple[int, int]) -> str:
+    """Words for what is out of sight."""
+    above, below = hidden
+    words = [f"▲ {above}"] if above else []
+    return "  ".join([*words, f"▼ {below}"] if below else words)
