@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from time import thread_time
 
 from gpu_tui.collect import follow_program as box
@@ -53,7 +53,9 @@ CUT_SHORT = "was cut short: what was written just before, if anything, was not r
 GONE = "was replaced and is gone: what it said last, if anything, was not read"
 
 
-def follow_program(path: str, nonce: str, memory: TailMemory, history: int) -> str:
+def follow_program(
+    path: str, nonce: str, memory: TailMemory, history: int, others: Iterable[str] = ()
+) -> str:
     """The sh program for one start."""
     words = {
         "INODE": str(memory.inode),
@@ -61,7 +63,7 @@ def follow_program(path: str, nonce: str, memory: TailMemory, history: int) -> s
         "OFFSET": str(memory.offset),
         "HAVE": str(len(memory.recent)),
         "SINCE": str(memory.since),
-        "PAST": " ".join(memory.past),
+        "PAST": " ".join((*memory.past, *others)),
         "CUT": memory.cut,
         "DONE": "yes" if memory.done else "",
         "HISTORY": str(history),
@@ -79,12 +81,16 @@ async def follow(
     memory: TailMemory,
     *,
     history: int = CELL_HISTORY,
+    others: Callable[[], Iterable[str]] = tuple,
 ) -> None:
-    """Follow until cancelled. Raises LinkError when the connection goes."""
+    """Follow until cancelled. Raises LinkError when the connection goes.
+
+    `others` are files (inode:born) that are no rotated ones of this log, whatever they are called.
+    """
     wait = AGAIN_SECONDS
     while True:
         nonce = secrets.token_hex(8)
-        program = follow_program(source.path, nonce, memory, history)
+        program = follow_program(source.path, nonce, memory, history, others())
         tail = _Tail(instance.name, source, sink, clock, memory, nonce)
         async with connection.stream(program) as chunks:
             take_at_once(chunks, tail.at_once)
@@ -234,7 +240,7 @@ class _Tail:
         # What was there before we first came is history; a file that replaced one is news.
         self._history_end = size if first else 0
         if memory.inode > 0 and not same:
-            memory.remember(f"{memory.inode}:{memory.born}")
+            memory.remember(memory.file)
         memory.since = changed
         if rest := memory.restart(inode, born, start):
             self._arrived(rest, backfill=False)

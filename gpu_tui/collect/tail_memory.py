@@ -44,6 +44,11 @@ class TailMemory:
     reader: LogReader = field(default_factory=LogReader)
 
     @property
+    def file(self) -> str:
+        """What the box tells this file from others by."""
+        return f"{self.inode}:{self.born}"
+
+    @property
     def caught_up(self) -> bool:
         """Everything has been read that was in the file when it was last opened."""
         return self.inode > 0 and self.offset >= self.end

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from posixpath import splitext
 from typing import TypeVar
 
 from gpu_tui.collect.cells import Cells
@@ -186,12 +188,23 @@ class Watched:
                     self._clock,
                     memory,
                     history=history,
+                    others=partial(self._called_alike, source.path),
                 )
             except ChannelRefused as error:
                 self._untailed(source, f"{error}. {error.next}")
                 if source.cell is None:
                     pause = self._yield_place()
             await asyncio.sleep(pause)
+
+    def _called_alike(self, path: str) -> list[str]:
+        """The files of other cells whose names a rotated log may have, too: of `a.log`, that of `a-2.log`."""
+        stem = splitext(path)[0]
+        begins = tuple(f"{stem}{sign}" for sign in "._-")
+        return [
+            memory.file
+            for source, memory in self._memories.items()
+            if memory.inode and source.path != path and source.path.startswith(begins)
+        ]
 
     def _untailed(self, source: LogSource, why: str) -> None:
         self._failed.add(source)

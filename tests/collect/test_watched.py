@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from shell_box import ShellBox, ShellConnection
+from test_follow import Heard
 
 from gpu_tui.collect import watched
 from gpu_tui.collect.watched import LONGEST_PAUSE, REFUSED_SECONDS, Watched
 from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.events import LogArrived
 from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.core.logs import LogSource
 
 
 async def test_an_ended_log_that_a_dead_mount_keeps_is_asked_for_ever_less_often(
@@ -45,3 +50,29 @@ async def test_an_ended_log_that_a_dead_mount_keeps_is_asked_for_ever_less_often
     await asyncio.gather(following, return_exceptions=True)
     grown = [min(REFUSED_SECONDS * 2**n, LONGEST_PAUSE) for n in range(8)]
     assert pauses == [*grown, None, REFUSED_SECONDS]
+
+
+async def test_the_log_of_another_cell_is_no_rotated_one_of_this(tmp_path: Path) -> None:
+    """`seed-2.log` is called as `seed.log` may be once it is rotated by number."""
+    files, heard = ShellBox(tmp_path), Heard()
+    box = Watched(Instance("box", SshAccess("box")), heard, ManualClock())
+    connection: Any = ShellConnection(files, "bash")
+    one, two = LogSource("~/seed.log", "seed"), LogSource("~/seed-2.log", "seed-2")
+
+    def lines(source: LogSource) -> list[str]:
+        came = [e for e in heard.events if isinstance(e, LogArrived) and e.source == source]
+        return [line.text for event in came for line in event.lines]
+
+    async def follow_until(source: LogSource, last: str) -> None:
+        following = asyncio.create_task(box._follow(connection, source, 1_000))
+        await heard.until(lambda: lines(source)[-1:] == [last])
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+
+    files.file("home/seed.log", "a 1\n")
+    await follow_until(one, "a 1")
+    files.file("home/seed-2.log", "RuntimeError of another\n")
+    await follow_until(two, "RuntimeError of another")
+    files.file("home/seed.log", "b 1\n")  # another file: the cell was begun anew
+    await follow_until(one, "b 1")
+    assert lines(one) == ["a 1", "b 1"]
