@@ -208,11 +208,14 @@ async def _reload(
     tap: Tap,
     clock: Clock,
 ) -> None:
-    """Pick up edits of the fleet file; a broken edit keeps the last good fleet and says so."""
+    """Pick up edits of the fleet file; a broken edit keeps the last good fleet and says so.
+
+    The file may lie in a home on a mount that dies: nobody but this task waits for it.
+    """
     seen = _stamp(path)
     while True:
         await asyncio.sleep(RELOAD_SECONDS)
-        stamp = _stamp(path)
+        stamp = await asyncio.to_thread(_stamp, path)
         if stamp == seen or stamp is None:
             continue
         seen = stamp
