@@ -14,6 +14,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import Ending, ended
 
 BEFORE = "it stands before one that runs: nothing tells how it ended"
+UNREAD = "the process table was not read: nothing tells what of the list runs"
 NOBODY = "none of the list runs now, and nothing tells which of them ran"
 
 
@@ -46,7 +47,7 @@ def as_table(
     anything; the order of the list is the runner's.
     """
     if processes is None:
-        jobs = [replace(job, state=CellState.CANNOT_TELL) for job in planned.table.jobs]
+        jobs = [replace(job, state=CellState.CANNOT_TELL, why=UNREAD) for job in planned.table.jobs]
         return replace(planned.table, jobs=tuple(jobs))
     running = {
         at: process

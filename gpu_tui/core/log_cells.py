@@ -16,6 +16,8 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import Ending
 
 CELL = "{cell}"
+BEGUN = "just started: its log moved after the process table was read"
+SLACK = 2.0  # seconds: an mtime has whole ones
 
 
 def cell_in(pattern: str) -> re.Pattern[str]:
@@ -33,10 +35,12 @@ def table_of_logs(
     stall_after: float,
     alive: bool | None,
     endings: Mapping[str, Ending],
+    seen_at: float | None = None,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
-    `alive`: a training lives on the box; None = nobody knows. Times are by the box's clock.
+    `alive`: a training lives on the box; None = nobody knows; `seen_at` = when that was read. Times are by
+    the box's clock.
     """
     named = cell_in(pattern)
     found = sorted(
@@ -45,7 +49,7 @@ def table_of_logs(
         if path not in taken and (match := named.fullmatch(path))
     )
     jobs = tuple(
-        _job(name, path, mtime, box_now, stall_after, alive, endings.get(name, Ending()))
+        _job(name, path, mtime, box_now, stall_after, alive, endings.get(name, Ending()), seen_at)
         for mtime, name, path in found[-JOBS_KEPT:]
     )
     return JobTable("logs", jobs, max(0, len(found) - JOBS_KEPT))
@@ -59,9 +63,13 @@ def _job(
     stall_after: float,
     alive: bool | None,
     ending: Ending,
+    seen_at: float | None,
 ) -> Job:
     still = max(0.0, box_now - mtime)
     log = Job(name, name, CellState.CANNOT_TELL, "log", stdout=path)
+    newer = seen_at is not None and seen_at + SLACK < mtime <= box_now + SLACK
+    if newer and alive is False and ending == Ending():
+        return _as(log, CellState.RUNNING, BEGUN, None)
     if still < stall_after and alive is not False and ending.failure is None:
         if alive:
             return _as(log, CellState.RUNNING, None, None)

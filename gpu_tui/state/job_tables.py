@@ -75,6 +75,7 @@ def _logs(
 ) -> JobTable | None:
     """The cells that only their logs tell of, where nothing that the fleet file names tells more."""
     instance = kept.instance
+    processes = kept.tracks.get(metrics.PROCESSES.name, NO_TRACK).good
     files, box_now = kept.value(metrics.FILES), box_time(kept.tracks, now)
     if instance.queue.names_runs or instance.scheduler or not instance.logs:
         return None
@@ -88,6 +89,7 @@ def _logs(
         stall_after=instance.stall_after,
         alive=alive if kept.fresh(metrics.FILES, now) is not None else None,
         endings=_endings(kept),
+        seen_at=box_time(kept.tracks, processes.taken_at) if processes else None,
     )
 
 

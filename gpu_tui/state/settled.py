@@ -29,6 +29,7 @@ from gpu_tui.core.metrics import (
 )
 from gpu_tui.state.views import InstanceView
 
+FIRST_SECONDS = 30.0  # of a connection: each probe has had its turn
 _WANTED = (GPUS, MEMORY, CPU, MOUNTS, HOST, PROCESSES, FILES)
 
 
@@ -53,6 +54,12 @@ def settled(view: InstanceView) -> bool:
     told = queue.log is None or queue.log in opened
     writing = {job.stdout for job in _running(view) if job.stdout}
     return answered and not view.settling and told and (not writing or bool(writing & opened))
+
+
+def is_fresh(view: InstanceView) -> bool:
+    """The connection is so new that not everything was read yet: what nobody can tell now may be told at once."""
+    new = view.link.live and view.taken_at - view.link.since < FIRST_SECONDS
+    return new and not settled(view)
 
 
 def _runners(instance: Instance) -> Iterator[Metric[Any]]:

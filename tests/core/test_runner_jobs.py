@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_tui.core.commands import as_table, words_of
+from gpu_tui.core.commands import NOBODY, UNREAD, as_table, words_of
 from gpu_tui.core.jobs import Job, JobTable, with_jobs
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.readings import FileStat, FileTable, Process
@@ -100,6 +100,26 @@ def test_what_a_log_alone_tells(
     assert table.jobs[0].why is not None or state is CellState.RUNNING
 
 
+@pytest.mark.parametrize(
+    ("age", "ending", "state"),
+    [
+        (4.0, Ending(), CellState.RUNNING),  # the table was read 10 s ago
+        (9.0, Ending(), CellState.CANNOT_TELL),
+        (20.0, Ending(), CellState.CANNOT_TELL),
+        (-600.0, Ending(), CellState.CANNOT_TELL),  # another clock's time
+        (4.0, Ending(failure="Killed"), CellState.FAILED),
+    ],
+)
+def test_a_log_that_is_newer_than_the_process_table_has_just_started(
+    age: float, ending: Ending, state: CellState
+) -> None:
+    table = table_of_logs(
+        logs(a=age), PATTERN, taken=frozenset(), box_now=NOW, stall_after=900.0, alive=False,
+        endings={"a": ending}, seen_at=NOW - 10,
+    )  # fmt: skip
+    assert states(table) == {"a": state}
+
+
 def test_a_log_that_somebody_else_tells_of_is_no_second_row() -> None:
     table = table_of_logs(
         logs(a=5.0, b=6.0), PATTERN, taken=frozenset({"/runs/a/train.log"}), box_now=NOW,
@@ -143,9 +163,9 @@ def test_a_plain_list_claims_no_end() -> None:
         CellState.RUNNING,
         CellState.PENDING,
     ]
-    for processes in (None, ()):
+    for processes, why in ((None, UNREAD), ((), NOBODY)):
         rows = as_table(planned, processes, {})
-        assert {job.state for job in rows.jobs} == {CellState.CANNOT_TELL}
+        assert {(job.state, job.why) for job in rows.jobs} == {(CellState.CANNOT_TELL, why)}
 
 
 def test_of_a_list_only_the_logs_tell_how_what_may_have_run_ended() -> None:

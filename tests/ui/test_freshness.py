@@ -32,10 +32,11 @@ from gpu_tui.ui.scene_parts import (
     view,
 )
 from gpu_tui.ui.text.findings import age_of, finding_detail
-from gpu_tui.ui.text.fleet import columns, row
+from gpu_tui.ui.text.fleet import columns, row, verdict
 from gpu_tui.ui.text.header import burn
 from gpu_tui.ui.text.ladder import identity
 from gpu_tui.ui.text.marks import gauge, spark
+from gpu_tui.ui.text.sweep import cell_row
 from gpu_tui.ui.text.vitals import vitals
 
 
@@ -121,6 +122,22 @@ def test_a_clock_is_off_only_where_the_way_of_an_answer_cannot_explain_it() -> N
         box = view(instance("box", "autodl", None), Verdict.RUNNING, tracks=tracks())
         rows = vitals(replace(box, clock_skew=skew), 90, 60)
         assert ("the box's clock is off" in "\n".join(row.plain for row in rows)) is told
+
+
+def test_what_nobody_can_tell_yet_is_a_first_look_and_later_unknown() -> None:
+    open_cell = Cell("a", 1, "t", CellState.CANNOT_TELL)
+    for age, live, word in (
+        (5.0, True, "first look"),
+        (60.0, True, "cannot tell"),
+        (5.0, False, "cannot tell"),
+    ):
+        link = LinkState("live" if live else "timeout", since=NOW - age)
+        box = replace(
+            view(instance("box", "autodl", None), Verdict.CANNOT_TELL, tracks=tracks(memory=read(Memory("none", 0, 0)))),
+            link=link, queue=Queue((open_cell,)), taken_at=NOW,
+        )  # fmt: skip
+        assert word in cell_row(box, open_cell, 90).plain
+        assert word in verdict(box).plain
 
 
 def test_what_is_so_shows_since_when_and_what_was_so_before_a_bound() -> None:

@@ -17,6 +17,7 @@ from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.sample import STALE_AFTER_PERIODS
 from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import ESCALATES, Verdict
+from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import CENT
@@ -95,6 +96,8 @@ def verdict(view: InstanceView) -> Text:
     """Glyph and word."""
     if is_new(view) and view.last_contact is None:
         return line((say("◔ connecting"), "muted"))
+    if view.verdict is Verdict.CANNOT_TELL and is_fresh(view):
+        return line((say("◔ first look"), "muted"))
     glyph, word, style, _ = VERDICTS[view.verdict]
     return line((f"{glyph} {say(word)}", style))
 

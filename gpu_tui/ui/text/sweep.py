@@ -13,6 +13,7 @@ from gpu_tui.core.campaign import LaneOutlook, spent_so_far
 from gpu_tui.core.sample import Absent, Failure, Freshness
 from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import amount, between, ends, flow, left, tone
@@ -87,7 +88,7 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     """One cell."""
     cells = view.queue.cells
     has = _widths(width, len(cells))
-    glyph, word, style = _state(cell)
+    glyph, word, style = _state(view, cell)
     stale = not view.link.live
     tone = "stale" if stale else "text"
     tint = "stale" if stale and cell is view.queue.running else style
@@ -111,9 +112,11 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     return line(parts[0], *(piece for part in parts[1:] for piece in (" ", part)))
 
 
-def _state(cell: Cell) -> tuple[str, str, str]:
+def _state(view: InstanceView, cell: Cell) -> tuple[str, str, str]:
     """Its sign, its word and its style; one that runs and stands still is no sight like the others."""
     glyph, word, style = STATES[cell.state]
+    if cell.state is CellState.CANNOT_TELL and is_fresh(view):
+        return "◔", say("first look"), "muted"
     if cell.still_seconds is None:
         return glyph, say(word), style
     return "▲", say("silent {age}", age=units.age(cell.still_seconds)), "level-watch"
