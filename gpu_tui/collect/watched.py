@@ -231,10 +231,11 @@ class Watched:
                 for source in self._cells.tails(CELL_TAILS)[self._room :]:
                     self._untailed(source, TOO_FEW)
                 self._waits = await self._read_ended(connection, wanted)
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(None if self._waits else pause):
-                        await self._changed.wait()
-                pause = REFUSED_SECONDS if self._waits else min(2 * pause, LONGEST_PAUSE)
+                if not self._changed.is_set():
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(None if self._waits else pause):
+                            await self._changed.wait()
+                    pause = REFUSED_SECONDS if self._waits else min(2 * pause, LONGEST_PAUSE)
                 self._waits = False
 
     def _forget(self, kept: set[LogSource]) -> None:
@@ -251,6 +252,8 @@ class Watched:
         for source in ended:
             if source in followed or source in self._read:
                 continue
+            if self._changed.is_set():  # what is to be tailed now is not to wait for all of these
+                return False
             memory = self._memories.get(source)
             try:
                 # A tail that was taken away at the end may have missed the last words, or all of them.

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from shell_box import ShellBox, ShellConnection
+from test_cells import finish, instance, said, start
 from test_follow import Heard
 
 from gpu_tui.collect import watched
@@ -76,3 +77,37 @@ async def test_the_log_of_another_cell_is_no_rotated_one_of_this(tmp_path: Path)
     files.file("home/seed.log", "b 1\n")  # another file: the cell was begun anew
     await follow_until(one, "b 1")
     assert lines(one) == ["a 1", "b 1"]
+
+
+async def test_a_cell_that_is_selected_does_not_wait_for_the_ended_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a far line each of them takes a second, and a sweep may have many."""
+    done: list[str] = []
+    over = asyncio.Event()
+
+    async def read_once(_: object, __: object, source: LogSource, *___: object) -> None:
+        await asyncio.sleep(0)
+        done.append(f"read {source.cell}")
+        if len(done) == 1:
+            box.select("one")
+        if source.cell == "five":
+            over.set()
+
+    async def follow(_: object, source: LogSource, __: int) -> None:
+        done.append(f"tail {source.cell}")
+        await asyncio.Event().wait()
+
+    box = Watched(instance(), lambda event: None, ManualClock())
+    for cell in ("one", "two", "three", "four", "five"):
+        box._cells.queue_said(said(start(cell) + finish(cell)))
+    box._cells.queue_said(said(start("six")))
+    monkeypatch.setattr(watched, "read_once", read_once)
+    monkeypatch.setattr(box, "_follow", follow)
+    connection: Any = None
+    following = asyncio.create_task(box._follow_cells(connection))
+    await asyncio.wait_for(over.wait(), 10)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    reads = [f"read {cell}" for cell in ("two", "three", "four", "five")]
+    assert done == ["tail six", "read one", "tail one", *reads]
