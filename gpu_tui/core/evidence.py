@@ -240,7 +240,11 @@ class Abandoned:
 
 @dataclass(frozen=True, slots=True)
 class Recheck:
-    """Everything again, between the confirmation and the call. Times are boot seconds."""
+    """Everything again, between the confirmation and the call. Times are boot seconds.
+
+    `touched` names files on the box that changed during this very look, `moved` those that were touched on
+    either side since they were compared: for a person's eyes alone, no rule asks whether they are empty.
+    """
 
     began_at: float
     read_at: float
@@ -259,6 +263,8 @@ class Recheck:
     stamps: str = ""
     verifier: str = ""
     logins: tuple[str, ...] | None = None
+    touched: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

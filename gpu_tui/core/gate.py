@@ -46,10 +46,12 @@ from gpu_tui.core.profile import Verb
 from gpu_tui.core.proof import (
     by_reason,
     cells_refusal,
+    changed,
     difference,
     holds_weights,
     home,
     misnamed,
+    named,
     shrunk,
     some,
 )
@@ -273,7 +275,8 @@ def _pulled_rule(gate: Gate, pulled: Pulled, now: float) -> str | None:
 
 def _matched_rule(gate: Gate, matched: Matched, now: float) -> str | None:
     if matched.remote != gate.manifest:
-        return "files on the box changed while they were pulled"
+        names = changed(gate.manifest, matched.remote)
+        return named("files on the box changed while they were pulled", names)
     if not matched.stamps:
         return "it was not noted when the files were last changed"
     gate.report = report = home(matched.remote, matched.local)
@@ -457,7 +460,7 @@ def _same_stamps(gate: Gate, seen: Recheck, now: float) -> str | None:
     if gate.park or gate.loss is not None:
         return None
     if matched is None or not seen.stamps or seen.stamps != matched.stamps:
-        return "a file was touched since it was compared, here or on the box"
+        return named("a file was touched since it was compared, here or on the box", seen.moved)
     return None
 
 
@@ -508,11 +511,13 @@ def _same_remote(gate: Gate, seen: Recheck, now: float) -> str | None:
         if new := sorted(set(seen.paths) - safe - set(gate.loss.paths)):
             return f"not in the list that was abandoned: {some(new)}"
         if seen.remote is None or not set(gate.loss.proven.files) <= set(seen.remote.files):
-            return "files on the box changed"
+            names = changed(gate.loss.proven, seen.remote, touched=seen.touched)
+            return named("files on the box changed", [name for name in names if name in safe])
         return None
     expected = {file.path for file in gate.manifest.files}
     if seen.paths is None or set(seen.paths) != expected or seen.remote != gate.manifest:
-        return "files on the box changed"
+        names = changed(gate.manifest, seen.remote, seen.paths, seen.touched)
+        return named("files on the box changed", names)
     return None
 
 
@@ -521,7 +526,11 @@ def _same_local(gate: Gate, seen: Recheck, now: float) -> str | None:
         return None
     if gate.loss is not None:
         here = set(seen.local.files) if seen.local else set()
-        return None if set(gate.loss.proven.files) <= here else "files here changed"
+        if set(gate.loss.proven.files) <= here:
+            return None
+        names = [] if seen.local is None else changed(gate.loss.proven, seen.local)
+        safe = {file.path for file in gate.loss.proven.files}
+        return named("files here changed", [name for name in names if name in safe])
     if seen.local is None:
         return "the files here could not be read again"
     report = home(gate.manifest, seen.local)

@@ -178,6 +178,25 @@ def by_reason(verdicts: Sequence[FileVerdict]) -> str:
     return "; ".join(f"{some(paths)} ({plain(why)})" for why, paths in reasons.items())
 
 
+def changed(
+    known: Manifest,
+    now: Manifest | None,
+    paths: Iterable[str] | None = None,
+    touched: Iterable[str] = (),
+) -> list[str]:
+    """The files that are not as they were known, by all that was seen of them; empty where nobody can say."""
+    before = {file.path: file for file in known.files}
+    after = before if now is None else {file.path: file for file in now.files}
+    names = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    new = () if paths is None else before.keys() ^ set(paths)
+    return sorted(names.union(new, touched))
+
+
+def named(what: str, names: Sequence[str]) -> str:
+    """It, with the first few that it is about and how many more there are, where they are known."""
+    return f"{what}: {some(names)}" if names else what
+
+
 def difference(report: MatchReport) -> str:
     """What a comparison found, in words."""
     parts = [

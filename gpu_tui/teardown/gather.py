@@ -49,6 +49,7 @@ from gpu_tui.teardown.mounts import abroad, names_of
 from gpu_tui.teardown.outside import coverage
 from gpu_tui.teardown.pull import pull_files
 from gpu_tui.teardown.roster import read_cells, read_roster
+from gpu_tui.teardown.touched import Sides, touched_since
 from gpu_tui.teardown.verifier import verifier
 from gpu_tui.teardown.verify import load_all
 from gpu_tui.teardown.whose import elsewhere, is_here, sharing
@@ -74,6 +75,7 @@ class Gather:
     _link: Connection | None = None
     _listing: Listing | None = field(default=None, repr=False)
     _verb: Verb | None = None
+    _compared: Sides | None = field(default=None, repr=False)
 
     @property
     def instance(self) -> Instance:
@@ -174,6 +176,7 @@ class Gather:
             keep, self.local, tree.manifest, self.name, self.clock.now(), required
         )
         tops = await asyncio.to_thread(directories, self.local)
+        self._compared = there, here
         return Matched(remote, tree.manifest, stamps_of(there, here), tuple(sorted(tops)))
 
     async def loaded(
@@ -225,7 +228,9 @@ class Gather:
         """
         began = self.clock.boot()
         remote = local = paths = cells = None
-        touched = ""
+        touched: list[str] = []
+        stamped = ""
+        since: tuple[str, ...] = ()
         if wanted is not None:
             seen = await self._survey()
             there = await stamps(self.link(), self._root(seen))
@@ -247,12 +252,16 @@ class Gather:
             # Hashing takes minutes: what was hashed first may have changed since, and more have come.
             now = await stamps(self.link(), listing.root)
             paths = tuple({*listing.paths, *(now.keys() - there.keys())})
-            if any(path not in now or there.get(path) != now[path] for path in safe):
+            touched = [path for path in safe if path not in now or there.get(path) != now[path]]
+            if touched:
                 remote = None
             again = await asyncio.to_thread(local_stamps, self.local)
             if again != here:
                 local = None
-            touched = stamps_of(now, again)
+            stamped, since = (
+                stamps_of(now, again),
+                touched_since(self._compared, (now, again), self.local),
+            )
         moved = await self._elsewhere(state)
         seconds = await self._seconds(self._verb) if self._verb else ()
         read_at = self.clock.boot()
@@ -272,9 +281,11 @@ class Gather:
             local=local,
             seconds=seconds,
             basis=self._basis(),
-            stamps=touched,
+            stamps=stamped,
             verifier=await asyncio.to_thread(verifier),
             logins=self._logins(seen),
+            touched=tuple(sorted(touched)),
+            moved=since,
         )
 
     # --- parts ---

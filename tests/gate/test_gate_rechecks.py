@@ -149,6 +149,35 @@ def test_each_layer_notices_by_itself(way: str, layer: str, flaw: str) -> None:
     assert rule(world.gate, table[layer][flaw](world, look), world.boot)
 
 
+@pytest.mark.parametrize(
+    ("way", "layer", "flaw", "said"),
+    [
+        ("plain_way", "remote", "other bytes", f"files on the box changed: {BASE}"),
+        ("plain_way", "remote", "one path more", "files on the box changed: new.pth"),
+        ("plain_way", "remote", "not hashed", "files on the box changed"),
+        ("plain_way", "stamps", "other", "a file was touched since it was compared, here or on the box"),
+        ("abandoned_way", "remote", "a proven file changed", f"files on the box changed: {BASE}"),
+        ("abandoned_way", "local", "a proven file gone", f"files here changed: {BASE}"),
+    ],
+)  # fmt: skip
+def test_it_says_which_files_changed(way: str, layer: str, flaw: str, said: str) -> None:
+    world = _confirmed(way)
+    look = (FLAWS if way == "plain_way" else ABANDONED)[layer][flaw](world, world.look())
+    assert rules.RECHECKS[layer](world.gate, look, world.boot) == said
+
+
+def test_what_is_only_named_never_opens_nor_shuts() -> None:
+    """The names are for a person's eyes: where the hashes and stamps agree they mean nothing."""
+    world = _confirmed("plain_way")
+    names = tuple(f"base/{number}.pth" for number in range(5))
+    look = replace(world.look(), touched=names, moved=names)
+    assert all(rule(world.gate, look, world.boot) is None for rule in rules.RECHECKS.values())
+    shut = replace(look, remote=None, stamps="")
+    told = "base/0.pth, base/1.pth, base/2.pth and 2 more"
+    for layer in ("remote", "stamps"):
+        assert (rules.RECHECKS[layer](world.gate, shut, world.boot) or "").endswith(f": {told}")
+
+
 def test_no_layer_is_without_a_table() -> None:
     assert set(rules.RECHECKS) - set(FLAWS) == {"evidence"}
 

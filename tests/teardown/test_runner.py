@@ -576,7 +576,8 @@ def _rewritten(scene: Scene) -> None:
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        *((_late_file, "files on the box"), (_rewritten, "files on the box")),
+        (_late_file, "files on the box changed: late/best.pth"),
+        (_rewritten, "files on the box changed: wide/best.pth"),
         *((_local_gone, "files here"), (_local_flip, "files here")),
     ],
 )
