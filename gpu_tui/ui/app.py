@@ -29,25 +29,28 @@ from gpu_tui.state.news import News, ScreenNews
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui import clipboard, palette, terminal
 from gpu_tui.ui.layout import FRAMED
+from gpu_tui.ui.notices import Notices
 from gpu_tui.ui.output import CellOutput
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.ports import FleetStore, NewsPort, Shells
 from gpu_tui.ui.prompter import ScreenPrompter
 from gpu_tui.ui.quiet import Quiet
 from gpu_tui.ui.recall import Recall
-from gpu_tui.ui.safe import LastFilter, safe
+from gpu_tui.ui.safe import LastFilter
 from gpu_tui.ui.screens.acting import ActingCockpit
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.themes import ThemeScreen
-from gpu_tui.ui.text.bulletin import bulletin, worst_of
+from gpu_tui.ui.text.bulletin import bulletin, in_lines, worst_of
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 
 FRAME = 0.25  # seconds between two looks at the log in sight
 TOAST_EDGES = 2  # cells beside the text of a toast
+TOAST_LINES = 3  # as the style sheet says
+NOTE_STANDS = 8.0  # seconds: it may be an error in a file with the place and what to write there
 TOAST_STANDS = 0.2  # seconds after which a toast is mounted for sure
 TOUCH = (events.Key, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
 FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
@@ -114,7 +117,7 @@ class CockpitApp(App[None]):
         self._news = news or ScreenNews()
         self._bell, self._desktop = bell, desktop
         self._toasted = False
-        self._notes: tuple[str, ...] = ()
+        self._notices = Notices()
         self._give_back: Callable[[], None] | None = None
         self.prompter = prompter or ScreenPrompter()
         self.prompter.attach(self, clock, self._moment)
@@ -281,10 +284,9 @@ class CockpitApp(App[None]):
                 self.clear_notifications()
             return
         bulletins = self._news.take(fleet)
-        if fleet.notes != self._notes and not (bulletins or self.screen.query("Toast")):
-            if fleet.notes:
-                self.notify(safe(told(fleet.notes[-1])[:200]), markup=False)
-            self._notes = fleet.notes  # told when no other toast stands
+        self._notices.take(fleet.notes)
+        if not (bulletins or self.screen.query("Toast")) and (note := self._notices.next()):
+            self.notify(told(note), timeout=NOTE_STANDS)  # told when no other toast stands
         if bulletins:
             news = [one for bulletin in bulletins for one in bulletin.news]
             worst, others = worst_of(news)
@@ -301,8 +303,11 @@ class CockpitApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """One toast stands at a time, over the keys at the bottom. No text is markup."""
+        """One toast stands at a time, over the keys at the bottom; what has no room in it ends in an
+        ellipsis. No text is markup.
+        """
         self.clear_notifications()
+        message = in_lines(message, self.size.width - TOAST_EDGES, TOAST_LINES)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
         self.set_timer(TOAST_STANDS, self._only_the_last)
 

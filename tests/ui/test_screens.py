@@ -21,6 +21,7 @@ from gpu_tui.state.news import News
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import PANES, Layout, layout_for, panes_in
+from gpu_tui.ui.notices import Notices
 from gpu_tui.ui.panes.pane import FilterBar, Pane
 from gpu_tui.ui.scene_edges import connecting
 from gpu_tui.ui.scene_parts import AUTODL, NOW, SceneStore, finding, fleet
@@ -215,6 +216,43 @@ async def test_news_takes_one_line_and_it_is_that_of_the_keys(cockpit: Make, tex
         app.notify("another")
         await pilot.pause()
         assert len(app.screen.query("Toast")) == 1
+
+
+async def test_each_note_has_its_turn_and_a_long_one_ends_in_an_ellipsis(
+    cockpit: Make, text_of: Read
+) -> None:
+    store = healthy()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        for notes in (("the file has an error: " + "word " * 60, "a log was rotated"),) * 2:
+            store.become(replace(store.fleet, notes=notes))
+            app._tick()
+            await pilot.pause()
+        last = text_of(app).splitlines()[-3:]
+        assert last[0].startswith(" the file has an error: word")
+        assert last[-1].endswith("…")
+        app.clear_notifications()
+        while app.screen.query("Toast"):
+            await pilot.pause()
+        app._announce(store.fleet)
+        await pilot.pause()
+        assert [note.message for note in app._notifications] == ["a log was rotated"]
+
+
+def test_a_note_is_told_once_also_where_older_ones_are_dropped_or_it_is_played_again() -> None:
+    notices = Notices()
+
+    def told(*notes: str) -> list[str]:
+        notices.take(notes)
+        return [note for note in iter(notices.next, None) if note]
+
+    assert told("a", "b") == ["a", "b"]
+    assert told("b", "c", "d") == ["c", "d"]
+    assert told("b", "c", "d") == []
+    assert told("b") == []  # a recording went back
+    assert told("b", "c") == ["c"]
+    assert told(*map(str, range(20))) == [str(n) for n in range(12, 20)]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.news import News
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH
-from gpu_tui.ui.text.marks import fit, line
+from gpu_tui.ui.text.marks import fit, line, wrap
 
 LONGEST = 300  # characters of the text
 GOOD = "✓"
@@ -32,6 +32,14 @@ def bulletin(news: News, others: int, width: int) -> str:
     text = f"{sign} {say(news.title)} · {words}"
     more = _more(news, others)
     return fit(line(text), max(1, width - cell_len(more))).plain.rstrip() + more
+
+
+def in_lines(text: str, width: int, most: int) -> str:
+    """`text` as it is where it fits into `most` lines of `width` cells, else as much of it as does."""
+    text = safe(" ".join(text.splitlines()))
+    if cell_len(text) <= width or len(wrap(text, width, "")) <= most:
+        return text
+    return "\n".join(row.plain for row in wrap(text, width, "", most=most))
 
 
 def _more(news: News, others: int) -> str:
