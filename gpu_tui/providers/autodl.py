@@ -112,8 +112,10 @@ class AutoDL(Platform):
         for page in range(1, MOST_PAGES + 1):
             asked = {"page_index": page, "page_size": PAGE_SIZE}
             data = self.judged(await self.read(PATH + "list", method="POST", body=asked))
-            add_page(found, data, "list")
             told = row_of(data, "list")
+            if page == 1 and told.get("list", ...) is None and told.get("result_total") == 0:
+                return found  # `null`, and counted: none at all
+            add_page(found, told, "list")
             pages = told.get("max_page")
             if not isinstance(pages, int):
                 raise BadAnswer("the list does not say how many pages it has")

@@ -72,7 +72,8 @@ class AutoDLServer(LocalApi):
         rows = list(self.rows.values())
         shown = rows[(page - 1) * size : page * size]
         pages = max(1, -(-len(rows) // size))
-        said = {"list": shown, "page_index": page, "page_size": size, "max_page": pages}
+        # As Go writes a list that nothing was put into.
+        said = {"list": shown or None, "page_index": page, "page_size": size, "max_page": pages}
         said["result_total"] = len(rows)
         if self.between is not None:
             self.between()

@@ -104,6 +104,13 @@ async def test_every_page_is_read_and_a_missing_one_proves_nothing(
     account = await desk.ledger().read()
     assert not account.complete
     assert "how many pages" in (account.error or "")
+    for counted in (
+        {},
+        {"result_total": 1},
+        {"result_total": None},
+    ):  # null proves only what it counts
+        server.next = [Said(200, {"code": "Success", "data": {"list": None, **counted}})]
+        assert not (await desk.ledger().read()).complete
 
 
 async def test_a_list_that_changes_between_two_pages_proves_nothing(
