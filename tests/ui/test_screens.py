@@ -415,8 +415,19 @@ async def test_the_chart_opens_on_the_gpu_and_says_how_much_is_recorded(
         await pilot.press("c")
         await pilot.pause()
         text = text_of(app)
-    assert "GPU utilisation   last 10 min, of which 3m are recorded" in text
-    assert "100%" in text
+        assert "GPU utilisation   last 10 min, of which 3m are recorded" in text
+        assert "100%" in text
+        await pilot.press("k")
+        await pilot.pause()
+        assert "bytes used on /   last 10 min   2 of 2" in text_of(app)
+        more = {
+            **short,
+            "loss:no_aug": short["gpu"],
+        }  # another cell began: it comes before the disks
+        store.become(fleet(replace(view, series=more)))
+        app._tick()
+        await pilot.pause()
+        assert "bytes used on /   last 10 min   3 of 3" in text_of(app)
 
 
 async def test_acknowledging_hides_the_finding(cockpit: Make) -> None:

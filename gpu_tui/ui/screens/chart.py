@@ -60,7 +60,9 @@ class ChartScreen(Card):
     def __init__(self, moment: Moment) -> None:
         super().__init__(moment)
         self._span = 0
-        self._series = 0
+        self._series = (
+            ""  # a new history, a new cell's loss say, must not push another one in its place
+        )
 
     def content(self) -> Iterable[Widget]:
         """The chart is lines too; the keys move among charts, so it takes no focus."""
@@ -73,15 +75,20 @@ class ChartScreen(Card):
             "Histories · {name}", name=self.moment.selected.name if self.moment.selected else ""
         )
 
+    def _names(self) -> list[str]:
+        """The histories that there are, what is looked at most first."""
+        view = self.moment.selected
+        return sorted(view.series, key=place) if view else []
+
     def paint(self, moment: Moment) -> None:
         """The chosen history over the chosen span."""
         rows = self.rows
         view = moment.selected
-        names = sorted(view.series, key=place) if view else []
+        names = self._names()
         if view is None or not names:
             rows.put([line((say("nothing was recorded of this instance yet"), "muted"))])
             return
-        name = names[self._series % len(names)]
+        name = self._series = self._series if self._series in names else names[0]
         word, seconds = SPANS[self._span]
         word = say(word)
         points = view.series[name]
@@ -98,7 +105,7 @@ class ChartScreen(Card):
         if seconds is not None and points and span < seconds * WHOLE:
             word = say("{word}, of which {span} are recorded", word=word, span=units.span(span))
         head = line(
-            (title(name), "strong"), (f"   {word}", "accent"), (say("   {series} of {names}", series=self._series % len(names) + 1, names=len(names)), "faint"),
+            (title(name), "strong"), (f"   {word}", "accent"), (say("   {series} of {names}", series=names.index(name) + 1, names=len(names)), "faint"),
         )  # fmt: skip
         basis = line((view.series_basis.get(name, ""), "faint"))
         rows.put([head, basis, *(line(row) for row in chart.split("\n"))])
@@ -110,5 +117,8 @@ class ChartScreen(Card):
 
     def action_series(self, way: str) -> None:
         """Another history."""
-        self._series += int(way)
+        names = self._names()
+        if names:
+            at = names.index(self._series) + int(way) if self._series in names else 0
+            self._series = names[at % len(names)]
         self.show(self.moment)
