@@ -209,7 +209,7 @@ class _Tail:
             case [b"done"] if self.opened:
                 memory.done = True
             case [b"gone"]:
-                memory.done = True
+                memory.done, memory.cut = True, ""
                 self._gap(GONE)
             case [b"rewritten", most] if (count := whole(most)) is not None:
                 self._gap(

@@ -12,7 +12,8 @@ It reads one identity of the file per run and says on stdout, between the bytes,
     rewritten POSITION              it was cut and written anew, beyond POSITION, before tail looked
     beat                            nothing; a dead link is noticed by who writes
 
-HOW is `new` and `resumed` for the file at the path, `rest` for one that we knew and that was renamed,
+HOW is `new` and `resumed` for the file at the path (where a mount makes numbers up, `resumed` may be
+another file: its text tells), `rest` for one that we knew and that was renamed,
 `whole` for one that came and was renamed while we were away, and `copy` for what may be a copy of the
 one that we knew, made before it was cut (copytruncate). All but `new` and `whole` begin with the
 OVERLAP bytes that were read last.
@@ -237,6 +238,11 @@ hold_known() { # the file that we knew, whatever it is called now
     return 1
 }
 
+renumbered() { # may it be the file that we knew? Where none has a birth, numbers may be made up anew
+    case $known_born$same$cut$done in *[!0?W-]*) return 1 ;; esac
+    [ "$size" -ge "$at" ] && ! hold_known && hold "$path" && [ "$inode:$born" = "$next" ]
+}
+
 missed() { # what has to be read before the file at the path; a name may be another file's a moment later
     old=
     if [ -z "$same" ]; then
@@ -306,6 +312,11 @@ main() {
     fi
     if [ "$known" != 0 ]; then
         next=$inode:$born
+        if renumbered; then
+            how=resumed from=$((at - overlap))
+            limit @MOST@
+            follow
+        fi
         missed
         hold "$path" && [ "$inode:$born" = "$next" ] || exit 1 # it has been renamed: begin anew
     fi

@@ -505,6 +505,36 @@ async def test_a_log_from_before_all_time_is_followed(tmp_path: Path, shell: str
     assert made.heard.lines() == ["a 1"]
 
 
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+async def test_a_file_that_has_another_number_at_each_look_is_known_by_its_text(
+    tmp_path: Path, shell: str
+) -> None:
+    """As on many a mount of an object store, which makes up numbers and knows no birth."""
+    box = ShellBox(tmp_path)
+    if shell != "bash":
+        box.program("bash", "#!/bin/sh\nexit 127\n")
+    number = box.file("number", "1")
+    made_up = f"s/^([0-9]+)([: ])[^ ]+/$(cat {number})\\1\\20/"
+    box.program("stat", f'#!/bin/sh\n{shutil.which("stat")} "$@" | sed -E "{made_up}"\n')
+    log = box.file("home/train.log", "a 1\n")
+    made = Follower(box)  # type: ignore[arg-type]
+    connection = ShellConnection(box, shell)
+    async with following(made, connection):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+    number.write_text("2")
+    append(log, "a 2\n")
+    async with following(made, connection):  # type: ignore[arg-type]
+        await made.heard.until(lambda: "a 2" in made.heard.lines())
+    assert made.heard.lines() == ["a 1", "a 2"]
+    assert made.memory.gaps == 0
+    number.write_text("3")
+    box.file("home/train.log", "b 1, of another text\n")
+    async with following(made, connection):  # type: ignore[arg-type]
+        await made.heard.until(lambda: len(made.heard.lines()) == 3)
+    assert made.heard.lines() == ["a 1", "a 2", "b 1, of another text"]
+    assert made.memory.gaps == 1
+
+
 def test_a_path_is_never_run() -> None:
     text = follow_program("~/x'; touch /tmp/owned; '@NONCE@.log", "n", TailMemory(), 5)
     (text,) = [word for word in shlex.split(text) if "main()" in word]
