@@ -119,7 +119,8 @@ DRIVER_CAUSES: tuple[Rule, ...] = (
     rule(
         "hardware",
         FATAL,
-        "/dev/accel|error interrupt|physical location",
+        "/dev/accel|error interrupt|physical location|tpu session|slice_failure",
+        r"\bTPU session error\b|(?-i:\bSLICE_FAILURE_[A-Z_]{4,40}\b)|"
         r"\bFATAL ERROR\b.{0,12}\[/dev/accel|\berror interrupt! fatal: true|\[physical location: [^\]]{1,40}\].{0,60}\berror has occurred",
     ),
     rule(

@@ -52,6 +52,7 @@ _NETWORK = (
     r"\bcannot connect to host\b|\bMaxRetryError\b|\bWinError 100(?:5[34]|6[01])\b|\btimeout reading from socket\b|"
     r"\bStatusCode\.UNAVAILABLE\b|\berror sending request for url\b|(?-i:\bConnectError\b)|\btcp connect error\b|"
     r"(?-i:\b(?:ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b)|"
+    r"\(os error (?:62|10[1-4]|11[0-3])\)|"
     r"\bconnection to (?:the )?(?:server|host) \S{1,120} (?:was |has been )?(?:refused|reset|lost|closed|timed out)\b"
 )
 _NETWORK_NEEDS = (
@@ -60,7 +61,7 @@ _NETWORK_NEEDS = (
     "reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|"
     "sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|"
     "not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|"
-    "request failed after|httpx.|protocol banner|failure resolving|maxretry|winerror"
+    "request failed after|os error|httpx.|protocol banner|failure resolving|maxretry|winerror"
 )
 _SERVICE = (
     r"(?-i:\bW\d{4} \d\d:\d\d:)|^.{0,60}?(?-i:\b(?:INFO|DEBUG)\b)|\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|"

@@ -61,7 +61,8 @@ HOST_CAUSES: tuple[Rule, ...] = (
     rule(
         "hang",
         FATAL,
-        "did not|didn't|no output|no activity|no response|no log",
+        "did not|didn't|no output|no activity|no response|no log|took too long",
+        r"\b(?:environment|env|simulator|server|worker|engine|process|rank|client)\b.{0,24}\btook too long to (?:respond|reply|answer|connect|start)\b|"
         r"\b(?:step|iteration|batch|epoch|rank|worker|job|run|barrier|collective)\b.{0,24}\b(?:did not|didn.t) (?:finish|complete|end|"
         r"progress|advance|return) (?:with)?in \d|\bno (?:output|activity|log lines?|response) (?:for|in|since) \d{2,6} ?(?:s|secs?|"
         r"seconds|m|mins?|minutes|h|hours)\b",

@@ -251,7 +251,7 @@ MACHINE: tuple[Rule, ...] = (
         r"exceeded (?:job |step |its |the )?memory limit|memory limit exceeded|exceed(?:ed|"
         r"ing) .{0,24}\bmemory limit|exceeding memory limits?|container killed (?:due to|"
         r"by \w{1,12} for exceeding) .{0,24}memory"
-        r"|killed by signal: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|"
+        r"|killed by signal(?:ed)?: (?:Killed|Bus error)|(?<![A-Za-z])(?:_?Array)?MemoryError\b|"
         r"cannot allocate memory|std::bad_alloc|(?:^\W{0,24}|Error: |exception: )bad allocation\b|"
         r"DefaultCPUAllocator|(?:notebook|session|kernel).{0,60}\b(?:memory|RAM)\b"
         r".{0,60}(?:restart|crash)|crashed .{0,40}using all available RAM|"

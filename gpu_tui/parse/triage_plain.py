@@ -254,6 +254,15 @@ PLAIN: tuple[Rule, ...] = (
         r"[1-9]\d{0,2}\]?\W{0,2}$|\bexit (?:code|status) of .{1,120}\b(?:was|is):? ?[1-9]\d{0,2}\b",
         f"{SURVIVED}|{ADVICE}",
     ),
+    # From one state to another; a script that another one could not take the place of.
+    rule(
+        "exception",
+        FATAL,
+        "fail|error|crash|exec: |source: |.: ",
+        r"(?-i:\b(?:[Rr]unning|RUNNING|[Pp]ending|PENDING|[Ss]tarting|STARTING) ?(?:to|->|=>|\u2192) ?(?:Failed|FAILED|failed|Error|ERROR|Crashed|CRASHED)\b)|"
+        r"^\S{1,80}: line \d{1,6}: (?:exec|source|\.): .{1,120}: (?:invalid option|(?:file )?not found|no such file or directory)\s*$",
+        f"{ADVICE}|\\b(?:if|when|whenever|on|upon)\\b",
+    ),
     # A shell's own list of jobs, and what git hears from the other side.
     rule(
         "exception",

@@ -299,8 +299,8 @@ _BEHIND_A_STAMP = (
     *_SAID,
 )
 WARNED = re.compile(r"^\s{0,4}(?:warnings\.)?warn(?:ings\.warn)?\(")
-# Ctrl-C as a terminal shows it, alone or behind a progress bar: too short a word for a rule.
-_INTERRUPTED = re.compile(r"(?:^|[\])|%] {0,40})(?:\^C){1,8}[\"']?$")
+# Ctrl-C as a terminal shows it, alone, behind a progress bar or before what it ran into: too short a word for a rule.
+_INTERRUPTED = re.compile(r"(?:^|[\])|%] {0,40})(?:\^C){1,8}[\"']?$|^(?:\^C){1,8}(?!trl)(?=[\w\[])")
 SHAPES = (WARNED, _INTERRUPTED, *_FRAMES, *_QUIET, *_QUOTED, _CALM_STAMP)
 
 
@@ -331,5 +331,5 @@ def quoted(text: str) -> bool:
 
 
 def interrupted(text: str) -> bool:
-    """Somebody pressed Ctrl-C, and the line says no more."""
-    return "^C" in text[-4:] and _INTERRUPTED.search(text) is not None
+    """Somebody pressed Ctrl-C."""
+    return ("^C" in text[-4:] or text.startswith("^C")) and _INTERRUPTED.search(text) is not None

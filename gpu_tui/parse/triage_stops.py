@@ -86,6 +86,14 @@ STOPS: tuple[Rule, ...] = (
         ADVICE
         + r"|\bif\b|\bwhen\b|\bunless\b|\bwill be\b|\bcan be\b|\bconnections?\b|\bto avoid\b",
     ),
+    # The same with a hyphen, and by the name of its exception.
+    rule(
+        "preempted",
+        FATAL,
+        "pre-empt|preemptionerror",
+        r"\b(?:got|was|were|been|is|being) pre-empted\b|\bpre-emption (?:warning|notice|signal|event|detected)|\bPreemptionError: ",
+        f"{ADVICE}|\\bif\\b|\\bwhen\\b|\\b(?:0|no|none) ",
+    ),
     # A limit of a hosted notebook, or of a job.
     rule(
         "preempted",
@@ -183,7 +191,7 @@ STOPS: tuple[Rule, ...] = (
         r"exited with (?:exit )?(?:code|status) (?:137|143|130|-9|-15|-2)\b|\bnon-?zero (?:exit )?(?:code|status):? (?:137|143|130)\b|"
         r"\binternal compiler error: Killed\b|\bsignal: (?:9|15|2|1)\b|(?-i:\bSIGTERMException\b)|\*\*\* \[[^\]]{1,80}\] Error (?:137|143|130)\b|\bexit (?:code|status) of .{1,120}\b(?:was|"
         r"is):? (?:137|143|130)\b|killing subprocess|(?:killing|terminating) process:? <|killing (?:(?:all|the|other|remaining|\d{1,5}) ){0,3}(?:worker|"
-        r"process|child|rank)|\bSIG(?:TERM|INT|KILL|HUP) (?:was )?(?:caught|detected|trapped)\b|^\^C|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL|INT|HUP|QUIT) received|"
+        r"process|child|rank)|\bSIG(?:TERM|INT|KILL|HUP) (?:was )?(?:caught|detected|trapped)\b|^\^C(?! to )|ctrl ?[-+] ?c (?:detected|pressed|received)|SIG(?:TERM|KILL|INT|HUP|QUIT) received|"
         r"(?<!xargs )(?<!\+ )kill -9(?! \S{1,12} (?:to|and|in)\b)",
         r"\bregister|\bhandler (?:installed|set|for)|install|\b(?:en|dis)abled\b|will be sent|--signal|using the force|"
         r"signal handling is|\bSIG\w{3,4} when\b|^signal \d|\brequeue on\b|\bhint:|\bSIG(?:HUP|"

@@ -146,6 +146,77 @@ exception|postprocess: the script did not output valid JSON
 -|The sampler did not produce a new best value this round
 -|Note: a dry run did not output any file
 -|The model did not output an answer for 3 of 100 prompts
+# pre-empted, with a hyphen
+preempted|UserError: AzureMLCompute job failed. PreemptionError: Nodes of this job got pre-empted. Check if the run has failed or restarted.
+preempted|Reason: Received pre-emption warning signal
+preempted|The instance was pre-empted by the cloud
+preempted|pre-emption notice received, saving a checkpoint
+preempted|PreemptionError: node 4 was taken back
+preempted|worker-3 has been pre-empted
+-|pre-emptible: true
+-|If a node is pre-empted the job restarts.
+-|Pre-emption is disabled for this queue
+-|0 jobs pre-empted
+# an ssh that ended
+exception|ERROR: (gcloud.compute.ssh) [/usr/bin/ssh] exited with return code [255].
+exception|ERROR: (gcloud.compute.tpus.tpu-vm.ssh) [/usr/bin/ssh] exited with return code [255].
+exception|ERROR: (gcloud.compute.scp) [/usr/bin/scp] exited with return code [255].
+exception|subprocess.CalledProcessError: Command '['ssh', '-p', '22', 'n3', 'ls']' returned non-zero exit status 255.
+exception|ERROR: (gcloud.compute.ssh) [/usr/bin/ssh] exited with return code [1].
+-|ssh exited with return code 0
+# the system's number of a broken line, as Rust and Windows tell it
+network|RuntimeError: Data processing error: CAS service error : IO Error: Timer expired (os error 62)
+network|Error: error sending data: Connection reset by peer (os error 104)
+network|thread panicked: called `Result::unwrap()` on an `Err` value: Os { code: 110, kind: TimedOut, message: "Connection timed out" } (os error 110)
+network|Caused by: No route to host (os error 113)
+exception|Error: failed to read file: Permission denied (os error 13)
+disk_full|Error: write failed: No space left on device (os error 28)
+-|WARN retrying: Connection refused (os error 111)
+# who did not answer in time
+hang|mlagents_envs.exception.UnityTimeOutException: The Unity environment took too long to respond. Make sure that :
+hang|UnityTimeOutException: The Unity environment took too long to respond
+hang|Error: the simulator took too long to respond
+hang|RuntimeError: environment worker 3 took too long to reply
+-|request took too long to respond, retrying
+-|step took too long (12 s), consider fewer workers
+-|If the environment took too long to respond, raise timeout_wait.
+# loaders that were killed
+host_oom|RuntimeError: Dataloader worker (pid 15624) is killed by signaled: Killed
+host_oom|RuntimeError: DataLoader worker (pid 15624) is killed by signal: Bus error.
+host_oom|ERROR: Unexpected: DataLoader worker (pid(s) 12) was killed by signal: Killed
+# slices of TPUs
+hardware|E0512 18:18:50.796514     915 session_master.cc:505] Session is failing with the following status: Session master detected TPU session error from worker tpu-job-16.headless-svc:8471.
+hardware|E0512 18:18:50.796852     915 tpunetd_client.cc:311] Detected failure SLICE_FAILURE_CHIP_DRIVER_ERROR in session e6c885; Start failure handling
+hardware|SLICE_FAILURE_WORKER_UNAVAILABLE: worker 3 missed its health check
+-|slice_failure_policy: restart
+-|I0512 18:18:50.796852 915 tpunetd_client.cc:311] TPU session established
+# from one state to another
+exception|[2026-01-28 08:56:08,459] [INFO] [reporter.py:68:report] [warn][edljob-worker-30-31][status_update][Running to Failed][{"from_state": "Running", "to_state": "Failed"}]
+exception|INFO job 12: RUNNING -> FAILED
+exception|trial 7 state changed: RUNNING => ERROR
+exception|[INFO] pod worker-3: status changed from Running to Failed
+exception|task train-0 transitioned from RUNNING to FAILED
+-|[INFO] job 12: PENDING -> RUNNING
+-|node worker-3 changed from Pending to Running
+-|INFO job 12: RUNNING -> COMPLETED
+-|FAILED -> RUNNING
+# a shell's script that could not go on
+exception|/opt/nvidia/nvidia_entrypoint.sh: line 67: exec: --: invalid option
+exception|run.sh: line 12: exec: python4: not found
+exception|./train.sh: line 3: source: env.sh: file not found
+exception|-bash: ./train.sh: /bin/bash^M: bad interpreter: No such file or directory
+exception|start.sh: line 9: .: env.sh: file not found
+-|run.sh: line 12: [: too many arguments
+-|usage: exec [-cl] [-a name] [command [argument ...]] [redirection ...]
+# a hand on the keyboard, run into what follows it
+killed|^CException ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f0f>
+killed|^CTraceback (most recent call last):
+killed|^C[rank0]: Traceback (most recent call last):
+killed|^C^CProcess Process-3:
+killed|^CWARNING:torch.distributed.elastic.agent.server.api:Received 2 death signal, shutting down workers
+-|Press ^C to stop
+-|^C to stop the server
+-|Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f0f>
 """
 ROWS = [
     tuple(row.split("|", 1)) for row in CLASSES.splitlines() if row and not row.startswith("# ")
