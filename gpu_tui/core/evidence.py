@@ -76,6 +76,21 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class NotPulled:
+    """What stands among the results on the box, has no bytes of its own and does not come home: links as (path,
+    what it leads to among the results), and directories with nothing in them.
+    """
+
+    links: tuple[tuple[str, str], ...] = ()
+    empty: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All of it."""
+        return (*(path for path, _ in self.links), *(f"{path}/" for path in self.empty))
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What will be done to which machine. `provider` is a ProviderState.state.
 
@@ -138,6 +153,7 @@ class Inventory:
     refused: tuple[tuple[str, str], ...] = ()
     coverage: Coverage | None = None
     directories: tuple[str, ...] = ()
+    left: NotPulled = NotPulled()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +179,9 @@ class Matched:
     local: Manifest
     stamps: str = ""
     directories: tuple[str, ...] = ()
+    left: NotPulled = (
+        NotPulled()
+    )  # on the box, as of this look; from here on `stamps` watch the links
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,7 @@ from gpu_tui.teardown.words import paint
 from gpu_tui.transport.base import LinkError, RemoteFileError
 
 HOLD_TRIES = 3
+LEFT_KEPT = 50  # names of what is not pulled, in one record
 CUT_OFF = "the look at the provider was cut off: what became of the call is not known"
 # What may go wrong while evidence is gathered; everything else is a bug and surfaces as one.
 TROUBLE = (LinkError, RemoteFileError, BoxError, OSError, JournalDamaged, Held)
@@ -245,6 +246,8 @@ class Climb:
             case Inventory():
                 files, size = len(event.manifest.files), event.manifest.total_bytes
                 detail |= await self._news(event.identity, required(event))
+                if left := event.left.paths:
+                    detail |= {"not_pulled": len(left), "names": names(left[:LEFT_KEPT])}
                 await write("manifest", files=files, bytes=size, **detail)
             case Pulled():
                 await write("pulled", files=event.files, bytes=event.bytes, **detail)

@@ -139,6 +139,7 @@ class Gather:
             refused=listing.refused + failed + claim,
             coverage=await coverage(self.link(), listing.root, self.instance.mounts, looked),
             directories=listing.directories,
+            left=listing.left,
         )
 
     async def pulled(self, manifest: Manifest) -> Pulled:
@@ -177,7 +178,8 @@ class Gather:
         )
         tops = await asyncio.to_thread(directories, self.local)
         self._compared = there, here
-        return Matched(remote, tree.manifest, stamps_of(there, here), tuple(sorted(tops)))
+        stamped = stamps_of(there, here)
+        return Matched(remote, tree.manifest, stamped, tuple(sorted(tops)), listing.left)
 
     async def loaded(
         self, manifest: Manifest, allowed: frozenset[str] = frozenset(), *, on_box: bool = False
@@ -215,10 +217,10 @@ class Gather:
         listing = await self._list(seen)
         roster = await self._roster()
         return Listed(
-            paths=listing.paths,
+            paths=listing.paths + listing.left.paths,
             identity=seen.identity(self.instance, self.link()),
             running=await self._work(seen, roster),
-            sizes=listing.sizes,
+            sizes=listing.sizes + (None,) * len(listing.left.paths),
         )
 
     async def recheck(self, wanted: Manifest | None) -> Recheck:

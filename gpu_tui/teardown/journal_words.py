@@ -49,6 +49,8 @@ def about(record: Record) -> str:
             said += _work(word("running"))
         case "manifest" | "pulled":
             said = f"{word('files')} files, {_size(word('bytes'))}"
+            if left := _list(word("names")):
+                said += f"; links and empty directories that are not pulled: {left}"
         case "matched":
             said = f"list {str(word('digest'))[:16]}"
         case "loaded":

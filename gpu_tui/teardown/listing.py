@@ -1,7 +1,7 @@
 """What lies below the results on the box, name by name; nothing is left out, nothing is followed.
 
 A name that cannot be here, or a link to what is not pulled, is refused by name. A link to something
-that is pulled under its own name loses nothing.
+that is pulled under its own name loses nothing but itself, and is told of.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import secrets
 import shlex
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from gpu_tui.core.evidence import NotPulled
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP
 from gpu_tui.teardown.local import OWN
 from gpu_tui.transport.base import Connection, RemoteEntry, RemoteFileError
@@ -32,6 +33,7 @@ class Listing:
     files: tuple[tuple[str, int], ...]
     refused: tuple[tuple[str, str], ...] = ()
     directories: tuple[str, ...] = ()
+    left: NotPulled = field(default_factory=NotPulled)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -70,11 +72,16 @@ async def list_remote(connection: Connection, root: str) -> Listing:
             links.append(path)
         else:
             regular.append((path, entry.size))
+    good: tuple[tuple[str, str], ...] = ()
     if links:
-        refused += await _bad_links(connection, root, links, {path for path, _ in regular})
-    top = (e.path.decode("utf-8", "surrogateescape") for e in entries if e.kind == "dir")
-    directories = tuple(sorted(path for path in top if "/" not in path))
-    return Listing(root, tuple(regular), tuple(refused), directories)
+        good, bad = await _followed(connection, root, links, {path for path, _ in regular})
+        refused += bad
+    names = {entry: entry.path.decode("utf-8", "surrogateescape") for entry in entries}
+    dirs = sorted(name for entry, name in names.items() if entry.kind == "dir")
+    holding = {name.rpartition("/")[0] for name in names.values()}
+    left = NotPulled(good, tuple(name for name in dirs if name not in holding))
+    top = tuple(name for name in dirs if "/" not in name)
+    return Listing(root, tuple(regular), tuple(refused), top, left)
 
 
 def path_problem(path: str) -> str | None:
@@ -108,21 +115,26 @@ def _folded(path: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
 
 
-async def _bad_links(
+async def _followed(
     connection: Connection, root: str, links: Sequence[str], files: set[str]
-) -> list[tuple[str, str]]:
-    """Links that lead to nothing that is pulled: neither to a file of it nor to a directory below."""
+) -> tuple[tuple[tuple[str, str], ...], list[tuple[str, str]]]:
+    """Links with what each leads to among what is pulled; and those that lead to nothing of it, neither to a
+    file nor to a directory below.
+    """
     targets: dict[str, tuple[str, str]] = {}
     for first in range(0, len(links), LINKS_AT_ONCE):
         targets |= await _targets(connection, root, links[first : first + LINKS_AT_ONCE])
+    good: list[tuple[str, str]] = []
     bad: list[tuple[str, str]] = []
     for path in links:
         kind, target = targets.get(path, ("", ""))
         below = target.removeprefix(f"{root}/")
         inside = kind == "d" and below != target
-        if not inside and not (kind == "f" and below in files):
+        if inside or (kind == "f" and below in files):
+            good.append((path, below))
+        else:
             bad.append((path, "it is a link to something that is not pulled"))
-    return bad
+    return tuple(good), bad
 
 
 async def _targets(

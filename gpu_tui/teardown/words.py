@@ -14,6 +14,7 @@ from gpu_tui.core.evidence import (
     Loaded,
     Loss,
     Matched,
+    NotPulled,
     Plan,
     Pulled,
     Quiet,
@@ -22,7 +23,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.gate import NOWHERE, PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
-from gpu_tui.core.proof import holds_weights, proves
+from gpu_tui.core.proof import holds_weights, proves, some
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.box import SETTLE
 from gpu_tui.teardown.local import OWN
@@ -232,7 +233,19 @@ def _manifest(inventory: Inventory | None) -> tuple[str, ...]:
         f"SHA-256 of the list {manifest.digest[:16]}…",
     ]
     refused = _first(tuple(f"{plain(p)}: {why}" for p, why in inventory.refused))
-    return (*lines, *refused, *_uncovered(inventory.coverage))
+    return (*lines, *refused, *_left(inventory.left), *_uncovered(inventory.coverage))
+
+
+def _left(left: NotPulled) -> tuple[str, ...]:
+    """What has no bytes and stays behind."""
+    lines = []
+    if left.links:
+        names = some([f"{path} -> {target}" for path, target in left.links])
+        count = len(left.links)
+        lines.append(f"links not pulled, only what they lead to ({count}): {names}")
+    if left.empty:
+        lines.append(f"empty directories not pulled ({len(left.empty)}): {some(left.empty)}")
+    return tuple(lines)
 
 
 def _uncovered(coverage: Coverage | None) -> tuple[str, ...]:
@@ -322,10 +335,11 @@ def _unread(loaded: Loaded | None) -> int:
 
 def _confirm(gate: Gate) -> tuple[str, ...]:
     if gate.state is State.READY:
-        left = len(gate.unseen)
+        left, matched = len(gate.unseen), gate.of(Matched)
         asks = f"first acknowledge {left} more, one by one" if left else f"type {gate.phrase}"
         return (
             asks,
+            *(_left(matched.left) if matched else ()),
             "then all of it is read once more, here and there; whatever changed shuts the gate",
             f"between that look and the call may lie up to {RECHECK_AGE + PERMIT_LIFE:.0f} s in which "
             "a new job could still write: nothing locks a rented box, and one that lies can hide files",

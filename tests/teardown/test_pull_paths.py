@@ -75,12 +75,15 @@ async def test_odd_names_are_refused_one_by_one_and_good_ones_come_home(scene: S
     (root / "loop").symlink_to("loop")
     (root / "dir-link").symlink_to("base")
     os.mkfifo(root / "pipe")
+    (root / "base/runs/empty").mkdir(parents=True)
     listing = await list_remote(scene.connection, str(root))
     refused = {path for path, _ in listing.refused}
     assert refused == {
         *("bad\udcff.pth", "line\nfeed", "esc\x1b[2J", "case.pth"),
         *("far-link.pth", "dead-link.pth", "loop", "pipe"),
     }
+    assert listing.left.links == (("dir-link", "base"), ("good-link.pth", "base/best.pth"))
+    assert listing.left.empty == ("base/runs/empty",)
     manifest, failed = await remote_manifest(scene.connection, listing)
     assert failed == ()
     assert manifest == Manifest.of(

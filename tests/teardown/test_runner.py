@@ -52,7 +52,14 @@ async def _armed(
 
 async def test_a_teardown_from_plan_to_gone(scene: Scene) -> None:
     (scene.box.results / "last.pth").symlink_to("base/best.pth")  # loses nothing, stops nothing
+    (scene.box.results / "base/tb").mkdir()
     _, climb, views = await _armed(scene)
+    left = (
+        "links not pulled, only what they lead to (1): last.pth -> base/best.pth",
+        "empty directories not pulled (1): base/tb",
+    )
+    for rung in (Rung.MANIFEST, Rung.CONFIRM):
+        assert set(left) < set(_lines(climb._latest, rung))
     assert scene.server.calls == []
     await climb.confirm(PHRASE)
     last = await rest(views)
@@ -440,10 +447,13 @@ async def test_a_park_names_running_work_and_takes_its_acceptance(
 
 async def test_an_abandonment_over_a_broken_checkpoint(scene: Scene) -> None:
     scene.box.write("wide/best.pth", b"broken")
+    (scene.box.results / "last.pth").symlink_to("base/best.pth")
+    (scene.box.results / "base/tb").mkdir()
     climb = scene.runner().open("pod", "terminate")
     view, views = await until(climb, lambda view: view.abandon_phrase is not None)
-    assert view.lost_paths == ("wide/best.pth", "cell wide (finished): best.pth not proven here")
-    assert view.abandon_phrase == f"abandon 1 files on {PHRASE}"
+    cell = "cell wide (finished): best.pth not proven here"
+    assert view.lost_paths == ("base/tb/", "last.pth", "wide/best.pth", cell)
+    assert view.abandon_phrase == f"abandon 3 files on {PHRASE}"
     scene.clock.advance(DWELL)
     await climb.abandon(view.abandon_phrase)
     last = await rest(views)
