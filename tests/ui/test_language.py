@@ -26,7 +26,7 @@ from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
 from gpu_tui.core.sweep import CellState
 from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
-from gpu_tui.providers.manual import Manual
+from gpu_tui.providers.manual import BESIDE, Manual
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import NOW, finding
@@ -242,6 +242,8 @@ def test_the_steps_for_a_console_are_told(chinese: None) -> None:
         instance = Instance("box", SshAccess("h", port=123), "x7", provider=ProviderAccess(**named))
         for step in Manual(instance, None, ManualClock()).steps("end"):
             assert CHINESE.search(told(step)), step
+    for step in (step for steps in BESIDE.values() for step in steps):
+        assert CHINESE.search(told(step)), step
 
 
 def test_every_error_is_told(chinese: None) -> None:
