@@ -130,7 +130,7 @@ process_table() {
         held=$out
     done
     close 0
-    if [ "${names[*]}" = "$named" ]; then
+    if [ "${#names[@]}" != 0 ] && [ "${names[*]}" = "$named" ]; then
         same cmdline
         return
     fi

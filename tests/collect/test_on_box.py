@@ -22,7 +22,7 @@ from gpu_tui.collect import program_python
 from gpu_tui.collect.frames import FrameReader
 from gpu_tui.collect.on_box import files as small
 from gpu_tui.collect.on_box import frames as said
-from gpu_tui.collect.probe import Sections
+from gpu_tui.collect.probe import Section, Sections
 from gpu_tui.collect.probes import PROBES
 from gpu_tui.collect.program import MAIN_LANE, PATIENCE, PYTHONS
 from gpu_tui.collect.sampler import Group, plan
@@ -210,6 +210,16 @@ async def test_python_says_what_sh_says(files: ShellBox, make):  # type: ignore[
             sorted(got["processes"][section].body.split(b"\n")) for got in (python, bash)
         )
         assert mine == theirs
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "python"])
+async def test_where_no_process_can_be_seen_the_table_is_empty(files: ShellBox, shell: str):
+    for process in files.proc.glob("[0-9]*"):
+        shutil.rmtree(process)
+    asked = tuple(probe for probe in PROBES if probe.metric == "processes")
+    (group,) = plan(files.instance(), probes=asked)
+    table = (await first_frames(files, shell, group))["processes"]
+    assert table["stat"] == table["cmdline"] == Section()
 
 
 def fields(host: Sections) -> dict[bytes, bytes]:
