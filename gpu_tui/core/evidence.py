@@ -340,6 +340,13 @@ def basis_of(instance: Instance, verb: Verb | None, tiers: tuple[Tier, ...]) -> 
 
 
 def stamps_of(there: Mapping[str, object], here: Mapping[str, object]) -> str:
-    """SHA-256 over what `stat` said of every file on the box and of every copy here."""
-    sides = repr((sorted(there.items()), sorted(here.items())))
-    return hashlib.sha256(sides.encode("utf-8", "surrogatepass")).hexdigest()
+    """SHA-256 over what `stat` said of every file on the box and of every copy here.
+
+    Row by row: whoever asks from another thread must not keep the others waiting. No row holds a line end.
+    """
+    digest = hashlib.sha256()
+    for side in (there, here):
+        digest.update(b"side\n")
+        for path in sorted(side):
+            digest.update(f"{path!r} {side[path]!r}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_tui.core import metrics
-from gpu_tui.core.artifact import Found, layout_of
+from gpu_tui.core.artifact import Found, Shelf, layout_of
 from gpu_tui.core.liveness import Run
+from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellEvidence
 from gpu_tui.state.facts import STAMP_SLACK, cells_alive_of, offset_of, read_on_box
 from gpu_tui.state.instance import InstanceState
@@ -47,7 +48,7 @@ def _artifacts(
     files = kept.fresh(metrics.FILES, now)
     if files is None or kept.instance.results.remote is None:
         return dict.fromkeys(names, (None, None))
-    shelf = layout_of(kept.instance).look(files.found)
+    shelf = _shelf(kept, files)
     read_at = read_on_box(kept, metrics.FILES) or 0.0
     offset = offset_of(kept, now)
     told: dict[str, tuple[bool | None, Found | None]] = {}
@@ -61,6 +62,14 @@ def _artifacts(
             there = None if read_at <= ended - offset + STAMP_SLACK else False
         told[name] = (there, found)
     return told
+
+
+def _shelf(kept: InstanceState, files: FileTable) -> Shelf:
+    """Looked through once for each table: there may be tens of thousands of files in it."""
+    layout, known = layout_of(kept.instance), kept.joined.shelf
+    if known is None or known[0] != layout or known[1] is not files:
+        kept.joined.shelf = known = (layout, files, layout.look(files.found))
+    return known[2]
 
 
 def _traced(seen: CellEvidence, trace: CellTrace, planned: int | None, now: float) -> CellEvidence:

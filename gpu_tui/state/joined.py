@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gpu_tui.core.artifact import Layout, Shelf
 from gpu_tui.core.queue_join import Join
+from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import Cell
 
 
 @dataclass(slots=True)
 class Joined:
-    """`state/queue_rows` fills it; nothing else reads it."""
+    """`state/queue_rows` and `state/cell_evidence` fill it; nothing else reads it."""
 
     join: Join | None = None
     made_of: tuple[object, ...] = ()
     cells: list[Cell] = field(default_factory=list)
+    shelf: tuple[Layout, FileTable, Shelf] | None = None  # of the last table of files

@@ -178,7 +178,7 @@ class Gather:
         )
         tops = await asyncio.to_thread(directories, self.local)
         self._compared = there, here
-        stamped = stamps_of(there, here)
+        stamped = await asyncio.to_thread(stamps_of, there, here)
         return Matched(remote, tree.manifest, stamped, tuple(sorted(tops)), listing.left)
 
     async def loaded(
@@ -260,10 +260,8 @@ class Gather:
             again = await asyncio.to_thread(local_stamps, self.local)
             if again != here:
                 local = None
-            stamped, since = (
-                stamps_of(now, again),
-                touched_since(self._compared, (now, again), self.local),
-            )
+            stamped = await asyncio.to_thread(stamps_of, now, again)
+            since = await asyncio.to_thread(touched_since, self._compared, (now, again), self.local)
         moved = await self._elsewhere(state)
         seconds = await self._seconds(self._verb) if self._verb else ()
         read_at = self.clock.boot()

@@ -6,11 +6,12 @@ that is pulled under its own name loses nothing but itself, and is told of.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import shlex
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpu_tui.core.evidence import NotPulled
@@ -57,6 +58,29 @@ async def list_remote(connection: Connection, root: str) -> Listing:
         entries = await files.walk(root, limit=MAX_ENTRIES)
     if len(entries) >= MAX_ENTRIES:
         raise RemoteFileError(f"more than {MAX_ENTRIES} files: too many to be sure of")
+    # Of a hundred thousand names that takes most of a second: not on the event loop.
+    regular, links, refused = await asyncio.to_thread(_judged, entries)
+    top, empty = await asyncio.to_thread(_directories, entries)
+    good: tuple[tuple[str, str], ...] = ()
+    if links:
+        good, bad = await _followed(connection, root, links, {path for path, _ in regular})
+        refused += bad
+    return Listing(root, tuple(regular), tuple(refused), top, NotPulled(good, empty))
+
+
+def _directories(entries: Iterable[RemoteEntry]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those that stand at the top, and those that hold nothing."""
+    names = {entry: entry.path.decode("utf-8", "surrogateescape") for entry in entries}
+    dirs = sorted(name for entry, name in names.items() if entry.kind == "dir")
+    holding = {name.rpartition("/")[0] for name in names.values()}
+    top = tuple(name for name in dirs if "/" not in name)
+    return top, tuple(name for name in dirs if name not in holding)
+
+
+def _judged(
+    entries: Iterable[RemoteEntry],
+) -> tuple[list[tuple[str, int]], list[str], list[tuple[str, str]]]:
+    """The regular files, the links and what is refused."""
     found = sorted((entry for entry in entries if entry.kind != "dir"), key=lambda e: e.path)
     regular: list[tuple[str, int]] = []
     links: list[str] = []
@@ -72,16 +96,7 @@ async def list_remote(connection: Connection, root: str) -> Listing:
             links.append(path)
         else:
             regular.append((path, entry.size))
-    good: tuple[tuple[str, str], ...] = ()
-    if links:
-        good, bad = await _followed(connection, root, links, {path for path, _ in regular})
-        refused += bad
-    names = {entry: entry.path.decode("utf-8", "surrogateescape") for entry in entries}
-    dirs = sorted(name for entry, name in names.items() if entry.kind == "dir")
-    holding = {name.rpartition("/")[0] for name in names.values()}
-    left = NotPulled(good, tuple(name for name in dirs if name not in holding))
-    top = tuple(name for name in dirs if "/" not in name)
-    return Listing(root, tuple(regular), tuple(refused), top, left)
+    return regular, links, refused
 
 
 def path_problem(path: str) -> str | None:
