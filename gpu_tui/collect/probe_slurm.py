@@ -131,7 +131,7 @@ def read_jobs(_: Target, sections: Sections) -> JobTable | NoValue:
         return NoValue("there is no squeue on this box: is it the login node?")
     if queue.exit in TIMED_OUT:
         return NoValue("squeue does not return: the controller does not answer", FailureKind.HUNG)
-    if queue.exit or mark is None:
+    if queue.exit or not mark:
         return NoValue(_complaint(said, queue), FailureKind.UNREACHABLE)
     accounts, why = _accounts(sections, mark)
     details = parse_marked(_text(sections, "details"), mark)

@@ -14,9 +14,10 @@ from test_follow import sign
 
 from gpu_tui.collect.follow import _Tail
 from gpu_tui.collect.log_range import read_part, search
-from gpu_tui.collect.probe import Section, Target
+from gpu_tui.collect.probe import NoValue, Section, Target
 from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS
+from gpu_tui.collect.probe_slurm import read_jobs
 from gpu_tui.collect.supervisor import Supervisor
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core import metrics
@@ -76,6 +77,12 @@ def test_no_rung_of_a_teardown_raises_at_it_either(odd: str) -> None:
 def test_no_job_of_a_cluster_does() -> None:
     assert _order("12_3") == (12, 3)
     assert _order(HUGE)
+
+
+@pytest.mark.parametrize("about", [b"mark \nuser me\n", b"mark\n", b""])
+def test_no_table_of_a_cluster_that_has_lost_its_mark_does(about: bytes) -> None:
+    sections = {"about": Section(about), "accounts": Section(b"120|COMPLETED\n")}
+    assert isinstance(read_jobs(TARGET, sections), NoValue)
 
 
 @pytest.mark.parametrize("words", [b"cut", b"rewritten"])
