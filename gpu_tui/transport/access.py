@@ -73,6 +73,11 @@ class Route:
         return f"{self.host}:{self.port}"
 
     @property
+    def bound(self) -> bool:
+        """Whether the config says which of our own addresses to come from."""
+        return any(name == "BindAddress" for name, _ in self.settings)
+
+    @property
     def numbers(self) -> tuple[str, int] | None:
         """Address and port, where the config says the address as numbers."""
         try:

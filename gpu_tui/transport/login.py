@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from enum import Enum
 
 import asyncssh
 
 from gpu_tui.transport import keys
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.prompts import Asker
+
+
+class Stage(Enum):
+    """How far a login has come."""
+
+    NAME = "its name is being looked up"
+    WAY = "its address, or what leads there, is asked"
+    MET = "a server is there"
 
 
 class Login(asyncssh.SSHClient):
@@ -27,8 +36,13 @@ class Login(asyncssh.SSHClient):
         self._hop = hop
         self._subject = f"login {route.user}@{route.where}"
         self._answered: dict[str, str] = {}  # method -> what was asked, in words
+        self.stage = Stage.WAY
         self.shown: asyncssh.SSHKey | None = None
         self.lost: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
+        """Bytes can go there and back."""
+        self.stage = Stage.MET
 
     def validate_host_public_key(
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey

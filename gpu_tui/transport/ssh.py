@@ -36,7 +36,8 @@ from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.doors import Doors
 from gpu_tui.transport.hops import Hops, broken
 from gpu_tui.transport.lines import Line
-from gpu_tui.transport.login import Login
+from gpu_tui.transport.login import Login, Stage
+from gpu_tui.transport.names import Names, connected
 from gpu_tui.transport.openssh import OpenSshConnection
 from gpu_tui.transport.packets import shorten
 from gpu_tui.transport.pattern import chosen
@@ -69,6 +70,7 @@ class SshTransport:
         self._desk = Desk(prompter)
         self._doors = Doors()
         self._hops = Hops(self._dial_hop, self._doors)
+        self._names = Names()
 
     def ask_again(self, instance: str) -> None:
         """A person wants another try: the next login of this box may ask for what was refused."""
@@ -141,18 +143,27 @@ class SshTransport:
         asker = ASKER.get()
         offer = await keys.load(self._ring, route, asker)
         client = Login(route, offer, asker, hop)
+        sock: socket.socket | None = None
+        own_way = tunnel is not None or route.proxy_command is not None or route.bound
         try:
+            options = connect_options(UserConfig.of(route.settings, route.named))
             async with patience.limit(route.connect_timeout or HOST_SECONDS):
                 if asker is not None:
                     asker.limits = patience.mine()
+                if not own_way:
+                    client.stage = Stage.NAME
+                    found = await self._names.look_up(route.host, route.port, options.family)
+                    client.stage = Stage.WAY
+                    sock = await connected(found)
                 connection = await asyncssh.connect(
                     route.named,
                     port=route.port,
                     username=route.user,
                     config=None,  # read already
-                    options=connect_options(UserConfig.of(route.settings, route.named)),
+                    options=options,
                     canonicalize_hostname=False,
                     tunnel=tunnel,
+                    sock=sock,
                     proxy_command=_proxy(route) if tunnel is None else None,
                     known_hosts=_trusted(route),
                     server_host_key_algs=_host_key_algs(route),
@@ -180,6 +191,8 @@ class SshTransport:
         except (asyncssh.Error, OSError, ValueError) as error:
             raise _translate(error, route, client, offer, tunnelled=tunnel is not None) from None
         finally:
+            if sock is not None and client.stage is Stage.WAY:
+                sock.close()  # nobody took it
             await offer.close()
         shorten(connection)
         Silence(connection).watch()
@@ -278,7 +291,12 @@ def _translate(
             )
         case asyncssh.ChannelOpenError() if tunnelled:
             return _behind_hop(error, route)
-        case socket.gaierror():
+        case TimeoutError() if client.stage is Stage.NAME:
+            return NameUnknown(
+                f"the name {route.host!r} is not resolved in time: no name server answers",
+                next="check your own network or VPN",
+            )
+        case socket.gaierror() | UnicodeError():
             return NameUnknown(
                 f"the name {route.host!r} does not resolve",
                 next="check the host in the fleet file or ~/.ssh/config, and your own network",

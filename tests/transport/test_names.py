@@ -1,0 +1,84 @@
+"""Names are looked up beside everything else, and a name server that is silent is named."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from boxes import Sshd
+
+from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport import ssh
+from gpu_tui.transport.base import LinkError, NameUnknown
+from gpu_tui.transport.names import Names, connected
+from gpu_tui.transport.ssh import SshTransport
+
+SILENT = "a-name.invalid"
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The questions to a name server that answers none of them before the test is over."""
+    real, over, heard = socket.getaddrinfo, threading.Event(), list[str]()
+
+    def look_up(host: str, *args: object, **kinds: object) -> object:
+        if "invalid" not in str(host):
+            return real(host, *args, **kinds)  # type: ignore[arg-type]
+        heard.append(host)
+        over.wait(20)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    yield heard
+    over.set()
+
+
+async def test_names_that_hang_hold_up_nothing_else(asked: list[str], box: Sshd) -> None:
+    names = Names()
+    hanging = [asyncio.create_task(names.look_up(f"{n}.invalid", 22, 0)) for n in range(40)]
+    transport = SshTransport()
+    async with asyncio.timeout(10):
+        connection = await transport.connect(box.instance())
+    await connection.close()
+    for task in hanging:
+        task.cancel()
+    await asyncio.gather(*hanging, return_exceptions=True)
+
+
+async def test_a_name_server_that_is_silent_is_named_and_asked_once(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "HOST_SECONDS", 0.02)
+    transport = SshTransport()
+    for _ in range(3):
+        with pytest.raises(NameUnknown, match="no name server answers"):
+            await transport.connect(Instance("x", SshAccess(SILENT)))
+    assert asked == [SILENT]
+
+
+async def test_the_next_address_is_tried_and_all_that_failed_are_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as here:
+        port = here.getsockname()[1]
+        closed = (socket.AF_INET, ("127.0.0.2", port))
+        with await connected([closed, (socket.AF_INET, ("127.0.0.1", port))]) as made:
+            assert made.getpeername()[0] == "127.0.0.1"
+        with pytest.raises(OSError, match=r"Errno 111.*127\.0\.0\.2.*; .*Errno 111"):
+            await connected([closed, closed])
+
+
+async def test_a_socket_that_nobody_took_is_closed(
+    box: Sshd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[socket.socket] = []
+
+    async def connect(*_: object, sock: socket.socket, **options: object) -> None:
+        made.append(sock)
+        raise OSError("before the first byte")
+
+    monkeypatch.setattr(ssh.asyncssh, "connect", connect)
+    with pytest.raises(LinkError, match="before the first byte"):
+        await SshTransport().connect(box.instance())
+    assert made[0].fileno() == -1
