@@ -22,7 +22,7 @@ EXITS: Mapping[str, Sequence[tuple[str, str]]] = {
         ("2", "a bad fleet file, or nothing could be read"),
     ),
     "sweep": (("0", "done"), ("2", "not one queue could be read")),
-    "triage": (("0", "no alarm in it"), ("1", "an alarm")),
+    "triage": (("0", "no alarm in it"), ("1", "an alarm"), ("2", "it cannot be read")),
     "verify": (("0", "verified"), ("1", "failed"), ("2", "incomplete: no reader, no roster")),
     "pull": (("0", "pulled and verified"), ("1", "not verified"), ("2", "could not start")),
     "journal": (
@@ -30,7 +30,7 @@ EXITS: Mapping[str, Sequence[tuple[str, str]]] = {
         ("1", "a record before the last was changed"),
         ("2", "it cannot be read"),
     ),
-    "profiles": (("0", "done; check: valid and fresh"), ("1", "check: invalid, or a fact is old")),
+    "profiles": (("0", "valid and fresh"), ("1", "invalid, or a fact is old")),
     "serve": (("0", "ended by a signal"), ("2", "not served; one sentence says why")),
 }
 CONFIG = ("GPU_TUI_CONFIG", "your settings (as --config), else ~/.config/gpu-tui/config.yaml")

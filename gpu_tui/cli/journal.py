@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "journal"
 HELP = "show the teardown journal, check that nobody changed it, or state how a teardown ended"
 EXAMPLE = "gpu-tui journal autodl-1 --check"
-BROKEN, UNREAD = 1, 2
+BROKEN = 1
 
 
 class NotSettled(Exception):
@@ -55,8 +55,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         found = read_journal(path)
     except OSError as error:
-        print(f"{path}: {error.strerror}", file=sys.stderr)
-        return UNREAD
+        raise OSError(error.errno, error.strerror, str(path)) from None
     wanted = [r for r in found.records if args.name in (None, r.instance)]
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     width = max((len(record.instance) for record in wanted), default=0)

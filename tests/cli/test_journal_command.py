@@ -83,6 +83,10 @@ def test_a_journal_that_cannot_be_read_is_no_empty_one(
 ) -> None:
     journal.path.unlink()
     journal.path.mkdir()
+    assert main(["journal", "--json"]) == 2
+    said = capsys.readouterr()
+    assert "no regular file" in json.loads(said.out)["error"]["text"]
+    assert str(journal.path) in said.err
     assert main(["journal"]) == 2
     assert "no regular file" in capsys.readouterr().err
 
