@@ -81,7 +81,8 @@ class _Shells(tuple[str, ...]):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's arguments."""
     parser.add_argument("shell", choices=_Shells(SCRIPTS), metavar="SHELL", help="bash, zsh, fish")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    words = parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    words.required = False
 
 
 def run(args: argparse.Namespace) -> int:

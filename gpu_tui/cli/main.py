@@ -65,6 +65,10 @@ VALUE_FLAGS = (
     "--language",
 )  # may stand before the command
 
+NEAR = (
+    0.7  # how like an option or a command a word must be to be taken for it: --theme is no --help
+)
+
 USAGE = 64
 FAILED = 2
 BUG = 70
@@ -123,7 +127,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse the command line; for a mistyped option the one that was meant is named."""
         word = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
         if message.startswith("unrecognized arguments: -"):
-            close = difflib.get_close_matches(word, self._option_string_actions, n=1)
+            close = difflib.get_close_matches(word, self._option_string_actions, n=1, cutoff=NEAR)
             if close:
                 hint = f"Did you mean {close[0]}? See: {self.prog} --help"
                 raise UsageError(f"there is no option {word}", hint)
@@ -253,7 +257,7 @@ def _split(words: list[str]) -> tuple[str | None, list[str]]:
         elif word in COMMANDS and importlib.util.find_spec(_module(word)) is not None:
             return word, before + words[at + 1 :]
         else:
-            close = difflib.get_close_matches(word, available(), n=1)
+            close = difflib.get_close_matches(word, available(), n=1, cutoff=NEAR)
             hint = f"Did you mean `gpu-tui {close[0]}`?" if close else "See: gpu-tui --help"
             raise UsageError(f"there is no command {word!r}", hint)
     return None, before

@@ -70,6 +70,17 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     [
         (["profile"], "no command 'profile'", "gpu-tui profiles"),
         (["zzz"], "no command 'zzz'", "--help"),
+        (
+            ["version"],
+            "no command 'version'",
+            "\n  See: gpu-tui --help",
+        ),  # it is no slip for verify
+        (
+            ["--theme", "night", "check"],
+            "arguments: --theme",
+            "\n  See: gpu-tui check --help",
+        ),
+        (["completion"], "required: SHELL\n", "gpu-tui completion --help"),
         (["profiles", "--nonsense"], "unrecognized arguments", "gpu-tui profiles --help"),
         (["profiles", "lisst"], "invalid choice", "--help"),
         (["profiles", "--today", "tomorrow"], "not a date", "--help"),
