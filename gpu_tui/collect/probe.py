@@ -14,11 +14,15 @@ MISSING_FILE, UNREADABLE_FILE = 66, 77  # exit codes of the prelude's `content`
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What one box is asked for. `mounts`: path -> the user named it (else only the profile did)."""
+    """What one box is asked for. `mounts`: path -> the user named it (else only the profile did).
+
+    `written`: directories that the runs write below, whose disk is watched too, whatever `mounts` says.
+    """
 
     instance: Instance
     mounts: Mapping[str, bool]
     files: tuple[str, ...]
+    written: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

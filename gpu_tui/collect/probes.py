@@ -8,6 +8,9 @@ driver, a dead mount) has a lane of its own, and the lane "box" starts nothing t
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+
 from gpu_tui.collect.probe import (
     MISSING_FILE,
     NOTHING,
@@ -28,11 +31,11 @@ from gpu_tui.collect.shell import quote_path, quote_pattern
 from gpu_tui.core import metrics
 from gpu_tui.core.artifact import layout_of
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.readings import GpuError, GpuTable
+from gpu_tui.core.readings import GpuError, GpuTable, Mount
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.parse import nvidia_smi, stat
 from gpu_tui.parse.box_host import parse_uptime
-from gpu_tui.parse.df import is_missing, parse_mount, parse_mount_table
+from gpu_tui.parse.df import is_missing, mounted_at, parse_mount, parse_mount_table
 from gpu_tui.parse.procs import parse_processes
 from gpu_tui.parse.queue_file import decode_roster
 
@@ -176,7 +179,7 @@ SELDOM_ROUNDS = 3  # for the mount table, and for inodes while there are plenty
 
 def _mounts_snippet(target: Target) -> str:
     parts = []
-    for number, path in enumerate(target.mounts):
+    for number, path in enumerate((*target.mounts, *target.written)):
         word, plenty = quote_path(path), f"plenty_{number}"
         parts.append(f"""
     ask bytes.{number} {DISK_LIMIT:.0f} df -Pk -- {word}
@@ -199,22 +202,29 @@ def _mounts_snippet(target: Target) -> str:
 
 def _mounts(target: Target, sections: Sections) -> object:
     table = parse_mount_table(sections.get("table", NOTHING).body)
-    mounts = []
-    for number, (path, named) in enumerate(target.mounts.items()):
+    mounts: list[Mount] = []
+    seen: set[str | None] = set()  # None: a disk that hangs
+    for number, path in enumerate((*target.mounts, *target.written)):
         size = sections.get(f"bytes.{number}", NOTHING)
         inodes = sections.get(f"inodes.{number}")
         if size.exit in nvidia_smi.NOT_FOUND:
             return NoValue("the box has no `df` program")
+        place = mounted_at(size.body, size.exit)
+        hangs = size.exit in nvidia_smi.TIMED_OUT
+        if path in target.written and (place in seen or (place is None and not hangs)):
+            continue  # its disk has a row already, or the run has yet to make it
         mount = parse_mount(
-            path,
+            path if path in target.mounts else place or path,
             size.body,
             size.exit,
             inodes.body if inodes else None,
             inodes.exit if inodes else 0,
             table,
         )
-        if named or not is_missing(mount):
+        if target.mounts.get(path, True) or not is_missing(mount):
             mounts.append(mount)
+            if place or hangs:
+                seen.add(place)
     return tuple(mounts)
 
 
@@ -235,7 +245,7 @@ PROBES: tuple[Probe, ...] = (
         DISK_LIMIT,
         _mounts_snippet,
         _mounts,
-        lambda target: len(target.mounts),
+        lambda target: len(target.mounts) + len(target.written),
     ),
     *RESULTS,
     *RUNNERS,
@@ -248,7 +258,23 @@ def target_of(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> Targe
     mounts = dict.fromkeys(instance.mounts, True)
     for path in profile_mounts:
         mounts.setdefault(path, False)
-    return Target(instance, mounts or {"/": True}, tuple(_patterns(instance)))
+    mounts = mounts or {"/": True}
+    return Target(instance, mounts, tuple(_patterns(instance)), _written(instance, mounts))
+
+
+def _written(instance: Instance, mounts: Collection[str]) -> tuple[str, ...]:
+    """The directories that the fleet file says are written to. Without what stands for a cell's own name."""
+    files = (instance.logs, instance.queue.file, instance.queue.log)
+    homes = [_fixed(path).rpartition("/")[0] for path in files if path]
+    results = [_fixed(instance.results.remote)] if instance.results.remote else []
+    paths = dict.fromkeys(path.rstrip("/") for path in (*results, *homes))
+    return tuple(path for path in paths if path and path not in mounts)
+
+
+def _fixed(path: str) -> str:
+    """The part of `path` that is the same for every cell; it ends in `/` where something was left out."""
+    first = re.split(r"[{*?\[]", path, maxsplit=1)[0]
+    return path if first == path else first[: first.rfind("/") + 1]
 
 
 def _patterns(instance: Instance) -> list[str]:

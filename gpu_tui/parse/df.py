@@ -91,6 +91,11 @@ def parse_mount(
     )
 
 
+def mounted_at(by_bytes: bytes, code: int) -> str | None:
+    """The directory where the filesystem that was asked about is mounted; None where `df` does not say."""
+    return _row(by_bytes, code)[2]
+
+
 def is_missing(mount: Mount) -> bool:
     """The box answered that there is no such path."""
     return mount.why.get("bytes_total") == MISSING

@@ -30,6 +30,7 @@ from gpu_tui.collect.program import QUIET, look_of, tick_of
 from gpu_tui.collect.sampler import Group, plan, sample_group, samples
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock
+from gpu_tui.core.fleet import QueueFiles, Results
 from gpu_tui.core.readings import CpuCounters, FileTable, GpuTable, Host, Memory, Mount
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Roster
@@ -136,6 +137,29 @@ async def test_every_metric_of_a_box(files: ShellBox, shell: str):
     assert root.bytes_total
     assert missing.bytes_total is None
     assert missing.why["bytes_total"] == "no such path"
+
+
+@pytest.mark.parametrize("shell", ["dash"])
+async def test_the_disk_that_the_results_lie_on_is_watched_though_no_mount_is_named(
+    files: ShellBox, shell: str
+):
+    files.cgroup2()
+    files.program(
+        "df",
+        """#!/bin/sh
+case $3 in /data/out) set -- 100 /data ;; /data/logs) set -- 100 /data ;; /) set -- 7 / ;; *) exit 1 ;; esac
+printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/x 500 %s 9 9%% %s\n' "$@"
+""",
+    )
+    group = files.group(
+        mounts=(),
+        results=Results("/data/out"),
+        logs="/data/logs/{cell}/train.log",
+        queue=QueueFiles("/not/yet/there.txt"),
+    )
+    async with sampling(files, shell, group) as inbox:
+        mounts = value(await inbox.metric("mounts"))
+    assert [(mount.path, mount.bytes_used) for mount in mounts] == [("/", 7168), ("/data", 102400)]
 
 
 async def test_each_beat_is_a_new_frame(files: ShellBox, shell: str):
