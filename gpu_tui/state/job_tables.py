@@ -54,7 +54,24 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
 
 
 def told_once(tables: list[JobTable]) -> list[JobTable]:
-    """Without the panes of tmux whose program is told of by the file that it writes to: that one has a log."""
+    """Without what another list tells better: a program that writes to the file which a queue (task-spooler,
+    pueue) gave its job, whose name and end it knows; a pane of tmux whose program writes to a file, which is
+    its log.
+    """
+    queued = [job.stdout for table in tables if table.source != NOHUP for job in table.jobs]
+    files = {path for path in queued if path}
+    below_home = tuple(path[1:] for path in files if path.startswith("~/"))
+
+    def given(job: Job) -> bool:
+        path = job.stdout or ""
+        return path in files or path.endswith(below_home)
+
+    tables = [
+        replace(table, jobs=tuple(job for job in table.jobs if not given(job)))
+        if table.source == NOHUP
+        else table
+        for table in tables
+    ]
     written = [job for table in tables if table.source == NOHUP for job in table.jobs]
     live = {pid for job in written if job.live for pid in job.pids}
     every = live | {pid for job in written for pid in job.pids}

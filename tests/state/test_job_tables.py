@@ -26,3 +26,22 @@ def test_the_next_program_of_a_pane_is_not_the_one_that_is_gone() -> None:
     gone = Job("120", "vit", GONE, "gone", pids=WRITER.pids)
     assert names((PANE,), (gone,)) == ["main", "vit"]
     assert names((Job("%1", "main", GONE, "gone", pids=(100,)),), (gone,)) == ["vit"]
+
+
+def test_a_program_that_a_queue_started_is_the_job_of_that_queue() -> None:
+    gone = Job("7", "ts-out", GONE, "gone", stdout="/tmp/ts-out.1")
+    queued = (
+        Job("0", "drop0", CellState.FINISHED, "finished", stdout="/tmp/ts-out.1"),
+        Job("1", "drop1", CellState.RUNNING, "running", stdout="~/.local/share/pueue/1.log"),
+        Job("2", "drop2", CellState.PENDING, "queued"),
+    )
+    pueued = Job("8", "1", CellState.RUNNING, "running", stdout="/root/.local/share/pueue/1.log")
+    tables = told_once(
+        [JobTable("task-spooler", queued), JobTable("nohup", (gone, pueued, WRITER))]
+    )
+    assert [job.name for table in tables for job in table.jobs] == [
+        "drop0",
+        "drop1",
+        "drop2",
+        "vit",
+    ]
