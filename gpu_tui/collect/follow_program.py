@@ -36,6 +36,7 @@ OVERLAP = 64  # bytes read again at a resume, to see that it is still the same t
 LOOK = 2  # seconds between looks whether the path is still our file
 SELDOM = 8  # the same where each look, or each wait too, is a process
 CHECK = 8  # looks, while a file grows, until one whether it is still the same text
+SURE = 10  # looks, half a second each, at a renamed file that does not grow, until tail must have read all of it
 SILENT = 30  # seconds without a sign of life from a client that has given one before
 
 # stdin is the lifeline: at its end (the client left, however) the whole process group goes. A client
@@ -106,7 +107,9 @@ left_alone() { # the path is another file, and nobody has written to ours for a 
     away=$((away + 1))
     before=$reached
     position
-    look && [ -n "$reached" ] || return
+    look || return
+    # Not every kernel tells how far tail is (gVisor does not): then some time has to do.
+    [ -n "$reached" ] || { reached=$size; [ "$away" -gt @SURE@ ]; } || return
     if [ "$away" -gt 60 ] && [ -s "$path" ]; then
         say divided
         return
@@ -361,6 +364,7 @@ def program(quoted_path: str, words: dict[str, str]) -> str:
         "LOOK": str(LOOK),
         "SELDOM": str(SELDOM),
         "CHECK": str(CHECK),
+        "SURE": str(SURE),
     }
     for word, value in {**fixed, **words}.items():
         text = text.replace(f"@{word}@", value)

@@ -443,6 +443,27 @@ async def test_every_shell_and_its_tools_follow_rotation_and_truncation(
     assert made.heard.lines(backfill=True) == ["a 1"]
 
 
+async def test_where_the_kernel_does_not_tell_how_far_tail_is_a_rotation_is_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under gVisor, whose fdinfo has no position."""
+    untold = program.PROGRAM.replace("/proc/$tail/fdinfo/3", "/nowhere")
+    monkeypatch.setattr(program, "PROGRAM", untold)
+    monkeypatch.setattr(program, "LOOK", 0.1)
+    monkeypatch.setattr(program, "SURE", 1)
+    box = ShellBox(tmp_path)
+    log = box.file("home/train.log", "a 1\n")
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, "bash")):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+        os.rename(log, log.with_name("train.log.1"))
+        append(log.with_name("train.log.1"), "a 2\n")
+        box.file("home/train.log", "b 1\n")
+        await made.heard.until(lambda: "b 1" in made.heard.lines())
+    assert made.heard.lines() == ["a 1", "a 2", "b 1"]
+    assert made.memory.gaps == 0
+
+
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
 async def test_a_file_whose_number_takes_all_64_bits_is_known_again(
     tmp_path: Path, shell: str
