@@ -8,22 +8,28 @@ from datetime import UTC
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
+from rich.style import Style
 
 from gpu_tui.core import metrics
 from gpu_tui.core.campaign import Lane
 from gpu_tui.core.cell_table import Order, rows_of
+from gpu_tui.core.findings import Severity
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW, read
+from gpu_tui.ui.scene_parts import NOW, finding, read
 from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.fleet import columns, row
+from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.text.outlook import lane_head, lane_row
 from gpu_tui.ui.text.sweep import cell_row, queue_head
 from gpu_tui.ui.text.sweep_table import sheet_of, table_head
+from gpu_tui.ui.text.timeline import event_row
 from gpu_tui.ui.text.vitals import vitals
-from gpu_tui.ui.widgets.paint import Block
+from gpu_tui.ui.widgets.paint import Block, paint
 from gpu_tui.ui.widgets.rows import Rows
 
 WIDTHS = range(30, 160)
@@ -139,3 +145,31 @@ def test_cells_that_ended_are_counted_also_where_the_log_has_no_times() -> None:
     ended = replace(KILLED, started_at=None, finished_at=None)
     view = box(*(replace(ended, name=f"c{n}", index=n) for n in range(1, 4)))
     assert "3/3 ended" in row(view, columns(160)).plain
+
+
+def test_what_is_said_of_many_names_is_not_cut_off_behind_them() -> None:
+    names = line(
+        ("训练机-上海, a-very-long-name-002, another-long-name-003", "unknown"), " cannot tell"
+    )
+    rows = flow([line("after 17:52"), names], 40, lead=line("ends   "))
+    assert all(row.cell_len <= 40 for row in rows)
+    assert [row.plain for row in rows] == [
+        "ends   after 17:52   训练机-上海,",
+        "       a-very-long-name-002,",
+        "       another-long-name-003 cannot tell",
+    ]
+
+
+def test_two_names_that_differ_at_their_end_differ_in_the_time_line() -> None:
+    names = [f"gpu-cluster-node-with-a-very-long-name-{n:03}" for n in (2, 8)]
+    rows = [
+        event_row(finding("xid", Severity.FATAL, name, "x", "link"), NOW, 80, UTC, names).plain
+        for name in names
+    ]
+    assert names[0][-4:] in rows[0]
+    assert names[1][-4:] in rows[1]
+
+
+def test_no_line_ends_at_the_edge_in_half_a_character_or_number() -> None:
+    drawn = paint(line("¥261.25 训练"), 11, Console(), Style()).text
+    assert drawn == "¥261.25 训…"

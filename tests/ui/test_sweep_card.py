@@ -381,3 +381,34 @@ async def test_a_small_screen_has_room_for_the_chart_or_says_what_to_do(
         await pilot.resize_terminal(40, 8)
         await pilot.pause()
         assert "a chart needs 20x5" in text_of(app)
+
+
+async def test_many_queues_leave_the_cells_their_room_and_v_shows_them_to_the_last(
+    cockpit: Make, text_of: Read
+) -> None:
+    store = ablation()
+    boxes = store.fleet.instances
+    names = [f"box-{n:03}" for n in range(60)]
+    store.become(
+        fleet(
+            *(
+                replace(boxes[n % 2], instance=replace(boxes[n % 2].instance, name=name))
+                for n, name in enumerate(names)
+            )
+        )
+    )
+    app = cockpit(store)
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.press("S")
+        await pilot.pause()
+        assert "  queue  " not in text_of(app).partition("  cell  ")[0]
+        assert app.screen.query_one("#sweep-rows").size.height > 20
+        await pilot.press("v", "G")
+        await pilot.pause()
+        assert names[-1] in text_of(app)
+        await pilot.press("v")
+        await pilot.resize_terminal(40, 10)
+        await pilot.pause()
+        app._tick()
+        await pilot.pause()
+        assert "more lines: v" in text_of(app)

@@ -84,10 +84,11 @@ class SweepScreen(FilteredCard):
         width, height = self._frame.content_size
         if width < 1 or height < 1:
             return
-        whole = height >= self._roomy if self._queues is None else self._queues
-        top = self._summary(moment, width, whole=whole)
+        top = self._summary(moment, width, whole=self._whole)
         rows = self._rows()
-        if whole and height < ROOMY:  # a page of its own, in place of the cells
+        if self._whole and (
+            height < ROOMY or len(top) > height - ROWS_LEFT
+        ):  # a page of its own, in place of the cells
             self._head.put([])
             self._chart.put([])
             self._table.display = True
@@ -95,7 +96,7 @@ class SweepScreen(FilteredCard):
             self.edge(more_below(self._table.hidden))
             return
         covered = self._charting and height < BOTH
-        top = [*top[: max(1, height - (CHART_LEFT if covered else ROWS_LEFT))], line()]
+        top = [*_first(top, max(1, height - (CHART_LEFT if covered else ROWS_LEFT))), line()]
         self._head.put(top)
         keys = {row.key for row in rows}
         self._marked = [key for key in self._marked if key in keys]
@@ -118,9 +119,13 @@ class SweepScreen(FilteredCard):
         return rows
 
     @property
-    def _roomy(self) -> int:
-        """Lines in which the queues are shown unasked."""
-        return ROOMY_CHART if self._charting else ROOMY
+    def _whole(self) -> bool:
+        """The queues are shown: as somebody wants, else where there is room for them beside the cells."""
+        if self._queues is not None:
+            return self._queues
+        height = self._frame.content_size.height
+        few = len(self.moment.outlook.lanes) <= height // 2
+        return few and height >= (ROOMY_CHART if self._charting else ROOMY)
 
     def _chart_height(self, below: int, height: int) -> int:
         """Lines of the chart; all there are where it cannot stand under the table."""
@@ -258,9 +263,7 @@ class SweepScreen(FilteredCard):
 
     def action_queues(self) -> None:
         """Show or hide the queues."""
-        roomy = self._frame.content_size.height >= self._roomy
-        shown = roomy if self._queues is None else self._queues
-        self._queues = not shown
+        self._queues = not self._whole
         self.show(self.moment)
 
     async def action_save(self, form: str) -> None:
@@ -302,6 +305,14 @@ class SweepScreen(FilteredCard):
     def _chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         self.dismiss(event.key)
+
+
+def _first(rows: list[Text], most: int) -> list[Text]:
+    """As many as there is room for, and how many more there are."""
+    below = len(rows) - most + 1
+    if below < 2:
+        return rows
+    return [*rows[: most - 1], line((say("▼ {below} more lines: v", below=below), "muted"))]
 
 
 def _when_seen(points: Points) -> Points:

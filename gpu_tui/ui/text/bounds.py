@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 
+from rich.cells import chop_cells
 from rich.text import Text
 
 from gpu_tui.core.bounds import Span
@@ -90,10 +91,24 @@ def flow(pieces: list[Text], width: int, *, lead: Text | None = None) -> list[Te
     rows: list[Text] = []
     row, empty = first, True
     for piece in pieces:
-        gap = 0 if empty else 3
-        if not empty and row.cell_len + gap + piece.cell_len > width:
-            rows.append(row)
-            row, empty, gap = line(" " * indent), True, 0
-        row = line(row, " " * gap, piece)
-        empty = False
+        for number, part in enumerate(_parts(piece, width - indent)):
+            gap = 0 if empty else 3
+            if number or (not empty and row.cell_len + gap + part.cell_len > width):
+                rows.append(row)
+                row, gap = line(" " * indent), 0
+            row = line(row, " " * gap, part)
+            empty = False
     return [*rows, row] if not empty else rows
+
+
+def _parts(piece: Text, room: int) -> list[Text]:
+    """A piece that is longer than a line, broken between words: what it says of many names stands at its end."""
+    parts: list[Text] = []
+    while piece.cell_len > room > 0:
+        fits = len(chop_cells(piece.plain, room)[0])
+        at = piece.plain.rfind(" ", 1, fits + 1)
+        if at < 0:
+            break
+        parts.append(piece[:at])
+        piece = piece[at + 1 :]
+    return [*parts, piece]

@@ -125,7 +125,7 @@ def event_row(
         fit(line((f"{SEVERITY_GLYPH[finding.severity]} {kind}", style)), title),
         " ",
         ("▌", box_style(finding.instance)),
-        fit(line((box, "strong"), " ", (finding.cell or "", "text")), place),
+        fit(line((box, "strong"), (f" {finding.cell}" if finding.cell else "", "text")), place),
         (f"{'×' + str(finding.count) if finding.count > 1 else '':>5} ", "muted"),
         (logged, "accent"),
         " ",

@@ -21,7 +21,6 @@ from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.logs import GUTTER, label_of, log_row, note_row, wrapped
-from gpu_tui.ui.text.marks import fit
 from gpu_tui.ui.widgets.paint import Painted, paint
 from gpu_tui.ui.widgets.sieve import Sieve
 
@@ -202,7 +201,7 @@ class LogView(Painted, can_focus=True):
         row = self._drawn[y] if y < len(self._drawn) else None
         if row is None or row.entry is None:
             text = row.note if row is not None and row.note is not None else BLANK
-            return self._painted(text)
+            return paint(text, self.size.width, self.app.console, self.base)
         width = self.size.width
         here = (row, self._shift, width)
         of, strip = self._strips.get((row.key, row.part), (None, BLANK_STRIP))
@@ -213,16 +212,9 @@ class LogView(Painted, can_focus=True):
                 row.label, row.entry, shift=0 if self.wrap else self._shift,
                 current=row.current, marked=row.marked, part=row.part,
             )  # fmt: skip
-            strip = self._painted(text)
+            strip = paint(text, width, self.app.console, self.base)
             self._strips[row.key, row.part] = here, strip
         return strip
-
-    def _painted(self, text: Text) -> Strip:
-        """What has no room says that it goes on: half of a number would be another number."""
-        width = self.size.width
-        if text.cell_len > width > 0:
-            text = fit(text, width)
-        return paint(text, width, self.app.console, self.base)
 
     def restyled(self) -> None:
         """Other colours."""

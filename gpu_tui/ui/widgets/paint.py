@@ -14,9 +14,15 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from gpu_tui.ui.text.marks import fit
+
 
 def paint(text: Text, width: int, console: Console, base: Style) -> Strip:
-    """`text` in exactly `width` cells; meanings resolve by the theme that `console` carries."""
+    """`text` in exactly `width` cells, with an ellipsis where it has no room: half of a number would be
+    another number. Meanings resolve by the theme that `console` carries.
+    """
+    if text.cell_len > width > 0:
+        text = fit(text, width)
     return Strip(text.render(console, end="")).adjust_cell_length(width).apply_style(base)
 
 

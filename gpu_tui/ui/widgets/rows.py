@@ -14,7 +14,6 @@ from textual.message import Message
 from textual.strip import Strip
 
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.text.marks import fit
 from gpu_tui.ui.widgets.paint import Painted, paint
 
 BLANK = Text(end="")
@@ -149,8 +148,6 @@ class Rows(Painted, can_focus=True):
         shown = self._shown()
         text, here = shown[y] if y < len(shown) else (BLANK, False)
         width, base = self.size.width, self.base
-        if text.cell_len > width > 0:  # half of a number would be another number
-            text = fit(text, width)
         if here:
             cursor = self.app.console.get_style("cursor" if self.has_focus else "cursor-away")
             base += cursor
