@@ -28,6 +28,7 @@ NAME = "check"
 HELP = "one patrol tick over the whole fleet, for cron"
 EXAMPLE = "gpu-tui check --json --fleet fleet.yaml"
 ALERT_SECONDS = 30.0
+STDOUT = "-"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="text (the default), json, or prometheus for a textfile collector",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help="into this file, replaced at once, not to stdout"
+        "--out", type=Path, metavar="FILE", help="into this file, replaced at once; - is stdout"
     )
     parser.add_argument(
         "--alert", action="store_true",
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     last = wiring.turn_over(view)
     text = FORMATS[args.format or ("json" if args.json else "text")](view, last)
     try:
-        if args.out is None:
+        if args.out is None or str(args.out) == STDOUT:
             print(text, flush=True)
         else:
             write_new(args.out, text + "\n", replace=True)

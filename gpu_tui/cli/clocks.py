@@ -21,7 +21,7 @@ from gpu_tui.core.speech import headed, listed, say, told
 from gpu_tui.parse.moment import FORMS, parse_moment
 from gpu_tui.resources import load_profiles
 from gpu_tui.settings import FleetError, state_dir
-from gpu_tui.state.calendar import deadlines, save
+from gpu_tui.state.calendar import calendar, deadlines, save
 from gpu_tui.state.contract import clock_json
 from gpu_tui.state.history import SqliteHistory
 from gpu_tui.state.views import FleetView
@@ -30,6 +30,7 @@ NAME = "clocks"
 HELP = "all danger clocks; `clocks mark NAME stopped TIME` sets one by hand"
 EXAMPLE = "gpu-tui clocks --ics deadlines.ics; gpu-tui clocks mark autodl-2 stopped 3h ago"
 WIDTH = 300
+STDOUT = "-"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ics",
         metavar="FILE",
-        help="write all deadlines as a calendar; again to bring it up to date",
+        help="write all deadlines as a calendar, again to bring it up to date; - prints it",
     )
     parser.add_argument("--limit", type=seconds, default=30.0, metavar="SECONDS")
     actions = parser.add_subparsers(dest="action", metavar="ACTION")
@@ -73,7 +74,9 @@ def run(args: argparse.Namespace) -> int:
     from gpu_tui import wiring
 
     view = wiring.run(wiring.collect_once(fleet, args.limit))
-    if args.ics:
+    if args.ics == STDOUT:
+        sys.stdout.write(calendar(view))
+    elif args.ics:
         _calendar(Path(args.ics), view)
     if args.json:
         clocks = [clock_json(clock) for clock in view.clocks]

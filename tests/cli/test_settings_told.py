@@ -66,3 +66,21 @@ def test_an_alert_goes_out_although_the_report_can_be_written_nowhere(
     monkeypatch.setattr(wiring, "tell", tell, raising=False)
     assert main(["check", "--alert", "--out", str(tmp_path / "none/check.prom"), *fleet]) == 2
     assert heard == [view]
+
+
+def test_a_lone_dash_is_stdout_and_no_file(
+    fleet: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async def seen(*_: object) -> object:
+        return sweep().view(NOW)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(wiring, "collect_once", seen, raising=False)
+    assert main(["clocks", "--ics", "-", *fleet]) == 0
+    assert capsys.readouterr().out.startswith("BEGIN:VCALENDAR\r\n")
+    assert main(["check", "--json", "--out", "-", *fleet]) == 1
+    assert json.loads(capsys.readouterr().out)["verdict"] == "escalate"
+    assert not (tmp_path / "-").exists()
