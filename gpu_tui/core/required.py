@@ -17,7 +17,7 @@ _TIME = re.compile(
 # It has the suffix of weights and holds what goes on with the training: a star never takes it for weights.
 _STATE = re.compile(
     rf"(?:\A|/)(?:{COMPANION.pattern}|[^/]*optim_states\.pt"
-    r"|(?:optimizer|opt_state)(?:_\d+)?\.(?:pt|bin|h5|hdf5|msgpack|npz|npy)"
+    r"|(?:optimizer|opt_state)(?:_\d+)?\.(?:pt|pth|bin|h5|hdf5|msgpack|npz|npy)"
     r"|optimizer(?:_\d+)?/(?:\.metadata|[^/]+\.distcp))\Z",
     re.ASCII | re.IGNORECASE,
 )
@@ -78,15 +78,16 @@ def names_of(directory: str) -> Iterator[str]:
 
 def names_weights(file: str) -> bool:
     """True where the name says that loading it loads weights."""
-    return not _is_state(file) and (is_checkpoint(file) or file.lower().endswith(INDEX))
+    return not is_state(file) and (is_checkpoint(file) or file.lower().endswith(INDEX))
 
 
 def names_arrays(file: str) -> bool:
     """True where the name says that arrays of numpy are in it, which may be weights."""
-    return not _is_state(file) and file.lower().endswith(ARRAY_SUFFIXES)
+    return not is_state(file) and file.lower().endswith(ARRAY_SUFFIXES)
 
 
-def _is_state(file: str) -> bool:
+def is_state(file: str) -> bool:
+    """True where the name says that it goes on with a training, and is never taken for weights."""
     return _STATE.search(file.replace("*", "0")) is not None
 
 

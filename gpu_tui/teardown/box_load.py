@@ -16,14 +16,16 @@ from pathlib import Path, PurePosixPath
 
 from gpu_tui.core.allowance import TORCH_SUFFIXES
 from gpu_tui.core.evidence import FileVerdict
-from gpu_tui.core.manifest import FileEntry, Manifest, is_checkpoint
+from gpu_tui.core.manifest import COMPANION, FileEntry, Manifest, is_checkpoint
 from gpu_tui.core.plain import plain
+from gpu_tui.core.required import is_state
 from gpu_tui.teardown import on_box
 from gpu_tui.teardown.box import shell_path
 from gpu_tui.transport.base import Connection
 
 BATCH_FILES, BATCH_BYTES = 40, 16 << 30
 TEXT_CAP = 1 << 20
+DETAIL = 200  # characters of what the box says of one file
 # Where images of rented boxes keep the Python that has torch, when it is not the first in PATH.
 PYTHONS = (
     "python3",
@@ -91,7 +93,10 @@ async def _ask(
 ) -> dict[str, FileVerdict]:
     """What one run of the program says; files that it did not come to are missing."""
     mark = secrets.token_hex(8)
-    rows = [[n, file.path, limits.memory + 3 * file.bytes] for n, file in enumerate(files)]
+    rows = [
+        [n, file.path, limits.memory + 3 * file.bytes, _besides(file)]
+        for n, file in enumerate(files)
+    ]
     size = sum(file.bytes for file in files)
     seconds = limits.start + limits.seconds * len(files) + limits.seconds_per_gib * size / 2**30
     program = _PROGRAM.format(
@@ -133,7 +138,7 @@ def _verdict(line: str, files: Sequence[FileEntry]) -> FileVerdict | None:
     load, share = answer.get("load"), answer.get("nonfinite")
     version = plain(str(answer.get("torch")), 40)
     detail = answer.get("detail")
-    start = _start(file, plain(detail if isinstance(detail, str) else "", 120))
+    start = _start(file, plain(detail if isinstance(detail, str) else "", DETAIL))
     if load == "refused":
         return replace(start, load="refused")
     if load != "ok":
@@ -153,6 +158,13 @@ def _verdict(line: str, files: Sequence[FileEntry]) -> FileVerdict | None:
 
 def _start(file: FileEntry, detail: str, load: str = "failed") -> FileVerdict:
     return FileVerdict(file.path, file.sha256, load, detail, checkpoint=True)
+
+
+def _besides(file: FileEntry) -> str:
+    """What it may be that needs no tensor, by its name."""
+    if COMPANION.fullmatch(PurePosixPath(file.path).name):
+        return "companion"
+    return "settings" if is_state(file.path) else ""
 
 
 def _suffix(file: FileEntry) -> str:

@@ -26,15 +26,17 @@ class NotOne(Exception):
 
 
 def main(mark: str, root: str, rows: str) -> None:
-    """Answer each of `rows`: (number, path below root, memory that its load may take)."""
+    """Answer each of `rows`: (number, path below root, memory that its load may take, what it may be
+    besides weights: a companion of them, the settings of an optimizer, or nothing).
+    """
     warnings.simplefilter("ignore")
     torch = importlib.import_module("torch")
     torch.set_num_threads(1)
-    for number, path, memory in json.loads(rows):
+    for number, path, memory, besides in json.loads(rows):
         answer = {"n": number, "torch": str(torch.__version__)}
         try:
             _limit(memory)
-            answer.update(_load(torch, os.path.join(root, path)))
+            answer.update(_load(torch, os.path.join(root, path), besides))
         except NotOne as error:
             answer.update(load="failed", detail=str(error))
         except MemoryError:
@@ -49,7 +51,7 @@ def main(mark: str, root: str, rows: str) -> None:
         sys.stdout.flush()
 
 
-def _load(torch: Any, path: str) -> dict[str, Any]:
+def _load(torch: Any, path: str, besides: str) -> dict[str, Any]:
     """Hash and load the same open file; what changes meanwhile is not what was hashed."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     with os.fdopen(os.open(path, flags), "rb") as file:
@@ -62,9 +64,12 @@ def _load(torch: Any, path: str) -> dict[str, Any]:
         file.seek(0)
         name = os.path.basename(path)
         loaded = _read(torch, file, path)
-        share = _judge(torch, loaded)
+        share = _judge(torch, loaded, _may_be_empty(loaded, besides))
         if name == "best.pth" and not (isinstance(loaded, dict) and set(KEYS) & set(loaded)):
-            raise NotOne(f"it is no checkpoint: none of {', '.join(KEYS)} is in it")
+            raise NotOne(
+                f"it is no checkpoint: none of {', '.join(KEYS)} is in it; "
+                "a bare state_dict passes under any other name (results.artifacts)"
+            )
         after = os.fstat(file.fileno())
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise NotOne("it changed while it was read")
@@ -80,7 +85,17 @@ def _read(torch: Any, file: Any, path: str) -> Any:
         return {key: opened.get_tensor(key) for key in opened.keys()}  # noqa: SIM118
 
 
-def _judge(torch: Any, loaded: Any) -> float | None:
+def _may_be_empty(loaded: Any, besides: str) -> bool:
+    if not isinstance(loaded, dict):
+        return False
+    groups = loaded.get("param_groups")
+    if besides == "settings" and isinstance(loaded.get("state"), dict) and isinstance(groups, list):
+        params = [isinstance(group, dict) and group.get("params") for group in groups]
+        return bool(params) and all(params)
+    return besides == "companion" and bool(loaded)
+
+
+def _judge(torch: Any, loaded: Any, may_be_empty: bool) -> float | None:
     """The share of values that are NaN or infinite; every storage is touched once."""
     todo = [loaded]
     met: set[Any] = set()
@@ -97,7 +112,7 @@ def _judge(torch: Any, loaded: Any) -> float | None:
         elif isinstance(value, (dict, list, tuple)) and id(value) not in met:
             met.add(id(value))
             todo.extend(value.values() if isinstance(value, dict) else value)
-    if not tensors:
+    if not tensors and not may_be_empty:
         raise NotOne("there is not one weight in it")
     return float(odd) / values if values else None
 

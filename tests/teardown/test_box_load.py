@@ -28,6 +28,11 @@ class Evil:
 torch.save({"model": {"w": torch.ones(600)}, "e": Evil()}, f"{sys.argv[1]}/evil/best.pth")
 torch.save({"model": {"w": torch.full((600,), float("nan"))}}, f"{sys.argv[1]}/nan/best.pth")
 torch.save({"other": torch.ones(600)}, f"{sys.argv[1]}/odd/best.pth")
+settings = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1).state_dict()
+for name in ("optimizer.pt", "model.pt"):
+    torch.save(settings, f"{sys.argv[1]}/good/{name}")
+torch.save({"state": {}}, f"{sys.argv[1]}/odd/optimizer.pt")
+torch.save({"last_epoch": 3}, f"{sys.argv[1]}/good/scheduler.pt")
 """
 
 
@@ -72,10 +77,15 @@ async def test_the_boxs_own_torch_loads_what_has_the_hash_of_the_manifest(
         "good/best.pth": "ok-remote",
         "good/best.keras": "skipped",
         "good/flax_model.msgpack": "skipped",
+        "good/model.pt": "failed",
+        "good/optimizer.pt": "ok-remote",
         "good/rest.pkl": "skipped",
+        "good/scheduler.pt": "ok-remote",
         "nan/best.pth": "ok-remote",
         "odd/best.pth": "failed",
+        "odd/optimizer.pt": "failed",
     }
+    assert "passes under any other name" in verdicts["odd/best.pth"].detail
     assert "weaker proof" in verdicts["good/best.pth"].detail
     assert verdicts["nan/best.pth"].nonfinite == 1.0
     assert verdicts["nan/best.pth"].warnings

@@ -77,6 +77,7 @@ def test_nobody_may_allow_what_runs_programs(visit: Visit) -> None:
     offered = {path: v.needs for path, v in visit.verdicts.items() if v.needs}
     assert offered == {
         "module.pt": offered["module.pt"],
+        "whole/best.pth": offered["module.pt"],  # in vain: no dict of weights comes of it
         "dataclass.pt": ("__main__.Config",),
     }
     assert "torch.nn.modules.linear.Linear" in offered["module.pt"]
@@ -89,7 +90,11 @@ def test_the_evidence_says_what_read_it(visit: Visit) -> None:
 
 async def test_an_allowed_name_is_a_hull_and_runs_nothing(visit: Visit) -> None:
     manifest = local_tree(visit.where).manifest
-    chosen = [f for f in manifest.files if f.path in ("dataclass.pt", "module.pt", "rce-eval.pt")]
+    chosen = [
+        f
+        for f in manifest.files
+        if f.path in ("dataclass.pt", "module.pt", "rce-eval.pt", "whole/best.pth")
+    ]
     names = frozenset(
         (*visit.verdicts["module.pt"].needs, "__main__.Config", "builtins.eval", "posix.system")
     )
@@ -97,6 +102,7 @@ async def test_an_allowed_name_is_a_hull_and_runs_nothing(visit: Visit) -> None:
     assert {v.path: v.load for v in verdicts} == {
         "dataclass.pt": "ok",
         "module.pt": "ok",
+        "whole/best.pth": "failed",
         "rce-eval.pt": "failed",  # the call came to nothing, and no weight is in it
     }
     assert not (visit.where / "owned").exists()

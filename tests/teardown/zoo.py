@@ -109,6 +109,13 @@ ZOO: dict[str, tuple[str, str]] = {
     "list/best.pth": ("failed", "no checkpoint"),
     "other/best.pth": ("failed", "no checkpoint"),
     "tensor/best.pth": ("failed", "no checkpoint"),
+    "whole/best.pth": ("refused", "save its state_dict() there, under one of model_state_dict"),
+    "settings/best.pth": ("failed", "no checkpoint"),
+    "optimizer.pt": ("ok", "an optimizer's settings are in it, and not one tensor"),
+    "sgd/optimizer.pth": ("ok", "an optimizer's settings are in it, and not one tensor"),
+    "model-settings.pt": ("failed", "not one weight"),
+    "no-state/optimizer.pt": ("failed", "not one weight"),
+    "no-groups/optimizer.pt": ("failed", "not one weight"),
     # --- other formats under these names ---
     "html.pt": ("failed", "does not load"),
     "noise.pt": ("failed", "does not load"),
@@ -443,6 +450,15 @@ def _worthless(zoo: _Zoo) -> None:
     zoo.save("list/best.pth", [zoo.w])
     zoo.save("other/best.pth", {"weights": zoo.w})
     zoo.save("tensor/best.pth", zoo.w)
+    zoo.save("whole/best.pth", torch.nn.Linear(3, 3))
+    settings = torch.optim.SGD([torch.nn.Parameter(zoo.w)], lr=0.1).state_dict()
+    for name in ("optimizer.pt", "sgd/optimizer.pth", "model-settings.pt", "settings/best.pth"):
+        zoo.save(name, settings)
+    for name, value in {
+        "state": {"state": {}},
+        "groups": {"state": {}, "param_groups": [{}]},
+    }.items():
+        zoo.save(f"no-{name}/optimizer.pt", value)
 
 
 def _formats(zoo: _Zoo) -> None:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from gpu_tui.core.allowance import may_allow
 from gpu_tui.core.manifest import COMPANION
+from gpu_tui.core.required import is_state
 from gpu_tui.teardown.reader import archive
 from gpu_tui.teardown.reader.ask import names_in
 from gpu_tui.teardown.reader.formats import ZIP
@@ -18,6 +19,11 @@ from gpu_tui.teardown.reader.torch_lib import load_weights, torch_module
 from gpu_tui.teardown.reader.weights import Tally
 
 WEIGHT_KEYS = ("model_state_dict", "model", "state_dict")
+NO_MODEL = (
+    f"it is no checkpoint: none of {', '.join(WEIGHT_KEYS)} is in it; "
+    "a bare state_dict passes under any other name (results.artifacts)"
+)
+NO_DICT = f"it is a whole pickled object: save its state_dict() there, under one of {', '.join(WEIGHT_KEYS)}"
 NESTED = "torch.storage._load_from_bytes"  # how pickle.dump writes a tensor
 LEGACY_PICKLES = 4  # magic, protocol, system, the object
 
@@ -26,18 +32,44 @@ def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
     """The judgement on one file. `name` without directories: best.pth must hold a model."""
     note = structure(file, size)  # what is broken is broken, also where no torch is
     torch = torch_module()
-    loaded = load(torch, file, allow)
-    if name == "best.pth" and not (isinstance(loaded, dict) and {*WEIGHT_KEYS} & loaded.keys()):
-        raise Failed(
-            f"it is no checkpoint: none of {', '.join(WEIGHT_KEYS)} is in it; "
-            "a bare state_dict passes under any other name (results.artifacts)"
-        )
+    best = name == "best.pth"
+    loaded = _load_best(torch, file, allow) if best else load(torch, file, allow)
+    if best and not (isinstance(loaded, dict) and {*WEIGHT_KEYS} & loaded.keys()):
+        raise Failed(NO_DICT if isinstance(loaded, Hull) else NO_MODEL)
     tally = Tally(torch)
     tally.add(loaded)
     companion = bool(COMPANION.fullmatch(name)) and isinstance(loaded, dict | Hull)
-    seen = tally.seen(may_be_empty=companion and bool(loaded))
+    settings = is_state(name) and _is_optimizer(loaded)
+    seen = tally.seen(may_be_empty=settings or (companion and bool(loaded)))
+    if settings and not seen.tensors:
+        seen.warnings.append("an optimizer's settings are in it, and not one tensor")
     seen.detail = note
     return seen
+
+
+def _load_best(torch: Any, file: BinaryIO, allow: frozenset[str]) -> Any:
+    """The same; a whole model that was pickled is told how it is to be saved, for no allowance makes it pass."""
+    try:
+        return load(torch, file, allow)
+    except Refused as error:
+        if not error.needs:
+            raise
+        file.seek(0)
+        try:
+            whole = isinstance(load(torch, file, allow | {*error.needs}), Hull)
+        except (Refused, Failed):
+            whole = False
+        raise (Refused(f"{error}; {NO_DICT}", error.needs) if whole else error) from None
+
+
+def _is_optimizer(loaded: object) -> bool:
+    """What an optimizer of torch says of itself; one without momentum has no tensor to say."""
+    if not isinstance(loaded, dict) or not isinstance(loaded.get("state"), dict):
+        return False
+    groups = loaded.get("param_groups")
+    if not isinstance(groups, list) or not groups:
+        return False
+    return all(isinstance(group, dict) and group.get("params") for group in groups)
 
 
 def structure(file: BinaryIO, size: int) -> str:
