@@ -22,6 +22,7 @@ from gpu_tui.collect import program_python
 from gpu_tui.collect.frames import FrameReader
 from gpu_tui.collect.on_box import files as small
 from gpu_tui.collect.on_box import frames as said
+from gpu_tui.collect.on_box.lane import Lane
 from gpu_tui.collect.probe import Section, Sections
 from gpu_tui.collect.probes import PROBES
 from gpu_tui.collect.program import MAIN_LANE, PATIENCE, PYTHONS
@@ -312,6 +313,28 @@ async def test_a_python_that_only_a_terminal_s_login_has_in_its_path(
 
 
 # --- its parts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [ProcessLookupError, PermissionError])
+def test_a_command_that_cannot_be_ended_ends_nobody(
+    monkeypatch: pytest.MonkeyPatch, error: type[OSError]
+):
+    """It ended while it was looked for, or it runs as another user."""
+    asked: list[int] = []
+
+    def kill(pid: int, _: int) -> None:
+        asked.append(pid)
+        raise error
+
+    monkeypatch.setattr(Lane, "waits", True)
+    monkeypatch.setattr(Lane, "_commands", lambda _: {7})
+    monkeypatch.setattr("gpu_tui.collect.on_box.lane.os.kill", kill)
+    lane = Lane.__new__(Lane)
+    lane._since, lane._limit = 0, 3
+    for _ in range(4):
+        lane._mind()
+    assert asked == [7]
+    assert lane._since == 0
 
 
 def test_a_file_of_the_kernel_stays_open_and_is_read_anew():

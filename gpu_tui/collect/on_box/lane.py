@@ -77,7 +77,8 @@ class Lane:
             self._old = self._commands()
         elif self._since > self._limit:
             for pid in self._commands() & self._old:
-                os.kill(pid, signal.SIGKILL)
+                with suppress(OSError):  # it has just ended, or is another user's
+                    os.kill(pid, signal.SIGKILL)
             self._since = 0
 
     def _commands(self) -> "set[int]":
