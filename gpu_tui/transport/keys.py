@@ -13,6 +13,7 @@ import asyncssh
 
 from gpu_tui.transport import patience
 from gpu_tui.transport.access import Route
+from gpu_tui.transport.agent import Agent, comment
 from gpu_tui.transport.base import AuthRejected
 from gpu_tui.transport.key_file import KeyFile, algorithm, read_key_file
 from gpu_tui.transport.pattern import accepts
@@ -140,7 +141,7 @@ class Offer:
         self._files = files
         self._ring = ring
         self._asker = asker
-        self._agent: asyncssh.SSHAgentClient | None = None
+        self._agent = Agent(route.agent) if route.agent else None
         self._keys: AsyncIterator[asyncssh.SSHKeyPair] | None = None
         self._held: set[bytes] = set()
         self.tried: list[str] = []
@@ -155,14 +156,14 @@ class Offer:
         return None
 
     async def _all(self) -> AsyncIterator[asyncssh.SSHKeyPair]:
-        held = await self._agent_keys()
+        held = await self._agent.keys() if self._agent else []
         named = [file.public for file in self._files if file.public]
         certificates = {file.public: file.certificates for file in self._files}
         self._held = {pair.key_public_data for pair in held}
         wanted = [pair for pair in held if pair.key_public_data in named]
         others = [pair for pair in held if pair.key_public_data not in named]
         for pair in wanted if self._route.identities_only else [*wanted, *others]:
-            self.tried.append(f"{_comment(pair)} of the agent")
+            self.tried.append(f"{comment(pair)} of the agent")
             for certificate in certificates.get(pair.key_public_data, ()):
                 certified = copy(pair)
                 certified.set_certificate(certificate)
@@ -195,20 +196,21 @@ class Offer:
             pairs.insert(0, pair)
         return tuple(pairs)
 
-    async def _agent_keys(self) -> list[asyncssh.SSHKeyPair]:
-        if self._route.agent is None:
-            return []
-        try:
-            self._agent = await asyncssh.connect_agent(self._route.agent)
-            return list(await self._agent.get_keys())
-        except (OSError, ValueError, asyncssh.Error):
-            return []  # an agent that is gone holds no keys
-
     async def close(self) -> None:
         """Let go of the agent."""
         if self._agent is not None:
             self._agent.close()
             await self._agent.wait_closed()
+
+    def unsigned(self) -> AuthRejected | None:
+        """The agent gave no signature: a person did not confirm or touch, or it is locked."""
+        if self._agent is None or self._agent.unsigned is None:
+            return None
+        route = self._route
+        return AuthRejected(
+            f"{route.user}@{route.host} was not entered: the agent did not sign with {self._agent.unsigned}",
+            next=f"unlock the agent, or confirm what it asks, then press r; by hand: {route.command}",
+        )
 
     def refusal(self, said: str) -> AuthRejected:
         """No key was accepted: which were tried, which could not be, and what to do."""
@@ -216,7 +218,11 @@ class Offer:
         locked = [
             file.path for file in self._files if file.locked and file.public not in self._held
         ]
+        if (unsigned := self.unsigned()) is not None:
+            return unsigned
         parts = [f"tried {', '.join(dict.fromkeys(self.tried)) or 'no key'}"]
+        if self._agent is not None and self._agent.silent:
+            parts.append(f"the agent at {self._agent.path} does not answer")
         asked = self._asker.refused if self._asker else None
         if asked:
             return AuthRejected(
@@ -260,11 +266,6 @@ def _narrowed(pair: asyncssh.SSHKeyPair, accepted: str | None) -> asyncssh.SSHKe
     narrowed = copy(pair)
     narrowed.sig_algorithms = allowed
     return narrowed
-
-
-def _comment(pair: asyncssh.SSHKeyPair) -> str:
-    comment = pair.get_comment_bytes() or b"a key"
-    return comment[:80].decode("utf-8", "replace")
 
 
 async def load(ring: KeyRing, route: Route, asker: Asker | None = None) -> Offer:

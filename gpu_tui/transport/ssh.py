@@ -296,6 +296,8 @@ def _translate(
                 f"the name {route.host!r} is not resolved in time: no name server answers",
                 next="check your own network or VPN",
             )
+        case TimeoutError() if (unsigned := offer.unsigned()) is not None:
+            return unsigned
         case socket.gaierror() | UnicodeError():
             return NameUnknown(
                 f"the name {route.host!r} does not resolve",

@@ -4,18 +4,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import asyncssh
 import pytest
 from boxes import Sshd, make_key
 
 from gpu_tui.core.fleet import Instance, SshAccess
 from gpu_tui.core.prompts import Prompts
+from gpu_tui.transport import agent as agent_module
+from gpu_tui.transport import patience
 from gpu_tui.transport.access import resolve
 from gpu_tui.transport.base import AuthRejected
 from gpu_tui.transport.keys import KeyRing, load
@@ -38,8 +43,9 @@ def agent(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("no ssh-agent here")
     socket = Path("/tmp") / f"gta{os.getpid()}-{tmp_path.name[-6:]}"
     process = subprocess.Popen(
-        ["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+        ["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env={**os.environ, "SSH_ASKPASS": "/bin/false"},
+    )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline()  # it says where it listens once it does
     yield socket
@@ -131,6 +137,49 @@ async def test_a_certificate_opens_the_door(
             text += f"IdentityAgent {agent}\n"
     box.config.write_text(text)
     await enter(box.instance())
+
+
+async def test_an_agent_that_refuses_to_sign_is_named_and_not_the_box(
+    box: Sshd, agent: Path
+) -> None:
+    add(agent, box.identity, "-c")  # each use is to be confirmed, and nobody is there
+    box.config.write_text(f"IdentityAgent {agent}\n")
+    with pytest.raises(AuthRejected, match="the agent did not sign with user") as caught:
+        await enter(box.instance())
+    assert "confirm" in str(caught.value.next)
+
+
+async def test_an_agent_that_hangs_keeps_no_key_file_from_opening(
+    box: Sshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_module, "LIST_SECONDS", 0.05)
+    path = f"/tmp/gth{os.getpid()}"
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(path)
+        silent.listen()
+        box.config.write_text(f"IdentityAgent {path}\n")
+        await enter(box.instance())
+        stranger = make_key(tmp_path / "stranger", "stranger")
+        with pytest.raises(AuthRejected, match=f"the agent at {path} does not answer"):
+            await enter(box.instance(ssh=replace(box.ssh_access, identity=str(stranger))))
+    Path(path).unlink()
+
+
+async def test_an_agent_that_never_signs_is_named(
+    box: Sshd, agent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asyncssh.SSHAgentClient, "sign", hang)
+    add(agent, box.identity)
+    box.config.write_text(f"IdentityAgent {agent}\n")
+    with pytest.raises(AuthRejected, match="the agent did not sign with user"):
+        await enter(box.instance())
+
+
+async def hang(*_: object) -> bytes:
+    for limit in patience._running:  # the time is over now
+        limit._timeout.reschedule(0)
+    await asyncio.Event().wait()
+    raise AssertionError
 
 
 async def test_an_agent_that_is_gone_holds_no_keys(box: Sshd, tmp_path: Path) -> None:
