@@ -17,6 +17,8 @@ TRAINER = """
 import time
 for epoch in range(1, 400):
     print(f"Epoch {epoch}/400 - loss: {3 / epoch:.4f}", flush=True)
+    if epoch == 1:
+        open(__file__ + ".began", "w").close()
     time.sleep(0.2)
 """
 
@@ -40,8 +42,10 @@ async def test_a_detached_run_is_found_with_its_progress(box, tmp_path: Path) ->
         pytest.fail("tmux is not installed: apt-get install tmux")
     line = f"exec {sys.executable} {script} > {box.home}/vit_b16.log 2>&1"
     session = f"gpu-tui-test-{os.getpid()}"
+    os.mkfifo(f"{script}.began")
     await tmux("new-session", "-d", "-s", session, line)
     try:
+        await asyncio.to_thread(Path(f"{script}.began").read_bytes)  # its log has its first line
         _, seen = await check(fleet, tmp_path)
     finally:
         await tmux("kill-session", "-t", f"={session}")
