@@ -5,9 +5,49 @@ from __future__ import annotations
 from gpu_tui.parse.triage_evidence import COPED
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, Rule, rule
 
+# A hyphen where most write none names no option, handler or test of the thing.
+_NAMED = r"--\w|-(?:killer|handler|check|test|score|safe|guard)|\b(?:handler|protection|policy|detection|threshold)\b"
 _SPAN = r"\d+ ?(?:s|secs?|seconds|min|minutes|h|hours)\b"
 
 BRIEF_CAUSES: tuple[Rule, ...] = (
+    # Written with hyphens.
+    rule(
+        "host_oom",
+        FATAL,
+        "out-of-memory",
+        r"\bkill(?:ed|ing)\b.{0,24}\bout-of-memory\b|\bout-of-memory\b.{0,24}\bkill(?:ed|ing)\b|\b(?:host|system|main|CPU) out-of-memory\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|{_NAMED}",
+    ),
+    rule(
+        "gpu_oom",
+        FATAL,
+        "out-of-memory",
+        r"\b(?:CUDA|GPU|VRAM|HIP|device|NPU|XPU)\b.{0,24}\bout-of-memory\b|\bout-of-memory\b.{0,24}\b(?:CUDA|GPU|VRAM|HIP|device|NPU|XPU)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|{_NAMED}",
+    ),
+    # As it happens: who or what runs out of memory, or of space; who does not come on.
+    rule(
+        "host_oom",
+        FATAL,
+        "out of memory",
+        r"\b(?:node|host|machine|system|box) \S{0,24} ?(?:runs|ran|is running) out of memory\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\b(?:if|when|before|until)\\b|\\b(?:CUDA|GPU|VRAM)",
+    ),
+    rule(
+        "disk_full",
+        FATAL,
+        "out of ",
+        r"\b(?:disk|volume|partition|filesystem|file system|scratch|drive) (?:\S{1,24} )?(?:runs|ran|is running|has run) out of (?:disk )?(?:space|storage)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\b(?:if|when|before|until)\\b",
+    ),
+    rule(
+        "hang",
+        FATAL,
+        "timed-out|hangs|does not|doesn't",
+        r"\b(?:barrier|collective|all_?reduce|all_?gather|broadcast|heartbeat|rank ?\d{1,5}) (?:\S{1,24} )?(?:has |was )?timed-out\b|"
+        r"\b(?:rank|worker|node|gpu|replica) ?#?\d{1,5} (?:hangs\b|(?:does not|doesn.t) (?:respond|answer|reply)\b)",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\b(?:if|when|until|before|unless)\\b",
+    ),
     rule(
         "gpu_oom",
         FATAL,
@@ -32,6 +72,13 @@ BRIEF_CAUSES: tuple[Rule, ...] = (
 )
 
 BRIEF_LOST: tuple[Rule, ...] = (
+    rule(
+        "network",
+        FATAL,
+        "timed-out",
+        r"\b(?:connection|request|download|upload|read|socket|ssh) (?:to \S{1,80} )?(?:has |was )?timed-out\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     rule(
         "network",
         FATAL,

@@ -303,7 +303,7 @@ CAUSES: tuple[Rule, ...] = (
         r"damaged|unreadable|is incomplete)|corrupt(?:ed)? (?:checkpoint|ckpt|snapshot|file .{0,60}\.(?:pt|"
         r"pth|ckpt|safetensors)\b)"
         r"|(?:fail(?:ed|ure|s)?|unable|could ?n.t|could not|cannot|can.t|\berror)\b.{0,24}\b(?:load\w{0,40}|"
-        r"read(?!iness|y)\w{0,40}|restor\w{0,40}|resum\w{0,40}|deserializ\w{0,40})\b.{0,60}\b(?:checkpoint|"
+        r"read(?!iness|y)\w{0,40}|restor\w{0,40}|resum\w{0,40}|deseriali[sz]\w{0,40})\b.{0,60}\b(?:checkpoint|"
         r"ckpt|snapshot|state|weights|training state)|(?:failed|unable|could not) to resume|"
         r"resum(?!able)\w{1,40}.{0,40}\b(?:failed|skipped)"
         r"|=> no checkpoint found at|checkpoint.{0,40}\b(?:load(?:ing)? failed|failed to load|"

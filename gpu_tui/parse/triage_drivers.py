@@ -126,11 +126,22 @@ DRIVER_CAUSES: tuple[Rule, ...] = (
     rule(
         "cuda_error",
         FATAL,
-        "kernel failed|ascend error message|device(|kernel(|from device",
+        "kernel failed|ascend error message|device(|kernel(|driver(|runtime(|from device|nrt_|nrt status|tdrv:",
+        r"(?-i:\bNRT_(?!SUCCESS)[A-Z_]{4,40}\b(?!=))|\bnrt status [1-9]|\bTDRV:\w{1,60} {1,4}(?:unable|failed|could not)\b|"
         r"\blaunch kernel failed\b|[a-z]Error: .{0,200}'Ascend Error Message|\bthe error from device\(|"
-        r"(?-i:\[(?:ERROR|CRITICAL|EXCEPTION)\] (?:DEVICE|KERNEL|DRIVER)\(\d)",
+        r"(?-i:\[(?:ERROR|CRITICAL|EXCEPTION)\] (?:DEVICE|KERNEL|DRIVER|RUNTIME)\(\d)",
         r"memory|" + CALM,
     ),
+    # The collectives of such cards, and what waits for an answer that does not come.
+    rule(
+        "hang",
+        FATAL,
+        "times out|hccl(",
+        r"\b(?:socket|barrier|collective|all_?reduce|all_?gather|broadcast|handshake|heartbeat|queue|stream|event)\b[^.]{0,24}\btimes out\b|"
+        r"(?-i:\[ERROR\] HCCL\(\d).{0,240}\b(?:timed out|time-?out)\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\b(?:when|until|before|after|unless)\\b",
+    ),
+    rule("nccl", FATAL, "hccl(", r"(?-i:\[(?:ERROR|CRITICAL)\] HCCL\(\d)", f"{SURVIVED}|memory"),
     # A node that a scheduler has given up, and the job that went with it.
     rule(
         "hardware",

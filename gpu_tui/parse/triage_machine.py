@@ -233,6 +233,15 @@ MACHINE: tuple[Rule, ...] = (
         r"reserve)\b.{0,60}\b(?:GPU|CUDA|HIP|VRAM|HBM|XPU|NPU|KV cache|device memory|on device)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}|\\bpinned\\b|\\bhost\\b|cpu_buffer|\\bnodes? are available|no space left",
     ),
+    # Other makers' cards, by the words of their runtimes.
+    rule(
+        "gpu_oom",
+        FATAL,
+        "memory|pt_devmem",
+        r"\bMemory not enough\. Device\(|\bout of HBM memory\b|\bPT_DEVMEM\b.{0,40}\ballocation failed|"
+        r"(?-i:\[(?:ERROR|CRITICAL)\] DEVICE\(\d).{0,240}\b(?:m?alloc\w{0,6} (?:\w{1,12} )?failed|out of memory|memory not enough)\b",
+        SURVIVED,
+    ),
     # --- 4 host_oom ---
     # A guess at causes is none: what is sure is that the worker is gone.
     rule(

@@ -44,7 +44,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"output|logits|activation\w{0,40}|layer|forward|backward)"
         r"|\bnan\b\W{1,3}(?:stop|abort|exit|terminat|halt|quit)|\b(?:loss|grad\w{0,40}|params?|parameters|"
         r"weights?|logits|activations?|network outputs?|model outputs?)\b.{0,40}\b(?:is|are|became|becomes|"
-        r"turned|went|contains?|has|have) (?:\w{1,40} ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|"
+        r"turned|turns|went|goes|contains?|has|have) (?:\w{1,40} ){0,2}(?:nans?|non-?finite|not finite|infinite or nan)|"
         r"(?:training|model|loss|run)\b.{0,20}\b(?:has )?diverged(?! ?[:=]| from\b)|divergence detected|"
         r"non-?finite (?:loss|grad\w{0,40}|norm)|(?:loss|gradient\w{0,40}|norm)\b.{0,60}\bnon-?finite|"
         r"invalid loss, terminating"

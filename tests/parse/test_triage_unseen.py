@@ -1,4 +1,4 @@
-"""Classes of wording that three batches of unseen lines showed (67 to 69): who failed, and his innocent twin. All are made up.
+"""Classes of wording that batches 67 to 69 showed, and what they led to: who failed, and his innocent twin. All are made up.
 
 A row is the label that alarms, or `-` for a line that must not, and the line.
 """
@@ -217,6 +217,68 @@ killed|^CWARNING:torch.distributed.elastic.agent.server.api:Received 2 death sig
 -|Press ^C to stop
 -|^C to stop the server
 -|Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f0f>
+# other makers' cards: what their runtimes say of a fault
+gpu_oom|RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity; 57.3 GiB already allocated)
+gpu_oom|RuntimeError: Memory not enough. Device(id:0) memory isn't enough and alloc failed, kernel name: Default/Add, alloc size: 4096B.
+gpu_oom|[ERROR] DEVICE(12,ffff,python):2024-01-02-03:04:05.123 [mindspore/ccsrc/plugin/device/ascend/hal/device/ascend_memory_manager.cc:10] MallocMem] Malloc memory failed, out of memory
+gpu_oom|E40021: Out of HBM memory on device 3
+gpu_oom|RuntimeError: [Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM Allocation failed for size::8388608 (8)MB
+-|Memory not enough to fit 8 folds in parallel. Will train 2 folds in parallel instead
+cuda_error|RuntimeError: synStatus=26 [Generic failure] Device acquire failed.
+cuda_error|Neuron runtime error: NRT_EXEC_UNIT_UNRECOVERABLE
+cuda_error|ERROR  TDRV:exec_consume_infer_status_notifications  Unable to enqueue work on device, nrt status 1006
+cuda_error|E89999: Inner Error! rtMemcpy execute failed, reason=[device in abnormal state]
+cuda_error|[ERROR] RUNTIME(1201,python):2024-06-02-22:47:58.744.915 [task_info.cc:1776]1201 PrintErrorInfo:Kernel task happen error, retCode=0x26, [aicore exception]
+-|[INFO] RUNTIME(1201,python):2024-06-02-22:47:58.744.915 [task_info.cc:17] kernel launched
+-|NRT_EXEC_TIMEOUT=600
+-|nrt status 0
+hang|EI0002: The wait execution of the Notify register times out. Reason: The Notify register has not received the Notify record from remote rank [3]
+hang|EI0006: Getting socket times out. Reason: Remote Rank did not send the data in time.
+hang|[ERROR] HCCL(1201,python):2024-06-02 [task_exception_handler.cc] Task run timed out, stream wait notify timeout
+hang|rank 3: barrier times out
+-|If the barrier times out, raise the limit.
+-|The job is requeued when its heartbeat times out
+-|a request times out after 30 s by default
+nccl|HcclAllReduce failed, ret = 9
+nccl|RuntimeError: oneCCL: comm_selector.cpp:57 create_comm_impl: EXCEPTION: ze_data was not initialized
+nccl|[ERROR] HCCL(1201,python):2024-06-02 [hccl_socket.cc] connect to remote rank 3 failed
+-|[WARNING] HCCL(1201,python):2024-06-02 [hccl_socket.cc] link retry 2 times
+-|[EVENT] HCCL(1201,python):2024-06-02 [hccl_impl.cc] Entry-HcclAllReduce
+-|Device 0: Ascend 910B, health OK, ECC errors 0
+-|UserWarning: HPU does not have median support, falling back to CPU
+hardware|kfd kfd: amdgpu: HIVE 0: GPU reset failed, device is unusable
+hardware|[  512.1] habanalabs hl3: Device is lost, hard reset failed
+# the same failure with a hyphen
+gpu_oom|Out-of-memory on GPU 0 while allocating 2 GiB
+gpu_oom|CUDA out-of-memory error at step 40
+gpu_oom|RuntimeError: HIP out-of-memory
+-|out-of-memory-handler installed on GPU 0
+-|--gpu-out-of-memory-policy retry
+-|GPU out-of-memory detection: on
+-|If the GPU gets out-of-memory, reduce the batch
+host_oom|worker 3 was killed: out-of-memory (host RAM)
+host_oom|Process was killed by the OOM-killer
+-|out-of-memory killer disabled
+hang|barrier timed-out after 1800 s
+hang|rank 3 timed-out in allreduce
+network|Connection timed-out while downloading model
+network|request to https://h/ timed-out
+-|request timed-out, retrying (2/5)
+ckpt_corrupt|Cannot deserialise checkpoint model.pt
+# what happens, told as it happens
+host_oom|node n3 runs out of memory, killing worker 5
+disk_full|the disk runs out of space
+disk_full|volume /data ran out of disk space
+gpu_oom|GPU 0 runs out of memory
+hang|rank 3 hangs in allreduce
+hang|worker 2 does not respond
+nan|loss goes to nan at step 300
+nan|the loss turns nan after warmup
+-|a checkpoint is written before the disk runs out of space
+-|when node n3 runs out of memory its pods are evicted
+-|if worker 2 does not respond it is started again
+-|rank 0 waits for the others
+-|a worker exits with code 0
 """
 ROWS = [
     tuple(row.split("|", 1)) for row in CLASSES.splitlines() if row and not row.startswith("# ")
