@@ -163,6 +163,12 @@ def _error(lines: Sequence[str], route: Route, command: str, host_key: str) -> L
     by_hand = f"by hand: {command}"
     for pattern, kind, sentence, next_step in _TABLE:
         if re.search(pattern, text):
+            if pattern is _CLOSED and route.proxy_command is not None:  # its own words come first
+                return LinkLost(
+                    f"the ProxyCommand on the way to {where} ended before the login was done: "
+                    f"{clean(lines[0])}",
+                    next=by_hand,
+                )
             return kind(
                 sentence.format(where=where, user=route.user, said=said, key=host_key or "none"),
                 next=next_step or by_hand,
@@ -170,6 +176,8 @@ def _error(lines: Sequence[str], route: Route, command: str, host_key: str) -> L
             )
     return LinkLost(f"{where}: {said}", next=by_hand)
 
+
+_CLOSED = r"Connection (closed|reset)|kex_exchange_identification"
 
 # The first that is found in what ssh said: pattern, error, sentence, next step (None: try by hand).
 _TABLE: tuple[tuple[str, type[LinkError], str, str | None], ...] = (
@@ -216,7 +224,7 @@ _TABLE: tuple[tuple[str, type[LinkError], str, str | None], ...] = (
         LinkError, "ssh cannot use its config: {said}", "correct the ssh config, then press r",
     ),
     (
-        r"Connection (closed|reset)|kex_exchange_identification", LinkLost,
+        _CLOSED, LinkLost,
         "{where} closed the connection before the login was done",
         "too many logins at once, or a ban after failed ones: wait a little",
     ),

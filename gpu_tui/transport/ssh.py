@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import re
 import secrets
 import socket
@@ -242,14 +243,15 @@ def _host_key_algs(route: Route) -> tuple[str, ...]:
 
 
 def _proxy(route: Route) -> list[str] | None:
-    """ProxyCommand by a shell, as ssh runs it.
+    """ProxyCommand by the user's own shell, as ssh runs it.
 
     asyncssh takes what comes from its stderr for data, and the end of its stderr for the end: so the
     shell around it keeps stderr open and lets nothing out.
     """
     if route.proxy_command is None:
         return None
-    return ["/bin/sh", "-c", f"( {route.proxy_command}\n) 2>/dev/null\nexit $?"]
+    around = '( "$0" -c "$1" ) 2>/dev/null\nexit $?'
+    return ["/bin/sh", "-c", around, os.environ.get("SHELL") or "/bin/sh", route.proxy_command]
 
 
 async def _check_shell(connection: SshConnection, route: Route) -> None:
@@ -277,6 +279,7 @@ def _translate(
 ) -> LinkError:
     """A foreign exception as a LinkError with a sentence and the next step."""
     where = route.where
+    proxied = route.proxy_command is not None and not tunnelled
     match error:
         case asyncssh.HostKeyNotVerifiable():
             return hostkey.refusal(route, client.shown, str(error))
@@ -303,9 +306,17 @@ def _translate(
                 f"the name {route.host!r} does not resolve",
                 next="check the host in the fleet file or ~/.ssh/config, and your own network",
             )
+        case TimeoutError() if proxied:
+            return LinkLost(
+                f"the ProxyCommand on the way to {where} brings no answer",
+                next=f"see what it says: {route.command}",
+            )
+        case asyncssh.ConnectionLost() | ConnectionResetError() | BrokenPipeError() if proxied:
+            return LinkLost(
+                f"the ProxyCommand on the way to {where} ended before the login was done",
+                next=f"see what it says: {route.command}",
+            )
         case TimeoutError():
-            return _timeout(where)
-        case asyncssh.ConnectionLost() if "timeout expired" in str(error):
             return _timeout(where)
         case asyncssh.ConnectionLost() | ConnectionResetError() | BrokenPipeError():
             return LinkLost(

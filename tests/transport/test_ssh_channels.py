@@ -275,13 +275,14 @@ async def test_a_banner_that_is_no_utf8_does_not_refuse_the_login(
 
 
 async def test_a_proxy_command_is_for_a_shell_and_may_complain(
-    box: Sshd, transport: SshTransport, tmp_path: Path
+    box: Sshd, transport: SshTransport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SHELL", "/bin/bash")  # as ssh, which takes the user's own
     relay = tmp_path / "relay.py"
     relay.write_text(RELAY)
     box.config.write_text(
         f"Host box\n  HostName unused.invalid\n  HostKeyAlias [127.0.0.1]:{box.port}\n"
-        f"  ProxyCommand echo noise >&2 && true; exec {sys.executable} $HOME/relay.py {box.port} | cat\n"
+        f"  ProxyCommand echo noise >&2 && [[ %h == unused.* ]] && exec {sys.executable} $HOME/relay.py {box.port} | cat\n"
     )
     os.environ["HOME"], old = str(tmp_path), os.environ["HOME"]
     try:
@@ -291,6 +292,26 @@ async def test_a_proxy_command_is_for_a_shell_and_may_complain(
         os.environ["HOME"] = old
     assert (await connection.run("echo through\n", limit=10)).stdout == b"through\n"
     await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "how", "said"),
+    [
+        ("no-such-program %h", None, "ended before the login"),
+        ("no-such-program %h", "openssh", "ended before the login was done: .*no-such-program"),
+        ("sleep 100", None, "brings no answer"),
+    ],
+)
+async def test_a_proxy_command_that_leads_nowhere_is_named(
+    box: Sshd, transport: SshTransport, monkeypatch: pytest.MonkeyPatch,
+    command: str, how: str | None, said: str,
+) -> None:  # fmt: skip
+    if "no answer" in said:
+        monkeypatch.setattr(ssh, "HOST_SECONDS", 0.1)
+    box.config.write_text(f"Host box\n  ProxyCommand {command}\n")
+    access = replace(box.ssh_access, host="box", transport=how)
+    with pytest.raises(LinkLost, match=f"the ProxyCommand on the way to box:{box.port} {said}"):
+        await transport.connect(Instance("box", access))
 
 
 RELAY = """
