@@ -18,6 +18,7 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.scene_parts import SceneStore, fleet
 from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.screens.findings import FindingsScreen
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text.places import Place
 from gpu_tui.ui.widgets.logview import LogView
@@ -249,6 +250,26 @@ async def test_a_search_is_told_as_long_as_it_runs_and_no_longer(
         assert said not in text_of(log.app)
         await log.press("escape")
         assert said not in text_of(log.app)
+
+
+async def test_what_a_search_finds_comes_over_no_card(cockpit: Make) -> None:
+    async with reach(cockpit) as log:
+        log.control.may_answer.clear()
+        await log.pilot.press("slash", *"memory", "enter", "B", "f")
+        log.control.may_answer.set()
+        await log.settle()
+        assert isinstance(log.app.screen, FindingsScreen)  # a ladder as well: keys are typed there
+        await log.pilot.press("escape")
+        log.app.screen.query_one(LogPane).again()  # as a moment later
+        await log.settle()
+        assert isinstance(log.app.screen, HitsScreen)
+        await log.pilot.press("escape")
+        log.control.may_answer.clear()
+        await log.pilot.press("B", "colon", *"12", "enter")
+        await log.pilot.pause()
+        said = str([note.message for note in log.app._notifications])
+        assert "the box is still answering the last question" in said
+        log.control.may_answer.set()
 
 
 async def test_bookmarks_are_kept_and_found_again(

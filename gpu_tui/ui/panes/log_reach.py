@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import PurePosixPath
 
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
@@ -44,6 +46,7 @@ class LogReach:
         self._wanted: tuple[Log, Place] | None = None
         self._search_of: tuple[Log, str] | None = None
         self._busy = False
+        self._late: list[Callable[[], None]] = []  # what is to be shown once no card stands over it
 
     def document(self, instance: str, source: LogSource) -> LogDocument:
         """The log as it is scrolled through."""
@@ -65,11 +68,19 @@ class LogReach:
     # --- asking -------------------------------------------------------------------------------
 
     def _ask(self, ask: LogAsk | None, said: str, then: Then) -> None:
-        if ask is None or self._control is None or self._shown is None or self._busy:
+        if ask is None or self._shown is None or not self._may_ask():
             return
         document = self._documents[self._shown]
         self._tell(document, said)
         self._run(self._asked(document, *self._shown, ask, then))
+
+    def _may_ask(self) -> bool:
+        """Whether the box can be asked now; if not, that is said."""
+        if self._control is None:
+            self._say(say("a recording has only what was recorded: nothing to ask the box"))
+        elif self._busy:
+            self._say(say("the box is still answering the last question"))
+        return self._control is not None and not self._busy
 
     def _run(self, work: Coroutine[object, object, None]) -> None:
         self._busy = True
@@ -112,7 +123,9 @@ class LogReach:
     # --- moving -------------------------------------------------------------------------------
 
     def edge(self, key: int) -> None:
-        """Somebody scrolled to where lines are not loaded."""
+        """Somebody scrolled to where lines are not loaded; who scrolls on meanwhile asks for nothing else."""
+        if self._busy or self._control is None:
+            return
         document = self._view.document
         if key == OLDER:
             page = max(1, self._view.size.height - 1)
@@ -133,7 +146,8 @@ class LogReach:
         self._wanted = ((instance, source), place)
 
     def arrive(self) -> None:
-        """Go where somebody wanted to, if this is the log."""
+        """Go where somebody wanted to, if this is the log; and what came while a card stood over it."""
+        self._catch_up()
         if self._wanted is None or self._wanted[0] != self._shown:
             return
         if not len(self._view.document.numbers):
@@ -211,7 +225,16 @@ class LogReach:
         )
 
     def _say(self, text: str) -> None:
-        self._pane.app.notify(text, markup=False, timeout=4)
+        self._when_seen(lambda: self._pane.app.notify(text, markup=False, timeout=4))
+
+    def _when_seen(self, tell: Callable[[], None]) -> None:
+        """At once, or as soon as no card stands over the log: what a box said comes over no ladder."""
+        self._late.append(tell)
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        while self._late and self._pane.app.screen_stack[-1:] == [self._pane.screen]:
+            self._late.pop(0)()
 
     # --- searching the box ----------------------------------------------------------------------
 
@@ -228,11 +251,7 @@ class LogReach:
         self._search(terms, say("searching the whole file on the box …"), found)
 
     def _search(self, terms: Sequence[Term], said: str, then: Callable[[LogHits], None]) -> None:
-        if self._control is None:
-            self._say(say("a recording has only what was recorded: nothing to ask the box"))
-        elif self._busy:
-            self._say(say("the box is still answering the last question"))
-        elif self._shown is not None:
+        if self._shown is not None and self._may_ask():
             self._search_of = (self._shown, said)
             self._run(self._searched(*self._shown, terms, then))
             self._again()
@@ -261,8 +280,15 @@ class LogReach:
         self._again()
         if hits is None:
             self._say(why)
-        elif self._shown == (instance, source):
+        else:
+            self._when_seen(partial(self._show_hits, (instance, source), hits, then))
+
+    def _show_hits(self, log: Log, hits: LogHits, then: Callable[[LogHits], None]) -> None:
+        if self._shown == log:
             then(hits)
+        else:
+            name = PurePosixPath(log[1].path).name
+            self._say(say("another log is shown: the search of {name} was dropped", name=name))
 
     def _first_hit(self, hits: LogHits) -> None:
         if hits.hits:
