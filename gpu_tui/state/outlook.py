@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.ending import ending_words
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.halted import halted
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
@@ -75,7 +76,7 @@ def view_of(
         idle=idle,
         trainer_alive=alive,
         losses=_losses(kept, queue),
-        extras=_open_end(kept),
+        extras=(*_open_end(kept), *_halted(kept, run, queue)),
         held=kept.book.standing,
     )
     kept.book.set_conditions(conditions(seen), now)
@@ -115,6 +116,12 @@ def _open_end(kept: InstanceState) -> tuple[Condition, ...]:
         return ()
     evidence = ending_words(kept.end, kept.link, kept.provider)
     return (Condition("teardown", Severity.FATAL, evidence, "journal"),)
+
+
+def _halted(kept: InstanceState, run: Run | None, queue: Queue) -> Iterator[Condition]:
+    """Who trains here and is stopped; on the login node of a cluster others may be."""
+    if run is not None and kept.instance.scheduler is None:
+        yield from halted(run.trainers, queue)
 
 
 def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:

@@ -6,7 +6,8 @@ import pytest
 
 from gpu_tui.core.facts import Evidence
 from gpu_tui.core.fleet import LinkState
-from gpu_tui.core.readings import Gpu, GpuTable, Mount
+from gpu_tui.core.halted import halted
+from gpu_tui.core.readings import Gpu, GpuTable, Mount, Process
 from gpu_tui.core.rules import Now, conditions
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict, judge
@@ -39,3 +40,19 @@ def test_cells_that_wait_are_counted_as_one_speaks(waiting: int, words: str) -> 
     rest = [Cell(f"c{n}", n + 2, "t", CellState.PENDING) for n in range(waiting)]
     seen = Evidence("live", queue=Queue((ended, *rest)), has_queue=True, alive=False, exit_code=1)
     assert judge(seen).because[-1] == words
+
+
+def test_a_training_that_a_signal_stopped_is_told_of_beside_those_that_run() -> None:
+    def row(pid: int, ppid: int, state: str, cell: str) -> Process:
+        return Process(pid, ppid, "python", ("/opt/python", "t/train.py", f"--name={cell}"), state)
+
+    queue = Queue(tuple(Cell(name, 1, name, CellState.RUNNING) for name in ("wd0", "wd1")))
+    table = [
+        row(5, 1, "S", "wd0"),
+        row(6, 1, "T", "wd1"),
+        row(7, 6, "T", "wd1"),
+        row(8, 1, "t", "wd0"),
+    ]
+    (found,) = halted(table, queue)
+    words = "PID 6 is stopped by a signal (SIGSTOP or Ctrl-Z): python train.py --name=wd1"
+    assert (found.kind, found.cell, found.evidence) == ("stalled", "wd1", words)
