@@ -68,8 +68,10 @@ class Api:
     ) -> Reply:
         """One request, sent once. NoAnswer where nobody knows what came of it."""
         key = env.get(self.key_env, "").strip()
-        if not key or not key.isascii() or not key.isprintable():
+        if not key:
             raise KeyRefused(f"no API key: set ${self.key_env}")
+        if not key.isascii() or not key.isprintable():
+            raise KeyRefused(f"${self.key_env} holds a sign that no API key has: copy it again")
         try:
             client = await client_for(self.base, self.total_limit)
         except ProxyUnusable as error:
