@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import cast
 
 from gpu_tui.core.plain import plain
@@ -17,16 +18,26 @@ def is_expected(error: Exception) -> bool:
 
 def words_of(error: Exception) -> tuple[str, str | None]:
     """The sentence without its place, and the next step."""
+    if isinstance(error, FileNotFoundError) and not error.filename and _is_astray():
+        return "the directory that you stand in is no more", "Change into one that is there."
     if isinstance(error, OSError) and error.strerror:
         where = f": {error.filename}" if error.filename else ""
         return f"{error.strerror}{where}", None
-    text = str(getattr(error, "text", None) or error)
+    text = str(getattr(error, "text", None) or error) or type(error).__name__
     if is_expected(error):
         return text, cast("str | None", getattr(error, "next", None))
     return (
         f"this is a bug in gpu-tui ({type(error).__name__}: {text})",
         "Run it again with --debug and report the traceback.",
     )
+
+
+def _is_astray() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def shown(error: Exception) -> list[str]:

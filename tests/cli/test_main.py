@@ -121,6 +121,24 @@ def test_an_error_of_ours_is_a_sentence_and_a_next_step(
     assert err == "gpu-tui: fleet.yaml:3:5: two instances are called a\n  Rename one.\n"
 
 
+def test_no_error_is_without_a_word(raising, capsys: pytest.CaptureFixture[str]) -> None:
+    raising(TimeoutError())
+    assert cli.main(["check"]) == 2
+    assert capsys.readouterr().err == "gpu-tui: TimeoutError\n"
+
+
+def test_a_directory_that_was_removed_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    with monkeypatch.context() as away:
+        away.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
+        code = cli.main(["check"])
+    assert code == 2
+    assert "the directory that you stand in is no more\n  Change" in capsys.readouterr().err
+
+
 def test_with_json_stdout_holds_one_object(raising, capsys: pytest.CaptureFixture[str]) -> None:
     raising(FleetError("bad", "fleet.yaml", 3, 5, "Do this."))
     assert cli.main(["check", "--json"]) == 2
