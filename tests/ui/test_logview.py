@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from textual.pilot import Pilot
 
+from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import LogView as Followed
@@ -91,6 +92,19 @@ async def test_it_stays_at_the_tail_until_it_is_paused(cockpit: Make) -> None:
         assert log.view.below == 1
         await log.pilot.press("space")
         assert log.view.texts[-1] == "new"
+
+
+async def test_a_log_whose_box_is_not_reached_is_not_called_followed(
+    cockpit: Make, text_of: Read
+) -> None:
+    async with bench(cockpit) as log:
+        await log.add("line")
+        assert "1/1 · following" in text_of(log.app)
+        (box,) = log.store.fleet.instances
+        log.store.become(fleet(replace(box, link=LinkState("timeout", error="no answer"))))
+        log.app._tick()
+        await log.pilot.pause()
+        assert "1/1 · no link: nothing comes now" in text_of(log.app)
 
 
 async def test_what_is_no_longer_kept_leaves_a_paused_view_at_the_oldest_line(

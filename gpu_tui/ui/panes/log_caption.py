@@ -21,7 +21,7 @@ def remarks(
     """Each remark of its own; what goes without saying is left out. `searching` is what the box does."""
     if searching:
         yield searching
-    yield _where(sight)
+    yield _where(sight, live=view.link.live)
     if sight.sieve is not None:
         yield _sifted(sight.sieve)
     if behind := _behind(sight, view, log):
@@ -37,9 +37,9 @@ def remarks(
         yield say("{reports} of a flood not read for progress", reports=reports)
 
 
-def _where(sight: LogView) -> str:
+def _where(sight: LogView, *, live: bool) -> str:
     if sight.following:
-        return say("following")
+        return say("following") if live else say("no link: nothing comes now")
     below = sight.below
     return say("paused · {below} below", below=below) if below else say("paused")
 
