@@ -88,6 +88,7 @@ async def follow(
     `others` are files (inode:born) that are no rotated ones of this log, whatever they are called.
     """
     wait = AGAIN_SECONDS
+    memory.left = -1  # what came since then nobody saw
     while True:
         nonce = secrets.token_hex(8)
         program = follow_program(source.path, nonce, memory, history, others())
@@ -208,9 +209,12 @@ class _Tail:
                 self._on_trial = True
             case [b"done"] if self.opened:
                 memory.done = True
+            case [b"left", size] if self.opened and (count := whole(size)) is not None:
+                memory.left = count
             case [b"gone"]:
                 memory.done, memory.cut = True, ""
-                self._gap(GONE)
+                if memory.left != memory.offset:
+                    self._gap(GONE)
             case [b"rewritten", most] if (count := whole(most)) is not None:
                 self._gap(
                     "was cut and written anew: up to {} of its beginning were not read", count

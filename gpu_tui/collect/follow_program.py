@@ -7,6 +7,7 @@ It reads one identity of the file per run and says on stdout, between the bytes,
     past ID...                      rotated files that are older than the one opened next
     trial                           bytes that follow are to be held until the file is open
     open HOW INODE BORN CHANGED FROM SIZE    these are its bytes, from byte FROM on
+    left SIZE                       the path is another file; ours has this size, and stood still for a moment
     done                            all of a file was read that nobody writes any more
     cut POSITION                    it was cut short; POSITION bytes of the new text were sent already
     rewritten POSITION              it was cut and written anew, beyond POSITION, before tail looked
@@ -114,7 +115,8 @@ left_alone() { # the path is another file, and nobody has written to ours for a 
         say divided
         return
     fi
-    [ "$reached" = "$size" ] && [ "$reached" = "$before" ] && { [ -s "$path" ] || [ "$away" -gt 10 ]; }
+    [ "$reached" = "$size" ] && [ "$reached" = "$before" ] && { [ -s "$path" ] || [ "$away" -gt 10 ]; } &&
+        say left "$size"
 }
 
 watch() {

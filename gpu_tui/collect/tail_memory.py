@@ -21,7 +21,8 @@ class TailMemory:
     `offset` counts every byte taken, the unfinished line in `reader` included; `recent` are the last
     of them. `skipped` are the bytes before the first one taken, `end` the size when last opened.
     `inode` and `born` (as the box says it) are the file, `since` its time of change when it was first
-    opened. `done`: all of it was read and nobody writes it any more; `cut`: it was seen cut short
+    opened. `done`: all of it was read and nobody writes it any more; `left`: the size that it had when it
+    was seen to stand still and the path to be another file, else -1; `cut`: it was seen cut short
     (CUT), and there is no copy made before (ALONE). `line_at` is the byte where the unfinished line, or
     the next one, begins; `head` are the first bytes taken, at `skipped`.
     `past` are files known to be older. `gaps` counts what could not be read, `lost` its known bytes.
@@ -37,6 +38,7 @@ class TailMemory:
     end: int = 0
     since: int = 0
     done: bool = False
+    left: int = -1
     cut: str = ""
     past: tuple[str, ...] = ()
     gaps: int = 0
@@ -74,7 +76,7 @@ class TailMemory:
         self.reader = LogReader()
         self.inode, self.born, self.offset, self.skipped = inode, born, offset, offset
         self.line_at, self.head = offset, b""
-        self.recent, self.done, self.cut = b"", False, ""
+        self.recent, self.done, self.left, self.cut = b"", False, -1, ""
         return rest
 
     @property

@@ -180,6 +180,7 @@ async def test_a_deleted_file_is_read_on_until_there_is_another(
         log.write_text("b 1\n")
         await made.heard.until(lambda: "b 1" in made.heard.lines())
     assert made.heard.lines() == ["a 1", "a 2", "b 1"]
+    assert notes(made) == []  # all that it said was read
 
 
 async def test_a_file_moved_over_it_is_another_file(box: Sshd, connection: Connection) -> None:
