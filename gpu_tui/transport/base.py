@@ -71,6 +71,9 @@ class AuthRejected(LinkError):
     needs_person = True
 
 
+OTHER_LOGIN = "use the platform's direct SSH instead of its proxy or SFTP-only login"
+
+
 class NoShell(LinkError):
     """Logged in, but no POSIX sh answers."""
 

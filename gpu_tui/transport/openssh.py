@@ -26,6 +26,7 @@ from gpu_tui.core.fleet import SshAccess
 from gpu_tui.parse.lines import clean
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import (
+    OTHER_LOGIN,
     ChannelRefused,
     Completed,
     ConnectTimeout,
@@ -110,6 +111,7 @@ class OpenSshConnection:
         self._socket = str(directory / "s")
         self._chain = chain
         self._log, self._way = Said(), Said()
+        self._said = ""  # by the box, in place of an answer
         self._master: Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -141,6 +143,11 @@ class OpenSshConnection:
                     f"echo shell-$(({number} + 1)); exec cat\n", f"shell-{number + 1}"
                 )
         except TimeoutError:
+            if self._log.passed:
+                raise NoShell(
+                    f"{route.user}@{route.host} lets us in, but no sh answers within {limit:.0f} s",
+                    next=f"see what it says: {route.command}",
+                ) from None
             touch = "touch the security key when it blinks" if self._awaits_touch() else None
             raise ConnectTimeout(
                 f"{route.where} does not let ssh in within {limit:.0f} s",
@@ -149,12 +156,18 @@ class OpenSshConnection:
         if not answered:
             await self._ended()
             if self._log.passed:
-                raise NoShell(
-                    f"{route.user}@{route.host} lets us in, but there is no POSIX sh",
-                    next=f"see what it says: {route.command}",
-                )
+                raise self._no_shell(route)
             raise failure(self._log, self._way, self._chain)
         self.host_key = self._log.host_key
+
+    def _no_shell(self, route: Route) -> LinkError:
+        """Logged in, and something else than a sh ran; what it said last is quoted."""
+        code = self._master.returncode if self._master else None
+        said = clean((self._said or "".join(self._way.lines[-1:]))[:120])
+        return NoShell(
+            f"{route.user}@{route.host} lets us in, but there is no POSIX sh (exit {code}): {said!r}",
+            next=f"{OTHER_LOGIN}; see what it says: {route.command}",
+        )
 
     async def _spawn(self, words: Sequence[str]) -> Process:
         """In a session of its own: ssh finds no terminal to ask on, and no Ctrl-C reaches it."""
@@ -253,6 +266,7 @@ class OpenSshConnection:
         while line := await _line(master.stdout):
             if line.strip() == expected.encode():
                 return True
+            self._said = line[:1000].decode("utf-8", "replace").strip() or self._said
         return False
 
     async def round_trip(self) -> float:

@@ -24,6 +24,7 @@ from gpu_tui.core.ports import Prompter
 from gpu_tui.transport import hostkey, keys, openssh, patience
 from gpu_tui.transport.access import Route, routes_to
 from gpu_tui.transport.base import (
+    OTHER_LOGIN,
     ConnectRefused,
     ConnectTimeout,
     HostKeyRejected,
@@ -260,6 +261,13 @@ async def _check_shell(connection: SshConnection, route: Route) -> None:
     number = secrets.randbelow(10**12)
     try:
         done = await connection.run(f"echo shell-$(({number} + 1))\n", limit=SHELL_SECONDS)
+    except LinkLost as error:
+        if error.hop is None:
+            raise LinkLost(
+                f"{route.user}@{route.host} lets us in and hangs up before a sh answers",
+                next=by_hand,
+            ) from None
+        raise
     except TimeoutError:
         raise NoShell(
             f"{route.user}@{route.host} lets us in, but no sh answers within {SHELL_SECONDS:.0f} s",
@@ -270,7 +278,7 @@ async def _check_shell(connection: SshConnection, route: Route) -> None:
         raise NoShell(
             f"{route.user}@{route.host} lets us in, but there is no POSIX sh "
             f"(exit {done.exit}): {said!r}",
-            next=f"use the platform's direct SSH instead of its proxy or SFTP-only login; {by_hand}",
+            next=f"{OTHER_LOGIN}; {by_hand}",
         )
 
 

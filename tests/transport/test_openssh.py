@@ -240,8 +240,14 @@ async def test_what_only_a_new_ssh_knows_is_undone_only_where_it_is_said(
 
 async def test_a_login_without_a_shell_says_so(box: Sshd, transport: SshTransport) -> None:
     keys = box.directory / "etc" / "authorized_keys"
-    keys.write_text('command="echo only a menu" ' + keys.read_text())
-    assert isinstance(await refused(transport, by_ssh(box)), NoShell)
+    key = keys.read_text()
+    keys.write_text(f'command="echo only a menu" {key}')
+    error = await refused(transport, by_ssh(box))
+    assert isinstance(error, NoShell)
+    assert str(error).endswith("there is no POSIX sh (exit 0): 'only a menu'")
+    keys.write_text(f'command="echo Your password has expired >&2; exit 1" {key}')
+    error = await refused(transport, by_ssh(box))
+    assert str(error).endswith("(exit 1): 'Your password has expired'")
 
 
 async def test_a_jump_host_is_passed_strictly_and_a_broken_one_is_named(

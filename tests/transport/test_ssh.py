@@ -242,9 +242,14 @@ async def test_an_encrypted_key_is_named_as_the_reason(box: Sshd, transport: Ssh
 
 async def test_a_login_without_a_shell_says_so(box: Sshd, transport: SshTransport) -> None:
     keys = box.directory / "etc" / "authorized_keys"
-    keys.write_text('command="echo only a menu" ' + keys.read_text())
-    with pytest.raises(NoShell):
+    key = keys.read_text()
+    keys.write_text(f'command="echo only a menu" {key}')
+    with pytest.raises(NoShell, match="only a menu"):
         await transport.connect(box.instance())
+    keys.write_text(f'command="kill -9 $PPID" {key}')
+    with pytest.raises(LinkLost, match="hangs up before a sh answers") as caught:
+        await transport.connect(box.instance())
+    assert "see what it says: ssh" in str(caught.value.next)
 
 
 async def test_a_killed_session_ends_the_stream_and_names_the_loss(
