@@ -209,7 +209,7 @@ class _Tail:
                 self._on_trial = True
             case [b"done"] if self.opened:
                 memory.done = True
-            case [b"left", size] if self.opened and (count := whole(size)) is not None:
+            case [b"left", sent] if self.opened and (count := whole(sent)) is not None:
                 memory.left = count
             case [b"gone"]:
                 memory.done, memory.cut = True, ""
