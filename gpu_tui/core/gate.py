@@ -286,7 +286,9 @@ def _matched_rule(gate: Gate, matched: Matched, now: float) -> str | None:
     covered = gate.covered
     if inventory is None or inventory.cells is None or covered is None:
         return "the roster is not known: name results.cells or queue.file in the fleet file"
-    if refusal := cells_refusal(inventory.cells, covered):
+    # Only whom a person must accept by name before the call may lack what the others have.
+    asked = {name for one in gate.waivers if one.kind == "missing" for name in one.names}
+    if refusal := cells_refusal(inventory.cells, covered, asked):
         return refusal
     # Before a destruction a person is asked (`waiver`); a pull has nobody to ask.
     if gate.kind == "pull" and covered.unnamed:

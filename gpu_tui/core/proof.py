@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
@@ -22,6 +22,9 @@ from gpu_tui.core.required import Required, holders, holding
 # What may stand beside the results and is none: a manifest, the mark that it was verified, files under way.
 NOTES = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})
 UNDER_WAY = ".tmp"
+# How the queue's log tells that a cell began and did not come to its end. What is not known is none of it.
+NO_END = "no end line"
+ILL = re.compile(rf"exit -?[0-9]{{1,9}}|{NO_END}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -131,12 +134,25 @@ def tops(files: Manifest) -> frozenset[str]:
     return frozenset(file.path.split("/", 1)[0] for file in files.files if "/" in file.path)
 
 
-def missing_artifacts(cells: Cells, covered: Cover) -> tuple[str, ...]:
-    """What each cell should have left and did not, in a person's words."""
+def ended_ill(cells: Cells, covered: Cover) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The cells that lack artifacts because they began and never came to their end, as the queue's own log
+    tells: each with what it lacks.
+    """
+    states = dict(cells.unfinished)
+    return tuple(
+        (name, absent) for name, absent in covered.incomplete if ILL.fullmatch(states.get(name, ""))
+    )
+
+
+def missing_artifacts(cells: Cells, covered: Cover, asked: Container[str] = ()) -> tuple[str, ...]:
+    """What each cell should have left and did not, in a person's words. `asked`: cells that a person is asked
+    about by name.
+    """
     states = dict(cells.unfinished)
     return tuple(
         f"{name} ({states.get(name, 'finished')}): no {' and no '.join(absent)}"
         for name, absent in covered.incomplete
+        if name not in asked
     )
 
 
@@ -151,13 +167,15 @@ def unproven(cells: Cells, proven: Manifest, directories: Iterable[str] = ()) ->
     )
 
 
-def cells_refusal(cells: Cells, covered: Cover) -> str | None:
-    """Why the roster does not show that every cell is among the files, or None."""
+def cells_refusal(cells: Cells, covered: Cover, asked: Container[str] = ()) -> str | None:
+    """Why the roster does not show that every cell is among the files, or None. `asked`: cells that a person
+    must accept by name before anything is destroyed.
+    """
     if not cells.names:
         return "the queue file names no cell"
     if cells.doubtful:
         return f"the queue file is in doubt: {some(cells.doubtful)}"
-    if absent := missing_artifacts(cells, covered):
+    if absent := missing_artifacts(cells, covered, asked):
         return f"cells without their artifacts: {some(absent)}"
     return None
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_tui.core.evidence import Cells, Inventory
-from gpu_tui.core.proof import Cover, tops
+from gpu_tui.core.proof import Cover, ended_ill, tops
 
 TYPED_MOST = 3  # names in the words to type; of more it is their number
 _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
@@ -19,7 +19,9 @@ _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """One exception: `kind` is unfinished, unclosed, unnamed or fewer; `about` are (name, why), none left out."""
+    """One exception: `kind` is unfinished, missing, unclosed, unnamed or fewer; `about` are (name, why), none left
+    out.
+    """
 
     kind: str
     about: tuple[tuple[str, str], ...]
@@ -53,8 +55,10 @@ class Waiver:
         return (*(f"{name}: {why}" if why else name for name, why in self.about), ADVICE[self.kind])
 
 
+NOTHING = "it left nothing"
 LABELS = {
     "unfinished": "cells that did not end well: {}",
+    "missing": "cells that ended badly and lack results: {}",
     "unclosed": "the queue does not say that it is done",
     "unnamed": "directories that no cell is called: {}",
     "fewer": "missing, though an earlier look saw them: {}",
@@ -62,6 +66,8 @@ LABELS = {
 ADVICE = {
     "unfinished": "what they left is at home and nothing more will come: let them end well and open this "
     "again, or accept it",
+    "missing": "nothing more of them is among the results, and what they left elsewhere on the box is lost: "
+    "let them end well and open this again, or accept it",
     "unclosed": "every cell ended well all the same: wait for the closing line and open this again, or "
     "accept that there is none",
     "unnamed": "it is at home all the same: name it in the queue file, or move it out of results.remote, "
@@ -76,8 +82,17 @@ def waivers(inventory: Inventory, covered: Cover, before: Iterable[str]) -> tupl
     cells = inventory.cells or Cells()
     unclosed = not cells.closed and not cells.unfinished
     gone = sorted(set(before) - required(inventory))
+    ill, states = dict(ended_ill(cells, covered)), dict(cells.unfinished)
+    left = {cells.required.cell_of(top, states) for top in tops(inventory.manifest)}
     found = (
-        Waiver("unfinished", cells.unfinished),
+        Waiver("unfinished", tuple(one for one in cells.unfinished if one[0] not in ill)),
+        Waiver(
+            "missing",
+            tuple(
+                (name, f"{states[name]}, {_without(parts) if name in left else NOTHING}")
+                for name, parts in ill.items()
+            ),
+        ),
         Waiver("unclosed", (("queue", "its log does not end with QUEUE DONE"),) * unclosed),
         Waiver("unnamed", tuple((name, _lacks(parts)) for name, parts in covered.unnamed)),
         Waiver("fewer", tuple((name, "") for name in gone)),
@@ -89,6 +104,10 @@ def required(inventory: Inventory) -> frozenset[str]:
     """What must come home from this box: its cells, and every directory at the top of its results."""
     names = inventory.cells.names if inventory.cells else ()
     return frozenset(names) | tops(inventory.manifest) | frozenset(inventory.directories)
+
+
+def _without(parts: tuple[str, ...]) -> str:
+    return f"no {' and no '.join(parts)}"
 
 
 def _lacks(parts: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.proof import NO_END
 from gpu_tui.core.queue_done import claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
 from gpu_tui.core.required import required_of
@@ -70,7 +71,7 @@ def _end(run: CellRun | None) -> str | None:
     if run is None:
         return "no start line"
     if not run.ended:
-        return "no end line"
+        return NO_END
     return None if run.exit_code in TRAINED else f"exit {run.exit_code}"
 
 

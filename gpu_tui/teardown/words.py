@@ -23,7 +23,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.gate import NOWHERE, PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
-from gpu_tui.core.proof import holds_weights, proves, some
+from gpu_tui.core.proof import ended_ill, holds_weights, proves, some
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.box import SETTLE
 from gpu_tui.teardown.local import OWN
@@ -163,13 +163,15 @@ def _next_cells(cells: Cells | None, gate: Gate, again: str) -> str:
     if cells is None or covered is None:
         return f"name the cells as results.cells in the fleet file, or a queue file on the box that lists them as queue.file (gpu-tui help fleet), then {again}"
     lacking = {name for name, _ in covered.incomplete}
-    ended_ill = {name for name, state in cells.unfinished if state != NO_LOG}
+    not_done = {name for name, state in cells.unfinished if state != NO_LOG}
     if cells.names and not lacking and not cells.doubtful:
         return f"name it in the queue file or move it out of results.remote, then {again}"
-    if lacking and lacking == set(cells.names) and not ended_ill:
+    if lacking and lacking == set(cells.names) and not not_done:
         return f"name what your cells leave as results.artifacts (gpu-tui help fleet), or let them leave those files, then {again}"
-    if lacking and not lacking & ended_ill:
+    if lacking and not lacking & not_done:
         return f"let these cells leave those files, or name what yours leave as results.artifacts (gpu-tui help fleet), or take them out of the list of cells, then {again}"
+    if gate.kind == "pull" and ended_ill(cells, covered):
+        return f"let those cells end well or take their lines out of the queue file, then {again}; a teardown (t) lets you accept by name that they left nothing"
     return f"let those cells end well or take their lines out of the queue file, then {again}"
 
 

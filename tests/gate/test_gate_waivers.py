@@ -17,6 +17,7 @@ from gpu_tui.teardown.words import paint
 
 PHRASES = {
     "unfinished": ("accept unfinished late", "late: exit 1"),
+    "missing": ("accept missing lost", "lost: exit 1, it left nothing"),
     "unclosed": ("accept unclosed queue", "queue: its log does not end with QUEUE DONE"),
     "unnamed": (
         "accept unnamed late void",
@@ -67,6 +68,89 @@ def test_an_exception_is_void_when_what_it_names_changes(kind: str) -> None:
         world.cells = replace(world.cells or CELLS, unfinished=(("late", "exit 2"),))
     assert world.press() is None
     assert world.gate.state is State.CLOSED
+
+
+def crashed(*unfinished: tuple[str, str], finished: tuple[str, ...] = CELLS.names) -> Cells:
+    return replace(CELLS, finished=finished, unfinished=unfinished)
+
+
+@pytest.mark.parametrize("state", ["exit 1", "exit -9", "exit 137", "no end line"])
+def test_a_cell_that_crashed_and_left_nothing_is_accepted_by_its_name(state: str) -> None:
+    world = World(
+        cells=crashed(
+            ("lost", state), ("half", "exit 1"), ("late", "exit 3"), finished=("base", "wide")
+        )
+    )
+    world.box["half/best.pth"] = "ok half"
+    assert world.climb() is State.READY
+    about = {one.kind: one.about for one in world.gate.waivers}
+    assert about == {
+        "unfinished": (("late", "exit 3"),),
+        "missing": (
+            ("lost", f"{state}, it left nothing"),
+            ("half", "exit 1, no best_metrics.json"),
+        ),
+    }
+    world.beat(3.0)
+    assert world.type() is State.READY  # not before both are accepted
+
+
+# What is in doubt shuts the gate as before: cells, what is on the box beside all the others, what is said.
+DOUBT: dict[str, tuple[Cells, dict[str, str], str]] = {
+    "it ended well": (crashed(finished=(*CELLS.names, "lost")), {}, "lost (finished): no best.pth"),
+    "it may still run": (crashed(("lost", "running")), {}, "lost (running): no best.pth"),
+    "nothing says how it ended": (crashed(("lost", "no log of the queue")), {}, "no best.pth"),
+    "no number": (crashed(("lost", "exit None")), {}, "lost (exit None)"),
+    "more than a number": (crashed(("lost", "exit 1, or so")), {}, "lost (exit 1, or so)"),
+    "it never began": (crashed(("lost", "no start line")), {}, "lost (no start line)"),
+    "one of two ended well": (
+        crashed(("lost", "exit 1"), finished=(*CELLS.names, "other")),
+        {},
+        "cells without their artifacts: other (finished): no best.pth and no best_metrics.json",
+    ),
+    "in doubt": (replace(crashed(("lost", "exit 1")), doubtful=("lost stands twice",)), {}, "in doubt"),
+    "what it left does not load": (
+        crashed(("lost", "exit 1")),
+        {"lost/best.pth": "bad"},
+        "not verified: lost/best.pth",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DOUBT)
+def test_a_cell_without_results_whose_end_is_in_doubt_shuts_the_gate(case: str) -> None:
+    cells, more, said = DOUBT[case]
+    world = World(cells=cells)
+    world.box |= more
+    assert world.climb(State.BLOCKED) is State.BLOCKED
+    assert said in (world.gate.because or "")
+
+
+@pytest.mark.parametrize("change", ["a file of it", "another end", "it ended well"])
+def test_what_was_accepted_as_nothing_must_still_be_nothing(change: str) -> None:
+    world = World(cells=crashed(("lost", "exit 1")))
+    assert world.arm() is State.READY
+    confirm(world)
+    if change == "a file of it":
+        world.put("box", "lost/best.pth", "ok")
+    else:
+        ended = ("lost",) if change == "it ended well" else ()
+        rest = () if ended else (("lost", "no end line"),)
+        world.cells = crashed(*rest, finished=(*CELLS.names, *ended))
+    assert world.press() is None
+    assert world.gate.state is State.CLOSED
+
+
+def test_a_pull_does_not_take_a_crashed_cell_for_whole() -> None:
+    """It has nobody to ask, and says where somebody is asked."""
+    world = World(cells=crashed(("lost", "exit 1")))
+    world.gate = Gate("box")
+    assert world.climb(State.BLOCKED) is State.BLOCKED
+    assert "cells without their artifacts: lost (exit 1)" in (world.gate.because or "")
+    rung = next(row for row in paint(world.gate, world.boot).rungs if row.rung is Rung.MATCH)
+    assert (rung.next or "").endswith(
+        "a teardown (t) lets you accept by name that they left nothing"
+    )
 
 
 def test_without_an_exception_there_is_none_to_take() -> None:

@@ -210,7 +210,7 @@ def test_what_to_do_next_fits_what_was_refused(verb: Verb | None) -> None:
         return said
 
     assert "correct results.remote" in blocked(World(box={}))
-    failed = Cells(("base", "late"), (("no_aug", "exit 1"),))
+    failed = Cells(("base", "late"), (("no_aug", "exit 1" if verb is None else "running"),))
     assert "let those cells end well" in blocked(World(cells=failed))
     assert "leave those files" in blocked(World(cells=Cells(("base", "late", "no_aug", "bare"))))
     assert "gpu-tui help fleet" in blocked(World(cells=None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -21,6 +22,11 @@ def _cut(box: RentedBox) -> None:
     box.log.write_text(box.log.read_text().split("[2026-11-20 12:00:00]")[0])
 
 
+def _crashed(box: RentedBox) -> None:
+    _failed(box)
+    shutil.rmtree(box.results / "wide")
+
+
 def _unclosed(box: RentedBox) -> None:
     box.log.write_text(box.log.read_text().replace(DONE, ""))
 
@@ -36,6 +42,11 @@ def _hollow(box: RentedBox) -> None:
 CASES: dict[str, tuple[Callable[[RentedBox], None], str, str]] = {
     "exit 1": (_failed, "accept unfinished wide", "wide: exit 1"),
     "no end": (_cut, "accept unfinished wide", "wide: no end line"),
+    "exit 1 and nothing left": (
+        _crashed,
+        "accept missing wide",
+        "wide: exit 1, it left nothing",
+    ),
     "no closing line": (_unclosed, "accept unclosed queue", "queue: its log does not end"),
     "a directory beside the cells": (
         _stray,
