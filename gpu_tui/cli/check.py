@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     from gpu_tui.wiring.kept import NOT_KEPT
 
     if args.test_alert:
-        return _test(_alerts())
+        return _test(_alerts(), as_json=_format(args) == "json")
     fleet = fleet_of(args)
     alerts = _alerts() if args.alert else None
     for wrong in wiring.misfits(os.environ):  # the patrol can do without: it goes on
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         if note.startswith(NOT_KEPT):
             print(f"gpu-tui check: {plain(told(note), 1_000)}", file=sys.stderr)
     last = wiring.turn_over(view)
-    text = FORMATS[args.format or ("json" if args.json else "text")](view, last)
+    text = FORMATS[_format(args)](view, last)
     try:
         if args.out is None or str(args.out) == STDOUT:
             print(text, flush=True)
@@ -96,12 +96,19 @@ def _exit_code(view: FleetView) -> int:
     return 1 if told else 2
 
 
-def _test(alerts: Alerts) -> int:
+def _format(args: argparse.Namespace) -> str:
+    return str(args.format or ("json" if args.json else "text"))
+
+
+def _test(alerts: Alerts, *, as_json: bool) -> int:
     """Exit 0 only if it arrived by every way out."""
     from gpu_tui import wiring
 
     came = wiring.run(wiring.try_ways(alerts))
-    for name, trouble in came.items():
+    if as_json:
+        ways = [{"way": name, "error": trouble} for name, trouble in came.items()]
+        print(json.dumps({"version": 1, "ways": ways}, ensure_ascii=False))
+    for name, trouble in came.items() if not as_json else ():
         print(f"{name}: {say('it arrived') if trouble is None else plain(told(trouble), 1_000)}")
     return 0 if not any(came.values()) else 1
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
+from gpu_tui.cli.streams import only_one
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
 from gpu_tui.core.facts import span
@@ -64,6 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the clocks, write the calendar, or keep a mark."""
+    only_one(args.json, args.ics == STDOUT)
     fleet = fleet_of(args)
     if args.action is not None:
         if args.name not in fleet.names:

@@ -7,6 +7,21 @@ import os
 import sys
 
 
+class Mixed(Exception):
+    """Two texts are asked for on one stdout, where nobody could part them again."""
+
+    next = "Keep one of them, or write the other into a file."
+
+    def __init__(self) -> None:
+        super().__init__("two texts at once cannot go to stdout")
+
+
+def only_one(*asked: bool) -> None:
+    """Raise Mixed where more than one text is asked for on stdout."""
+    if sum(asked) > 1:
+        raise Mixed
+
+
 def mend() -> None:
     """Nowhere in the place of a stream that is closed (`>&-`), and `?` for a sign that stdout cannot take."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

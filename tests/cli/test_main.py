@@ -121,6 +121,21 @@ def test_an_error_of_ours_is_a_sentence_and_a_next_step(
     assert err == "gpu-tui: fleet.yaml:3:5: two instances are called a\n  Rename one.\n"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sweep", "--json", "--csv", "-"],
+        ["sweep", "--csv=-", "--markdown=-"],
+        ["clocks", "--json", "--ics", "-"],
+    ],
+)
+def test_two_texts_are_not_mixed_on_stdout(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words) == 2
+    assert "two texts at once" in capsys.readouterr().err
+
+
 def test_no_error_is_without_a_word(raising, capsys: pytest.CaptureFixture[str]) -> None:
     raising(TimeoutError())
     assert cli.main(["check"]) == 2

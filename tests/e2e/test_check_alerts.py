@@ -105,8 +105,10 @@ async def test_a_test_message_tries_every_way_out(
             {"alerts": {"command": ["false"], "webhook": {"url": "http://127.0.0.1:9/secret"}}}
         )
     )
-    code, out, err = await gpu_tui("check", "--test-alert", state=tmp_path)
+    code, out, err = await gpu_tui("check", "--test-alert", "--json", state=tmp_path)
     assert code == 1
-    assert b"command: false failed (exit 1)" in out
-    assert b"webhook: the webhook at 127.0.0.1 cannot be reached" in out
+    assert [(one["way"], one["error"].partition(" (")[0]) for one in json.loads(out)["ways"]] == [
+        ("command", "false failed"),
+        ("webhook", "the webhook at 127.0.0.1 cannot be reached"),
+    ]
     assert b"secret" not in out + err
