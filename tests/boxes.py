@@ -47,6 +47,7 @@ class Sshd:
         *,
         max_sessions: int = 10,
         env: dict[str, str] | None = None,
+        first: str = "",
         extra: str = "",
     ) -> None:
         self.directory = directory
@@ -55,6 +56,7 @@ class Sshd:
         self.port = 0
         self._max_sessions = max_sessions
         self._env = env or {}
+        self._first = first  # lines of sshd_config that go before our own: the first word counts
         self._extra = extra  # further lines of sshd_config
         self._process: subprocess.Popen[bytes] | None = None
         for part in (self.home, self.bin, directory / "etc"):
@@ -78,7 +80,7 @@ class Sshd:
         set_env = {"HOME": str(self.home), "PATH": f"{self.bin}:{SYSTEM_PATH}", **self._env}
         pairs = " ".join(f'"{name}={value}"' for name, value in set_env.items())
         (etc / "sshd_config").write_text(
-            f"ListenAddress 127.0.0.1:{self.port}\n"
+            f"{self._first}ListenAddress 127.0.0.1:{self.port}\n"
             f"HostKey {self.host_key}\n"
             "PidFile none\n"
             f"AuthorizedKeysFile {etc / 'authorized_keys'}\n"

@@ -145,6 +145,8 @@ class Offer:
         self._keys: AsyncIterator[asyncssh.SSHKeyPair] | None = None
         self._held: set[bytes] = set()
         self.tried: list[str] = []
+        self._over = False  # every key was refused
+        self.unasked = False  # the server wants more than a key, or none: nobody was there to ask
 
     async def next(self) -> asyncssh.SSHKeyPair | None:
         """The next key to try, or None."""
@@ -153,7 +155,15 @@ class Offer:
         async for pair in self._keys:
             if (narrowed := _narrowed(pair, self._route.accepted)) is not None:
                 return narrowed
+        self._over = True
         return None
+
+    def ask_nobody(self) -> None:
+        """The server wants an answer, and there is nobody to ask.
+
+        It comes to that before every key was refused only where one was enough for now, or none is taken.
+        """
+        self.unasked = not self._over
 
     async def _all(self) -> AsyncIterator[asyncssh.SSHKeyPair]:
         held = await self._agent.keys() if self._agent else []
@@ -220,6 +230,14 @@ class Offer:
         ]
         if (unsigned := self.unsigned()) is not None:
             return unsigned
+        if self.unasked:
+            who = f"{route.user}@{route.host}"
+            return AuthRejected(
+                f"{who} wants a password or a code beside the key, and nobody is here to ask"
+                if self.tried
+                else f"{who} wants a password or a code, and nobody is here to ask",
+                next=f"start the cockpit, which asks; by hand: {route.command}",
+            )
         parts = [f"tried {', '.join(dict.fromkeys(self.tried)) or 'no key'}"]
         if self._agent is not None and self._agent.silent:
             parts.append(f"the agent at {self._agent.path} does not answer")

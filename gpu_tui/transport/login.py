@@ -82,6 +82,7 @@ class Login(asyncssh.SSHClient):
 
     def _may_try(self, method: str) -> bool:
         if self._asker is None or not self._asker.can_ask:
+            self._offer.ask_nobody()
             return False
         for tried, what in self._answered.items():
             if tried == method:

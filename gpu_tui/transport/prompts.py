@@ -88,7 +88,7 @@ class Asker:
         if not self.can_ask or self._over:
             return None
         if self._desk.declined(subject) and not self._insist:
-            self.refused = self.refused or title
+            self.refused = self.refused or f"{title} was not given before, or wrong"
             return None
         self._rounds += 1
         if len(fields) > MOST_FIELDS or self._rounds > MOST_ROUNDS:

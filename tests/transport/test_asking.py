@@ -416,10 +416,22 @@ async def test_questions_of_several_boxes_come_one_at_a_time(serve: Callable[...
 async def test_with_nobody_to_ask_it_says_what_to_do(serve: Callable[..., object]) -> None:
     door, _ = await serve(password="pw")  # type: ignore[misc]
     transport = SshTransport()
-    with pytest.raises(AuthRejected) as caught:
+    with pytest.raises(AuthRejected, match="wants a password or a code, and nobody is here"):
         await transport.connect(door)
-    assert caught.value.next
     await transport.close()
+
+
+async def test_a_second_factor_that_nobody_can_give_is_no_refused_key(
+    make_box: Callable[..., Sshd],
+) -> None:
+    both = "PasswordAuthentication yes\nAuthenticationMethods publickey,password\n"
+    box = make_box(first=both)
+    transport = SshTransport()
+    with pytest.raises(AuthRejected, match="wants a password or a code beside the key"):
+        await transport.connect(box.instance())
+    (box.directory / "etc" / "authorized_keys").write_text("")
+    with pytest.raises(AuthRejected, match="accepts none of our keys"):
+        await transport.connect(box.instance())
 
 
 async def test_a_server_that_hangs_up_takes_its_question_away(
