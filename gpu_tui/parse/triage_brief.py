@@ -89,6 +89,13 @@ BRIEF_LOST: tuple[Rule, ...] = (
 )
 
 BRIEF: tuple[Rule, ...] = (
+    # What docker's own command says before it asks its daemon.
+    rule(
+        "exception",
+        FATAL,
+        "docker: ",
+        r"^docker: (?:invalid|unknown|unrecognized|conflicting|no such|open /|'[^']{1,40}' is not|\"docker \w{2,16}\" requires)",
+    ),
     # What it ended in, before what, for whose sake.
     rule(
         "exception",

@@ -120,7 +120,7 @@ SURVIVED = (
     r" with --|\w{0,4} (?:limit|count(?:er)?|attempts?) (?:exceeded|exhausted|reached))|retries left|attempts? left|"
     r"\bwill (?:be )?(?:restart|respawn|relaunch)|retrying|\breducing\b|skipp(?:ing|ed)|\[skip\]|"
     r"(?<!unable to )(?<!failed to )(?<!cannot )(?<!can not )(?<!could not )(?<!can.t )(?<!can.t be )(?<!cannot be )(?<!not be )\brecover(?!able (?:error|"
-    r"fail))|\bis retried\b|trying (?:batch|again(?! later)|with|to res)"
+    r"fail))|\b(?:is|be|are|being) retried\b|trying (?:batch|again(?! later)|with|to res)"
     r"|not a failure|\(non-?fatal\)\s*$|\blowering\b|\bhalving\b|fall(?:ing|s)? ?back(?! \w{0,12} ?is disabled)|\bignor(?:ing|"
     r"ed)\b|\bwill try\b|continuing|\b(?:trying to|will) continue\b"
     r"|\b(?:is|are|was|were|be|been|being) (?:repeated|re-?sent|re-?run|re-?scheduled)\b|\b(?:revert|resort)ing (?:back )?to\b(?!.{0,60}\bfailed)|\bswitching back to\b|\bstill trying\b|\battempt \d|(?<!and )try(?:ing)? again(?! later)|\bdisabling\b|\bdefaulting to\b|"

@@ -92,7 +92,7 @@ STOPS: tuple[Rule, ...] = (
         FATAL,
         "pre-empt|preemptionerror",
         r"\b(?:got|was|were|been|is|being) pre-empted\b|\bpre-emption (?:warning|notice|signal|event|detected)|\bPreemptionError: ",
-        f"{ADVICE}|\\bif\\b|\\bwhen\\b|\\b(?:0|no|none) ",
+        f"{ADVICE}|\\bif\\b|\\bwhen\\b|\\b(?:0|no|none|nothing|nobody|never)\\b",
     ),
     # A limit of a hosted notebook, or of a job.
     rule(

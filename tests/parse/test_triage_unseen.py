@@ -217,6 +217,7 @@ killed|^CWARNING:torch.distributed.elastic.agent.server.api:Received 2 death sig
 -|Press ^C to stop
 -|^C to stop the server
 -|Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f0f>
+-|Nothing is pre-empted. A run ends with an idle policy that somebody set
 # other makers' cards: what their runtimes say of a fault
 gpu_oom|RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0; 60.97 GiB total capacity; 57.3 GiB already allocated)
 gpu_oom|RuntimeError: Memory not enough. Device(id:0) memory isn't enough and alloc failed, kernel name: Default/Add, alloc size: 4096B.
@@ -279,6 +280,33 @@ nan|the loss turns nan after warmup
 -|if worker 2 does not respond it is started again
 -|rank 0 waits for the others
 -|a worker exits with code 0
+# docker's own command; what is tried again
+exception|docker: invalid reference format.
+exception|docker: unknown flag: --gpu
+exception|docker: 'rum' is not a docker command.
+exception|docker: open /etc/train.env: no such file or directory
+-|docker: Pulling from lab/train
+-|The job will be retried up to 3 times on failure
+-|task failed and will be retried in 30 s
+exception|task failed and was not tried again
+exception|job failed: gave up after 3 retries
+# states, doors of rented boxes and packages: twins that were right from the first, kept from turning
+exception|PipelineRun Status: Failed
+exception|Experiment status: ERRORED
+exception|Pod train-0 failed: exit code 1
+host_oom|Pod train-0 failed: OOMKilled
+preempted|Pod train-0 failed: Preempted
+exception|container exited (2)
+-|PipelineRun Status: Finished
+-|Experiment status: COMPLETED
+-|FailedRuns: 0
+-|on failure: restart
+-|exited (0)
+-|failure policy set to Fail
+-|Welcome to vast.ai. If authentication fails, try again after a few seconds, and double check your ssh key.
+exception|Unable to find image 'lab/train:9' locally and pull access denied
+-|Unable to find image 'lab/train:9' locally
+-|note: This error originates from a subprocess, and is likely not a problem with pip.
 """
 ROWS = [
     tuple(row.split("|", 1)) for row in CLASSES.splitlines() if row and not row.startswith("# ")
