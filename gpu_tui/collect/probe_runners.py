@@ -33,6 +33,7 @@ from gpu_tui.parse.box_host import parse_host, parse_uptime
 from gpu_tui.parse.command_list import parse_commands
 from gpu_tui.parse.detached import parse_detached
 from gpu_tui.parse.feed import FeedError, parse_feed
+from gpu_tui.parse.left_over import FILE, parse_left_over
 from gpu_tui.parse.nvidia_smi import NOT_FOUND, TIMED_OUT
 from gpu_tui.parse.pueue import parse_pueue
 from gpu_tui.parse.spooler import parse_spooler
@@ -112,6 +113,31 @@ DETACHED = f"""
         open uptime; lines uptime "$proc/uptime"; close 0
         open clock; now; close 0
         process_table
+    fi
+"""
+
+
+# A home may lie on a mount that died: this is asked in the lane of such files.
+LEFT = f"""
+    errors=2
+    grab {LIMIT:.0f} stat -c '%Y %n' -- "$HOME"/{FILE} "$HOME"/*/{FILE}
+    errors=1
+    if [ -n "$out" ]; then
+        show left 0
+        open clock; now; close 0
+        errors=2
+        grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
+        errors=1
+        open writers
+        IFS=$newline
+        set -f
+        set -- $out
+        set +f
+        unset IFS
+        for line; do
+            case $line in *{FILE}*) put ">$mark $line" ;; esac
+        done
+        close 0
     fi
 """
 
@@ -207,6 +233,12 @@ def _detached(_: Target, sections: Sections) -> object:
     )
 
 
+def _left(_: Target, sections: Sections) -> object:
+    host = parse_host(sections.get("clock", NOTHING).body)
+    left, writers = (sections.get(name, NOTHING).body for name in ("left", "writers"))
+    return parse_left_over(left, writers, host.box_time if host else None)
+
+
 def _feed(target: Target, sections: Sections) -> object:
     command = sections.get("command")
     if command is not None:
@@ -278,4 +310,5 @@ RUNNERS: tuple[Probe, ...] = (
     Probe(metrics.PUEUE.name, "runners", EVERY, LIMIT, _unscheduled(PUEUE), _pueue),
     Probe(metrics.TMUX.name, "runners", EVERY, LIMIT, _free(TMUX), _tmux),
     Probe(metrics.DETACHED.name, "runners", 2 * EVERY, LIMIT, _free(DETACHED), _detached),
+    Probe(metrics.LEFT.name, "files", 2 * EVERY, LIMIT, _free(LEFT), _left, lambda _: 2),
 )

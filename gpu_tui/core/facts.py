@@ -18,7 +18,7 @@ MOVES_WITHIN = 60.0  # seconds: a log that grew this lately is being written
 class Evidence:
     """The facts.
 
-    `link` is a LinkState.state; `alive` = a process of the run exists; `settling` = the log is
+    `link` is a LinkState.state; `told_by` = the fleet file names what tells of runs: a queue, logs, a scheduler; `alive` = a process of the run exists; `settling` = the log is
     newer than the process table; `runner` = the queue's own shell lives; `seen_alive` = it was seen alive before; `halted` = all its processes are stopped;
     `busy` = the highest GPU share; `data_bound` = that was near 0 for a while although the log moves.
     `quiet_seconds` = since log or checkpoint last moved, by the box's clock; `log_quiet` and
@@ -36,6 +36,7 @@ class Evidence:
     provider: str = "unknown"
     queue: Queue | None = None
     has_queue: bool = False
+    told_by: bool = False
     alive: bool | None = None
     settling: bool = False
     runner: bool | None = None

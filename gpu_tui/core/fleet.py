@@ -125,6 +125,11 @@ class Instance:
         """There is no box to log in to: a local kubectl tells everything."""
         return self.ssh == HERE
 
+    @property
+    def tells_runs(self) -> bool:
+        """The fleet file names what tells of runs here, also of those that are over."""
+        return bool(self.queue.names_runs or self.logs or self.scheduler)
+
     def watched_like(self, other: Instance) -> bool:
         """Whether both name the same box, read in the same way: only what we make of it may differ."""
         return self == replace(

@@ -49,6 +49,10 @@ PUEUE: Metric[JobTable] = Metric("pueue")
 TMUX: Metric[JobTable] = Metric("tmux")
 DETACHED: Metric[JobTable] = Metric("nohup")
 FEED: Metric[JobTable] = Metric("feed")
-JOBS: tuple[Metric[JobTable], ...] = (SLURM, KUBERNETES, FEED, SPOOLER, PUEUE, TMUX, DETACHED)
+LEFT: Metric[JobTable] = Metric("left")  # what ended before anybody watched
+JOBS: tuple[Metric[JobTable], ...] = (
+    *(SLURM, KUBERNETES, FEED, SPOOLER, PUEUE, TMUX, DETACHED),
+    LEFT,
+)
 UNRECORDED: tuple[Metric[JobTable], ...] = (TMUX, DETACHED)  # they forget a job that ended
 COMMANDS: Metric[CommandList] = Metric("commands")  # becomes a table with the process table

@@ -333,6 +333,13 @@ def _waiting_cells(seen: Evidence) -> str | None:
     return f"{waiting} cells have not been started" if waiting else None
 
 
+def _blind_before(seen: Evidence) -> str | None:
+    """A box on which nothing runs and of which nothing is named."""
+    if seen.told_by or seen.cells or seen.listed or seen.seen_alive or seen.alive is not False:
+        return None
+    return "what ended before this watch began cannot be told: nothing names its log (logs: in the fleet file)"
+
+
 REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
     (frozenset({Verdict.RUNNING}), _buffered),
     (frozenset({Verdict.RUNNING}), _data_bound),
@@ -342,5 +349,6 @@ REMARKS: tuple[tuple[frozenset[Verdict], Question], ...] = (
     (frozenset({Verdict.STALLED}), _busy_and_still),
     (frozenset({Verdict.STALLED}), _slow_by_nature),
     (frozenset({Verdict.FINISHED}), _unread_end),
+    (frozenset({Verdict.IDLE}), _blind_before),
     (frozenset({Verdict.CRASHED, Verdict.PREEMPTED}), _waiting_cells),
 )

@@ -38,14 +38,18 @@ NAMELESS = (
 )
 
 
+def parse_outputs(outputs: bytes) -> dict[int, str]:
+    """Pid -> the file that it writes its output to."""
+    lines = outputs.decode("utf-8", "replace").split("\n")
+    found = (_OUTPUT.fullmatch(line.strip()) for line in lines)
+    return {int(match[1]): match[2] for match in found if match}
+
+
 def parse_detached(
     outputs: bytes, stat: bytes, cmdline: bytes, uptime: float | None, box_time: float | None
 ) -> JobTable:
     """The jobs by the time they were started, oldest first."""
-    paths: dict[int, str] = {}
-    for line in outputs.decode("utf-8", "replace").split("\n"):
-        if match := _OUTPUT.fullmatch(line.strip()):
-            paths[int(match[1])] = match[2]
+    paths = parse_outputs(outputs)
     rows = {row.pid: row for row in parse_processes(stat, cmdline, uptime)}
     found = [
         rows[pid]

@@ -120,6 +120,7 @@ def evidence_of(
         provider=kept.provider.state,
         queue=queue,
         has_queue=kept.instance.queue.file is not None,
+        told_by=kept.instance.tells_runs,
         alive=alive,
         settling=run is not None and log_is_newer(kept, now),
         runner=bool(run.runners) if run and run.alive and witness.runner_seen else None,

@@ -12,7 +12,7 @@ from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import Ending
+from gpu_tui.core.vanished import Ending, ended
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.witness import box_time
 
@@ -22,6 +22,7 @@ SCHEDULERS: dict[str, Metric[JobTable]] = {
 }
 COMPLETE = 0.999  # of the whole way: a last step need not be logged
 NOHUP = metrics.DETACHED.name
+LEFT = "nohup.out"  # as `parse.left_over` calls its table
 TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}
 
 
@@ -44,7 +45,7 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
             why = f"not heard of since: {why}" if why else "not heard of for a while"
             table = replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
         tables.append(table)
-    tables = told_once(tables)
+    tables = _left_last(told_once(tables), _endings(kept))
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
         tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), _endings(kept)))
@@ -82,6 +83,24 @@ def told_once(tables: list[JobTable]) -> list[JobTable]:
     return [
         replace(table, jobs=tuple(job for job in table.jobs if not known(job)))
         if table.source == metrics.TMUX.name
+        else table
+        for table in tables
+    ]
+
+
+def _left_last(tables: list[JobTable], endings: Mapping[str, Ending]) -> list[JobTable]:
+    """Of the files that ended programs left, those that nothing else tells of, each with what it says itself."""
+    told = {job.stdout for table in tables if table.source != LEFT for job in table.jobs}
+    return [
+        replace(
+            table,
+            jobs=tuple(
+                ended(job, endings.get(job.name, Ending()))
+                for job in table.jobs
+                if job.stdout not in told
+            ),
+        )
+        if table.source == LEFT
         else table
         for table in tables
     ]

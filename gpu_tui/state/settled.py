@@ -17,6 +17,7 @@ from gpu_tui.core.metrics import (
     HOST,
     JOBS,
     KUBERNETES,
+    LEFT,
     MEMORY,
     MOUNTS,
     PROCESSES,
@@ -74,7 +75,7 @@ def _runners(instance: Instance) -> Iterator[Metric[Any]]:
     if queue.commands:
         yield COMMANDS
     if not queue.names_runs:
-        yield from (TMUX, DETACHED)
+        yield from (TMUX, DETACHED, LEFT)
 
 
 def _running(view: InstanceView) -> Iterator[Job]:

@@ -186,6 +186,21 @@ async def test_a_detached_program_is_named_and_its_log_is_known(box: RunnerBox, 
     assert job.started_at is not None
 
 
+async def test_the_output_of_a_program_that_is_gone_is_found_and_one_that_is_written_is_not(
+    box: RunnerBox, shell: str
+) -> None:
+    gone = box.file("home/exp/nohup.out", "Epoch 3/20\n")
+    with box.file("home/nohup.out", "").open("wb") as out:
+        process = await asyncio.create_subprocess_exec("sleep", "60", stdout=out)
+    try:
+        async with asked(box, shell) as inbox:
+            (job,) = table(await inbox.metric("left")).jobs
+    finally:
+        process.kill()
+        await process.wait()
+    assert (job.name, job.stdout, job.live) == ("exp/nohup.out", str(gone), False)
+
+
 PUEUE = {
     "tasks": {
         "0": {"id": 0, "command": "python t.py --name a", "envs": {"KEY": 'se"cr{et}', "B": "x\\y"}, "group": "default",

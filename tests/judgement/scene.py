@@ -115,10 +115,19 @@ class Scene:
         """Somebody on the box was asked, and answers."""
         self.store.apply(Sampled("box", self.at, metric, Reading(value, self.at, BEAT)))
 
-    def write(self, path: str, text: str, *, history: bool = False, ago: float = 0.0) -> None:
+    def write(
+        self,
+        path: str,
+        text: str,
+        *,
+        history: bool = False,
+        ago: float = 0.0,
+        cell: str | None = None,
+    ) -> None:
         """Text is appended to a log; with `history` it was there before we came."""
         self.touch(path, ago)
-        cell = None if path == QUEUE_LOG else path.rpartition("/")[2].removesuffix(".log")
+        named = None if path == QUEUE_LOG else path.rpartition("/")[2].removesuffix(".log")
+        cell = cell or named
         source = LogSource(path, cell)
         if path not in self._readers:
             self._readers[path] = LogReader()

@@ -24,7 +24,7 @@ from judgement.scene import (
     no_gpu,
 )
 
-from gpu_tui.core.fleet import Instance, QueueFiles
+from gpu_tui.core.fleet import Instance, QueueFiles, Results
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.readings import GpuProcess, GpuTable, Process
 from gpu_tui.core.sweep import CellState
@@ -52,6 +52,7 @@ class Scenario:
 
 SCENARIOS: list[Scenario] = []
 NO_QUEUE = replace(BOX, queue=QueueFiles())
+NAMELESS = replace(NO_QUEUE, logs=None, results=Results())
 LOGIN_NODE = replace(NO_QUEUE, scheduler="slurm", logs=None)
 
 
@@ -510,6 +511,45 @@ def a_box_without_any_queue_where_nothing_runs(s: Scene) -> None:
     s.link("live")
     s.processes, s.gpus = NOBODY, gpu(0.0)
     s.watch(60)
+
+
+@scenario("idle", because=("before this watch began cannot be told",), box=NAMELESS)
+def a_box_of_which_nothing_is_named_where_nothing_runs(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = NOBODY, gpu(0.0)
+    s.watch(60)
+
+
+def left_over(s: Scene, *text: str) -> None:
+    """A program that ended before we came left its nohup.out."""
+    s.link("live")
+    s.processes, s.gpus = NOBODY, gpu(0.0)
+    path, name = f"{ROOT}/nohup.out", "run/nohup.out"
+    job = Job(
+        path, name, CellState.CANNOT_TELL, "left", "why", finished_at=s.box_now - 600, stdout=path
+    )
+    s.watch(20, lambda s, _: s.say("left", JobTable("nohup.out", (job,))))
+    if text:
+        s.write(path, "\n".join(text) + "\n", history=True, ago=600, cell=name)
+    s.watch(20)
+
+
+@scenario(
+    "finished",
+    "crashed:fatal",
+    because=("1 of 1 failed",),
+    evidence=("ValueError: bad",),
+    box=NAMELESS,
+)
+def a_program_that_died_before_we_came(s: Scene) -> None:
+    left_over(
+        s, "Traceback (most recent call last):", '  File "t.py", line 1, in f', "ValueError: bad"
+    )
+
+
+@scenario("idle", because=("no trainer process",), box=NAMELESS)
+def a_program_that_ended_before_we_came_and_nobody_knows_how(s: Scene) -> None:
+    left_over(s, "Epoch 3/20 train_loss: 0.4")
 
 
 @scenario("stalled", "stalled:serious", because=("every 20 min",))

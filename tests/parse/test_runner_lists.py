@@ -16,6 +16,7 @@ from gpu_tui.parse.detached import parse_detached
 from gpu_tui.parse.feed import FeedError, parse_feed
 from gpu_tui.parse.instants import epoch_of
 from gpu_tui.parse.job_names import name_of_command
+from gpu_tui.parse.left_over import parse_left_over
 from gpu_tui.parse.pueue import parse_pueue
 from gpu_tui.parse.spooler import parse_spooler
 from gpu_tui.parse.tmux import parse_tmux
@@ -169,6 +170,29 @@ def test_ranks_of_one_program_are_one_job() -> None:
     assert job.started_at == 951.0
 
 
+def test_what_ended_lately_and_nobody_writes_is_left_over() -> None:
+    left = b"""\
+999000 /root/exp/nohup.out
+998000 /root/nohup.out
+999500 /root/live/nohup.out
+900000 /root/old/nohup.out
+1999000 /root/ahead/nohup.out
+999000 /root/exp/other.log
+x /root/exp/nohup.out
+"""
+    writers = b"'/proc/12/fd/1' -> '/root/live/nohup.out'\n"
+    jobs = parse_left_over(left, writers, 1_000_000.0).jobs
+    assert [(job.name, job.stdout, job.finished_at) for job in jobs] == [
+        ("root/nohup.out", "/root/nohup.out", 998_000.0),
+        ("exp/nohup.out", "/root/exp/nohup.out", 999_000.0),
+    ]
+    assert {job.state for job in jobs} == {CellState.CANNOT_TELL}
+    assert parse_left_over(left, writers, None).jobs == ()
+    many = b"".join(b"999%03d /r/%d/nohup.out\n" % (n, n) for n in range(900))
+    table = parse_left_over(many, b"", 1_000_000.0)
+    assert (table.jobs[-1].stdout, len(table.jobs) + table.dropped) == ("/r/899/nohup.out", 900)
+
+
 @pytest.mark.parametrize(
     ("value", "epoch"),
     [
@@ -187,6 +211,7 @@ def test_nothing_that_a_box_prints_raises(text: bytes) -> None:
         read(text)
     parse_spooler(SPOOLER + text)
     parse_detached(text, text, text, 1.0, None)
+    parse_left_over(text, text, 1.0)
     parse_commands(text.decode("utf-8", "replace"))
     with suppress(FeedError):
         parse_feed(text)

@@ -245,6 +245,8 @@ def queue_note(view: InstanceView) -> Text:
         text = say(
             "no run was found, and no queue is named: `queue: {file: PATH}` in a fleet file does"
         )
+        if not view.instance.logs:
+            text += say("; of one that ended before, only a log tells: `logs: PATH/{cell}.log`")
         return line((text, "absent"))
     return line(_no_cells(view))
 
