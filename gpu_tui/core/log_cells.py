@@ -18,6 +18,7 @@ from gpu_tui.core.vanished import Ending
 CELL = "{cell}"
 BEGUN = "just started: its log moved after the process table was read"
 SLACK = 2.0  # seconds: an mtime has whole ones
+AHEAD = 60.0  # seconds: a file server's clock may be ahead of the box's by this and still be believed
 
 
 def cell_in(pattern: str) -> re.Pattern[str]:
@@ -70,18 +71,23 @@ def _job(
     newer = seen_at is not None and seen_at + SLACK < mtime <= box_now + SLACK
     if newer and alive is False and ending == Ending():
         return _as(log, CellState.RUNNING, BEGUN, None)
-    if still < stall_after and alive is not False and ending.failure is None:
+    believed = mtime <= box_now + AHEAD
+    ended = mtime if believed else None
+    if believed and still < stall_after and alive is not False and ending.failure is None:
         if alive:
             return _as(log, CellState.RUNNING, None, None)
         return _as(
             log, CellState.CANNOT_TELL, "its log moves, and no process table tells who writes", None
         )
     if ending.failure is not None:
-        return _as(log, CellState.FAILED, f"its log ends with: {ending.failure}", mtime)
+        return _as(log, CellState.FAILED, f"its log ends with: {ending.failure}", ended)
     if ending.complete:
         return _as(
-            log, CellState.FINISHED, "by its log alone: its counters came to their end", mtime
+            log, CellState.FINISHED, "by its log alone: its counters came to their end", ended
         )
+    if not believed:
+        why = "the time of its log lies ahead of the box's clock, and nothing else tells of it"
+        return _as(log, CellState.CANNOT_TELL, why, None)
     why = f"its log stands still for {span(still)}, and nothing else tells of it"
     return _as(log, CellState.CANNOT_TELL, why, None)
 

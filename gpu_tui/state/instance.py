@@ -20,6 +20,7 @@ from gpu_tui.core.events import (
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.levels import share
 from gpu_tui.core.log_block import LogBlock, telling
+from gpu_tui.core.log_cells import AHEAD
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
@@ -298,7 +299,11 @@ class InstanceState:
         """When a log that only stood there was written last, by the box's own time of the file."""
         table = self.value(metrics.FILES)
         stat = table.found.get(path) if table else None
-        return self.timeline.ours(stat.mtime) if stat else None
+        if stat is None:
+            return None
+        at, read = self.timeline.ours(stat.mtime), self.tracks[metrics.FILES.name].good
+        # A time that lies ahead is another clock's, and tells nothing.
+        return at if read is None or at <= read.taken_at + AHEAD else None
 
     def _log(self, source: LogSource) -> LogBuffer:
         if source not in self.logs:

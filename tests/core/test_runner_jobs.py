@@ -87,6 +87,9 @@ def logs(**ages: float) -> FileTable:
         (5_000.0, True, Ending(), CellState.CANNOT_TELL),
         (5_000.0, False, Ending(complete=True), CellState.FINISHED),
         (5_000.0, False, Ending(failure="Killed", complete=True), CellState.FAILED),
+        (-30.0, True, Ending(), CellState.RUNNING),  # a file server's clock is a little ahead
+        (-8 * 3_600.0, True, Ending(), CellState.CANNOT_TELL),  # or wrong
+        (-8 * 3_600.0, True, Ending(complete=True), CellState.FINISHED),
     ],
 )
 def test_what_a_log_alone_tells(

@@ -50,6 +50,12 @@ def test_of_a_line_that_stood_there_nothing_is_known_until_its_file_was_looked_a
     assert log.last_at == NOW - 3_600
 
 
+def test_a_file_of_a_time_to_come_tells_no_age() -> None:
+    log = Log()
+    log.file(SOURCE.path, NOW + 8 * 3_600)
+    assert log.last_at is None
+
+
 def test_a_line_that_came_is_as_old_as_its_coming() -> None:
     log = Log()
     log.file(SOURCE.path, NOW - 3_600)
