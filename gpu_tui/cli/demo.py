@@ -8,6 +8,7 @@ import shlex
 import signal
 from pathlib import Path
 
+from gpu_tui.cli.journal import tell_of_a_place_that_goes
 from gpu_tui.cli.look_args import add_look_arguments
 from gpu_tui.core.speech import say
 from gpu_tui.demo.cast import SEATS, STARS
@@ -81,16 +82,18 @@ def _play(args: argparse.Namespace, demo: Demo) -> int:
     from gpu_tui.settings import load_fleet
     from gpu_tui.wiring import run_cockpit
 
-    fleet = load_fleet(demo.fleet_path, load_profiles())
-    return run_cockpit(
+    fleet, state = load_fleet(demo.fleet_path, load_profiles()), demo.directory / "state"
+    code = run_cockpit(
         fleet,
         read_only=args.read_only,
         theme=args.theme,
         layout=args.layout,
         badge="demo",
         tour=args.tour or _first_time(),
-        state=demo.directory / "state",
+        state=state,
     )
+    tell_of_a_place_that_goes(state)
+    return code
 
 
 def _first_time() -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpu_tui.teardown.journal import Journal, Record
 
 NAME = "journal"
+RECORDS_TOLD = 60  # at the end of a demo: three whole ladders
 HELP = "show the teardown journal, check that nobody changed it, or state how a teardown ended"
 EXAMPLE = "gpu-tui journal autodl-1 --check"
 BROKEN = 1
@@ -92,6 +93,26 @@ def _path() -> Path:
     from gpu_tui.teardown.journal import FILE_NAME
 
     return settings.state_dir(os.environ) / "journal" / FILE_NAME
+
+
+def tell_of_a_place_that_goes(state: Path) -> None:
+    """Print the journal of a state directory that nobody can look into later: a demo's. Trouble is no matter."""
+    from gpu_tui.teardown.journal import FILE_NAME, read_journal
+    from gpu_tui.teardown.journal_words import record_line
+
+    try:
+        records = read_journal(state / "journal" / FILE_NAME).records
+    except OSError:
+        return
+    if not records:
+        return
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    width = max(len(record.instance) for record in records)
+    print(say("The journal of this demo's teardowns, which goes with it:"))
+    if (more := len(records) - RECORDS_TOLD) > 0:
+        print("  " + say("… {more} records before these", more=more))
+    for record in records[-RECORDS_TOLD:]:
+        print(f"  {record_line(record, width, colour=colour)}")
 
 
 def tell_what_is_open(names: Iterable[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import subprocess
 import sys
@@ -77,3 +78,43 @@ def test_flags_out_of_range_are_a_usage_error(flags: tuple[str, str]) -> None:
         assert process.stderr
         assert flags[1] in process.stderr.read()
         assert process.wait(20) == 64
+
+
+def test_what_was_torn_down_in_it_is_told_when_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its journal lies where nobody looks, and goes with it; the person's own is another one."""
+    from gpu_tui import settings, wiring
+    from gpu_tui.cli.demo import _play
+    from gpu_tui.cli.journal import RECORDS_TOLD
+    from gpu_tui.core.clock import ManualClock
+    from gpu_tui.demo.fleet import Demo
+    from gpu_tui.teardown.journal import Journal
+
+    records = 3
+    monkeypatch.setenv("KEY", "before")  # so that what a demo sets is taken back
+
+    def cockpit(*_fleet: object, state: Path, **_looks: object) -> int:
+        journal = Journal(state / "journal", ManualClock(), "me@here")
+        for number in range(records):
+            journal.write("star", "relock", reason=f"number {number}")
+        return 7
+
+    monkeypatch.setattr(wiring, "run_cockpit", cockpit)
+    monkeypatch.setattr(settings, "load_fleet", lambda *_: None)
+    args = argparse.Namespace(fleet_out=None, boxes_only=False, read_only=False, theme=None, layout=None, tour=True)  # fmt: skip
+
+    def said(place: Path) -> list[str]:
+        demo = Demo(place / "fleet.yaml", place, "KEY", "k", "", ("star",), None)  # type: ignore[arg-type]
+        assert _play(args, demo) == 7
+        return capsys.readouterr().out.splitlines()
+
+    head, *lines = said(tmp_path / "few")
+    assert head == "The journal of this demo's teardowns, which goes with it:"
+    assert [line.rsplit("  ", 1)[1] for line in lines] == [f"number {n}" for n in range(3)]
+    records = RECORDS_TOLD + 5
+    lines = said(tmp_path / "many")
+    assert lines[1] == "  … 5 records before these"
+    assert len(lines) == RECORDS_TOLD + 2
+    records = 0
+    assert said(tmp_path / "none") == []
