@@ -26,7 +26,7 @@ from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.text.outlook import lane_head, lane_row
 from gpu_tui.ui.text.sweep import cell_row, queue_head
-from gpu_tui.ui.text.sweep_table import sheet_of, table_head
+from gpu_tui.ui.text.sweep_table import sheet_of, table_head, table_row
 from gpu_tui.ui.text.timeline import event_row
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.widgets.paint import Block, paint
@@ -168,6 +168,15 @@ def test_two_names_that_differ_at_their_end_differ_in_the_time_line() -> None:
     ]
     assert names[0][-4:] in rows[0]
     assert names[1][-4:] in rows[1]
+
+
+def test_two_queues_that_differ_at_their_end_differ_in_the_table_of_the_sweep() -> None:
+    names = [f"autodl-west-d-{n:03}" for n in (2, 8)]
+    rows = rows_of(Lane(name, queue=Queue(cells=(KILLED,), total=1)) for name in names)
+    sheet = sheet_of(rows, Order(), 120, {})
+    assert all(
+        name[-3:] in table_row(row, sheet, ()).plain for name, row in zip(names, rows, strict=True)
+    )
 
 
 def test_no_line_ends_at_the_edge_in_half_a_character_or_number() -> None:

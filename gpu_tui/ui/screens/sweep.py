@@ -149,7 +149,7 @@ class SweepScreen(FilteredCard):
             width,
             sheet.name,
             sheet.history,
-            hash(sheet.cells),
+            hash((sheet.cells, sheet.boxes)),
         )
 
         def seen(n: int) -> object:

@@ -37,7 +37,7 @@ LEFT = ("cell", "task", "box", "state")  # words, the others are numbers
 @dataclass(frozen=True, slots=True)
 class Sheet:
     """How one table is painted: what is known of all its rows. `charted` are marked rows with their style,
-    `cells` the names of all.
+    `cells` and `boxes` the names of all.
     """
 
     columns: tuple[str, ...]
@@ -48,6 +48,7 @@ class Sheet:
     history: int = 0  # cells of the loss history; 0 leaves it out
     charted: Mapping[str, str] = field(default_factory=dict)
     cells: tuple[str, ...] = ()
+    boxes: tuple[str, ...] = ()
 
 
 def sheet_of(rows: Sequence[Row], order: Order, width: int, charted: Mapping[str, str]) -> Sheet:
@@ -68,7 +69,10 @@ def sheet_of(rows: Sequence[Row], order: Order, width: int, charted: Mapping[str
     history = HISTORY if "loss" in shown and spare > HISTORY else 0
     name = min(name + max(0, spare - (history + 1 if history else 0)), 32)
     cells = tuple(row.cell.name for row in rows)
-    return Sheet(tuple(shown), best_of(rows, every), order, width, name, history, charted, cells)
+    boxes = tuple(dict.fromkeys(row.box for row in rows))
+    return Sheet(
+        tuple(shown), best_of(rows, every), order, width, name, history, charted, cells, boxes
+    )
 
 
 def _told(rows: Sequence[Row], column: str) -> bool:
@@ -162,7 +166,7 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
         case "task":
             return _word(cell.task)
         case "box":
-            return line((row.box, box_style(row.box)))
+            return line((cut_name(row.box, CELLS["box"], sheet.boxes), box_style(row.box)))
         case "state":
             glyph, word, style = STATES[cell.state]
             return line(
