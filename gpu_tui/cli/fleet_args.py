@@ -48,6 +48,11 @@ def fleet_of(args: argparse.Namespace) -> Fleet:
         print(f"gpu-tui: {plain(told(complaint), 400)}", file=sys.stderr)
     profiles = shelf.profiles
     hosts = getattr(args, "hosts", None)
+    if hosts and args.fleet is not None:
+        raise FleetError(
+            "--fleet and HOST do not go together: a host is looked at without any fleet file",
+            next="leave HOST out to look at the whole fleet, or leave out --fleet",
+        )
     if hosts:
         return fleet_of_hosts(hosts, args.platform)
     path = fleet_path(args)

@@ -136,6 +136,14 @@ def test_two_texts_are_not_mixed_on_stdout(
     assert "two texts at once" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["check", "doctor", "sweep", "exporter"])
+def test_a_host_beside_a_fleet_file_is_not_looked_at_in_its_place(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([name, "--fleet", "fleet.yaml", "box-of-the-fleet"]) == 2
+    assert "--fleet and HOST do not go together" in capsys.readouterr().err
+
+
 def test_no_error_is_without_a_word(raising, capsys: pytest.CaptureFixture[str]) -> None:
     raising(TimeoutError())
     assert cli.main(["check"]) == 2
