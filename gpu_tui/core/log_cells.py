@@ -18,7 +18,7 @@ from gpu_tui.core.vanished import Ending
 CELL = "{cell}"
 BEGUN = "just started: its log moved after the process table was read"
 SLACK = 2.0  # seconds: an mtime has whole ones
-AHEAD = 60.0  # seconds: a file server's clock may be ahead of the box's by this and still be believed
+AHEAD = 60.0  # seconds that a file server may be ahead of the box and still be believed
 
 
 def cell_in(pattern: str) -> re.Pattern[str]:
