@@ -17,7 +17,7 @@ from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.stillness import hangs
-from gpu_tui.core.sweep import CellState, Queue, Roster
+from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
 from gpu_tui.core.verdict import Verdict
 
 BLIP = 15.0  # seconds: a loss of this length wakes nobody
@@ -32,6 +32,11 @@ GPU_ERRORS: dict[str, tuple[str, Severity]] = {
     "unknown-error": ("cuda_error", Severity.WARN),
 }
 
+COMPLETE = 0.999  # of the whole way: a last step need not be logged
+CUT_SHORT = (
+    "Read its last lines: a kill leaves no word there, dmesg may name the OOM killer; an early stop says so. "
+    "Look at its last checkpoint before you start it again."
+)
 GPU_REMEDIES = {  # where no rerun of the program can help
     "no-driver": "Run nvidia-smi on the box; a missing driver there is the provider's to fix.",
 }
@@ -284,6 +289,20 @@ def _cells(seen: Now) -> Iterator[Condition]:
             yield Condition("stalled", severity, cell.why or "", source, cell.name)
         elif cell.finding is not None:
             yield Condition(cell.finding, Severity.WARN, cell.why or "", source, cell.name)
+        elif cell.name != seen.blamed and (words := _cut_short(cell)) is not None:
+            yield Condition(
+                "suspicious_end", Severity.WARN, words, source, cell.name, remedy=CUT_SHORT
+            )
+
+
+def _cut_short(cell: Cell) -> str | None:
+    """A program that is gone, told nothing of its end, and whose counters stand before theirs."""
+    if cell.state is not CellState.CANNOT_TELL or cell.job is None or cell.finished_at is None:
+        return None
+    share = cell.share
+    if share is None or share >= COMPLETE:
+        return None
+    return f"its process is gone at {share:.0%} of its way, and nothing told how it ended"
 
 
 def _alone(seen: Now) -> bool:

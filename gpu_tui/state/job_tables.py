@@ -10,6 +10,7 @@ from gpu_tui.core.commands import as_table
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.metrics import Metric
+from gpu_tui.core.rules import COMPLETE
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import Ending, ended
@@ -20,7 +21,6 @@ SCHEDULERS: dict[str, Metric[JobTable]] = {
     "slurm": metrics.SLURM,
     "kubernetes": metrics.KUBERNETES,
 }
-COMPLETE = 0.999  # of the whole way: a last step need not be logged
 NOHUP = metrics.DETACHED.name
 LEFT = "nohup.out"  # as `parse.left_over` calls its table
 TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}

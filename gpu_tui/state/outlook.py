@@ -76,7 +76,7 @@ def view_of(
         idle=idle,
         trainer_alive=alive,
         losses=_losses(kept, queue),
-        extras=(*_open_end(kept), *_halted(kept, run, queue)),
+        extras=(*_open_end(kept), *_halted(kept, run, queue, verdict)),
         held=kept.book.standing,
     )
     kept.book.set_conditions(conditions(seen), now)
@@ -118,10 +118,18 @@ def _open_end(kept: InstanceState) -> tuple[Condition, ...]:
     return (Condition("teardown", Severity.FATAL, evidence, "journal"),)
 
 
-def _halted(kept: InstanceState, run: Run | None, queue: Queue) -> Iterator[Condition]:
-    """Who trains here and is stopped; on the login node of a cluster others may be."""
-    if run is not None and kept.instance.scheduler is None:
-        yield from halted(run.trainers, queue)
+def _halted(
+    kept: InstanceState, run: Run | None, queue: Queue, verdict: Verdict
+) -> Iterator[Condition]:
+    """Who trains here and is stopped; on the login node of a cluster others may be.
+
+    A box that has stalled as a whole says it of all of them.
+    """
+    if run is None or kept.instance.scheduler is not None:
+        return
+    if verdict is Verdict.STALLED and all(one.state in "Tt" for one in run.trainers):
+        return
+    yield from halted(run.trainers, queue)
 
 
 def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:

@@ -56,3 +56,15 @@ def test_a_training_that_a_signal_stopped_is_told_of_beside_those_that_run() -> 
     (found,) = halted(table, queue)
     words = "PID 6 is stopped by a signal (SIGSTOP or Ctrl-Z): python train.py --name=wd1"
     assert (found.kind, found.cell, found.evidence) == ("stalled", "wd1", words)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "epochs", "gone_at", "found"),
+    [(31, 400, 9.0, ["8%"]), (31, None, 9.0, []), (400, 400, 9.0, []), (31, 400, None, [])],
+)
+def test_a_program_that_is_gone_before_its_counters_ended_is_worth_a_look(
+    epoch: int, epochs: int | None, gone_at: float | None, found: list[str]
+) -> None:
+    cell = Cell("wd1", 1, None, CellState.CANNOT_TELL, epoch, epochs, finished_at=gone_at, job="7")
+    told = [*conditions(Now(10.0, LIVE, Verdict.RUNNING, queue=Queue((cell,))))]
+    assert [one.evidence.split(" of its way")[0].split()[-1] for one in told] == found
