@@ -27,6 +27,11 @@ def refusal(route: Route, shown: asyncssh.SSHKey | None, said: str) -> HostKeyRe
             next="do not connect; ask whoever revoked it, or destroy the box in the console",
             host_key=_fingerprint(shown),
         )
+    if shown is None and said.startswith("Certificate "):
+        return HostKeyRejected(
+            f"{name} shows a host certificate that is not valid: {said}",
+            next="have its authority sign it anew",
+        )
     if shown is None:
         return HostKeyRejected(
             f"{name} shows a host certificate that no trusted authority signed, or not for it: {said}",

@@ -151,18 +151,25 @@ def failure(log: Said, way: Said, chain: Sequence[Route]) -> LinkError:
     command = box.command
     if way.passed < len(hops):
         hop = hops[way.passed]
-        error = _error(way.lines, hop, command, way.host_key)
+        before = hops[way.passed - 1].named if way.passed else None
+        error = _error(way.lines, hop, before, command, way.host_key)
         error.hop = hop.named
         return error
-    return _error([*way.lines, *log.lines], box, command, log.host_key)
+    before = hops[-1].named if hops else None
+    return _error([*way.lines, *log.lines], box, before, command, log.host_key)
 
 
-def _error(lines: Sequence[str], route: Route, command: str, host_key: str) -> LinkError:
-    where, text = route.where, "\n".join(lines)
+def _error(
+    lines: Sequence[str], route: Route, hop: str | None, command: str, host_key: str
+) -> LinkError:
+    """`hop` is the jump host before this one."""
+    where = route.where
     said = clean(lines[-1]) if lines else "ssh ended without a word"
     by_hand = f"by hand: {command}"
     for pattern, kind, sentence, next_step in _TABLE:
-        if re.search(pattern, text):
+        found = next((line for line in reversed(lines) if re.search(pattern, line)), None)
+        if found is not None and (hop is not None or "{hop}" not in sentence):
+            said = clean(found)
             if pattern is _CLOSED and route.proxy_command is not None:  # its own words come first
                 return LinkLost(
                     f"the ProxyCommand on the way to {where} ended before the login was done: "
@@ -170,7 +177,9 @@ def _error(lines: Sequence[str], route: Route, command: str, host_key: str) -> L
                     next=by_hand,
                 )
             return kind(
-                sentence.format(where=where, user=route.user, said=said, key=host_key or "none"),
+                sentence.format(
+                    where=where, user=route.user, said=said, hop=hop, key=host_key or "none"
+                ),
                 next=next_step or by_hand,
                 host_key=host_key or None if kind is HostKeyRejected else None,
             )
@@ -192,11 +201,21 @@ _TABLE: tuple[tuple[str, type[LinkError], str, str | None], ...] = (
         f"another box answers, or this one was re-created: {COMPARE}",
     ),
     (
+        r"Certificate invalid",
+        HostKeyRejected, "{where} shows a host certificate that is not valid: {said}",
+        "have its authority sign it anew",
+    ),
+    (
         r"Host key verification failed|host key is known for",
         HostKeyRejected, "the host key of {where} is unknown: it shows {key}",
         f"{COMPARE}, then connect once by hand",
     ),
     (r"no matching host key type", HostKeyRejected, "{where}: {said}", None),
+    (
+        r"administratively prohibited",
+        LinkLost, "the jump host {hop} does not forward to {where}: {said}",
+        "ask its administrator for TCP forwarding (AllowTcpForwarding, PermitOpen)",
+    ),
     (
         r"Permission denied|[Tt]oo many authentication failures|No supported authentication methods",
         AuthRejected, "{user}@{where} does not let ssh in without asking ({said})",

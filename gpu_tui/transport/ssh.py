@@ -191,11 +191,13 @@ class SshTransport:
                     window=WINDOW,
                 )
         except (asyncssh.Error, OSError, ValueError) as error:
-            raise _translate(error, route, client, offer, tunnelled=tunnel is not None) from None
+            named = str(tunnel.get_extra_info("named")) if tunnel is not None else None
+            raise _translate(error, route, client, offer, behind=named) from None
         finally:
             if sock is not None and client.stage is Stage.WAY:
                 sock.close()  # nobody took it
             await offer.close()
+        connection.set_extra_info(named=route.named)  # for what lies behind it
         shorten(connection)
         Silence(connection).watch()
         return connection, client
@@ -283,11 +285,11 @@ async def _check_shell(connection: SshConnection, route: Route) -> None:
 
 
 def _translate(
-    error: Exception, route: Route, client: Login, offer: keys.Offer, *, tunnelled: bool
+    error: Exception, route: Route, client: Login, offer: keys.Offer, *, behind: str | None
 ) -> LinkError:
     """A foreign exception as a LinkError with a sentence and the next step."""
     where = route.where
-    proxied = route.proxy_command is not None and not tunnelled
+    proxied = route.proxy_command is not None and behind is None
     match error:
         case asyncssh.HostKeyNotVerifiable():
             return hostkey.refusal(route, client.shown, str(error))
@@ -300,8 +302,8 @@ def _translate(
                 f"{where} has no host key of a type that we and the ssh config allow: {error}",
                 next=f"try: {route.command}",
             )
-        case asyncssh.ChannelOpenError() if tunnelled:
-            return _behind_hop(error, route)
+        case asyncssh.ChannelOpenError() if behind is not None:
+            return _behind_hop(error, route, behind)
         case TimeoutError() if client.stage is Stage.NAME:
             return NameUnknown(
                 f"the name {route.host!r} is not resolved in time: no name server answers",
@@ -364,22 +366,22 @@ def _os_error(error: OSError, where: str) -> LinkError:
     return LinkLost(f"{where}: {error}")
 
 
-def _behind_hop(error: asyncssh.ChannelOpenError, route: Route) -> LinkError:
+def _behind_hop(error: asyncssh.ChannelOpenError, route: Route, hop: str) -> LinkError:
     """The jump host answered, and could or would not reach the next one."""
     where, reason = route.where, error.reason
     low = reason.lower()
     if error.code == asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED:
         return LinkLost(
-            f"the jump host does not forward to {where}: {reason}",
+            f"the jump host {hop} does not forward to {where}: {reason}",
             next="ask its administrator for TCP forwarding (AllowTcpForwarding, PermitOpen)",
         )
     if "resol" in low or "not known" in low:
         return NameUnknown(
-            f"the jump host cannot resolve {route.host!r}", next="use a name that it knows"
+            f"the jump host {hop} cannot resolve {route.host!r}", next="use a name that it knows"
         )
     if "timed out" in low:
-        return _timeout(f"{where}, seen from the jump host,")
+        return _timeout(f"{where}, seen from the jump host {hop},")
     return ConnectRefused(
-        f"the jump host cannot reach {where}: {reason}",
+        f"the jump host {hop} cannot reach {where}: {reason}",
         next="the box is off, or its address changed as seen from the jump host",
     )

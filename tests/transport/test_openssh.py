@@ -19,6 +19,7 @@ import pytest
 from boxes import Sshd, make_key
 
 from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import (
     AuthRejected,
     ChannelRefused,
@@ -30,6 +31,7 @@ from gpu_tui.transport.base import (
     NoShell,
 )
 from gpu_tui.transport.openssh import STREAMS, OpenSshConnection
+from gpu_tui.transport.openssh_words import Said, failure
 from gpu_tui.transport.ssh import SshConnection, SshTransport
 
 pytestmark = pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh program here")
@@ -362,6 +364,32 @@ async def test_a_banner_that_looks_like_ssh_itself_convinces_nobody(
     stranger = make_key(tmp_path / "x", "x")
     error = await refused(transport, by_ssh(box, identity=str(stranger)))
     assert "\x1b" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "text"),
+    [
+        (
+            "channel 0: open failed: administratively prohibited: open failed\n"
+            "stdio forwarding failed\nConnection closed by UNKNOWN port 65535",
+            LinkLost,
+            "the jump host hop does not forward to far:22: channel 0: open failed: "
+            "administratively prohibited: open failed",
+        ),
+        (
+            "Certificate invalid: expired\nHost key verification failed.",
+            HostKeyRejected,
+            "far:22 shows a host certificate that is not valid: Certificate invalid: expired",
+        ),
+    ],
+)
+def test_what_ssh_says_of_a_way_that_is_shut(said: str, kind: type[LinkError], text: str) -> None:
+    hop, box = (Route(name, name, 22, "me") for name in ("hop", "far"))
+    way, log = Said(), Said()
+    for line in ("Authenticated to hop", *said.split("\n")):
+        way.add(line.encode())
+    error = failure(log, way, (hop, box))
+    assert (type(error), str(error)) == (kind, text)
 
 
 async def test_what_a_killed_cockpit_left_is_swept(

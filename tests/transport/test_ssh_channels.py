@@ -437,6 +437,13 @@ async def test_a_signed_host_key_is_trusted_through_its_authority(
     box.known_hosts.write_text(f"@cert-authority [127.0.0.1]:* {public}\n@revoked * {public}\n")
     with pytest.raises(HostKeyRejected):
         await transport.connect(box.instance())
+    keygen("-s", str(authority), "-I", "host", "-V", "-2d:-1d", *signed)
+    box.stop()
+    box.start()
+    box.known_hosts.write_text(f"@cert-authority [127.0.0.1]:* {public}\n")
+    with pytest.raises(HostKeyRejected, match="not valid: Certificate expired") as caught:
+        await transport.connect(box.instance())
+    assert caught.value.next == "have its authority sign it anew"
 
 
 async def test_a_host_that_says_nothing_is_a_timeout(
@@ -531,8 +538,9 @@ async def test_a_jump_host_that_does_not_forward_says_so(
     make_box: MakeBox, transport: SshTransport
 ) -> None:
     jump, box = make_box("jump", extra="PermitOpen none\n"), make_box("box")
-    with pytest.raises(LinkLost, match="does not forward"):
+    with pytest.raises(LinkLost, match=r"the jump host \S+ does not forward to 127") as caught:
         await transport.connect(behind(jump, box))
+    assert "jump host None" not in str(caught.value)
 
 
 # --- a hostile file server ---------------------------------------------------------------------------
