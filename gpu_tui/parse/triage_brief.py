@@ -43,7 +43,8 @@ BRIEF_CAUSES: tuple[Rule, ...] = (
     rule(
         "hang",
         FATAL,
-        "timed-out|hangs|does not|doesn't",
+        "timed-out|timeout|time-out|hangs|does not|doesn't",
+        r"\b(?:barrier|collective|all_?reduce|all_?gather|broadcast|rendezvous) time-?out(?:: (?:waiting|rank|worker|no)\b|!)|"
         r"\b(?:barrier|collective|all_?reduce|all_?gather|broadcast|heartbeat|rank ?\d{1,5}) (?:\S{1,24} )?(?:has |was )?timed-out\b|"
         r"\b(?:rank|worker|node|gpu|replica) ?#?\d{1,5} (?:hangs\b|(?:does not|doesn.t) (?:respond|answer|reply)\b)",
         f"{SURVIVED}|{ADVICE}|{CALM}|\\b(?:if|when|until|before|unless)\\b",

@@ -261,7 +261,7 @@ PLAIN: tuple[Rule, ...] = (
         "fail|error|crash|exec: |source: |.: ",
         r"(?-i:\b(?:[Rr]unning|RUNNING|[Pp]ending|PENDING|[Ss]tarting|STARTING) ?(?:to|->|=>|\u2192) ?(?:Failed|FAILED|failed|Error|ERROR|Crashed|CRASHED)\b)|"
         r"^\S{1,80}: line \d{1,6}: (?:exec|source|\.): .{1,120}: (?:invalid option|(?:file )?not found|no such file or directory)\s*$",
-        f"{ADVICE}|\\b(?:if|when|whenever|on|upon)\\b",
+        f"{ADVICE}|\\b(?:if|when|whenever|upon)\\b|\\bon (?:running|pending|starting)\\b",
     ),
     # A shell's own list of jobs, and what git hears from the other side.
     rule(

@@ -111,8 +111,8 @@ def _completed(needs: tuple[str, ...], pattern: Written) -> tuple[str, ...]:
 
 # What is still waited for has not failed.
 WAITED = (
-    r"(?:^|: |\] |- )(?:still )?waiting (?:for|on|until)\b"
-    r"(?!.{0,160}\b(?:fail|died|dead|time|timed|expired|gave up|lost|abort|kill))"
+    r"(?:^|\] |\b(?:error|warn(?:ing)?|notice): )(?:still )?waiting (?:for|on|until)\b"
+    r"(?!.{0,160}\b(?:fail|died|dead|time|timed|expired|exceed|gave up|giving up|lost|denied|abort|kill))"
 )
 SURVIVED = (
     f"{WAITED}|"

@@ -307,6 +307,16 @@ exception|container exited (2)
 exception|Unable to find image 'lab/train:9' locally and pull access denied
 -|Unable to find image 'lab/train:9' locally
 -|note: This error originates from a subprocess, and is likely not a problem with pip.
+# what was waited for, and a failure that says what it waited for
+hang|[Rank 3] Barrier timeout: waiting for rank 5
+hang|Watchdog: rank 3 stuck - waiting for all_reduce for 600 s
+hang|rank 3 hung: waiting on allreduce
+exception|ERROR: Waiting for lock: Permission denied
+exception|error: waiting for node n3, giving up
+exception|job 12 on n3: RUNNING -> FAILED
+exception|pod train-0 on node gpu-4 went from Running to Failed
+-|barrier timeout: 600 s
+-|collective timeout set to 1800
 """
 ROWS = [
     tuple(row.split("|", 1)) for row in CLASSES.splitlines() if row and not row.startswith("# ")
