@@ -7,10 +7,12 @@ files of all boxes, and quitting waits for each of them.
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 from contextlib import suppress
 from threading import Thread
 
+ADDRESS_SECONDS = 4.0  # for one of several addresses
 Found = list[tuple[socket.AddressFamily, tuple[str, int]]]
 Asked = tuple[str, int, int]  # host, port, address family
 
@@ -63,19 +65,24 @@ def _tell(answer: asyncio.Future[Found], found: Found | Exception) -> None:
 
 
 async def connected(addresses: Found) -> socket.socket:
-    """A socket to the first address that answers. Raises OSError, which names all that did not."""
+    """A socket to the first address that answers. Raises OSError, which names all that did not.
+
+    One that is silent leaves time for those after it: a name may have an address of IPv6 that leads nowhere.
+    """
     loop = asyncio.get_running_loop()
     errors: list[OSError] = []
-    for family, address in addresses:
+    for number, (family, address) in enumerate(addresses, start=1):
         sock = socket.socket(family, socket.SOCK_STREAM)
         sock.setblocking(False)
         try:
-            await loop.sock_connect(sock, address)
+            async with asyncio.timeout(ADDRESS_SECONDS if number < len(addresses) else None):
+                await loop.sock_connect(sock, address)
         except BaseException as error:
             sock.close()
             if not isinstance(error, OSError):
                 raise
-            errors.append(error)
+            silent = OSError(errno.ETIMEDOUT, f"no answer from {address[0]}")
+            errors.append(silent if isinstance(error, TimeoutError) else error)
         else:
             return sock
     if len(errors) == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from boxes import Sshd
 
 from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport import names as names_module
 from gpu_tui.transport import ssh
 from gpu_tui.transport.base import LinkError, NameUnknown
 from gpu_tui.transport.names import Names, connected
@@ -67,6 +69,28 @@ async def test_the_next_address_is_tried_and_all_that_failed_are_told() -> None:
             assert made.getpeername()[0] == "127.0.0.1"
         with pytest.raises(OSError, match=r"Errno 111.*127\.0\.0\.2.*; .*Errno 111"):
             await connected([closed, closed])
+
+
+async def test_an_address_that_is_silent_does_not_keep_the_next_from_being_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(names_module, "ADDRESS_SECONDS", 0.05)
+    with socket.socket() as full, contextlib.ExitStack() as held:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        silent = (socket.AF_INET, full.getsockname())
+        for _ in range(3):  # whoever comes after them hears nothing
+            guest = held.enter_context(socket.socket())
+            guest.setblocking(False)
+            guest.connect_ex(silent[1])
+        server = held.enter_context(socket.create_server(("127.0.0.1", 0)))
+        async with asyncio.timeout(10):
+            made = await connected([silent, (socket.AF_INET, server.getsockname())])
+        with made:
+            assert made.getpeername() == server.getsockname()
+        closed = (socket.AF_INET, ("127.0.0.2", server.getsockname()[1]))
+        with pytest.raises(OSError, match=r"Errno 110.*; .*Errno 111"):
+            await connected([silent, closed])
 
 
 async def test_a_socket_that_nobody_took_is_closed(
