@@ -122,22 +122,25 @@ LEFT = f"""
     errors=2
     grab {LIMIT:.0f} stat -c '%Y %n' -- "$HOME"/{FILE} "$HOME"/*/{FILE}
     errors=1
-    if [ -n "$out" ]; then
+    if [ "$code" -ge 124 ]; then
+        show left "$code"
+    elif [ -n "$out" ]; then
         show left 0
         open clock; now; close 0
         errors=2
         grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
         errors=1
-        open writers
-        IFS=$newline
+        [ "$code" -lt 124 ] || out=
+        seen=$out IFS=$newline
         set -f
         set -- $out
         set +f
         unset IFS
+        open writers
         for line; do
             case $line in *{FILE}*) put ">$mark $line" ;; esac
         done
-        close 0
+        close $((${{#seen}} == 0))
     fi
 """
 
@@ -234,6 +237,10 @@ def _detached(_: Target, sections: Sections) -> object:
 
 
 def _left(_: Target, sections: Sections) -> object:
+    if sections.get("left", NOTHING).exit in TIMED_OUT:
+        return NoValue("looking for a nohup.out does not return", FailureKind.HUNG)
+    if sections.get("writers", NOTHING).exit:  # not even we ourselves are among them
+        return NoValue("who writes the nohup.out that is there cannot be seen", FailureKind.DENIED)
     host = parse_host(sections.get("clock", NOTHING).body)
     left, writers = (sections.get(name, NOTHING).body for name in ("left", "writers"))
     return parse_left_over(left, writers, host.box_time if host else None)

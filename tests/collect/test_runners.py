@@ -201,6 +201,18 @@ async def test_the_output_of_a_program_that_is_gone_is_found_and_one_that_is_wri
     assert (job.name, job.stdout, job.live) == ("exp/nohup.out", str(gone), False)
 
 
+async def test_nothing_is_called_left_where_nobody_can_see_who_writes_it(
+    box: RunnerBox, shell: str
+) -> None:
+    box.file("home/nohup.out", "Epoch 3/20\n")
+    unseen = f'#!/bin/sh\ncase "$*" in *%N*) exit 126 ;; esac\nexec {shutil.which("stat")} "$@"\n'
+    box.program("stat", unseen)
+    async with asked(box, shell) as inbox:
+        event = await inbox.metric("left")
+    assert isinstance(event.sample, Failure)
+    assert "cannot be seen" in event.sample.why
+
+
 PUEUE = {
     "tasks": {
         "0": {"id": 0, "command": "python t.py --name a", "envs": {"KEY": 'se"cr{et}', "B": "x\\y"}, "group": "default",
