@@ -90,6 +90,7 @@ TMUX = f"""
 
 DETACHED = f"""
     grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
+    [ "$code" -ge 124 ] || code=0
     open outputs
     pids= IFS=$newline
     set -f
@@ -108,7 +109,7 @@ DETACHED = f"""
                 esac ;;
         esac
     done
-    close 0
+    close "$code"
     if [ -n "$pids" ]; then
         open uptime; lines uptime "$proc/uptime"; close 0
         open clock; now; close 0
@@ -224,6 +225,9 @@ def _tmux(_: Target, sections: Sections) -> object:
 
 
 def _detached(_: Target, sections: Sections) -> object:
+    if code := sections.get("outputs", NOTHING).exit:
+        kind = FailureKind.HUNG if code in TIMED_OUT else FailureKind.UNREAD
+        return NoValue("where processes write to cannot be read", kind)
     texts = {name: sections.get(name, NOTHING).body for name in ("stat", "cmdline", "outputs")}
     host = parse_host(sections.get("clock", NOTHING).body)
     uptime = sections.get("uptime", NOTHING).body.decode("ascii", "replace")[7:]

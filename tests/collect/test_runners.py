@@ -208,9 +208,11 @@ async def test_nothing_is_called_left_where_nobody_can_see_who_writes_it(
     unseen = f'#!/bin/sh\ncase "$*" in *%N*) exit 126 ;; esac\nexec {shutil.which("stat")} "$@"\n'
     box.program("stat", unseen)
     async with asked(box, shell) as inbox:
-        event = await inbox.metric("left")
-    assert isinstance(event.sample, Failure)
-    assert "cannot be seen" in event.sample.why
+        said = await inbox.all_of({"left", "nohup"})
+    left, running = said["left"].sample, said["nohup"].sample
+    assert isinstance(left, Failure)
+    assert isinstance(running, Failure)  # who ran is not gone because of it
+    assert "cannot be seen" in left.why
 
 
 PUEUE = {
