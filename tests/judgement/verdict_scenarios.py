@@ -537,6 +537,7 @@ def left_over(s: Scene, *text: str) -> None:
 @scenario(
     "finished",
     "crashed:fatal",
+    "idle_billing:serious",  # the box has rested since
     because=("1 of 1 failed",),
     evidence=("ValueError: bad",),
     box=NAMELESS,
@@ -547,7 +548,7 @@ def a_program_that_died_before_we_came(s: Scene) -> None:
     )
 
 
-@scenario("idle", because=("no trainer process",), box=NAMELESS)
+@scenario("idle", "suspicious_end:warn", because=("no trainer process",), box=NAMELESS)
 def a_program_that_ended_before_we_came_and_nobody_knows_how(s: Scene) -> None:
     left_over(s, "Epoch 3/20 train_loss: 0.4")
 
