@@ -113,6 +113,7 @@ def evidence_of(
     log_quiet = None if seen is None else witness.logs.quiet(seen)
     alive = alive_of(kept, run, now)
     processes = kept.fresh(metrics.PROCESSES, now)
+    youth = _youth(kept, run, now)
     session = witness.session
     scheduler, jobs, jobs_why = scheduled(kept, now)
     return Evidence(
@@ -128,9 +129,9 @@ def evidence_of(
         halted=_halted(run),
         busy=utilization(table),
         data_bound=alive is True and _data_bound(kept, now, log_quiet),
-        quiet_seconds=None if seen is None else witness.life.quiet(seen),
+        quiet_seconds=_at_most(None if seen is None else witness.life.quiet(seen), youth),
         # A card that nobody has looked at may compute.
-        listed_quiet=_listed_quiet(kept, queue, now, seen) if table else None,
+        listed_quiet=_at_most(_listed_quiet(kept, queue, now, seen) if table else None, youth),
         log_quiet=log_quiet,
         artifact_quiet=None if seen is None else witness.artifacts.quiet(seen),
         stall_after=stall_after(kept.instance.stall_after, _typical_gap(kept, queue)),
@@ -157,6 +158,17 @@ def evidence_of(
         jobs=jobs,
         jobs_why=jobs_why,
     )
+
+
+def _youth(kept: InstanceState, run: Run | None, now: float) -> float | None:
+    """Seconds since the newest of what trains was started: for longer than that, nothing of it can stand still."""
+    good = kept.tracks.get(metrics.PROCESSES.name, NO_TRACK).good
+    ages = [one.age_seconds for one in run.trainers if one.age_seconds is not None] if run else []
+    return None if good is None or not ages else min(ages) + max(0.0, now - good.taken_at)
+
+
+def _at_most(seconds: float | None, bound: float | None) -> float | None:
+    return seconds if seconds is None or bound is None else min(seconds, bound)
 
 
 def _listed_quiet(

@@ -663,6 +663,16 @@ def alive_and_still(s: Scene) -> None:
     s.watch(1000)
 
 
+@scenario("running")
+def a_run_that_has_just_begun_beside_the_files_of_an_older_one(s: Scene) -> None:
+    s.link("live")
+    s.roster = ROSTER
+    s.write(A, "Epoch 20/20 train_loss: 0.11\n", history=True, ago=1300)
+    s.touch(f"{ROOT}/out/a/best.pth", 1300)
+    s.processes, s.gpus = (INIT, replace(TRAINER, ppid=1, age_seconds=5.0)), gpu(0.5)
+    s.look()
+
+
 @scenario("stalled", "stalled:serious", because=("nothing moved", "SIGSTOP"))
 def stopped_by_a_signal(s: Scene) -> None:
     running(s)
