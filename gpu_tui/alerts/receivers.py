@@ -17,6 +17,7 @@ from gpu_tui.core.plain import plain
 DISCORD_MOST = 2_000  # characters of one message
 NTFY_MOST = 4_000  # bytes; longer ones become an attachment
 WECOM_MOST = 2_048  # bytes; longer ones are refused
+CUT = "…"
 BUSY = -1
 WORDS = ("errmsg", "msg", "StatusMessage")  # of an answer: why it was refused
 NTFY_PRIORITY = {"fatal": "5", "serious": "4"}
@@ -48,7 +49,9 @@ def _slack(message: Message) -> tuple[bytes, Mapping[str, str]]:
 
 def _discord(message: Message) -> tuple[bytes, Mapping[str, str]]:
     # No text of a box may call a whole channel.
-    return _json({"content": message.text[:DISCORD_MOST], "allowed_mentions": {"parse": []}})
+    text = message.text
+    text = text if len(text) <= DISCORD_MOST else text[: DISCORD_MOST - 1] + CUT
+    return _json({"content": text, "allowed_mentions": {"parse": []}})
 
 
 def _feishu(message: Message) -> tuple[bytes, Mapping[str, str]]:
@@ -66,8 +69,11 @@ def _wecom(message: Message) -> tuple[bytes, Mapping[str, str]]:
 
 
 def _cut(text: str, most: int) -> bytes:
-    """At most so many bytes, and no character in two."""
-    return text.encode()[:most].decode("utf-8", "ignore").encode()
+    """At most so many bytes, no character in two, and a mark where something is left out."""
+    whole, mark = text.encode(), CUT.encode()
+    if len(whole) <= most:
+        return whole
+    return whole[: most - len(mark)].decode("utf-8", "ignore").encode() + mark
 
 
 def _ntfy(message: Message) -> tuple[bytes, Mapping[str, str]]:

@@ -307,14 +307,23 @@ def test_every_receiver_shows_the_text_where_it_looks_for_it() -> None:
     assert (plain.decode(), headers["Priority"]) == (told.text, "5")
 
 
-@pytest.mark.parametrize(("name", "most"), [("wecom", 2_048), ("ntfy", 4_000)])
-def test_a_long_text_is_cut_between_two_characters(name: str, most: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [("wecom", 2_043, 2_048), ("ntfy", 3_995, 4_000), ("discord", 6_000 - 600, 6_000)],
+)
+def test_a_long_text_is_cut_between_two_characters_and_says_so(
+    name: str, least: int, most: int
+) -> None:
     told = message(*(news(cell=f"c{n}", text="显存不足" * 60) for n in range(12)))
     assert len(told.text.encode()) > most
     body = RECEIVERS[name].build(told)[0]
-    text = body.decode() if name == "ntfy" else json.loads(body)["text"]["content"]
-    assert told.text.startswith(text)
-    assert most - 4 < len(text.encode()) <= most
+    made = {"content": body.decode()} if name == "ntfy" else json.loads(body)
+    text = (made.get("text") or made)["content"]
+    assert text.endswith("…")
+    assert told.text.startswith(text[:-1])
+    assert least < len(text.encode()) <= most
+    assert len(text) <= 2_000
+    assert "…" not in RECEIVERS[name].build(message())[0].decode()
 
 
 async def test_a_receiver_to_which_too_many_came_gets_it_later() -> None:
