@@ -32,9 +32,10 @@ class Names:
         answer = self._asked.get(asked)
         if answer is None:
             loop = asyncio.get_running_loop()
-            answer = self._asked[asked] = loop.create_future()
-            answer.add_done_callback(lambda done: self._answered(asked, done))
+            answer = loop.create_future()
             Thread(target=_ask, args=(asked, loop, answer), name="name", daemon=True).start()
+            answer.add_done_callback(lambda done: self._answered(asked, done))
+            self._asked[asked] = answer
         return await asyncio.shield(answer)
 
     def _answered(self, asked: Asked, done: asyncio.Future[Found]) -> None:

@@ -170,7 +170,8 @@ def _error(
         found = next((line for line in reversed(lines) if re.search(pattern, line)), None)
         if found is not None and (hop is not None or "{hop}" not in sentence):
             said = clean(found)
-            if pattern is _CLOSED and route.proxy_command is not None:  # its own words come first
+            if pattern is _CLOSED and hop is None and route.proxy_command is not None:
+                # What it said itself comes first.
                 return LinkLost(
                     f"the ProxyCommand on the way to {where} ended before the login was done: "
                     f"{clean(lines[0])}",

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import socket
+from contextlib import suppress
 
 import asyncssh
 from asyncssh.public_key import (
@@ -60,6 +61,7 @@ KEEPALIVE_SECONDS = 4.75
 KEEPALIVE_COUNT = 3  # a dead link is noticed after 19 s
 HOST_SECONDS = 15.0  # per host on the way: a login at 400 ms one way takes 6.5 s
 SHELL_SECONDS = 15.0
+LOSS_SECONDS = 2.0  # to learn what was lost: a jump host may have gone
 
 UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN)
 
@@ -264,12 +266,13 @@ async def _check_shell(connection: SshConnection, route: Route) -> None:
     try:
         done = await connection.run(f"echo shell-$(({number} + 1))\n", limit=SHELL_SECONDS)
     except LinkLost as error:
-        if error.hop is None:
-            raise LinkLost(
-                f"{route.user}@{route.host} lets us in and hangs up before a sh answers",
-                next=by_hand,
-            ) from None
-        raise
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOSS_SECONDS):
+                if (lost := await connection.wait_closed()) is not None and lost.hop is not None:
+                    raise lost from None
+        raise LinkLost(
+            f"{route.user}@{route.host} lets us in and hangs up before a sh answers", next=by_hand
+        ) from error
     except TimeoutError:
         raise NoShell(
             f"{route.user}@{route.host} lets us in, but no sh answers within {SHELL_SECONDS:.0f} s",
