@@ -34,6 +34,7 @@ class Listed:
     deadlines: Mapping[str, float] = field(default_factory=dict)  # clock id -> when it fires
     inner: tuple[str, ...] = ()  # its addresses in a private network
     parked: Money | None = None  # per hour once it is stopped, where the API tells enough
+    lacks: tuple[str, ...] = ()  # tiers of the profile that it has not, where the API tells
 
     @property
     def label(self) -> str:
@@ -58,6 +59,7 @@ class Listed:
             remark=self.remark,
             deadlines=dict(self.deadlines),
             parked=self.parked,
+            lacks=self.lacks,
         )
 
 

@@ -121,6 +121,7 @@ class Plan:
     before: tuple[str, ...] = ()
     logins: tuple[str, ...] | None = None
     price_after: Money | None = None
+    lacks: tuple[str, ...] = ()  # ids of tiers that this very instance has not, as its API says
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,3 +205,4 @@ class ProviderState:
     addresses: tuple[tuple[str, int], ...] = ()  # all of them, `address` is the first
     inner: tuple[str, ...] = ()  # its addresses in a private network
     parked: Money | None = None  # what it costs per hour once it is stopped
+    lacks: tuple[str, ...] = ()  # tiers of its platform that this very instance has not

@@ -126,7 +126,19 @@ def _pod(row: Row) -> Listed:
         addresses=_addresses(row.get("ssh")),
         facts=texts(row, SHOWN),
         parked=_price_of_volume(row),
+        lacks=_lacks(row),
     )
+
+
+def _lacks(row: Row) -> tuple[str, ...]:
+    """Of the two that may lie at /workspace the one that is not there, where the other one plainly is."""
+    mounts = row.get("mounts")
+    if not isinstance(mounts, dict):
+        return ()
+    disk, network = mounts.get("persistent"), mounts.get("network")
+    if isinstance(disk, dict) and network in (None, []):
+        return ("network-volume",)
+    return ("volume",) if disk is None and _network_mounts(row) else ()
 
 
 def _price_of_volume(row: Row) -> Money | None:

@@ -114,6 +114,7 @@ class Gather:
             ends_at=state.ends_at,
             logins=self._logins(seen),
             price_after=state.parked if verb.effect == "stop" else None,
+            lacks=state.lacks,
         )
 
     async def quiet(self) -> Quiet:

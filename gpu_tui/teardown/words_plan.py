@@ -47,7 +47,13 @@ def plan_lines(plan: Plan) -> tuple[str, ...]:
     if verb.note:
         lines.append(f"its profile says: {verb.note}")
     aside = about_others(plan)
-    lines += [tier_line(t, verb, aside=aside) for t in plan.tiers if verb.concerns(t)]
+    lines += [
+        f"not there, says the provider: {_name(tier)}"
+        if tier.id in plan.lacks
+        else tier_line(tier, verb, aside=aside)
+        for tier in plan.tiers
+        if verb.concerns(tier)
+    ]
     known = {tier.id for tier in plan.tiers}
     lines += [f"lost: {id}" for id in verb.deletes if id not in known]
     if not plan.tiers and not verb.deletes:
@@ -82,7 +88,7 @@ def about_others(plan: Plan) -> bool:
 def tier_line(tier: Tier, verb: Verb, *, aside: bool = False) -> str:
     """What this verb does to one disk. What nobody knows counts as lost. `aside`: it leaves the instance alone."""
     survives = tier.survives_stop if verb.effect == "stop" else tier.survives_destroy
-    name = f"{tier.label or tier.id} ({tier.path})"
+    name = _name(tier)
     if aside and tier.id not in verb.deletes and survives is False:
         return f"left alone: {name}, which goes with the instance"
     if tier.id in verb.deletes or survives is False:
@@ -94,6 +100,10 @@ def tier_line(tier: Tier, verb: Verb, *, aside: bool = False) -> str:
         return f"kept: {name}"
     price = bills.removeprefix("yes").removeprefix("YES").lstrip(", ")
     return f"kept: {name}; bills on{f': {price}' if price else ''}"
+
+
+def _name(tier: Tier) -> str:
+    return f"{tier.label or tier.id} ({tier.path})"
 
 
 def second_views(gate: Gate) -> tuple[SecondView, ...]:

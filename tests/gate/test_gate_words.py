@@ -86,6 +86,15 @@ def test_a_verb_about_something_else_leaves_the_disks_of_the_instance_alone() ->
     assert "left alone" not in said(replace(side, effect="stop"))
 
 
+def test_a_disk_that_the_provider_says_is_not_there_is_neither_kept_nor_lost() -> None:
+    verb = next(verb for verb in PROFILES["runpod"].teardown if verb.verb == "terminate")
+    lines = plan_lines(_plan("runpod", verb, lacks=("network-volume",)))
+    assert "not there, says the provider: network volume (/workspace)" in lines
+    assert not [line for line in lines if line.startswith("kept: network volume")]
+    assert "lost: volume disk (/workspace)" in lines
+    assert any(line.startswith("kept: network") for line in plan_lines(_plan("runpod", verb)))
+
+
 def test_each_second_resource_has_its_own_fate_price_and_word() -> None:
     world = World(seconds=(VOLUME, SNAPSHOT))
     world.climb()

@@ -84,6 +84,28 @@ async def test_what_a_stopped_pod_really_costs(
         assert seen is None if price is None else seen == Money(pytest.approx(price), "USD")
 
 
+@pytest.mark.parametrize(
+    ("mounts", "lacks"),
+    [
+        ({"persistent": {"size": 73}}, ("network-volume",)),
+        ({"persistent": {"size": 73}, "network": []}, ("network-volume",)),
+        ({"persistent": None, "network": [{"volumeId": "nv1"}]}, ("volume",)),
+        ({"persistent": {"size": 73}, "network": [{"volumeId": "nv1"}]}, ()),
+        # What nobody can read says of none that it is not there.
+        ({"persistent": {"size": 73}, "network": "?"}, ()),
+        ({"persistent": "?", "network": [{"volumeId": "nv1"}]}, ()),
+        ({"network": ["?"]}, ()),
+        ({}, ()),
+        (None, ()),
+    ],
+)
+async def test_of_two_that_may_lie_there_the_one_that_does_not_is_known(
+    server: RunPodCloud, desk: Desk, mounts: object, lacks: tuple[str, ...]
+) -> None:
+    server.pods[ID] |= {"mounts": mounts}
+    assert (await desk.rented().read(ID)).lacks == lacks
+
+
 async def test_the_money_of_the_account(server: RunPodCloud, desk: Desk) -> None:
     server.volumes = []
     account = await desk.ledger().read()

@@ -207,7 +207,8 @@ class TeardownScreen(Card):
         profile = self._view.profile
         if self._verb is not None and profile is not None and profile.storage:
             variant = self._view.instance.provider.variant
-            more[Rung.PLAN] = [line(), *survival(profile, width, self._verb, variant)]
+            lacks = self._view.provider.lacks
+            more[Rung.PLAN] = [line(), *survival(profile, width, self._verb, variant, lacks)]
         if gate.seconds:
             more[Rung.CONFIRM] = second_rows(gate.seconds, width)
         return more

@@ -94,7 +94,13 @@ class VerbScreen(Card):
         if self._view.profile and self._view.profile.storage:
             lines += [
                 line(),
-                *survival(self._view.profile, width, verb, self._view.instance.provider.variant),
+                *survival(
+                    self._view.profile,
+                    width,
+                    verb,
+                    self._view.instance.provider.variant,
+                    self._view.provider.lacks,
+                ),
             ]
         detail.about(key, lines)
         self.edge(more_below(self._list.hidden))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -97,10 +97,18 @@ def chooser(found: Sequence[Choice], chosen: int, width: int) -> list[Text]:
     return rows
 
 
-def matrix(profile: Profile, choice: Choice, width: int, variant: str | None = None) -> list[Text]:
-    """Each tier after the verb: deleted or kept, and what happens to it later."""
+def matrix(
+    profile: Profile,
+    choice: Choice,
+    width: int,
+    variant: str | None = None,
+    lacks: Collection[str] = (),
+) -> list[Text]:
+    """Each tier after the verb: deleted or kept, and what happens to it later. `lacks`: the ids of those that
+    this one instance has not.
+    """
     verb = choice.verb
-    tiers = profile.tiers_under(verb, variant)
+    tiers = [tier for tier in profile.tiers_under(verb, variant) if tier.id not in lacks]
     name = _column([named(tier) for tier in tiers], 8, width // 4)
     path = _column([tier.path for tier in tiers], 4, width * 3 // 10) if width >= ROOMY else 0
     word = spoken(verb)
@@ -133,13 +141,21 @@ def spoken(verb: Verb) -> str:
 
 
 def survival(
-    profile: Profile, width: int, verb: Verb | None = None, variant: str | None = None
+    profile: Profile,
+    width: int,
+    verb: Verb | None = None,
+    variant: str | None = None,
+    lacks: Collection[str] = (),
 ) -> list[Text]:
     """The matrix of one verb; without one, each tier after each verb that the platform really has."""
     if verb is not None:
-        return matrix(profile, Choice((verb,)), width, variant)
+        return matrix(profile, Choice((verb,)), width, variant, lacks)
     verbs = list({choice.verb.verb: choice.verb for choice in choices(profile, variant)}.values())
-    tiers = [tier for tier in profile.storage if any(one.concerns(tier) for one in verbs)]
+    tiers = [
+        tier
+        for tier in profile.storage
+        if tier.id not in lacks and any(one.concerns(tier) for one in verbs)
+    ]
     name = _column([named(tier) for tier in tiers], 8, width // 3)
     path = _column([tier.path for tier in tiers], 4, width // 4)
     heads = [say("after {verb}", verb=spoken(one)) for one in verbs]
