@@ -111,13 +111,15 @@ def needed_by_literal(literal: str) -> Needed:
 
 
 def _shortest(found: Iterable[Needed]) -> tuple[Needed, ...]:
-    """Without alternatives that ask for all that another one asks for, and more."""
+    """Without alternatives that ask for all that another one asks for, and more. One that asks for nothing
+    stands beside the others: what is read off them holds all the same.
+    """
     kept: list[Needed] = []
     alternatives = set(found)
     often = Counter(chain.from_iterable(alternatives))
     holding: dict[Word | None, list[Needed]] = {}  # those kept, by the rarest of their words
     for needed in sorted(alternatives, key=lambda words: (len(words), sorted(words))):
-        same = chain.from_iterable(holding.get(word, ()) for word in (None, *needed))
+        same = chain.from_iterable(holding.get(word, ()) for word in needed)
         if not any(map(needed.issuperset, same)):
             kept.append(needed)
             rarest = min(needed, key=often.__getitem__, default=None)

@@ -11,6 +11,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.parse.triage import LABELS, first, triage, triage_segments
 from gpu_tui.parse.triage_causes import CAUSES
 from gpu_tui.parse.triage_ends import ENDS
+from gpu_tui.parse.triage_rule import rule as row
 
 CASES = [(line, label, alarm) for (label, alarm), lines in MARKED.items() for line in lines]
 
@@ -149,6 +150,12 @@ def test_causes_are_first_met_in_triage_order() -> None:
     )  # inode shares a place; the others are exceptions to a row
     met = list(dict.fromkeys(rule.label for rule in CAUSES if rule.label not in skipped))
     assert met == sorted(met, key=LABELS.index)
+
+
+def test_an_alternative_that_asks_for_nothing_hides_no_other() -> None:
+    """Of Chinese words nothing is read off a pattern that takes capitals for small letters."""
+    mixed = row("host_oom", Severity.FATAL, "页面文件", r"页面文件太小|ran dry of memory")
+    assert mixed.needs == ("页面文件", "ran dry of memory")
 
 
 @pytest.mark.parametrize("rule", [*CAUSES, *ENDS], ids=lambda rule: rule.label)
