@@ -366,6 +366,23 @@ async def test_a_finding_of_a_filtered_box_ends_the_filter(cockpit: Make, text_o
         assert "1 Instances · 6" in text_of(app)
 
 
+async def test_a_finding_of_no_box_selects_no_other_box(cockpit: Make, text_of: Read) -> None:
+    store = sweep()
+    stray = finding("unlisted_instance", Severity.FATAL, "runpod:old", "you pay", "api:runpod")
+    store.become(replace(store.fleet, findings=(stray, *store.fleet.findings)))
+    app = cockpit(store)
+    async with app.run_test(size=(160, 46)) as pilot:
+        await pilot.pause()
+        await pilot.press("slash", *"lab", "enter", "f", "g", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, Cockpit)
+        assert app.screen.selected == "lab-cpu"  # the next key may be the one of a teardown
+        assert "1 Instances · 1 of 6" in text_of(app)
+        assert [note.message for note in app._notifications] == [
+            "runpod:old is no box of the fleet file: there is no row"
+        ]
+
+
 async def test_keys_right_behind_the_slash_are_text(cockpit: Make) -> None:
     app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([])))
     async with app.run_test(size=(80, 24)) as pilot:

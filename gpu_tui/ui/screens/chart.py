@@ -83,6 +83,7 @@ class ChartScreen(Card):
     def paint(self, moment: Moment) -> None:
         """The chosen history over the chosen span."""
         rows = self.rows
+        self.edge("")  # the box may be another one: it was taken out of the fleet file
         view = moment.selected
         names = self._names()
         if view is None or not names:

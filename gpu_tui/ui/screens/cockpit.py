@@ -160,11 +160,19 @@ class Cockpit(Board):
         found = next((f for f in (fleet.findings if fleet else ()) if f.id == finding_id), None)
         if found is None or fleet is None:
             return
+        view = next((v for v in fleet.instances if v.name == found.instance), None)
+        if (
+            view is None
+        ):  # an account, or what bills and is in no fleet file: never another box instead
+            where = found.instance
+            self.app.notify(
+                say("{where} is no box of the fleet file: there is no row", where=where)
+            )
+            return
         if found.instance not in [view.name for view in self._list.kept(fleet)]:
             self._list.close_filter()
         self.select(found.instance)
-        view = next((v for v in fleet.instances if v.name == found.instance), None)
-        if view is not None and found.source.startswith("log:"):
+        if found.source.startswith("log:"):
             self._show_line(view, found)
 
     def _show_line(self, view: InstanceView, found: Finding) -> None:
