@@ -266,6 +266,12 @@ class UserConfig(SSHClientConfig):
             args[0] = "yes"
         self._set_bool(option, args)
 
+    def _read_rekey(self, option: str, args: list[str]) -> None:
+        """`0` bytes are as many as usual."""
+        if args[0] == "0":
+            args[0] = "default"
+        self._set_rekey_limits(option, args)
+
     def _read_text(self, option: str, args: list[str]) -> None:
         """One word as it stands: a user may be called `none`."""
         self._options.setdefault(option, args.pop(0))
@@ -328,6 +334,7 @@ UserConfig._handlers = {
     "port": ("Port", UserConfig._read_port),
     "challengeresponseauthentication": ("KbdInteractiveAuthentication", UserConfig._set_bool),
     "pubkeyauthentication": ("PubkeyAuthentication", UserConfig._read_pubkey),
+    "rekeylimit": ("RekeyLimit", UserConfig._read_rekey),
     "connecttimeout": ("ConnectTimeout", UserConfig._read_seconds),
     **{name.lower(): (name, UserConfig._read_text) for name in _TEXTS},
     **{name.lower(): (name, UserConfig._read_word) for name in _ALSO},

@@ -339,7 +339,8 @@ def test_a_match_exec_is_for_the_users_own_shell(
 
 
 def test_what_is_not_for_a_config_to_say_stands_in_no_way(tmp_path: Path) -> None:
-    text = "ServerAliveCountMax 0\nServerAliveInterval none\nForwardAgent $NO_SUCH_VARIABLE\n"
+    text = "ServerAliveCountMax 0\nServerAliveInterval none\nRekeyLimit 0 0\n"
+    text += "ForwardAgent $NO_SUCH_VARIABLE\n"
     route = resolve(read(tmp_path / "c", text))
     assert connect_options(UserConfig.of(route.settings, "box")).keepalive_count_max == 3
 
