@@ -116,7 +116,10 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
     over = job.finished_at is not None or job.state in ENDED
     end = job.finished_at if over else box_now
     took = None if job.started_at is None or end is None else max(0.0, end - job.started_at)
-    words = job.word if job.why is None else f"{job.word}: {job.why}"
+    why = job.why
+    if why is None and job.state is CellState.FAILED and job.exit_code is not None:
+        why = f"exit {job.exit_code}"  # some lists call every end "finished"
+    words = job.word if why is None else f"{job.word}: {why}"
     plain = job.why is None and (
         job.state is CellState.FINISHED or job.word.lower() == job.state.value
     )

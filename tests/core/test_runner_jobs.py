@@ -244,3 +244,13 @@ def test_a_job_that_ended_well_with_a_lost_loss_is_suspicious() -> None:
     )
     running = replace(well, state=CellState.RUNNING, word="RUNNING")
     assert shown(running, lost)[0] is CellState.RUNNING
+
+
+def test_a_job_that_its_list_calls_finished_and_that_failed_says_its_exit_code() -> None:
+    """task-spooler calls every end `finished`."""
+    jobs = (
+        Job("2", "drop2", CellState.FAILED, "finished", exit_code=1),
+        Job("3", "drop3", CellState.FINISHED, "finished", exit_code=0),
+    )
+    cells = with_jobs(Queue(), [JobTable("task-spooler", jobs)], {}, box_now=None).cells
+    assert [cell.why for cell in cells] == ["finished: exit 1", None]
