@@ -16,6 +16,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.filter import LineFilter
+from textual.message import Message
 
 from gpu_tui.core.speech import say
 from gpu_tui.ui import terminal
@@ -68,6 +69,17 @@ class Picked:
 Look = Callable[[str, str], Awaitable[Seen]]  # host, platform
 
 
+class Hosts(Rows):
+    """The list; it says when it has another width, for lines are made for one."""
+
+    class Fitted(Message):
+        """It was laid out anew."""
+
+    def on_resize(self) -> None:
+        """Only now its own width is known; that of the terminal was known before."""
+        self.post_message(self.Fitted())
+
+
 class FirstRun(App[Picked]):
     """Returns a Picked, or None where the person left."""
 
@@ -106,7 +118,7 @@ class FirstRun(App[Picked]):
         self.theme = theme
         self.console.push_theme(self._themes[theme].rich)
         self._head = Block(id="first-head")
-        self._rows = Rows(id="first-rows")
+        self._rows = Hosts(id="first-rows")
         self._said = Block(id="first-said")
         self._footer = Footer()
 
@@ -163,10 +175,7 @@ class FirstRun(App[Picked]):
 
     # --- what it shows ------------------------------------------------------------------------
 
-    def on_resize(self) -> None:
-        """Lines are made for one width."""
-        self.call_after_refresh(self._paint)
-
+    @on(Hosts.Fitted)
     def _paint(self) -> None:
         if not self.is_running or not self.size.width:
             return
@@ -216,7 +225,7 @@ class FirstRun(App[Picked]):
             address = 0
         host = max(4, *(len(safe(one.host)) for one in self._candidates), 4)
         host = min(host, max(width // 4, width - platform - address - ANSWER))
-        rest = width - host - platform - address - (10 if address else 8)
+        rest = width - host - platform - address - (12 if address else 10)
         return host, address, platform, max(8, rest)
 
     def _columns(self, width: int) -> Text:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpu_tui import settings
 from gpu_tui.core.metrics import GPUS
 from gpu_tui.core.profile import Profile
+from gpu_tui.core.speech import counted, say
 from gpu_tui.state.settled import settled
 from gpu_tui.state.views import InstanceView
 from gpu_tui.wiring.fleet import open_fleet
@@ -73,7 +74,10 @@ def seen_of(view: InstanceView) -> Seen:
     if table is not None and table.gpus:
         names = sorted({gpu.name for gpu in table.gpus})
         words = f"✓ {len(table.gpus)} × {' + '.join(names)}{took}"
-        return Seen("level-ok", words, f"{host} answers and has {len(table.gpus)} cards.")
+        cards = counted(len(table.gpus), "card")
+        return Seen(
+            "level-ok", words, say("{host} answers and has {cards}.", host=host, cards=cards)
+        )
     reason = table.error.kind if table is not None and table.error is not None else "no answer"
     return Seen(
         "level-watch", f"▲ answers, no GPU: {reason}{took}", f"{host} answers; it shows no card."

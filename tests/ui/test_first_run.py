@@ -45,6 +45,17 @@ async def test_a_long_name_is_cut_only_where_there_is_no_room(width: int, whole:
         assert "‹autodl" in text_of(app)
 
 
+async def test_nothing_is_cut_in_a_terminal_that_became_narrower() -> None:
+    app = first_run()
+    async with app.run_test(size=(160, 24)) as pilot:
+        await pilot.pause()
+        assert text_of(app).count("…") == 1  # looking …
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        await pilot.pause()
+        assert "unless you press w" in " ".join(text_of(app).split())
+
+
 async def test_what_failed_says_how_to_look_again() -> None:
     level = "level-serious"
 
