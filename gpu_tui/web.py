@@ -94,13 +94,15 @@ def proxy_for(url: str) -> str | None:
     return proxy if not proxy or "://" in proxy else f"http://{proxy}"
 
 
-def reason(error: BaseException) -> str:
-    """Why no answer came, in words that name a host at most: the rest of a webhook's URL is its password."""
+def reason(error: BaseException, url: str) -> str:
+    """Why no answer came from `url`, in words that name a host at most: the rest of a webhook's is its password."""
     at: BaseException | None = error
     while at is not None:
         if isinstance(at, ssl.SSLCertVerificationError):
             return f"its certificate is not trusted here: {at.verify_message}"
         if isinstance(at, socket.gaierror):
+            if proxy_for(url):  # which asks for the other name itself
+                return "the proxy's name is not known here"
             return "its name is not known here"
         at = at.__cause__ or at.__context__
     return type(error).__name__

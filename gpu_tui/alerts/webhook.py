@@ -70,7 +70,7 @@ class WebhookChannel:
             raise Undelivered(f"{where} did not answer in {self._limit:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             # The text of the error may quote the URL.
-            raise Undelivered(f"{where} cannot be reached ({reason(error)})") from None
+            raise Undelivered(f"{where} cannot be reached ({reason(error, self._url)})") from None
         if status in PASSING or status >= 500:
             raise Undelivered(f"{where} answered {status}", after=after)
         if not 200 <= status < 300:

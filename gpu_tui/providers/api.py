@@ -116,7 +116,7 @@ class Api:
         except TimeoutError as error:
             raise NoAnswer(f"no answer within {self.total_limit:.0f} s") from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            raise NoAnswer(f"no answer ({reason(error)})") from error
+            raise NoAnswer(f"no answer ({reason(error, self.base)})") from error
 
 
 def _each_once(pairs: list[tuple[str, object]]) -> dict[str, object]:

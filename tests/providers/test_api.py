@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
 import ssl
 import sys
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from gpu_tui import web
 from gpu_tui.providers.api import BODY_CAP, MOST_PIECES, Api, Reply, checked_base_url
 from gpu_tui.providers.base import BadAnswer, NoAnswer, ProviderError
-from gpu_tui.web import asked_wait, proxy_for
+from gpu_tui.web import asked_wait, proxy_for, reason
 
 ENV = {"KEY": "k"}
 
@@ -167,6 +168,15 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     return monkeypatch
+
+
+def test_a_name_that_is_not_known_is_told_and_whose_it_is(no_proxy: pytest.MonkeyPatch) -> None:
+    unknown = OSError()
+    unknown.__cause__ = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+    assert reason(unknown, "https://api.invalid/x") == "its name is not known here"
+    assert reason(OSError(), "https://api.invalid/x") == "OSError"
+    no_proxy.setenv("https_proxy", "http://proxy.invalid:1")
+    assert reason(unknown, "https://api.invalid/x") == "the proxy's name is not known here"
 
 
 @pytest.mark.parametrize(
