@@ -41,6 +41,13 @@ def cell_evidence(
     return evidence
 
 
+def delivered(kept: InstanceState, now: float) -> Mapping[str, bool | None]:
+    """Of each cell that the fleet file names: whether the results on the box hold all that it must leave."""
+    names = kept.instance.results.cells
+    told = _artifacts(kept, now, set(names)) if names else {}
+    return {name: told[name][0] for name in names}
+
+
 def _artifacts(
     kept: InstanceState, now: float, names: set[str]
 ) -> Mapping[str, tuple[bool | None, Found | None]]:

@@ -19,6 +19,7 @@ from gpu_tui.core.series import Point
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.core.verdict import Verdict, judge
+from gpu_tui.state.cell_evidence import delivered
 from gpu_tui.state.cost import cost_of, price_of
 from gpu_tui.state.deadlines import clocks_at, full_in
 from gpu_tui.state.facts import (
@@ -107,6 +108,7 @@ def view_of(
         series_basis=kept.past.basis(kept.series),
         courses={cell: tuple(trace.by_step) for cell, trace in kept.cells.items()},
         full_in=full_in(kept),
+        delivered=delivered(kept, now),
     )
 
 

@@ -95,6 +95,8 @@ class InstanceView:
     full_in: Mapping[str, float] = field(
         default_factory=dict
     )  # mount path -> seconds at present rate
+    # each of results.cells -> its artifacts are all in the results on the box; None: not known
+    delivered: Mapping[str, bool | None] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

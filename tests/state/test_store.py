@@ -116,6 +116,19 @@ def test_an_unread_box_is_unknown_not_zero() -> None:
     assert view.findings == ()
 
 
+def test_the_cells_that_the_fleet_file_names_are_held_against_the_results_on_the_box() -> None:
+    bench = Bench(replace(BOX, results=Results("~/out", "out", cells=("a", "b"))))
+    bench.link()
+    bench.alive()
+    assert bench.view().delivered == {"a": None, "b": None}
+    there = {path: FileStat(path, 1, 9, T0) for path in ("~/out/a/best.pth",)}
+    bench.sample("files", FileTable(there), period=10.0)
+    assert bench.view().delivered == {"a": True, "b": False}
+    bench.at += 120
+    assert bench.view().delivered == {"a": None, "b": None}
+    assert Bench().view().delivered == {}
+
+
 def test_a_running_cell_with_progress() -> None:
     bench = running_bench()
     bench.lines(CELL, LogLine("e", OK, Progress(epoch=2, epochs=4, loss=0.5)))

@@ -55,7 +55,17 @@ SPEAKERS = ("say", "told")
 PANES = ("Instances", "Danger clocks", "Vitals", "Queue", "Log")
 # Words that stand in the source where no rule finds them: heads of tables, parts of sentences.
 PARTS = {
-    *("state", "cell", "epoch", "loss", "history", "took", "left", "exit"),  # sweep.queue_head
+    *(
+        "state",
+        "cell",
+        "epoch",
+        "loss",
+        "history",
+        "took",
+        "left",
+        "exit",
+        "results",
+    ),  # sweep.queue_head
     *("live", "stale", "unreachable", "connecting", "off", "read-only", "replay", "demo"),  # header
     *("gpu", "memory", "cpu", "disk", "  util", "  vram", "  state", "  procs"),  # Vitals
     *("hung", "lost", "err", "box", "above", "below", "ends", "money"),

@@ -18,6 +18,7 @@ from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import Cost
+from gpu_tui.ui.panes.queue import _seen
 from gpu_tui.ui.scene_parts import (
     GIB,
     NOW,
@@ -138,6 +139,16 @@ def test_what_nobody_can_tell_yet_is_a_first_look_and_later_unknown() -> None:
         )  # fmt: skip
         assert word in cell_row(box, open_cell, 90).plain
         assert word in verdict(box).plain
+
+
+def test_a_row_is_painted_anew_when_its_first_look_is_over() -> None:
+    open_cell = Cell("a", 1, "t", CellState.CANNOT_TELL)
+    box = view(instance("box", "autodl", None), Verdict.CANNOT_TELL, tracks=tracks())
+    ages = [
+        _seen(replace(box, link=LinkState("live", since=NOW - age), taken_at=NOW), open_cell, 90)
+        for age in (5.0, 60.0)
+    ]
+    assert ages[0] != ages[1]
 
 
 def test_what_is_so_shows_since_when_and_what_was_so_before_a_bound() -> None:

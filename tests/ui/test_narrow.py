@@ -15,6 +15,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.campaign import Lane
 from gpu_tui.core.cell_table import Order, rows_of
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import Results
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import InstanceView
@@ -25,7 +26,7 @@ from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.fleet import columns, row
 from gpu_tui.ui.text.marks import line
 from gpu_tui.ui.text.outlook import lane_head, lane_row
-from gpu_tui.ui.text.sweep import cell_row, queue_head
+from gpu_tui.ui.text.sweep import cell_row, queue_head, results_note
 from gpu_tui.ui.text.sweep_table import sheet_of, table_head, table_row
 from gpu_tui.ui.text.timeline import event_row
 from gpu_tui.ui.text.vitals import vitals
@@ -46,13 +47,53 @@ def box(*cells: Cell) -> InstanceView:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_number_of_a_queue_is_cut_in_half(width: int) -> None:
-    row, head = cell_row(box(KILLED), KILLED, width), queue_head(width, 1)
+    row, head = cell_row(box(KILLED), KILLED, width), queue_head(box(KILLED), width)
     assert row.cell_len <= width
     assert head.cell_len <= width
     assert "23h 45m" in row.plain  # when it ends is never what gives way
     for title, number in (("exit", "137"), ("took", "2h 30m"), ("loss", "0.2144")):
         assert (title in head.plain) is (number in row.plain)
     assert width < 50 or "137" in row.plain
+
+
+@pytest.mark.parametrize(
+    ("state", "artifact", "sign"),
+    [
+        (CellState.FINISHED, "present", "✓"),
+        (CellState.FINISHED, "missing", "✗"),
+        (CellState.FINISHED, "unknown", "?"),
+        (CellState.RUNNING, "missing", "–"),
+        (CellState.PENDING, "unknown", "–"),
+    ],
+)
+def test_a_wide_queue_says_what_lies_in_the_results_on_the_box(
+    state: CellState, artifact: str, sign: str
+) -> None:
+    cell = replace(KILLED, state=state, artifact=artifact)
+    nowhere = box(cell)
+    there = replace(nowhere.instance, results=Results("/root/out"))
+    seen = replace(nowhere, instance=there)
+    assert queue_head(seen, 120).plain.endswith("results")
+    assert cell_row(seen, cell, 120).plain.endswith(f"    {sign}")
+    assert "results" not in queue_head(seen, 70).plain
+    assert "results" not in queue_head(nowhere, 120).plain
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({}, None),
+        ({"a": True, "b": None}, "results on the box: ? not read"),
+        ({"a": True, "b": True}, "results on the box: 2 of 2 cells"),
+        ({"a": True, "b": False}, "results on the box: 1 of 2 cells, not b"),
+        ({"a": False, "b": False}, "results on the box: 0 of 2 cells"),
+    ],
+)
+def test_the_cells_that_the_fleet_file_names_are_counted_in_the_results(
+    told: dict[str, bool | None], said: str | None
+) -> None:
+    note = results_note(replace(box(KILLED), delivered=told))
+    assert (note.plain if note else None) == said
 
 
 def test_a_queue_of_thousands_has_room_for_its_indexes() -> None:

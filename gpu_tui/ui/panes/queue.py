@@ -4,25 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.text import Text
 from textual import on
 from textual.message import Message
 from textual.widget import Widget
 
 from gpu_tui.core.speech import headed, say, told
-from gpu_tui.core.sweep import Cell
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import fit, line, more_below, wrap
-from gpu_tui.ui.text.sweep import cell_row, queue_head, queue_note, state_words, totals
+from gpu_tui.ui.text.sweep import (
+    cell_row,
+    queue_head,
+    queue_note,
+    results_note,
+    state_words,
+    totals,
+)
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
+
+ROOMY = 86  # cells from which there is room for a line about results
 
 
 def key_of(cell: Cell) -> str:
     """What makes a row the same row: two entries may share one name."""
     return f"{cell.index}:{cell.name}"
+
+
+def _style(text: Text) -> str:
+    return str(text.spans[0].style) if text.spans else "muted"
 
 
 def _now(view: InstanceView) -> str | None:
@@ -38,7 +53,8 @@ def _words(cell: Cell) -> str:
 def _seen(view: InstanceView, cell: Cell, width: int) -> object:
     """All that a row is made of."""
     losses = view.series.get(f"loss:{cell.name}", ())
-    return view.name, cell, width, view.link.live, len(losses), losses[-1:]
+    first = cell.state is CellState.CANNOT_TELL and is_fresh(view)
+    return view.name, cell, width, view.link.live, first, len(losses), losses[-1:]
 
 
 class QueuePane(Pane):
@@ -73,7 +89,9 @@ class QueuePane(Pane):
         width = rows.size.width
         if view is None or not view.queue.cells:
             note = queue_note(view) if view else line((nobody(moment.fleet), "muted"))
-            rows.put(wrap(note.plain, width, str(note.spans[0].style) if note.spans else "muted"))
+            there = results_note(view) if view else None
+            notes = [note] if there is None else [note, there]
+            rows.put([row for one in notes for row in wrap(one.plain, width, _style(one))])
             self._block.put([])
             self._instance = None
             self.entitle(view.name if view else "")
@@ -88,7 +106,7 @@ class QueuePane(Pane):
             lambda n: cell_row(view, cells[n], width),
         )
         total = len(view.queue.cells)
-        head = queue_head(width, total)
+        head = queue_head(view, width)
         if cells:
             rows.put(lines, keys, head)
         else:
@@ -113,6 +131,8 @@ class QueuePane(Pane):
             why = line((f"{cell.name}: {shown}", "muted"))
         notes = [fit(why, width)] if why.plain else []
         sums = totals(view, moment.outlook.of(view.name), moment.zone, width)
+        if (there := results_note(view)) is not None and width >= ROOMY:
+            sums = [fit(there, width), *sums]
         self._block.put([*notes, *sums])
 
     def keep_only(self, fits: Filter) -> None:

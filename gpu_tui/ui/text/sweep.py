@@ -31,7 +31,8 @@ STATES: dict[CellState, tuple[str, str, str]] = {
     CellState.CANNOT_TELL: ("?", "cannot tell", "unknown"),
 }
 NARROW = 66  # below this the state is its sign alone
-LEAST_NAME = 6
+LEAST_NAME, WHOLE_NAME = 6, 22
+RESULTS = 7  # cells of the column that tells of results on the box
 
 
 def state_words(state: CellState) -> str:
@@ -51,10 +52,11 @@ class _Widths:
     graph: int
     took: int
     exit: int
+    results: int
 
 
-def _widths(width: int, count: int) -> _Widths:
-    """For a queue of `count` cells. A column gives way whole: half of a number is another number."""
+def _widths(width: int, count: int, *, results: bool) -> _Widths:
+    """For a queue of `count` cells, `results` of which are watched. A column gives way whole: half of a number is another number."""
     index = max(3, len(str(count)))
     state = 13 if width >= NARROW else 1
     spare = width - (
@@ -64,20 +66,23 @@ def _widths(width: int, count: int) -> _Widths:
     while given and spare - sum(given.values()) < LEAST_NAME:
         given.popitem()
     spare -= sum(given.values())
-    name = max(LEAST_NAME, min(22, spare))
+    there = RESULTS if results and spare > WHOLE_NAME + RESULTS else 0
+    spare -= there + 1 if there else 0
+    name = max(LEAST_NAME, min(WHOLE_NAME, spare))
     graph = min(24, spare - name - 1)
     loss, took, last = (max(0, given.get(key, 0) - 1) for key in ("loss", "took", "exit"))
-    return _Widths(index, state, name, loss, graph if graph >= 6 else 0, took, last)
+    return _Widths(index, state, name, loss, graph if graph >= 6 else 0, took, last, there)
 
 
-def queue_head(width: int, count: int) -> Text:
+def queue_head(view: InstanceView, width: int) -> Text:
     """The titles above the cells."""
-    has = _widths(width, count)
+    has = _widths_of(view, width)
     pieces: list[Piece] = [(f"{'#':>{has.index}} ", "faint")]
     for title, cells, right in (
         ("state" if has.state > 1 else "", has.state, False), ("cell", has.name, False),
         ("epoch", 7, True), ("loss", has.loss, True), ("history", has.graph, False),
         ("took", has.took, True), ("left", 7, True), ("exit", has.exit, True),
+        ("results", has.results, True),
     ):  # fmt: skip
         if cells:
             pieces += (*fitted((say(title), "faint"), cells, right=right), " ")
@@ -87,7 +92,7 @@ def queue_head(width: int, count: int) -> Text:
 def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     """One cell."""
     cells = view.queue.cells
-    has = _widths(width, len(cells))
+    has = _widths_of(view, width)
     glyph, word, style = _state(view, cell)
     stale = not view.link.live
     tone = "stale" if stale else "text"
@@ -109,6 +114,8 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     parts.append(fit(_left(cell), 7, right=True))
     if has.exit:
         parts.append(fit(_exit(cell), has.exit, right=True))
+    if has.results:
+        parts.append(fit(_results(cell), has.results, right=True))
     return line(parts[0], *(piece for part in parts[1:] for piece in (" ", part)))
 
 
@@ -164,6 +171,39 @@ def _exit(cell: Cell) -> Text:
     if cell.exit_code is None:
         return line((ABSENT, "absent"))
     return line((str(cell.exit_code), "muted" if cell.exit_code == 0 else "level-act"))
+
+
+def _widths_of(view: InstanceView, width: int) -> _Widths:
+    return _widths(width, len(view.queue.cells), results=view.instance.results.remote is not None)
+
+
+def _results(cell: Cell) -> Text:
+    """Whether all that it must leave lies in the results on the box: a name there proves nothing of its bytes."""
+    if cell.artifact == "present":
+        return line(("✓", "text"))
+    begun = cell.state not in (CellState.PENDING, CellState.SKIPPED)
+    if cell.artifact == "unknown":
+        return line((UNKNOWN, "unknown")) if begun else line((ABSENT, "absent"))
+    over = begun and cell.state not in (CellState.RUNNING, CellState.CANNOT_TELL)
+    return line(("✗", "level-act")) if over else line((ABSENT, "absent"))
+
+
+def results_note(view: InstanceView) -> Text | None:
+    """How many of the cells that the fleet file names have their results on the box; None where it names none."""
+    told = view.delivered
+    if not told:
+        return None
+    if None in told.values():
+        words = say("results on the box: {unknown} not read", unknown=UNKNOWN)
+        return line((words, "unknown"))
+    lacking = [name for name, there in told.items() if not there]
+    words = say(
+        "results on the box: {there} of {all} cells", there=len(told) - len(lacking), all=len(told)
+    )
+    if not lacking:
+        return line((words, "text"))
+    more = say(", not {name}", name=lacking[0]) if len(lacking) == 1 else ""
+    return line((words + more, "muted"))
 
 
 def totals(
