@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.facts import BUSY_SHARE
 from gpu_tui.core.pulse import stall_after
+from gpu_tui.core.required import names_of
 from gpu_tui.core.stillness import computes, still
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.instance import InstanceState
@@ -17,8 +18,15 @@ CAUGHT_UP = 30.0  # seconds of a connection: before that a log may lie behind
 
 
 def with_stillness(kept: InstanceState, queue: Queue, now: float) -> Queue:
-    """The queue with a word for each cell that runs and has not moved for longer than a stall takes."""
-    if not kept.link.live or now - kept.link.since < CAUGHT_UP:
+    """The queue with a word for each cell that runs and has not moved for longer than a stall takes.
+
+    Of what a scheduler runs elsewhere no card is seen here: a silent log alone says too little.
+    """
+    if (
+        kept.instance.scheduler is not None
+        or not kept.link.live
+        or now - kept.link.since < CAUGHT_UP
+    ):
         return queue
     known = kept.stillness()
     runs = [place for place, cell in enumerate(queue.cells) if cell.state is CellState.RUNNING]
@@ -65,4 +73,5 @@ def _moved_lately(kept: InstanceState, now: float) -> Iterator[str]:
     since = now - kept.instance.stall_after
     for path, stat in table.found.items() if table else ():
         if kept.timeline.ours(stat.mtime) >= since:
-            yield from path.split("/")
+            for part in path.split("/"):
+                yield from names_of(part)  # a run's directory may be called by its cell and a time

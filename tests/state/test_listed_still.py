@@ -11,7 +11,7 @@ from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import DETACHED, GPUS, PROCESSES, Metric
-from gpu_tui.core.readings import GpuTable
+from gpu_tui.core.readings import FileStat, FileTable, GpuTable
 from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
@@ -29,9 +29,10 @@ LATER = T0 + 100
 class Box:
     """A box of which only its jobs are known, each with its output in a file."""
 
-    def __init__(self, *jobs: str) -> None:
+    def __init__(self, *jobs: str, scheduler: str | None = None) -> None:
         self.jobs = jobs
-        self.store = Store(Fleet("s", (Instance("box", SshAccess("box"), stall_after=STALL),)), {})
+        box = Instance("box", SshAccess("box"), stall_after=STALL, scheduler=scheduler)
+        self.store = Store(Fleet("s", (box,)), {})
         self.reader = LogReader()
         self.store.apply(LinkChanged("box", T0, LinkState("live")))
         for job in jobs:
@@ -94,6 +95,26 @@ def test_the_row_of_one_that_hangs_says_so_whatever_moves_beside_it() -> None:
     box.line("a", LATER + 1)
     seen = box.at(LATER + 2)
     assert "silent" not in cell_row(seen, seen.queue.cells[0], 90).plain
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "written", "silent"),
+    [
+        (None, None, True),
+        (None, "/p/active/a-20260103T101500Z/latest.pth", False),
+        (None, "/p/active/b/latest.pth", True),
+        ("slurm", None, False),  # its cards are elsewhere
+    ],
+)
+def test_a_silent_log_is_weighed_by_what_else_is_seen_of_its_cell(
+    scheduler: str | None, written: str | None, silent: bool
+) -> None:
+    box = Box("a", "b", scheduler=scheduler)
+    box.line("a", T0 + 10)
+    box.line("b", T0 + 80)
+    stats = {written: FileStat(written, 1, 1, LATER - 5)} if written else {}
+    box.store.apply(Sampled("box", LATER, "files", Reading(FileTable(stats), LATER, 10.0)))
+    assert (box.at(LATER).queue.cells[0].still_seconds is not None) is silent
 
 
 def test_a_log_that_may_lie_behind_a_connection_that_is_new_proves_no_stall() -> None:
