@@ -169,3 +169,23 @@ def test_the_introduction_is_one_sentence_in_a_run() -> None:
     assert said == "first time on AutoDL, RunPod: 2 shows what is good to know there"
     assert one.introduction(views) is None
     assert Acquaintance(None).introduction(views) is None
+
+
+async def test_clocks_are_filtered_by_their_box_and_by_what_they_say(
+    cockpit: Make, text_of: Read
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("2", "slash", *"bills")
+        await pilot.pause()
+        shown = text_of(app)
+        assert "2 Danger clocks · 1 of 2 ticking" in shown
+        assert "bills the paid part" in shown
+        assert "loses system disk" not in shown
+        await pilot.press(*" !autodl-3")
+        await pilot.pause()
+        assert "0 of 2 ticking" in text_of(app)  # that there are any is never hidden
+        assert "esc empties the filter" in text_of(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "loses system disk" in text_of(app)

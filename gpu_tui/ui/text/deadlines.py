@@ -57,6 +57,12 @@ def rows_of(clocks: Iterable[DangerClock]) -> list[Row]:
     return list(rows.values())
 
 
+def words_of(row: Row) -> str:
+    """What a filter looks at."""
+    clock = row.clock
+    return " ".join((*row.instances, _what(clock), quoted(clock.avoid), clock.severity, clock.id))
+
+
 def clock_lines(row: Row, now: float, width: int) -> list[Text]:
     """One row. A ticking clock shows its countdown, what dies, what to do and how sure we are."""
     clock = row.clock
