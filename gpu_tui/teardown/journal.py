@@ -152,7 +152,10 @@ def open_ends(records: Iterable[Record]) -> dict[str, OpenEnd]:
 
 
 def own_ends(records: Iterable[Record]) -> dict[str, OwnEnd]:
-    """The last destruction of each instance that is over, as proven by its provider or stated by a person."""
+    """The last destruction of each instance that is over, as proven by its provider or stated by a person.
+
+    A verb about something beside it (a volume) ended no instance: its state never told of that verb.
+    """
     asked: dict[str, OpenEnd] = {}
     ends: dict[str, OwnEnd] = {}
     for record in records:
@@ -162,8 +165,9 @@ def own_ends(records: Iterable[Record]) -> dict[str, OwnEnd]:
             ends.pop(name, None)
         elif record.event in ("confirmed-gone", "stated") and name in asked:
             end = asked[name]
-            over = record.event == "confirmed-gone" or record.detail.get("outcome") != "still-there"
-            if over and end.effect == "destroy":
+            typed = str(record.detail.get("typed", ""))
+            over = record.event == "confirmed-gone" or typed.endswith(end.statement)
+            if over and end.effect == "destroy" and end.watched:
                 ends[name] = OwnEnd(end.verb, end.provider_id, _when(record.at))
     return ends
 

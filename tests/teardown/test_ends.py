@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.ending import OwnEnd
 from gpu_tui.core.events import Event, LinkChanged, Noted, ProviderRead, TeardownEnd
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import (
@@ -155,8 +154,7 @@ async def test_a_statement_resolves_it(room: Room) -> None:
     room.journal.write("pod", "stated", typed="pod-p1 is gone", settles=1)
     await room.watch.look()
     assert room.red is None
-    own = OwnEnd("terminate", "p-1", room.clock.now())
-    assert room.events[-1] == TeardownEnd("pod", room.clock.now(), None, own)
+    assert room.events[-1] == TeardownEnd("pod", room.clock.now(), None)
 
 
 async def test_a_box_that_our_own_teardown_ended_is_told_of_calmly(
@@ -169,16 +167,18 @@ async def test_a_box_that_our_own_teardown_ended_is_told_of_calmly(
         found = about.store.view(about.clock.now()).findings
         return [(one.kind, one.severity) for one in found if one.kind != "teardown"]
 
-    room.intent(verb="stop", effect="stop")
-    room.journal.write("pod", "confirmed-gone")
-    await room.watch.tell()
-    assert said(room) == [("unlisted_instance", Severity.WARN)]
-    room.intent()
-    await room.watch.tell()
-    assert said(room) == [("unlisted_instance", Severity.WARN)]
-    room.journal.write("pod", "stated", outcome="still-there")
-    await room.watch.tell()
-    assert said(room) == [("unlisted_instance", Severity.WARN)]
+    for intent, ended in (
+        ({"verb": "stop", "effect": "stop"}, {"event": "confirmed-gone"}),
+        # A volume beside it was deleted by hand: no state of the instance ever told of that.
+        ({"console": True, "watched": False}, {"event": "stated", "typed": "pod-p1 is gone"}),
+        ({}, {"event": "stated", "typed": "pod-p1 is still there", "outcome": "still-there"}),
+        ({}, {"event": "stated", "typed": "pod-p1 is kept on purpose"}),
+        ({}, {"event": "still-there", "outcome": "still-there"}),
+    ):
+        room.intent(**intent)
+        room.journal.write("pod", **ended)
+        await room.watch.tell()
+        assert said(room) == [("unlisted_instance", Severity.WARN)], ended
     room.journal.write("pod", "confirmed-gone")
     await room.watch.tell()
     assert said(room) == [("torn_down", Severity.WARN)]
