@@ -214,7 +214,7 @@ def _mounts(target: Target, sections: Sections) -> object:
         if path in target.written and (place in seen or (place is None and not hangs)):
             continue  # its disk has a row already, or the run has yet to make it
         mount = parse_mount(
-            path if path in target.mounts else place or path,
+            path if path in target.mounts else _above(path, place),
             size.body,
             size.exit,
             inodes.body if inodes else None,
@@ -226,6 +226,12 @@ def _mounts(target: Target, sections: Sections) -> object:
             if place or hangs:
                 seen.add(place)
     return tuple(mounts)
+
+
+def _above(path: str, place: str | None) -> str:
+    """The mount point, where it lies above `path`; else `path`: no box has a say in how its disks are called."""
+    above = place is not None and f"{path}/".startswith(f"{place.rstrip('/')}/")
+    return place if place and above else path
 
 
 # --- the table -----------------------------------------------------------------------------------

@@ -16,15 +16,16 @@ from gpu_tui.core.sweep import Queue
 
 STOPPED = "T"  # `t` is a debugger's: py-spy and gdb hold a process for a moment
 WIDTH = 80
+MOST = 16  # rows: who has more of them stopped them on purpose
 REMEDY = "kill -CONT with its PID wakes it, if nobody stopped it on purpose: until then it holds its card and bills."
 
 
 def halted(trainers: Sequence[Process], queue: Queue) -> Iterator[Condition]:
     """One per training that is stopped; its ranks and workers are told of by the topmost."""
     stopped = {process.pid: process for process in trainers if process.state == STOPPED}
-    for pid, process in stopped.items():
-        if process.ppid in stopped:
-            continue
+    tops = [process for process in stopped.values() if process.ppid not in stopped]
+    for process in tops[:MOST]:
+        pid = process.pid
         command = " ".join(map(basename, process.argv)) or process.name
         yield Condition(
             "stalled",

@@ -147,7 +147,7 @@ async def test_the_disk_that_the_results_lie_on_is_watched_though_no_mount_is_na
     files.program(
         "df",
         """#!/bin/sh
-case $3 in /data/out) set -- 100 /data ;; /data/logs) set -- 100 /data ;; /) set -- 7 / ;; *) exit 1 ;; esac
+case $3 in /data/out) set -- 100 /data ;; /data/logs) set -- 100 /data ;; /q) set -- 3 /other ;; /) set -- 7 / ;; *) exit 1 ;; esac
 printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/x 500 %s 9 9%% %s\n' "$@"
 """,
     )
@@ -155,11 +155,15 @@ printf 'Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/x 500 %s
         mounts=(),
         results=Results("/data/out"),
         logs="/data/logs/{cell}/train.log",
-        queue=QueueFiles("/not/yet/there.txt"),
+        queue=QueueFiles("/q/a.txt", "/not/yet/there.log"),
     )
     async with sampling(files, shell, group) as inbox:
         mounts = value(await inbox.metric("mounts"))
-    assert [(mount.path, mount.bytes_used) for mount in mounts] == [("/", 7168), ("/data", 102400)]
+    assert [(mount.path, mount.bytes_used) for mount in mounts] == [
+        ("/", 7168),
+        ("/data", 102400),
+        ("/q", 3072),  # it leads to a disk elsewhere: it keeps the name that the fleet file has
+    ]
 
 
 async def test_each_beat_is_a_new_frame(files: ShellBox, shell: str):
