@@ -136,9 +136,12 @@ def tops(files: Manifest) -> frozenset[str]:
 
 def ended_ill(cells: Cells, covered: Cover) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """The cells that lack artifacts because they began and never came to their end, as the queue's own log
-    tells: each with what it lacks.
+    tells: each with what it lacks. None where no other cell is whole: then nothing shows that the results are
+    looked for at the right place, and giving up all of it is said as that.
     """
     states = dict(cells.unfinished)
+    if len(covered.incomplete) >= len(set(cells.names)):
+        return ()
     return tuple(
         (name, absent) for name, absent in covered.incomplete if ILL.fullmatch(states.get(name, ""))
     )

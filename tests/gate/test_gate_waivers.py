@@ -103,6 +103,11 @@ DOUBT: dict[str, tuple[Cells, dict[str, str], str]] = {
     "no number": (crashed(("lost", "exit None")), {}, "lost (exit None)"),
     "more than a number": (crashed(("lost", "exit 1, or so")), {}, "lost (exit 1, or so)"),
     "it never began": (crashed(("lost", "no start line")), {}, "lost (no start line)"),
+    "no cell is whole": (
+        crashed(*((name, "exit 1") for name in ("lost", "half")), finished=()),
+        {"half/optimizer.pth": "ok"},
+        "cells without their artifacts: lost (exit 1): no best.pth and no best_metrics.json, half (exit 1)",
+    ),
     "one of two ended well": (
         crashed(("lost", "exit 1"), finished=(*CELLS.names, "other")),
         {},
