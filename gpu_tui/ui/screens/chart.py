@@ -60,9 +60,7 @@ class ChartScreen(Card):
     def __init__(self, moment: Moment) -> None:
         super().__init__(moment)
         self._span = 0
-        self._series = (
-            ""  # a new history, a new cell's loss say, must not push another one in its place
-        )
+        self._series = ""  # by name: a new one, of the next cell say, must not take its place
 
     def content(self) -> Iterable[Widget]:
         """The chart is lines too; the keys move among charts, so it takes no focus."""

@@ -161,13 +161,10 @@ class Cockpit(Board):
         if found is None or fleet is None:
             return
         view = next((v for v in fleet.instances if v.name == found.instance), None)
-        if (
-            view is None
-        ):  # an account, or what bills and is in no fleet file: never another box instead
+        if view is None:  # an account, or what bills unlisted: no other box is shown instead
             where = found.instance
-            self.app.notify(
-                say("{where} is no box of the fleet file: there is no row", where=where)
-            )
+            said = say("{where} is no box of the fleet file: there is no row", where=where)
+            self.app.notify(said)
             return
         if found.instance not in [view.name for view in self._list.kept(fleet)]:
             self._list.close_filter()

@@ -86,9 +86,8 @@ class SweepScreen(FilteredCard):
             return
         top = self._summary(moment, width, whole=self._whole)
         rows = self._rows()
-        if self._whole and (
-            height < ROOMY or len(top) > height - ROWS_LEFT
-        ):  # a page of its own, in place of the cells
+        tight = height < ROOMY or (self._queues and len(top) > height - ROWS_LEFT)
+        if self._whole and tight:  # a page of its own, in place of the cells
             self._head.put([])
             self._chart.put([])
             self._table.display = True
@@ -124,7 +123,7 @@ class SweepScreen(FilteredCard):
         if self._queues is not None:
             return self._queues
         height = self._frame.content_size.height
-        few = len(self.moment.outlook.lanes) <= height // 2
+        few = len(self.moment.outlook.lanes) <= height // 3
         return few and height >= (ROOMY_CHART if self._charting else ROOMY)
 
     def _chart_height(self, below: int, height: int) -> int:
