@@ -59,7 +59,7 @@ def told_once(tables: list[JobTable]) -> list[JobTable]:
     pueue) gave its job, whose name and end it knows; a pane of tmux whose program writes to a file, which is
     its log.
     """
-    queued = [job.stdout for table in tables if table.source != NOHUP for job in table.jobs]
+    queued = [job.stdout for t in tables if t.source not in (NOHUP, LEFT) for job in t.jobs]
     files = {path for path in queued if path}
     below_home = tuple(path[1:] for path in files if path.startswith("~/"))
 

@@ -45,3 +45,10 @@ def test_a_program_that_a_queue_started_is_the_job_of_that_queue() -> None:
         "drop2",
         "vit",
     ]
+
+
+def test_a_program_is_told_of_by_itself_and_not_by_the_file_that_an_earlier_one_left() -> None:
+    left = Job("/vit.log", "root/nohup.out", GONE, "left", stdout="/vit.log")
+    for writer in (WRITER, Job("120", "vit", GONE, "gone", stdout="/vit.log")):
+        tables = told_once([JobTable("nohup", (writer,)), JobTable("nohup.out", (left,))])
+        assert "vit" in [job.name for table in tables for job in table.jobs]
