@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpu_tui.core.events import LogArrived, LogFailed, Sampled
 from gpu_tui.core.fleet import Instance
@@ -14,7 +14,7 @@ from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.log_cells import CELL, cell_in
 from gpu_tui.core.logs import LogSource, may_follow
-from gpu_tui.core.metrics import FILES
+from gpu_tui.core.metrics import FILES, LEFT
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sample import Reading
@@ -41,6 +41,9 @@ class Cells:
         self._moved: list[str] = []
         self._queue_silent = instance.queue.log is None
         self._jobs: dict[str, _Jobs] = {}  # by metric
+        self._written: dict[
+            str, None
+        ] = {}  # logs of jobs that ran while we watched, the newest last
         self.selected: str | None = None
 
     def sources(self, cell: str) -> tuple[LogSource, ...]:
@@ -103,22 +106,39 @@ class Cells:
                 case _:
                     continue
 
+    def _untold(self, left: JobTable) -> JobTable:
+        """Without the files of whom we watched: what is said there was read, under the right name."""
+        return replace(
+            left, jobs=tuple(job for job in left.jobs if job.stdout not in self._written)
+        )
+
+    def _note_written(self, told: _Jobs) -> None:
+        for path in (source.path for name in told.running for source in told.logs[name]):
+            self._written.pop(path, None)
+            self._written[path] = None
+        while len(self._written) > REMEMBERED:
+            del self._written[next(iter(self._written))]
+
     def sampled(self, event: Sampled) -> bool:
         """Jobs tell their logs; the file table tells which logs move, where no queue log does."""
         if isinstance(event.sample, Reading) and isinstance(event.sample.value, JobTable):
             known = self._jobs.get(event.metric)
-            self._jobs[event.metric] = _jobs_of(event.sample.value)
-            return known != self._jobs[event.metric]
+            table = event.sample.value
+            told = self._jobs[event.metric] = _jobs_of(
+                self._untold(table) if event.metric == LEFT.name else table
+            )
+            self._note_written(told)
+            return known != told
         if event.metric != FILES.name or not isinstance(event.sample, Reading):
             return False
-        table = event.sample.value
+        files = event.sample.value
         pattern = self._instance.logs
-        if not isinstance(table, FileTable) or not pattern or CELL not in pattern:
+        if not isinstance(files, FileTable) or not pattern or CELL not in pattern:
             return False
         named = cell_in(pattern)
         logs = [
             (file.mtime, match[1])
-            for path, file in table.found.items()
+            for path, file in files.found.items()
             if path != self._instance.queue.log
             and (match := named.fullmatch(path))
             and is_name(match[1])

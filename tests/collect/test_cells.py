@@ -161,6 +161,17 @@ def test_a_log_that_jobs_share_is_tailed_once_for_the_newest_or_the_selected() -
     assert paths(cells.tails(6)) == [("/l/all.out", "1·a")]
 
 
+def test_what_a_program_that_was_watched_left_is_not_read_again_under_another_name() -> None:
+    cells = Cells(Instance("a", SshAccess("a")))
+    left = job("left", CellState.CANNOT_TELL, stdout="/r/nohup.out")
+    cells.sampled(replace(jobs(left), metric="left"))
+    assert cells.ended == ["left·a"]
+    cells.sampled(replace(jobs(job("41", stdout="/r/nohup.out")), metric="nohup"))
+    cells.sampled(replace(jobs(), metric="nohup"))
+    cells.sampled(replace(jobs(left), metric="left"))
+    assert cells.ended == []
+
+
 @pytest.mark.parametrize(
     "path",
     ["/dev/zero", "/proc/1/environ", "relative", "/a/../etc/shadow", "/a\nb", "/" + "a" * 2_000],
