@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -41,6 +42,8 @@ LONGEST_PAUSE = (
 TOO_FEW = (
     "the box allows too few sessions (MaxSessions) to follow this log beside what matters more"
 )
+
+SET_ASIDE = "as many other logs of this box are followed as may be"
 
 
 class Watched:
@@ -218,11 +221,13 @@ class Watched:
             while True:
                 self._changed.clear()
                 wanted = self._cells.tails(self._room)
-                dropped = [tails.pop(source) for source in list(tails) if source not in wanted]
+                aside = [source for source in tails if source not in wanted]
+                dropped = [tails.pop(source) for source in aside]
                 for tail in dropped:
                     tail.cancel()
                 # Two tails of one log at once would count the same bytes twice.
                 await asyncio.gather(*dropped, return_exceptions=True)
+                self._set_aside(aside)
                 for source in wanted:
                     if source not in tails:
                         follow_cell = self._follow(connection, source, CELL_HISTORY)
@@ -237,6 +242,13 @@ class Watched:
                             await self._changed.wait()
                     pause = REFUSED_SECONDS if self._waits else min(2 * pause, LONGEST_PAUSE)
                 self._waits = False
+
+    def _set_aside(self, sources: list[LogSource]) -> None:
+        """Whether a log moves that made room for others, though its cell may run, nobody sees any more."""
+        runs = set(self._cells.tails(sys.maxsize)) if sources else set()
+        for source in sources:
+            if source in runs:
+                self._untailed(source, SET_ASIDE)
 
     def _forget(self, kept: set[LogSource]) -> None:
         """A sweep of jobs names ever new logs: where the oldest of those not followed stood is dropped."""

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 from shell_box import ShellBox, ShellConnection
-from test_cells import finish, instance, said, start
+from test_cells import finish, instance, job, jobs, said, start
 from test_follow import Heard
 
 from gpu_tui.collect import watched
 from gpu_tui.collect.watched import LONGEST_PAUSE, REFUSED_SECONDS, Watched
 from gpu_tui.core.clock import ManualClock
-from gpu_tui.core.events import LogArrived
+from gpu_tui.core.events import LogArrived, LogFailed
 from gpu_tui.core.fleet import Instance, SshAccess
 from gpu_tui.core.logs import LogSource
 
@@ -111,3 +111,36 @@ async def test_a_cell_that_is_selected_does_not_wait_for_the_ended_ones(
     await asyncio.gather(following, return_exceptions=True)
     reads = [f"read {cell}" for cell in ("two", "three", "four", "five")]
     assert done == ["tail six", "read one", "tail one", *reads]
+
+
+async def test_a_log_that_makes_room_for_another_is_said_to_be_followed_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else it would look as if its cell stood still, for as long as somebody looks at another one."""
+    heard = Heard()
+    box = Watched(Instance("box", SshAccess("box")), heard, ManualClock())
+    tailed: list[str | None] = []
+    begun = asyncio.Semaphore(0)
+
+    async def follow(_: object, source: LogSource, __: int) -> None:
+        tailed.append(source.cell)
+        begun.release()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(box, "_follow", follow)
+    ids = "abcdefg"
+    rows = [job(id, at=float(-n), stdout=f"/l/{id}") for n, id in enumerate(ids)]
+    box._cells.sampled(jobs(*rows))
+    connection: Any = None
+    following = asyncio.create_task(box._follow_cells(connection))
+    for _ in range(watched.CELL_TAILS):
+        await begun.acquire()
+    box.select("g·a")
+    await begun.acquire()
+    box._cells.sampled(jobs(*rows[1:]))  # one that ended makes room, and nobody asks of it
+    box._changed.set()
+    await begun.acquire()
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    assert tailed[-2:] == ["g·a", "f·a"]
+    assert [e.source.cell for e in heard.events if isinstance(e, LogFailed)] == ["f·a"]
