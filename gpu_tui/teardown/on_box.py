@@ -91,7 +91,8 @@ def _may_be_empty(loaded: Any, besides: str) -> bool:
     groups = loaded.get("param_groups")
     if besides == "settings" and isinstance(loaded.get("state"), dict) and isinstance(groups, list):
         params = [isinstance(group, dict) and group.get("params") for group in groups]
-        return bool(params) and all(params)
+        # A tensor there is one by itself, and has no truth to be asked for.
+        return bool(params) and all(isinstance(listed, list) and listed for listed in params)
     return besides == "companion" and bool(loaded)
 
 

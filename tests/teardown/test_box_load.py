@@ -32,6 +32,8 @@ settings = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1).state_di
 for name in ("optimizer.pt", "model.pt"):
     torch.save(settings, f"{sys.argv[1]}/good/{name}")
 torch.save({"state": {}}, f"{sys.argv[1]}/odd/optimizer.pt")
+numbers = {"state": {}, "param_groups": [{"params": torch.arange(3)}]}
+torch.save(numbers, f"{sys.argv[1]}/nan/optimizer.pt")
 torch.save({"last_epoch": 3}, f"{sys.argv[1]}/good/scheduler.pt")
 """
 
@@ -82,6 +84,7 @@ async def test_the_boxs_own_torch_loads_what_has_the_hash_of_the_manifest(
         "good/rest.pkl": "skipped",
         "good/scheduler.pt": "ok-remote",
         "nan/best.pth": "ok-remote",
+        "nan/optimizer.pt": "ok-remote",
         "odd/best.pth": "failed",
         "odd/optimizer.pt": "failed",
     }

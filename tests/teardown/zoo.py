@@ -113,6 +113,7 @@ ZOO: dict[str, tuple[str, str]] = {
     "settings/best.pth": ("failed", "no checkpoint"),
     "optimizer.pt": ("ok", "an optimizer's settings are in it, and not one tensor"),
     "sgd/optimizer.pth": ("ok", "an optimizer's settings are in it, and not one tensor"),
+    "tensors/optimizer.pt": ("ok", "only 24 bytes"),
     "model-settings.pt": ("failed", "not one weight"),
     "no-state/optimizer.pt": ("failed", "not one weight"),
     "no-groups/optimizer.pt": ("failed", "not one weight"),
@@ -454,6 +455,8 @@ def _worthless(zoo: _Zoo) -> None:
     settings = torch.optim.SGD([torch.nn.Parameter(zoo.w)], lr=0.1).state_dict()
     for name in ("optimizer.pt", "sgd/optimizer.pth", "model-settings.pt", "settings/best.pth"):
         zoo.save(name, settings)
+    numbers = {"state": {}, "param_groups": [{"params": torch.arange(3)}]}
+    zoo.save("tensors/optimizer.pt", numbers)
     for name, value in {
         "state": {"state": {}},
         "groups": {"state": {}, "param_groups": [{}]},

@@ -69,7 +69,12 @@ def _is_optimizer(loaded: object) -> bool:
     groups = loaded.get("param_groups")
     if not isinstance(groups, list) or not groups:
         return False
-    return all(isinstance(group, dict) and group.get("params") for group in groups)
+    return all(isinstance(group, dict) and _numbers(group.get("params")) for group in groups)
+
+
+def _numbers(params: object) -> bool:
+    """Which weights a group is about. A tensor there is one by itself, and has no truth to be asked for."""
+    return isinstance(params, list) and bool(params)
 
 
 def structure(file: BinaryIO, size: int) -> str:
