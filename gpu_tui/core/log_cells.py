@@ -1,24 +1,27 @@
 """A sweep of which nothing but the logs is known, one log per cell: `runs/{cell}/train.log`. Pure.
 
 A log that moves while a training lives is a running cell; of one that stands still only its last lines
-tell. It is never called finished for being old.
+tell. It is never called finished for being old. One that we saw move while a training lived, and that stopped
+when none did any more, is told from an old one that somebody gave up.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import Ending
+from gpu_tui.core.vanished import GONE, UNTOLD, Ending
 
 CELL = "{cell}"
 BEGUN = "just started: its log moved after the process table was read"
 SLACK = 2.0  # seconds: an mtime has whole ones
 AHEAD = 60.0  # seconds that a file server may be ahead of the box and still be believed
+AT_ONCE = 60.0  # seconds: a log that moved so shortly before the end was written until then
 
 
 def cell_in(pattern: str) -> re.Pattern[str]:
@@ -37,11 +40,12 @@ def table_of_logs(
     alive: bool | None,
     endings: Mapping[str, Ending],
     seen_at: float | None = None,
+    cut: Collection[str] = (),
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
     `alive`: a training lives on the box; None = nobody knows; `seen_at` = when that was read. Times are by
-    the box's clock.
+    the box's clock. `cut` are the paths of those that stopped without a word with what wrote them.
     """
     named = cell_in(pattern)
     found = sorted(
@@ -50,7 +54,11 @@ def table_of_logs(
         if path not in taken and (match := named.fullmatch(path))
     )
     jobs = tuple(
-        _job(name, path, mtime, box_now, stall_after, alive, endings.get(name, Ending()), seen_at)
+        _cut_off(name, path, mtime)
+        if path in cut and endings.get(name, Ending()) == Ending()
+        else _job(
+            name, path, mtime, box_now, stall_after, alive, endings.get(name, Ending()), seen_at
+        )
         for mtime, name, path in found[-JOBS_KEPT:]
     )
     return JobTable("logs", jobs, max(0, len(found) - JOBS_KEPT))
@@ -92,6 +100,75 @@ def _job(
     return _as(log, CellState.CANNOT_TELL, why, None)
 
 
+def _cut_off(name: str, path: str, mtime: float) -> Job:
+    cell = Job(name, name, CellState.CANNOT_TELL, "log", GONE, finished_at=mtime, stdout=path)
+    return replace(cell, finding=UNTOLD)
+
+
 def _as(job: Job, state: CellState, why: str | None, finished_at: float | None) -> Job:
     word = state.value if why is None else "log"
     return Job(job.id, job.name, state, word, why, stdout=job.stdout, finished_at=finished_at)
+
+
+@dataclass(slots=True)
+class LogLives:
+    """Which logs we saw move while a training lived, and which of them stopped when none did any more.
+
+    Times are by the box's clock. `cut` are those of which it is certain; they stay until they move again.
+    """
+
+    cut: set[str] = field(default_factory=set)
+    _files: FileTable | None = None
+    _written: Mapping[str, float] = field(default_factory=dict)
+    _moved: set[str] = field(default_factory=set)
+    _alive_at: float | None = None
+    _dead_at: float | None = None
+
+    def look(
+        self,
+        files: FileTable,
+        pattern: str,
+        files_at: float,
+        alive: bool | None,
+        seen_at: float,
+    ) -> frozenset[str]:
+        """Take when each log was written last, and whether a training lived at `seen_at`.
+
+        Answers with those that stopped with it; `settle` each once it was read to its end.
+        """
+        grew = self._written_now(files, pattern) if files is not self._files else set()
+        written = self._written
+        self.cut = {path for path in self.cut - grew if path in written}
+        if alive is None:
+            return frozenset()
+        if alive:
+            self._alive_at, self._dead_at = seen_at, None
+            self._moved = {path for path in self._moved | grew if path in written}
+            return frozenset()
+        if self._dead_at is None:
+            self._dead_at = seen_at
+        if files_at <= self._dead_at + SLACK:
+            return frozenset()  # it may have moved since
+        last, until = max(written.values(), default=0.0), (self._alive_at or 0.0) - AT_ONCE
+        self._moved = {
+            path
+            for path in self._moved
+            if (at := written.get(path)) is not None
+            and (at == last or at >= until)
+            and at <= self._dead_at + SLACK
+        }
+        return frozenset(self._moved)
+
+    def _written_now(self, files: FileTable, pattern: str) -> set[str]:
+        """Those that were written since the last look."""
+        named, old = cell_in(pattern), self._written
+        found = files.found.items()
+        self._files = files
+        self._written = {path: file.mtime for path, file in found if named.fullmatch(path)}
+        return {path for path, at in self._written.items() if at > old.get(path, at)}
+
+    def settle(self, path: str, *, cut: bool) -> None:
+        """It was read to its end: without a word of it, or with one."""
+        self._moved.discard(path)
+        if cut:
+            self.cut.add(path)

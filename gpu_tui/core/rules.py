@@ -18,6 +18,7 @@ from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
+from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.core.verdict import Verdict
 
 BLIP = 15.0  # seconds: a loss of this length wakes nobody
@@ -287,12 +288,10 @@ def _cells(seen: Now) -> Iterator[Condition]:
             yield Condition(kind, Severity.SERIOUS, cell.why or "failed", source, cell.name)
         elif (severity := hangs(cell)) is not None and not alone:
             yield Condition("stalled", severity, cell.why or "", source, cell.name)
-        elif cell.finding is not None:
+        elif cell.finding not in (None, UNTOLD):
             yield Condition(cell.finding, Severity.WARN, cell.why or "", source, cell.name)
         elif cell.name != seen.blamed and (words := _cut_short(cell)) is not None:
-            yield Condition(
-                "suspicious_end", Severity.WARN, words, source, cell.name, remedy=CUT_SHORT
-            )
+            yield Condition(UNTOLD, Severity.WARN, words, source, cell.name, remedy=CUT_SHORT)
 
 
 def _cut_short(cell: Cell) -> str | None:
@@ -300,9 +299,20 @@ def _cut_short(cell: Cell) -> str | None:
     if cell.state is not CellState.CANNOT_TELL or cell.job is None or cell.finished_at is None:
         return None
     share = cell.share
-    if share is None or share >= COMPLETE:
+    if share is None:
+        return _cut_without_total(cell) if cell.finding == UNTOLD else None
+    if share >= COMPLETE:
         return None
     return f"its process is gone at {share:.0%} of its way, and nothing told how it ended"
+
+
+def _cut_without_total(cell: Cell) -> str | None:
+    """The same of a program that we saw counting, to an end that its log does not show."""
+    if cell.epoch is not None:
+        return f"its process is gone at epoch {cell.epoch}: its log shows no total, and nothing told how it ended"
+    if cell.step is not None:
+        return f"its process is gone at step {cell.step}: its log shows no total, and nothing told how it ended"
+    return None
 
 
 def _alone(seen: Now) -> bool:

@@ -15,6 +15,7 @@ from gpu_tui.core.sweep import CellState
 
 GONE_KEPT = 200  # of one source
 GONE = "its process is gone, and nothing told how it ended"
+UNTOLD = "suspicious_end"  # the kind of finding of one that was seen at work until then
 
 
 @dataclass(frozen=True, slots=True)

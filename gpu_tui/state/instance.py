@@ -20,7 +20,7 @@ from gpu_tui.core.events import (
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.levels import share
 from gpu_tui.core.log_block import LogBlock, telling
-from gpu_tui.core.log_cells import AHEAD
+from gpu_tui.core.log_cells import AHEAD, LogLives
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
@@ -95,6 +95,7 @@ class InstanceState:
         self.paid = remembered(history, instance)  # when it last ran
         self.past = Past()
         self.joined = Joined()
+        self.log_lives = LogLives()
         self._contact_written = 0.0
         self._came: tuple[LogSource, int] | None = (
             None  # lines that wait to be judged, from here on

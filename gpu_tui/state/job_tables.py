@@ -8,13 +8,16 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.commands import as_table
 from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.last_words import WORDS_WITHIN, says_its_end
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.metrics import Metric
+from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.rules import COMPLETE
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import Ending, ended
 from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.witness import box_time
 
 SCHEDULERS: dict[str, Metric[JobTable]] = {
@@ -117,6 +120,8 @@ def _logs(
         return None
     if files is None or box_now is None:
         return None
+    seen_at = box_time(kept.tracks, processes.taken_at) if processes else None
+    _follow_lives(kept, files, instance.logs, alive, seen_at)
     return table_of_logs(
         files,
         instance.logs,
@@ -125,8 +130,36 @@ def _logs(
         stall_after=instance.stall_after,
         alive=alive if kept.fresh(metrics.FILES, now) is not None else None,
         endings=_endings(kept),
-        seen_at=box_time(kept.tracks, processes.taken_at) if processes else None,
+        seen_at=seen_at,
+        cut=kept.log_lives.cut,
     )
+
+
+def _follow_lives(
+    kept: InstanceState,
+    files: FileTable,
+    pattern: str,
+    alive: bool | None,
+    seen_at: float | None,
+) -> None:
+    """Which of these logs stopped with what wrote them, each told as soon as it was read to its end."""
+    good = kept.tracks[metrics.FILES.name].good
+    files_at = box_time(kept.tracks, good.taken_at) if good else None
+    if files_at is None or seen_at is None:
+        return
+    for path in kept.log_lives.look(files, pattern, files_at, alive, seen_at):
+        logs = (log for source, log in kept.logs.items() if source.path == path)
+        log = next(logs, None)
+        if log is not None and _read_whole(log, files.found[path]):
+            last = (log.text(n) for n in range(max(log.first, log.end - WORDS_WITHIN), log.end))
+            kept.log_lives.settle(path, cut=not says_its_end(last))
+
+
+def _read_whole(log: LogBuffer, file: FileStat) -> bool:
+    if log.file != file.inode:
+        return False
+    bar = log[log.end - 1].size if log.open else 0
+    return log.upto is None or bar is None or log.upto + bar >= file.size
 
 
 def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, ...] | None, str]:

@@ -325,6 +325,60 @@ def a_trainer_without_any_queue_ended_without_a_word(s: Scene) -> None:
     gone(s)
 
 
+def logged(s: Scene, *lines: str) -> None:
+    """A trainer of which only its log tells, watched until it is gone."""
+    s.write(B, "step 12/90 loss 0.7\n", history=True, ago=2_000)  # somebody gave it up long ago
+    s.link("live")
+    s.processes, s.gpus, s.memory = (INIT, replace(TRAINER, ppid=1)), gpu(0.9), memory()
+    s.watch(40, lambda s, _: s.write(A, f"{lines[0]}\n"))
+    s.write(A, "".join(f"{line}\n" for line in lines[1:]))
+    gone(s)
+
+
+@scenario(
+    "idle",
+    "suspicious_end:warn",
+    evidence=("is gone at 72% of its way, and nothing",),
+    box=NO_QUEUE,
+)
+def a_run_of_which_only_its_log_tells_was_killed(s: Scene) -> None:
+    logged(s, "step 72/100 loss 0.5")
+
+
+@scenario(
+    "idle",
+    "suspicious_end:warn",
+    evidence=("gone at step 72: its log shows no total",),
+    box=NO_QUEUE,
+)
+def a_run_whose_log_shows_no_total_was_killed(s: Scene) -> None:
+    logged(s, "step 72 loss 0.5")
+
+
+@scenario("idle", box=NO_QUEUE)
+def a_run_that_stopped_early_and_said_so(s: Scene) -> None:
+    logged(s, "step 72/100 loss 0.5", "Early stopping at step 72", "saved to out/best.pth")
+
+
+@scenario("idle", box=NO_QUEUE)
+def a_run_without_a_total_that_ended_with_its_last_words(s: Scene) -> None:
+    logged(s, "step 72 loss 0.5", "Training finished in 3.2 h")
+
+
+@scenario("running", "suspicious_end:warn", box=NO_QUEUE)
+def a_log_that_was_cut_off_stays_so_beside_the_next_run(s: Scene) -> None:
+    logged(s, "step 72/100 loss 0.5")
+    s.processes, s.gpus = (INIT, replace(TRAINER, ppid=1)), gpu(0.9)
+    s.watch(40, lambda s, _: s.write(cell_log("c"), "step 1/100 loss 0.9\n"))
+
+
+@scenario("running", box=NO_QUEUE)
+def a_log_that_was_cut_off_and_moves_again(s: Scene) -> None:
+    logged(s, "step 72/100 loss 0.5")
+    s.processes, s.gpus = (INIT, replace(TRAINER, ppid=1)), gpu(0.9)
+    s.watch(40, lambda s, _: s.write(A, "step 73/100 loss 0.4\n"))
+
+
 @scenario("running", "crashed:serious", because=("2 jobs run by the list",), box=NO_QUEUE)
 def a_runner_knows_its_jobs_better_than_the_process_table(s: Scene) -> None:
     jobs(s, CellState.RUNNING, CellState.RUNNING, CellState.PENDING, CellState.FAILED)
