@@ -73,13 +73,15 @@ async def connected(addresses: Found) -> socket.socket:
     loop = asyncio.get_running_loop()
     errors: list[OSError] = []
     for number, (family, address) in enumerate(addresses, start=1):
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        sock.setblocking(False)
+        sock: socket.socket | None = None
         try:
+            sock = socket.socket(family, socket.SOCK_STREAM)  # refused where there is no IPv6
+            sock.setblocking(False)
             async with asyncio.timeout(ADDRESS_SECONDS if number < len(addresses) else None):
                 await loop.sock_connect(sock, address)
         except BaseException as error:
-            sock.close()
+            if sock is not None:
+                sock.close()
             if not isinstance(error, OSError):
                 raise
             silent = OSError(errno.ETIMEDOUT, f"no answer from {address[0]}")

@@ -65,7 +65,8 @@ async def test_the_next_address_is_tried_and_all_that_failed_are_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as here:
         port = here.getsockname()[1]
         closed = (socket.AF_INET, ("127.0.0.2", port))
-        with await connected([closed, (socket.AF_INET, ("127.0.0.1", port))]) as made:
+        unknown = (socket.AF_APPLETALK, ("::1", port))  # as IPv6 is to a kernel without it
+        with await connected([unknown, closed, (socket.AF_INET, ("127.0.0.1", port))]) as made:
             assert made.getpeername()[0] == "127.0.0.1"
         with pytest.raises(OSError, match=r"Errno 111.*127\.0\.0\.2.*; .*Errno 111"):
             await connected([closed, closed])
