@@ -208,7 +208,12 @@ class InstanceState:
             if source.cell is None:
                 self.queue_history = QueueHistory()
         buffer.opened(event.inode, event.offset, resumed=event.resumed)
-        self._followed[source] = _Followed(buffer, event.at, since=event.at, skipped=event.skipped)
+        known = self._followed.get(source)
+        opened = _Followed(buffer, event.at, since=event.at, skipped=event.skipped)
+        if known is not None and event.resumed:
+            opened.words = known.words
+            opened.words.last = None  # while nobody listened is no pause of the log's
+        self._followed[source] = opened
 
     def log_failed(self, event: LogFailed) -> None:
         """A log cannot be followed now."""
@@ -274,7 +279,7 @@ class InstanceState:
     def still_since(self, cell: str) -> float | None:
         """Since when no log of `cell` has moved, at the latest; None where one of them is not followed."""
         mine = [(source, one) for source, one in self._followed.items() if source.cell == cell]
-        moved = [one.last_at or self._written(source.path) or one.since for source, one in mine]
+        moved = [self._moved(source, one) for source, one in mine]
         known = [at for at in moved if at is not None]
         if not mine or len(known) < len(mine) or any(one.error for _, one in mine):
             return None
@@ -287,7 +292,7 @@ class InstanceState:
         for source, one in self._followed.items():
             if source.cell is None:
                 continue
-            at = one.last_at or self._written(source.path) or one.since
+            at = self._moved(source, one)
             if one.error or at is None:
                 unread.add(source.cell)
                 continue
@@ -295,6 +300,11 @@ class InstanceState:
             gaps = [gap for gap in (pause, one.words.typical_gap) if gap is not None]
             told[source.cell] = max(old, at), max(gaps, default=None)
         return {cell: known for cell, known in told.items() if cell not in unread}
+
+    def _moved(self, source: LogSource, one: _Followed) -> float | None:
+        """When a log last grew, by its lines or by the file itself; else since when it is followed."""
+        seen = [at for at in (one.last_at, self._written(source.path)) if at is not None]
+        return max(seen, default=one.since)
 
     def _written(self, path: str) -> float | None:
         """When a log that only stood there was written last, by the box's own time of the file."""

@@ -149,3 +149,27 @@ def test_one_that_is_slow_by_nature_is_given_three_of_its_pauses(
     for at in times:
         box.line("a", at)
     assert box.at(times[-1] + 100).verdict is verdict
+
+
+def test_a_new_connection_does_not_forget_the_pauses_of_a_log() -> None:
+    box = Box("a", "b")
+    for at in range(0, 201, 50):
+        box.line("a", T0 + at)
+    live = LinkState("live", since=T0 + 2_000)
+    box.store.apply(LinkChanged("box", T0 + 2_000, live))
+    for job in ("a", "b"):
+        box.store.apply(LogOpened("box", T0 + 2_000, box.source(job), 7, 0, 0, resumed=True))
+    box.line("a", T0 + 2_010)
+    box.line("b", T0 + 2_140)
+    assert box.at(T0 + 2_150).queue.cells[0].still_seconds is None
+    box.line("b", T0 + 2_165)
+    assert box.at(T0 + 2_170).queue.cells[0].still_seconds == 160
+
+
+def test_a_log_whose_file_grows_is_not_silent_because_its_lines_do_not_come() -> None:
+    box = Box("a", "b")
+    box.line("a", T0 + 10)
+    box.line("b", T0 + 90)
+    stats = {"/root/a.log": FileStat("/root/a.log", 1, 1, T0 + 95)}
+    box.store.apply(Sampled("box", LATER, "files", Reading(FileTable(stats), LATER, 10.0)))
+    assert box.at(LATER).queue.cells[0].still_seconds is None
