@@ -146,7 +146,7 @@ class Offer:
         self._held: set[bytes] = set()
         self.tried: list[str] = []
         self._over = False  # every key was refused
-        self.unasked = False  # the server wants more than a key, or none: nobody was there to ask
+        self._unasked = False  # nobody was there to give what the server asks
 
     async def next(self) -> asyncssh.SSHKeyPair | None:
         """The next key to try, or None."""
@@ -159,11 +159,8 @@ class Offer:
         return None
 
     def ask_nobody(self) -> None:
-        """The server wants an answer, and there is nobody to ask.
-
-        It comes to that before every key was refused only where one was enough for now, or none is taken.
-        """
-        self.unasked = not self._over
+        """The server wants an answer, and there is nobody to ask."""
+        self._unasked = True
 
     async def _all(self) -> AsyncIterator[asyncssh.SSHKeyPair]:
         held = await self._agent.keys() if self._agent else []
@@ -230,7 +227,8 @@ class Offer:
         ]
         if (unsigned := self.unsigned()) is not None:
             return unsigned
-        if self.unasked:
+        # Not every key was refused only where one was enough for now, or none is taken.
+        if self._unasked and not self._over:
             who = f"{route.user}@{route.host}"
             return AuthRejected(
                 f"{who} wants a password or a code beside the key, and nobody is here to ask"

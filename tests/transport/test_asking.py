@@ -434,6 +434,18 @@ async def test_a_second_factor_that_nobody_can_give_is_no_refused_key(
         await transport.connect(box.instance())
 
 
+async def test_a_refused_key_is_told_also_where_a_password_is_preferred(
+    make_box: Callable[..., Sshd], tmp_path: Path
+) -> None:
+    box = make_box(first="PasswordAuthentication yes\n")
+    (box.directory / "etc" / "authorized_keys").write_text("")
+    config = tmp_path / "config"
+    config.write_text("Host *\n PreferredAuthentications password,publickey\n")
+    access = replace(box.ssh_access, config=str(config))
+    with pytest.raises(AuthRejected, match="accepts none of our keys"):
+        await SshTransport().connect(box.instance(ssh=access))
+
+
 async def test_a_server_that_hangs_up_takes_its_question_away(
     serve: Callable[..., object],
 ) -> None:
