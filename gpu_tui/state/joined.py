@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.artifact import Layout, Shelf
@@ -12,9 +13,10 @@ from gpu_tui.core.sweep import Cell
 
 @dataclass(slots=True)
 class Joined:
-    """`state/queue_rows` and `state/cell_evidence` fill it; nothing else reads it."""
+    """`state/queue_rows`, `state/cell_evidence` and `state/stillness` fill it; nothing else reads it."""
 
     join: Join | None = None
     made_of: tuple[object, ...] = ()
     cells: list[Cell] = field(default_factory=list)
     shelf: tuple[Layout, FileTable, Shelf] | None = None  # of the last table of files
+    written: tuple[FileTable, Mapping[str, float]] | None = None  # each name in it -> its last time

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from math import inf
 
 from gpu_tui.core import metrics
 from gpu_tui.core.facts import BUSY_SHARE
 from gpu_tui.core.pulse import stall_after
+from gpu_tui.core.readings import FileTable
 from gpu_tui.core.required import names_of
 from gpu_tui.core.stillness import computes, still
 from gpu_tui.core.sweep import Cell, CellState, Queue
@@ -38,7 +40,7 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float) -> Queue:
     }
     if not quiet:
         return queue
-    moving = frozenset(_moved_lately(kept, now))
+    moving = _moved_lately(kept, {queue.cells[place].name for place in quiet}, now)
     pids = {
         job.name: job.pids[0]
         for metric in (metrics.TMUX, metrics.DETACHED)
@@ -67,11 +69,26 @@ def _limit(kept: InstanceState, pause: float | None) -> float:
     return stall_after(kept.instance.stall_after, max(gaps, default=None))
 
 
-def _moved_lately(kept: InstanceState, now: float) -> Iterator[str]:
-    """The directories and files that were written within the time of a stall, each name of their paths."""
+def _moved_lately(kept: InstanceState, names: Collection[str], now: float) -> frozenset[str]:
+    """Those of the cells of which a directory or file was written within the time of a stall."""
     table = kept.fresh(metrics.FILES, now)
-    since = now - kept.instance.stall_after
-    for path, stat in table.found.items() if table else ():
-        if kept.timeline.ours(stat.mtime) >= since:
-            for part in path.split("/"):
-                yield from names_of(part)  # a run's directory may be called by its cell and a time
+    if table is None:
+        return frozenset()
+    if kept.joined.written is None or kept.joined.written[0] is not table:
+        kept.joined.written = (table, _written(table))
+    written, since = kept.joined.written[1], now - kept.instance.stall_after
+    return frozenset(n for n in names if n in written and kept.timeline.ours(written[n]) >= since)
+
+
+def _written(table: FileTable) -> Mapping[str, float]:
+    """When each name of the paths was written last, by the box; once for a table: there may be tens of thousands."""
+    parts: dict[str, float] = {}
+    for path, stat in table.found.items():
+        for part in path.split("/"):
+            if stat.mtime > parts.get(part, -inf):
+                parts[part] = stat.mtime
+    names: dict[str, float] = {}
+    for part, at in parts.items():
+        for name in names_of(part):  # a run's directory may be called by its cell and a time
+            names[name] = max(at, names.get(name, at))
+    return names

@@ -16,6 +16,7 @@ from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.state import stillness
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.scene_parts import gpu
@@ -115,6 +116,21 @@ def test_a_silent_log_is_weighed_by_what_else_is_seen_of_its_cell(
     stats = {written: FileStat(written, 1, 1, LATER - 5)} if written else {}
     box.store.apply(Sampled("box", LATER, "files", Reading(FileTable(stats), LATER, 10.0)))
     assert (box.at(LATER).queue.cells[0].still_seconds is not None) is silent
+
+
+def test_files_are_looked_through_once_for_a_table_however_often_a_silent_cell_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sweep has tens of thousands of them, and the screen asks each second."""
+    asked: list[str] = []
+    monkeypatch.setattr(stillness, "names_of", lambda part: asked.append(part) or [part])
+    box = Box("a", "b")
+    box.line("b", T0 + 80)
+    stats = {path: FileStat(path, 1, 1, LATER - 5) for path in ("/r/b/1.pth", "/r/b/2.pth")}
+    box.store.apply(Sampled("box", LATER, "files", Reading(FileTable(stats), LATER, 10.0)))
+    for later in range(3):
+        assert box.at(LATER + later).queue.cells[0].still_seconds is not None
+    assert sorted(asked) == ["", "1.pth", "2.pth", "b", "r"]
 
 
 def test_a_log_that_may_lie_behind_a_connection_that_is_new_proves_no_stall() -> None:
