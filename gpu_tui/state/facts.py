@@ -26,6 +26,7 @@ from gpu_tui.state.witness import box_time
 
 STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
 EXIT_SLACK = 10.0  # what a run may take to leave after its last line
+BOOT_STIRS = 60.0  # a box that comes up writes: its last blocks, what its services print
 KILL_SLACK = 30.0  # from a kill to its end line, or to the next process table
 FULL_SHARE = 0.999
 REST_WATCHED, REST_POINTS = 120.0, 10  # seconds and points near 0 % before "data-bound" is said
@@ -252,11 +253,29 @@ def _rebooted(kept: InstanceState, now: float) -> bool | None:
     """The box, or its container, began again after the run's last sign of life."""
     begun, last = _begun_at(kept, now), kept.witness.life.last
     if begun is not None and last is not None:
-        return begun > last + STAMP_SLACK
+        if begun > last + STAMP_SLACK:
+            return True
+        return last <= begun + BOOT_STIRS and _lived_before(kept, begun, now)
     if kept.witness.rebooted_at is not None:
         alive_at = kept.witness.alive_at
         return alive_at is None or alive_at < kept.witness.rebooted_at
     return None if begun is None else False
+
+
+def _lived_before(kept: InstanceState, begun: float, now: float) -> bool:
+    """The run was seen alive before the box began again and not since, nor did its queue start a cell since.
+
+    That holds however soon after the run's last word the box was there again.
+    """
+    alive_at, box_now = kept.witness.alive_at, box_time(kept.tracks, now)
+    if alive_at is None or box_now is None:
+        return False
+    last = _last_run(kept)
+    started = last.started if last else None
+    if started is not None and started - offset_of(kept, now) > begun + STAMP_SLACK:
+        return False
+    other = kept.witness.rebooted_at
+    return (other or 0.0) > alive_at or now - (box_now - begun) > alive_at + STAMP_SLACK
 
 
 def _begun_at(kept: InstanceState, now: float) -> float | None:

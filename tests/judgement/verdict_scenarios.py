@@ -848,6 +848,62 @@ def the_container_was_restarted_on_a_host_that_was_not(s: Scene) -> None:
     s.look()
 
 
+def back_at_once(s: Scene, log: str = A) -> None:
+    """The box wrote until a second before it was up again, and is there again before its files are read."""
+    s.link("timeout")
+    s.wait(8)
+    s.touch(log)
+    s.wait(1)
+    s.boot_id, s.uptime = "boot-0002", 0.0
+    s.wait(6)
+    s.link("live")
+    s.processes, s.gpus = (replace(INIT, age_seconds=6.0),), gpu(0.0)
+    files, s.files = s.files, None
+    s.look()
+    s.view()
+    s.files = files
+
+    def each(s: Scene, t: float) -> None:
+        s.processes = (replace(INIT, age_seconds=6.0 + t),)
+        if t <= 20:
+            s.touch(log)  # its last blocks, or a service that begins
+
+    s.watch(60, each)
+
+
+@scenario("crashed", "crashed:fatal", cause="reboot", because=("rebooted",))
+def a_reboot_so_short_that_the_log_hardly_paused(s: Scene) -> None:
+    running(s)
+    back_at_once(s)
+
+
+@scenario("crashed", "crashed:fatal", "suspicious_end:warn", cause="reboot", box=NO_QUEUE)
+def a_reboot_so_short_of_a_box_without_a_queue(s: Scene) -> None:
+    alone(s)
+    s.watch(30, lambda s, _: s.write(A, "step 72/100 loss 0.5\n"))
+    back_at_once(s, f"{ROOT}/logs/other.log")
+
+
+@scenario("crashed", "crashed:fatal", cause="reboot")
+def a_container_that_was_back_at_once(s: Scene) -> None:
+    running(s)
+    s.wait(8)
+    s.touch(A)
+    s.wait(5)
+    s.processes, s.gpus = (replace(INIT, age_seconds=4.0),), gpu(0.0)
+    s.look()
+
+
+@scenario("crashed", "crashed:serious", "crashed:fatal", cause="killed")
+def a_run_that_began_after_a_reboot_and_was_killed(s: Scene) -> None:
+    running(s)
+    back_at_once(s)
+    s.write(QUEUE_LOG, ended(s, "a", 1) + began(s, "b"))
+    s.processes, s.gpus = (replace(INIT, age_seconds=66.0), SHELL, TRAINER), gpu(0.9)
+    s.watch(30, lambda s, _: s.touch(B))
+    gone(s)
+
+
 @scenario("running")
 def a_new_run_after_a_reboot_is_not_haunted_by_it(s: Scene) -> None:
     running(s)
