@@ -113,7 +113,7 @@ class AutoDL(Platform):
             asked = {"page_index": page, "page_size": PAGE_SIZE}
             data = self.judged(await self.read(PATH + "list", method="POST", body=asked))
             told = row_of(data, "list")
-            if page == 1 and told.get("list", ...) is None and told.get("result_total") == 0:
+            if page == 1 and told.get("list", ...) is None and number(told, "result_total") == 0:
                 return found  # `null`, and counted: none at all
             add_page(found, told, "list")
             pages = told.get("max_page")

@@ -108,6 +108,7 @@ async def test_every_page_is_read_and_a_missing_one_proves_nothing(
         {},
         {"result_total": 1},
         {"result_total": None},
+        {"result_total": False},
     ):  # null proves only what it counts
         server.next = [Said(200, {"code": "Success", "data": {"list": None, **counted}})]
         assert not (await desk.ledger().read()).complete
