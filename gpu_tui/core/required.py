@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from gpu_tui.core.fleet import Results
 from gpu_tui.core.manifest import ARRAY_SUFFIXES, COMPANION, is_checkpoint
@@ -41,11 +42,7 @@ class Required:
     @property
     def weights(self) -> tuple[str, ...]:
         """Those of the files that hold weights; arrays of numpy only where no other file does."""
-        if named := tuple(file for file in self.files if names_weights(file)):
-            return named
-        arrays = tuple(file for file in self.files if names_arrays(file))
-        kinds = (tuple(f for f in arrays if f.lower().endswith(end)) for end in ARRAY_SUFFIXES)
-        return next(filter(None, kinds), ())
+        return _weights(self.files)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -56,6 +53,15 @@ class Required:
         """Whose of these cells a directory is; of two that fit, the longer name."""
         names = names_of(directory) if self.timed else (directory,)
         return next((name for name in names if name in cells), None)
+
+
+@lru_cache(64)  # asked for each cell of a sweep at every look
+def _weights(files: tuple[str, ...]) -> tuple[str, ...]:
+    if named := tuple(file for file in files if names_weights(file)):
+        return named
+    arrays = tuple(file for file in files if names_arrays(file))
+    kinds = (tuple(f for f in arrays if f.lower().endswith(end)) for end in ARRAY_SUFFIXES)
+    return next(filter(None, kinds), ())
 
 
 COPIED = Required(("best.pth", "best_metrics.json"))  # by run_one.sh

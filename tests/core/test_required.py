@@ -218,3 +218,8 @@ def test_the_queue_looks_for_the_same_weights() -> None:
     )
     local = layout.look({"/data/checkpoints/a/checkpoint-500/model.safetensors"}).find("a")
     assert local == Found(False, "checkpoint-*/model.safetensors is only in /data/checkpoints/a")
+
+
+def test_which_files_hold_weights_is_found_once_however_many_cells_are_asked_for() -> None:
+    asked = Required(("best.pth", "best_metrics.json"))
+    assert asked.weights is Required(asked.files).weights == ("best.pth",)
