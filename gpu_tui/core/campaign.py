@@ -39,6 +39,7 @@ class Lane:
     """One box with its queue. `contact` is how many seconds ago it last answered.
 
     `one_by_one`: a queue file that is worked off cell after cell; else as many run at once as run now.
+    `begun_only`: its cells are known because they began, and no list names what begins next.
     `spent_exact`: the provider said since when it bills; else `spent` counts from when it was first seen.
     """
 
@@ -47,6 +48,7 @@ class Lane:
     trust: Trust = Trust.LIVE
     contact: float | None = None
     one_by_one: bool = True
+    begun_only: bool = False
     stalled: bool = False
     per_hour: float | None = None
     currency: str | None = None
@@ -258,6 +260,8 @@ def _doubt(
         return f"{runs[0].name} stands still"
     if left.best is None:
         return f"{late.name} tells no end" if late else "no cell has ended yet to go by"
+    if lane.begun_only:
+        return "no list names what begins next"
     return None
 
 

@@ -9,6 +9,7 @@ from gpu_tui.core.campaign import Lane, Outlook, Trust, outlook_of
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.sample import Freshness
+from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView, InstanceView
 
@@ -32,6 +33,7 @@ def _lane(view: InstanceView) -> Lane:
         trust=trust_in(view),
         contact=None if seen is None else max(0.0, view.taken_at - seen),
         one_by_one=view.instance.queue.file is not None or view.instance.queue.log is not None,
+        begun_only=_begun_only(view),
         stalled=view.verdict is Verdict.STALLED,
         per_hour=cost.per_hour,
         currency=cost.currency,
@@ -39,6 +41,16 @@ def _lane(view: InstanceView) -> Lane:
         spent_exact=view.spent_exact,
         basis=cost.basis,
     )
+
+
+def _begun_only(view: InstanceView) -> bool:
+    """What runs was only seen running (a pane, a detached program, a log): a shell's loop may start more."""
+    if view.instance.queue.names_runs or view.instance.scheduler:
+        return False
+    tables = (view.track(metric).value for metric in (metrics.SPOOLER, metrics.PUEUE))
+    listed = {job.name for table in tables if table for job in table.jobs}
+    runs = (cell for cell in view.queue.cells if cell.state is CellState.RUNNING)
+    return any(cell.name not in listed for cell in runs)
 
 
 def trust_in(view: InstanceView) -> Trust:

@@ -12,11 +12,11 @@ from gpu_tui.core import metrics
 from gpu_tui.core.campaign import Trust
 from gpu_tui.core.cell_table import rows_of
 from gpu_tui.core.fleet import LinkState, ProviderState, QueueFiles
-from gpu_tui.core.jobs import JobTable
+from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import Progress
 from gpu_tui.core.rebalance import suggest
 from gpu_tui.core.sample import Absent, Reading, Track
-from gpu_tui.core.sweep import Queue, Roster
+from gpu_tui.core.sweep import CellState, Queue, Roster
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.sweep_contract import sweep_json
 from gpu_tui.state.sweep_outlook import sweep_outlook
@@ -73,6 +73,22 @@ def test_a_cluster_without_jobs_was_read_all_the_same() -> None:
         read = replace(login, tracks={metrics.SLURM.name: Track(table, table)})
         (one,) = sweep_outlook(fleet(read)).lanes
         assert one.lane.trust is trust
+
+
+def test_where_cells_are_known_only_because_they_began_the_end_is_a_lower_bound() -> None:
+    view = box()
+    runs = tuple(
+        replace(cell, job="7") for cell in view.queue.cells if cell.state is CellState.RUNNING
+    )
+    plain = replace(view.instance, queue=QueueFiles(), logs="/runs/{cell}.log")
+    loop = replace(view, instance=plain, queue=Queue(runs, total=len(runs)))
+    (one,) = sweep_outlook(fleet(loop)).lanes
+    assert (one.left.known, one.why) == (False, "no list names what begins next")
+    assert 0 < one.left.low <= (runs[0].eta_seconds or 0.0)
+    jobs = tuple(Job("7", cell.name, CellState.RUNNING, "running") for cell in runs)
+    table = Reading(JobTable("task-spooler", jobs), NOW, 20.0)
+    spooled = replace(loop, tracks={metrics.SPOOLER.name: Track(table, table)})
+    assert sweep_outlook(fleet(spooled)).lanes[0].left.known
 
 
 def test_a_box_without_a_queue_takes_no_part() -> None:
