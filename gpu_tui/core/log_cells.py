@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
@@ -18,6 +19,7 @@ from gpu_tui.core.sweep import CellState
 from gpu_tui.core.vanished import GONE, UNTOLD, Ending
 
 CELL = "{cell}"
+NEVER: Mapping[str, float] = {}
 BEGUN = "just started: its log moved after the process table was read"
 SLACK = 2.0  # seconds: an mtime has whole ones
 AHEAD = 60.0  # seconds that a file server may be ahead of the box and still be believed
@@ -41,12 +43,15 @@ def table_of_logs(
     endings: Mapping[str, Ending],
     seen_at: float | None = None,
     cut: Collection[str] = (),
+    before: Mapping[str, float] = NEVER,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
     `alive`: a training lives on the box; None = nobody knows; `seen_at` = when that was read. Times are by
-    the box's clock. `cut` are the paths of those that stopped without a word with what wrote them.
+    the box's clock. `cut` are the paths of those that stopped without a word with what wrote them; `before` is
+    when each was written last, as far as was known when the processes were read.
     """
+    stirred = -inf if seen_at is None else seen_at - stall_after
     named = cell_in(pattern)
     found = sorted(
         (file.mtime, match[1], path)
@@ -57,7 +62,15 @@ def table_of_logs(
         _cut_off(name, path, mtime)
         if path in cut and endings.get(name, Ending()) == Ending()
         else _job(
-            name, path, mtime, box_now, stall_after, alive, endings.get(name, Ending()), seen_at
+            name,
+            path,
+            mtime,
+            box_now,
+            stall_after,
+            alive,
+            endings.get(name, Ending()),
+            # One that moved before, too, is written by somebody who is not known to train.
+            None if before.get(path, -inf) >= stirred else seen_at,
         )
         for mtime, name, path in found[-JOBS_KEPT:]
     )
@@ -118,6 +131,8 @@ class LogLives:
     """
 
     cut: set[str] = field(default_factory=set)
+    before: Mapping[str, float] = field(default_factory=dict)  # known when it was seen who lives
+    _seen_at: float = -inf
     _files: FileTable | None = None
     _written: Mapping[str, float] = field(default_factory=dict)
     _moved: set[str] = field(default_factory=set)
@@ -136,7 +151,10 @@ class LogLives:
 
         Answers with those that stopped with it; `settle` each once it was read to its end.
         """
+        old = self._written
         grew = self._written_now(files, pattern) if files is not self._files else set()
+        if abs(seen_at - self._seen_at) > SLACK:  # the box's clock is only known to a second
+            self._seen_at, self.before = seen_at, self._written if files_at <= seen_at else old
         written = self._written
         self.cut = {path for path in self.cut - grew if path in written}
         if alive is None:

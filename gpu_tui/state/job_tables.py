@@ -132,6 +132,7 @@ def _logs(
         endings=_endings(kept),
         seen_at=seen_at,
         cut=kept.log_lives.cut,
+        before=kept.log_lives.before,
     )
 
 

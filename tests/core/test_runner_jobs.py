@@ -9,7 +9,7 @@ import pytest
 
 from gpu_tui.core.commands import NOBODY, UNREAD, as_table, words_of
 from gpu_tui.core.jobs import Job, JobTable, with_jobs
-from gpu_tui.core.log_cells import table_of_logs
+from gpu_tui.core.log_cells import LogLives, table_of_logs
 from gpu_tui.core.readings import FileStat, FileTable, Process
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
@@ -121,6 +121,23 @@ def test_a_log_that_is_newer_than_the_process_table_has_just_started(
         endings={"a": ending}, seen_at=NOW - 10,
     )  # fmt: skip
     assert states(table) == {"a": state}
+
+
+def test_a_log_whose_writer_is_not_known_to_train_does_not_start_again_at_each_look() -> None:
+    lives = LogLives()
+    told: set[CellState] = set()
+    for second in range(90):
+        looked = NOW + second // 10 * 10  # and the processes each 15 s
+        seen_at = NOW + (second - 3) // 15 * 15 + 3
+        files = FileTable({"/runs/a/train.log": FileStat("/runs/a/train.log", 1, 1, looked)})
+        lives.look(files, PATTERN, looked, alive=False, seen_at=seen_at)
+        table = table_of_logs(
+            files, PATTERN, taken=frozenset(), box_now=NOW + second, stall_after=900.0,
+            alive=False, endings={}, seen_at=seen_at, before=lives.before,
+        )  # fmt: skip
+        if second > 15:
+            told |= set(states(table).values())
+    assert told == {CellState.CANNOT_TELL}
 
 
 def test_a_log_that_somebody_else_tells_of_is_no_second_row() -> None:
