@@ -17,7 +17,7 @@ from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import Roster
-from gpu_tui.teardown.idle import DEAD, own_tree, working
+from gpu_tui.teardown.idle import DEAD, own_tree, watches, working
 from gpu_tui.teardown.logins import LOGINS_MOST, logins
 from gpu_tui.transport.base import Connection
 
@@ -120,13 +120,21 @@ def work(seen: Survey, queue_file: str | None, roster: Roster | None) -> tuple[s
     writing = {pid for pid, _ in seen.writers}
     found |= {p.pid: p for p in seen.processes if p.pid in writing and p.state not in DEAD}
     lines = [
-        f"{plain(' '.join(process.argv) or process.name, 80)} (pid {pid})"
+        _named(process, harmless=pid not in writing | seen.on_gpu)
         for pid, process in sorted(found.items())
     ]
     lines += [
         f"pid {pid} writes {plain(path, 60)}" for pid, path in seen.writers if pid not in found
     ]
     return tuple(lines)
+
+
+def _named(process: Process, *, harmless: bool) -> str:
+    """`harmless`: it neither writes results nor holds a card, so its command may be taken at its word."""
+    command, pid = " ".join(process.argv) or process.name, process.pid
+    if harmless and watches(process):
+        return f"another gpu-tui watches this box, by its command: {plain(command, 24)} (pid {pid})"
+    return f"{plain(command, 80)} (pid {pid})"
 
 
 async def read_text(connection: Connection, path: str, limit: float = SURVEY_LIMIT) -> bytes | None:

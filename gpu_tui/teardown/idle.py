@@ -66,6 +66,9 @@ GPU_TOOLS = frozenset(
     {"nvidia-persistenced", "nv-hostengine", "nvidia-smi", "nvtop", "nvitop", "gpustat"}
 )
 
+# How the command of a gpu-tui's own look at a box begins, behind `-c`. It says who it is, and proves nothing.
+WATCHERS = ("sampler=$GPU_TUI_SAMPLER role=", 'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))')
+
 
 def working(
     processes: Sequence[Process], on_gpu: Set[int] = frozenset(), own: Set[int] = frozenset()
@@ -82,6 +85,13 @@ def working(
             not (_holds_gpu_idly(process) if process.pid in on_gpu else _is_idle(process))
             or _holds_up(process, table)
         )
+    )
+
+
+def watches(process: Process) -> bool:
+    """By its command it is a gpu-tui that watches this box. It is work all the same: anybody can be called so."""
+    return (
+        len(process.argv) > 2 and process.argv[-2] == "-c" and process.argv[-1].startswith(WATCHERS)
     )
 
 

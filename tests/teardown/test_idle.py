@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 from rented import Scene
 
+from gpu_tui.collect.on_box.lane import PLAY
+from gpu_tui.collect.program import ROLES
 from gpu_tui.core.fleet import Roots
 from gpu_tui.core.readings import Process
 from gpu_tui.teardown import box as box_module
-from gpu_tui.teardown.box import survey, work
+from gpu_tui.teardown.box import Survey, survey, work
 from gpu_tui.teardown.idle import own_tree, working
 
 WORK = [
@@ -153,6 +155,23 @@ async def test_a_look_does_not_see_itself(scene: Scene) -> None:
     shell, parent = seen.asked_by
     assert {shell, parent} <= own_tree(seen.processes, shell, parent)
     assert not [line for line in work(seen, None, None) or () if f"(pid {shell})" in line]
+
+
+def test_another_gpu_tui_is_named_and_counts_as_work_all_the_same() -> None:
+    python = 'import os; exec(os.environ.pop("GPU_TUI_PYTHON"))'
+    commands = (
+        ("sh", "-c", PLAY),
+        ("/usr/bin/python3", "-I", "-S", "-B", "-c", python),
+        ("python", "train.py", PLAY),
+    )
+    assert f"-c '{python}'" in ROLES  # as the sampler starts it
+    table = tuple(Process(n, 1, "x", argv, "S") for n, argv in enumerate(commands, 7))
+    words = "another gpu-tui watches this box, by its command: "
+    for on_gpu, named in ((frozenset(), [True, True, False]), ({8}, [True, False, False])):
+        seen = Survey("boot", table, None, (), (), frozenset(on_gpu))
+        told = work(seen, None, None) or ()
+        assert [line.startswith(words) for line in told] == named
+        assert [line[-8:] for line in told] == [" (pid 7)", " (pid 8)", " (pid 9)"]
 
 
 async def test_a_holder_of_a_gpu_is_seen_on_the_box(scene: Scene) -> None:
