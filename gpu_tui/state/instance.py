@@ -32,7 +32,7 @@ from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.core.vanished import Vanished
 from gpu_tui.state.book import Book
-from gpu_tui.state.cost import OVER, paid_until_now
+from gpu_tui.state.cost import paid_until_now
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.joined import Joined
 from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
@@ -137,7 +137,7 @@ class InstanceState:
 
     def _note_paid(self, state: ProviderState, at: float) -> None:
         """At the end of a run what it cost is kept; the next one begins at nothing."""
-        if self.provider.state == "running" and state.state in OVER:
+        if self.provider.state == "running" and state.state != "running":  # some end by and by
             self.paid = paid_until_now(self)
         elif self.paid is None or state.state != "running":
             return

@@ -322,6 +322,16 @@ def test_a_finished_queue_idles_and_after_ten_minutes_says_what_it_cost() -> Non
     assert "USD" in findings["idle_billing"].evidence
 
 
+def test_what_a_box_had_cost_stays_also_where_its_end_went_by_a_state_that_nobody_knows() -> None:
+    bench = Bench()
+    price = Money(2.0, "USD")
+    for after, word in ((0, "running"), (3600, "running"), (3660, "unknown"), (3720, "gone")):
+        known = {"price": price, "started_at": T0} if word == "running" else {}
+        state = ProviderState(word, T0 + after, **known)  # type: ignore[arg-type]
+        bench.store.apply(ProviderRead("box", T0 + after, state))
+    assert bench.store.view(T0 + 9000)["box"].cost.spent == pytest.approx(2.0)
+
+
 def test_a_stopped_box_is_off_and_costs_what_its_storage_costs() -> None:
     bench = Bench()
     bench.link("refused", "port closed")
