@@ -10,6 +10,9 @@ from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import HostKeyRejected
 
 COMPARE = "compare the fingerprint with the one in the provider's console"
+OTHER_NAME = (
+    "another box may answer; if it is the right one, have its authority sign it for this name too"
+)
 
 
 def refusal(route: Route, shown: asyncssh.SSHKey | None, said: str) -> HostKeyRejected:
@@ -26,6 +29,10 @@ def refusal(route: Route, shown: asyncssh.SSHKey | None, said: str) -> HostKeyRe
             f"{name} shows a host key that is marked as revoked{where}: {describe(shown)}",
             next="do not connect; ask whoever revoked it, or destroy the box in the console",
             host_key=_fingerprint(shown),
+        )
+    if shown is None and "principal" in said:
+        return HostKeyRejected(
+            f"{name} shows a host certificate that is for other names: {said}", next=OTHER_NAME
         )
     if shown is None and said.startswith("Certificate "):
         return HostKeyRejected(

@@ -17,7 +17,7 @@ from gpu_tui.transport.base import (
     LinkLost,
     NameUnknown,
 )
-from gpu_tui.transport.hostkey import COMPARE
+from gpu_tui.transport.hostkey import COMPARE, OTHER_NAME
 
 # First in the file, so nothing of the user's can undo it, on the way through jump hosts too. Host keys
 # are checked strictly, nobody is asked, nothing is forwarded, run here or left behind.
@@ -200,6 +200,11 @@ _TABLE: tuple[tuple[str, type[LinkError], str, str | None], ...] = (
         r"IDENTIFICATION HAS CHANGED|host key .*has changed",
         HostKeyRejected, "the host key of {where} CHANGED: it shows {key}",
         f"another box answers, or this one was re-created: {COMPARE}",
+    ),
+    (
+        r"Certificate (invalid: name is not|lacks) .*principal",
+        HostKeyRejected, "{where} shows a host certificate that is for other names: {said}",
+        OTHER_NAME,
     ),
     (
         r"Certificate invalid",

@@ -156,6 +156,9 @@ def test_a_certificate_of_nobody_known_is_told_apart(tmp_path: Path) -> None:
     error = refusal(route, None, "Host CA key is not trusted")
     assert "certificate" in str(error)
     assert error.next
+    error = refusal(route, None, "Certificate principal mismatch")  # signed, and for another box
+    assert "for other names" in str(error)
+    assert "another box may answer" in str(error.next)
 
 
 def test_a_file_is_read_once_until_it_changes(

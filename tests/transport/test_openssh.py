@@ -381,6 +381,12 @@ async def test_a_banner_that_looks_like_ssh_itself_convinces_nobody(
             HostKeyRejected,
             "far:22 shows a host certificate that is not valid: Certificate invalid: expired",
         ),
+        (
+            "Certificate invalid: name is not a listed principal\nHost key verification failed.",
+            HostKeyRejected,
+            "far:22 shows a host certificate that is for other names: "
+            "Certificate invalid: name is not a listed principal",
+        ),
     ],
 )
 def test_what_ssh_says_of_a_way_that_is_shut(said: str, kind: type[LinkError], text: str) -> None:
