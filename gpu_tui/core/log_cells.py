@@ -23,6 +23,7 @@ NEVER: Mapping[str, float] = {}
 BEGUN = "just started: its log moved after the process table was read"
 SLACK = 2.0  # seconds: an mtime has whole ones
 AHEAD = 60.0  # seconds that a file server may be ahead of the box and still be believed
+ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
 AT_ONCE = 60.0  # seconds: a log that moved so shortly before the end was written until then
 
 
@@ -165,7 +166,7 @@ class LogLives:
             return frozenset()
         if self._dead_at is None:
             self._dead_at = seen_at
-        if files_at <= self._dead_at + SLACK:
+        if files_at <= self._dead_at + ON_THE_WAY:
             return frozenset()  # it may have moved since
         last, until = max(written.values(), default=0.0), (self._alive_at or 0.0) - AT_ONCE
         self._moved = {

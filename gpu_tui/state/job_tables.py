@@ -157,10 +157,8 @@ def _follow_lives(
 
 
 def _read_whole(log: LogBuffer, file: FileStat) -> bool:
-    if log.file != file.inode:
-        return False
-    bar = log[log.end - 1].size if log.open else 0
-    return log.upto is None or bar is None or log.upto + bar >= file.size
+    # How far an unfinished line came is not kept; what came of it was waited for.
+    return log.file == file.inode and (log.open or log.upto is None or log.upto >= file.size)
 
 
 def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, ...] | None, str]:

@@ -90,6 +90,7 @@ class Scene:
     def __post_init__(self) -> None:
         self.store = Store(Fleet("sweep", (self.instance,)), {}, self.history)
         self._readers: dict[str, LogReader] = {}
+        self._ends: dict[str, int] = {}  # bytes of each log
 
     # --- what happens on the box ---
 
@@ -125,21 +126,25 @@ class Scene:
         cell: str | None = None,
     ) -> None:
         """Text is appended to a log; with `history` it was there before we came."""
-        self.touch(path, ago)
+        end = self._ends.get(path, 0) + len(text.encode())
+        self._ends[path] = end
+        self.touch(path, ago, end)
         named = None if path == QUEUE_LOG else path.rpartition("/")[2].removesuffix(".log")
         cell = cell or named
         source = LogSource(path, cell)
         if path not in self._readers:
             self._readers[path] = LogReader()
             self.apply(LogOpened("box", self.at, source, 1, 0, 0, resumed=False))
+        begins = end - len(text.encode().rpartition(b"\n")[2])
         rows = text.encode().splitlines(keepends=True)
         for n in range(0, len(rows), FEED_LINES):  # as it comes of a run that writes as it goes
             lines = self._readers[path].feed(b"".join(rows[n : n + FEED_LINES]))
-            self.apply(LogArrived("box", self.at, source, lines, backfill=history))
+            self.apply(LogArrived("box", self.at, source, lines, history, begins))
 
     def replace_log(self, path: str) -> None:
         """The file was truncated or replaced."""
         self._readers.pop(path, None)
+        self._ends.pop(path, None)
 
     # --- what we see of it ---
 

@@ -355,6 +355,20 @@ def a_run_whose_log_shows_no_total_was_killed(s: Scene) -> None:
     logged(s, "step 72 loss 0.5")
 
 
+@scenario(
+    "idle",
+    "suspicious_end:warn",
+    evidence=("gone at step 72: its log shows no total",),
+    box=NO_QUEUE,
+)
+def a_run_that_was_killed_within_its_bar(s: Scene) -> None:
+    s.write(A, "start\n")
+    s.link("live")
+    s.processes, s.gpus, s.memory = (INIT, replace(TRAINER, ppid=1)), gpu(0.9), memory()
+    s.watch(40, lambda s, _: s.write(A, "\r71it [00:10, 2.00it/s]\r72it [00:11, 2.00it/s]"))
+    gone(s)
+
+
 @scenario("idle", box=NO_QUEUE)
 def a_run_that_stopped_early_and_said_so(s: Scene) -> None:
     logged(s, "step 72/100 loss 0.5", "Early stopping at step 72", "saved to out/best.pth")
