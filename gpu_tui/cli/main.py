@@ -128,7 +128,7 @@ class Parser(argparse.ArgumentParser):
         word = message.removeprefix("unrecognized arguments: ").split()[0].partition("=")[0]
         if message.startswith("unrecognized arguments: -"):
             close = difflib.get_close_matches(word, self._option_string_actions, n=1, cutoff=NEAR)
-            if close:
+            if close and close[0] != word:  # there is one, but not where it stands
                 hint = f"Did you mean {close[0]}? See: {self.prog} --help"
                 raise UsageError(f"there is no option {word}", hint)
         raise UsageError(message, f"See: {self.prog} --help")

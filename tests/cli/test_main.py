@@ -85,6 +85,11 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
         (["profiles", "lisst"], "invalid choice", "--help"),
         (["profiles", "--today", "tomorrow"], "not a date", "--help"),
         (["--nonsense"], "unrecognized arguments", "gpu-tui --help"),
+        (
+            ["clocks", "mark", "a", "stopped", "now", "--json"],
+            "unrecognized arguments: --json",
+            "gpu-tui clocks --help",
+        ),
         *(
             (["check", "--limit", limit], "invalid seconds value", "gpu-tui check --help")
             for limit in ("30s", "0", "nan", "inf")
