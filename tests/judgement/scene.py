@@ -90,7 +90,9 @@ class Scene:
     def __post_init__(self) -> None:
         self.store = Store(Fleet("sweep", (self.instance,)), {}, self.history)
         self._readers: dict[str, LogReader] = {}
-        self._ends: dict[str, int] = {}  # bytes of each log
+        self._ends: dict[
+            str, tuple[int, int]
+        ] = {}  # where the last line of each log begins, and ends
 
     # --- what happens on the box ---
 
@@ -126,8 +128,11 @@ class Scene:
         cell: str | None = None,
     ) -> None:
         """Text is appended to a log; with `history` it was there before we came."""
-        end = self._ends.get(path, 0) + len(text.encode())
-        self._ends[path] = end
+        begins, end = self._ends.get(path, (0, 0))
+        end += len(text.encode())
+        if "\n" in text:
+            begins = end - len(text.encode().rpartition(b"\n")[2])
+        self._ends[path] = begins, end
         self.touch(path, ago, end)
         named = None if path == QUEUE_LOG else path.rpartition("/")[2].removesuffix(".log")
         cell = cell or named
@@ -135,7 +140,6 @@ class Scene:
         if path not in self._readers:
             self._readers[path] = LogReader()
             self.apply(LogOpened("box", self.at, source, 1, 0, 0, resumed=False))
-        begins = end - len(text.encode().rpartition(b"\n")[2])
         rows = text.encode().splitlines(keepends=True)
         for n in range(0, len(rows), FEED_LINES):  # as it comes of a run that writes as it goes
             lines = self._readers[path].feed(b"".join(rows[n : n + FEED_LINES]))
