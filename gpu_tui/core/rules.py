@@ -107,6 +107,7 @@ class Now:
     losses: Mapping[str, tuple[Spike | None, Plateau | None]] = field(default_factory=dict)
     trainer_alive: bool | None = None
     extras: tuple[Condition, ...] = field(default_factory=tuple)
+    halted: bool = False  # a signal stopped all that trains, and `extras` tell of each
     held: Collection[tuple[str, str | None, str | None]] = ()  # (kind, cell, part) at the last look
 
     def acts(self, name: str, value: float | None, kind: str, part: str | None = None) -> bool:
@@ -327,6 +328,8 @@ def _run(seen: Now) -> Iterator[Condition]:
         yield Condition("crashed", Severity.FATAL, reason, "verdict", seen.blamed)
     elif seen.verdict is Verdict.PREEMPTED:
         yield Condition("preempted", Severity.FATAL, reason, "verdict", seen.blamed)
+    elif seen.verdict is Verdict.STALLED and seen.halted:
+        pass  # that was told when it was stopped: told anew under another name it would wake twice
     elif seen.verdict in (Verdict.STALLED, Verdict.FINISHED_BUT_HUNG):
         yield Condition("stalled", Severity.SERIOUS, reason, "verdict")
     idle = seen.idle

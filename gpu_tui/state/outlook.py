@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.ending import ending_words
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.halted import halted
+from gpu_tui.core.halted import STOPPED, halted
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.losses import Plateau, Spike
@@ -59,6 +59,7 @@ def view_of(
         kept, now, anchored,
         account=account, queue=queue, alive=alive, idle=idle, thresholds=thresholds,
     )  # fmt: skip
+    stopped = _halted(kept, run, queue)
     seen = Now(
         now=now,
         link=kept.link,
@@ -77,7 +78,10 @@ def view_of(
         idle=idle,
         trainer_alive=alive,
         losses=_losses(kept, queue),
-        extras=(*_open_end(kept), *_halted(kept, run, queue, verdict)),
+        extras=(*_open_end(kept), *stopped),
+        halted=run is not None
+        and bool(stopped)
+        and all(one.state == STOPPED for one in run.trainers),
         held=kept.book.standing,
     )
     kept.book.set_conditions(conditions(seen), now)
@@ -120,18 +124,11 @@ def _open_end(kept: InstanceState) -> tuple[Condition, ...]:
     return (Condition("teardown", Severity.FATAL, evidence, "journal"),)
 
 
-def _halted(
-    kept: InstanceState, run: Run | None, queue: Queue, verdict: Verdict
-) -> Iterator[Condition]:
-    """Who trains here and is stopped; on the login node of a cluster others may be.
-
-    A box that has stalled as a whole says it of all of them.
-    """
+def _halted(kept: InstanceState, run: Run | None, queue: Queue) -> tuple[Condition, ...]:
+    """Who trains here and is stopped; on the login node of a cluster others may be."""
     if run is None or kept.instance.scheduler is not None:
-        return
-    if verdict is Verdict.STALLED and all(one.state in "Tt" for one in run.trainers):
-        return
-    yield from halted(run.trainers, queue)
+        return ()
+    return tuple(halted(run.trainers, queue))
 
 
 def _series_view(kept: InstanceState) -> Mapping[str, Sequence[Point]]:

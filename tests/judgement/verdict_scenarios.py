@@ -741,7 +741,12 @@ def a_run_that_has_just_begun_beside_the_files_of_an_older_one(s: Scene) -> None
     s.look()
 
 
-@scenario("stalled", "stalled:serious", because=("nothing moved", "SIGSTOP"))
+@scenario(
+    "stalled",
+    "stalled:serious",
+    because=("nothing moved", "SIGSTOP"),
+    evidence=("is stopped by a signal",),  # as it was told at once: it is no other finding later
+)
 def stopped_by_a_signal(s: Scene) -> None:
     running(s)
     s.gpus = gpu(0.0)
