@@ -29,7 +29,7 @@ from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
 from gpu_tui.providers.manual import BESIDE, Manual
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW, finding
+from gpu_tui.ui.scene_parts import NOW, cell, finding
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.shots import SIZES, VIEWS
 from gpu_tui.ui.text.filters import Filter, FilterError
@@ -568,10 +568,13 @@ async def test_why_a_log_cannot_be_followed_is_told(cockpit: Make) -> None:
 
 
 def test_a_cell_is_found_by_the_words_that_stand_there(chinese: None) -> None:
-    said = state_words(CellState.SYNC_FAILED)
+    said = state_words(cell(1, "a", CellState.SYNC_FAILED))
     assert Filter("sync-failed").keeps(said)
     assert Filter("/sync failed/").keeps(said)
     assert Filter("同步失败").keeps(said)
+    still = state_words(cell(1, "a", CellState.RUNNING, still_seconds=900.0))
+    assert Filter("静默").keeps(still)
+    assert Filter("running").keeps(still)
 
 
 def test_no_title_of_a_queue_is_cut(chinese: None) -> None:

@@ -26,7 +26,7 @@ from gpu_tui.ui.screens import sweep as module
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.sweep import CURVES, SweepScreen
 from gpu_tui.ui.text import bounds
-from gpu_tui.ui.text.sweep_table import sheet_of, table_head
+from gpu_tui.ui.text.sweep_table import sheet_of, table_head, table_row
 from gpu_tui.ui.widgets import near
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -338,6 +338,18 @@ def test_a_metric_gets_the_room_that_its_name_needs(column: str, wide: str, narr
     order = Order(f"metric:{column}")
     for size, title in ((140, wide), (80, narrow)):
         assert table_head(sheet_of(rows, order, size, {})).plain.endswith(title)
+
+
+def test_a_cell_that_stands_still_is_no_sight_like_the_others_here_either() -> None:
+    rows = [
+        Row("box", cell(n, name, CellState.RUNNING, still_seconds=still))
+        for n, (name, still) in enumerate((("a", 900.0), ("b", None)))
+    ]
+    order = Order("cell")
+    for size, words in ((140, ("▲ silent 15m", "running")), (80, ("▲", "●"))):
+        sheet = sheet_of(rows, order, size, {})
+        for row, word in zip(rows, words, strict=True):
+            assert word in table_row(row, sheet, ()).plain
 
 
 async def test_no_course_in_time_is_drawn_of_what_was_logged_before_anybody_looked(

@@ -47,7 +47,7 @@ def _now(view: InstanceView) -> str | None:
 
 def _words(cell: Cell) -> str:
     """What the filter looks at."""
-    return f"{cell.name} {state_words(cell.state)}"
+    return f"{cell.name} {state_words(cell)}"
 
 
 def _seen(view: InstanceView, cell: Cell, width: int) -> object:

@@ -325,4 +325,4 @@ def _when_seen(points: Points) -> Points:
 
 def _words(row: Row) -> str:
     """What the filter looks at."""
-    return f"{row.cell.name} {row.cell.task or ''} {row.box} {state_words(row.cell.state)}"
+    return f"{row.cell.name} {row.cell.task or ''} {row.box} {state_words(row.cell)}"

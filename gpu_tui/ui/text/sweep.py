@@ -35,10 +35,17 @@ LEAST_NAME, WHOLE_NAME = 6, 22
 RESULTS = 7  # cells of the column that tells of results on the box
 
 
-def state_words(state: CellState) -> str:
-    """A state by every name that a filter may call it: as it is written down, and as it stands on screen."""
-    word = STATES[state][1]
-    return f"{state} {word} {say(word)}"
+def state_of(cell: Cell) -> tuple[str, str, str]:
+    """Its sign, its word and its style; one that runs and stands still is no sight like the others."""
+    if cell.still_seconds is not None:
+        return "▲", say("silent {age}", age=units.age(cell.still_seconds)), "level-watch"
+    glyph, word, style = STATES[cell.state]
+    return glyph, say(word), style
+
+
+def state_words(cell: Cell) -> str:
+    """Its state by every name that a filter may call it: as it is written down, and as it stands on screen."""
+    return f"{cell.state} {STATES[cell.state][1]} {state_of(cell)[1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +127,10 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
 
 
 def _state(view: InstanceView, cell: Cell) -> tuple[str, str, str]:
-    """Its sign, its word and its style; one that runs and stands still is no sight like the others."""
-    glyph, word, style = STATES[cell.state]
+    """As it stands in the queue of its box."""
     if cell.state is CellState.CANNOT_TELL and is_fresh(view):
         return "◔", say("first look"), "muted"
-    if cell.still_seconds is None:
-        return glyph, say(word), style
-    return "▲", say("silent {age}", age=units.age(cell.still_seconds)), "level-watch"
+    return state_of(cell)
 
 
 def _progress(cell: Cell) -> Text:

@@ -17,7 +17,7 @@ from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
 from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, fit, line, spark
 from gpu_tui.ui.text.names import cut_name
-from gpu_tui.ui.text.sweep import STATES
+from gpu_tui.ui.text.sweep import state_of
 
 Points = Sequence[tuple[float, float | None]]
 TITLES = {"box": "queue"}
@@ -168,10 +168,10 @@ def _value(row: Row, column: str, sheet: Sheet) -> Text:
         case "box":
             return line((cut_name(row.box, CELLS["box"], sheet.boxes), box_style(row.box)))
         case "state":
-            glyph, word, style = STATES[cell.state]
+            glyph, word, style = state_of(cell)
             return line(
                 (
-                    glyph if sheet.width < WORDS else f"{glyph} {say(word)}",
+                    glyph if sheet.width < WORDS else f"{glyph} {word}",
                     "stale" if stale else style,
                 )
             )
