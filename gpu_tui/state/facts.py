@@ -162,9 +162,16 @@ def evidence_of(
 
 
 def _youth(kept: InstanceState, run: Run | None, now: float) -> float | None:
-    """Seconds since the newest of what trains was started: for longer than that, nothing of it can stand still."""
+    """Seconds since the newest of what trains was started: for longer than that, nothing of it can stand still.
+
+    Where one holds a card, what holds none is a helper, which may begin again each minute beside a run that hangs.
+    """
     good = kept.tracks.get(metrics.PROCESSES.name, NO_TRACK).good
-    ages = [one.age_seconds for one in run.trainers if one.age_seconds is not None] if run else []
+    table = kept.fresh(metrics.GPUS, now)
+    holders = {process.pid for gpu in (table.gpus if table else ()) for process in gpu.processes}
+    trainers = run.trainers if run else ()
+    on_cards = [one for one in trainers if one.pid in holders]
+    ages = [one.age_seconds for one in on_cards or trainers if one.age_seconds is not None]
     return None if good is None or not ages else min(ages) + max(0.0, now - good.taken_at)
 
 

@@ -761,6 +761,15 @@ def a_card_at_full_while_nothing_moves(s: Scene) -> None:
     s.watch(1000)
 
 
+@scenario("stalled", "stalled:serious", because=("collective",))
+def a_helper_that_has_just_begun_beside_a_run_that_hangs(s: Scene) -> None:
+    running(s)
+    s.gpus = gpu(1.0)
+    helper = replace(TRAINER, pid=60, argv=("python", "sync.py"), age_seconds=5.0)
+    s.processes = (INIT, SHELL, replace(TRAINER, age_seconds=5_000.0), helper)
+    s.watch(1000)
+
+
 @scenario("stalled", "stalled:serious")
 def a_file_server_whose_clock_is_ahead_and_that_stands_still(s: Scene) -> None:
     running(s)
