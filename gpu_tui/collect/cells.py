@@ -41,9 +41,7 @@ class Cells:
         self._moved: list[str] = []
         self._queue_silent = instance.queue.log is None
         self._jobs: dict[str, _Jobs] = {}  # by metric
-        self._written: dict[
-            str, None
-        ] = {}  # logs of jobs that ran while we watched, the newest last
+        self._written: dict[str, str] = {}  # log -> the job that ran and wrote it, the newest last
         self.selected: str | None = None
 
     def sources(self, cell: str) -> tuple[LogSource, ...]:
@@ -106,16 +104,18 @@ class Cells:
                 case _:
                     continue
 
-    def _untold(self, left: JobTable) -> JobTable:
-        """Without the files of whom we watched: what is said there was read, under the right name."""
+    def _renamed(self, left: JobTable) -> JobTable:
+        """The files of whom we watched under the right names: only what was not read yet is read."""
+        names = self._written
         return replace(
-            left, jobs=tuple(job for job in left.jobs if job.stdout not in self._written)
+            left, jobs=tuple(replace(j, name=names.get(j.stdout or "", j.name)) for j in left.jobs)
         )
 
     def _note_written(self, told: _Jobs) -> None:
-        for path in (source.path for name in told.running for source in told.logs[name]):
-            self._written.pop(path, None)
-            self._written[path] = None
+        for name in reversed(told.running):
+            for source in told.logs[name]:
+                self._written.pop(source.path, None)
+                self._written[source.path] = name
         while len(self._written) > REMEMBERED:
             del self._written[next(iter(self._written))]
 
@@ -125,7 +125,7 @@ class Cells:
             known = self._jobs.get(event.metric)
             table = event.sample.value
             told = self._jobs[event.metric] = _jobs_of(
-                self._untold(table) if event.metric == LEFT.name else table
+                self._renamed(table) if event.metric == LEFT.name else table
             )
             self._note_written(told)
             return known != told
