@@ -10,9 +10,10 @@ from gpu_tui.core.artifact import Found, Shelf, layout_of
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellEvidence
-from gpu_tui.state.facts import STAMP_SLACK, cells_alive_of, offset_of, read_on_box
+from gpu_tui.state.facts import cells_alive_of, offset_of, read_on_box
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.traces import CellTrace
+from gpu_tui.state.witness import STAMP_SLACK
 
 
 def cell_evidence(

@@ -14,20 +14,18 @@ from gpu_tui.core.metrics import Metric
 from gpu_tui.core.pulse import stall_after
 from gpu_tui.core.queue_history import CellRun
 from gpu_tui.core.readings import GpuTable, Host, Mount
-from gpu_tui.core.rules import OomKill
 from gpu_tui.core.sample import NO_TRACK
-from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.state.history import Anchored
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import scheduled
+from gpu_tui.state.oom import KILL_SLACK, oom_fact, oom_of
 from gpu_tui.state.timeline import stop_mark
 from gpu_tui.state.views import T, utilization
-from gpu_tui.state.witness import box_time
+from gpu_tui.state.witness import STAMP_SLACK, box_time
 
-STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
 EXIT_SLACK = 10.0  # what a run may take to leave after its last line
 BOOT_STIRS = 60.0  # a box that comes up writes: its last blocks, what its services print
-KILL_SLACK = 30.0  # from a kill to its end line, or to the next process table
 FULL_SHARE = 0.999
 REST_WATCHED, REST_POINTS = 120.0, 10  # seconds and points near 0 % before "data-bound" is said
 
@@ -139,7 +137,7 @@ def evidence_of(
         typical_gap=witness.typical_gap,
         failure=_failure(kept, last, ended=alive is False),
         exit_code=last.exit_code if last else None,
-        oom_rose=_oom_fact(kept, oom, last, box_now, now),
+        oom_rose=oom_fact(kept, oom, last, box_now, now),
         oom_counted=memory.oom_kill if memory else None,
         rebooted=_rebooted(kept, now),
         session=session,
@@ -297,76 +295,6 @@ def _begun_at(kept: InstanceState, now: float) -> float | None:
     if first is not None and first.age_seconds and read_at is not None:
         begins.append(read_at - first.age_seconds)
     return max(begins, default=None)
-
-
-# --- memory ----------------------------------------------------------------------------------------
-
-
-def oom_of(kept: InstanceState, now: float, queue: Queue, run: Run | None) -> OomKill | None:
-    """The kill that the cgroup counted, if it belongs to an attempt that is not history."""
-    rose, box_now = kept.witness.oom_rose, box_time(kept.tracks, now)
-    if rose is None:
-        return _oom_before_we_came(kept, now, queue)
-    if not queue.cells or box_now is None:
-        return OomKill(rose.times, None, survived=_lives_on(kept, run, rose.at))
-    after, at = box_now - (now - rose.after), box_now - (now - rose.at)
-    during = [cell for cell in queue.cells if _overlaps(cell, after, at)]
-    if not during:
-        return None
-    killed = [cell for cell in during if cell.exit_code == 137]
-    ended = [cell for cell in during if cell.state is CellState.FAILED]
-    cell = (killed or ended or during)[-1]
-    lives = cell.state in (CellState.RUNNING, CellState.FINISHED, CellState.SUSPICIOUS)
-    return OomKill(rose.times, cell.name, survived=lives and _lives_on(kept, run, rose.at))
-
-
-def _oom_before_we_came(kept: InstanceState, now: float, queue: Queue) -> OomKill | None:
-    """An exit 137 before the first look at a counter that is not 0."""
-    memory = kept.fresh(metrics.MEMORY, now)
-    killed = [cell for cell in queue.cells if cell.exit_code == 137]
-    if memory is None or not memory.oom_kill or not killed:
-        return None
-    if _counted_before(kept, killed[-1].finished_at, now):
-        return None
-    return OomKill(memory.oom_kill, killed[-1].name, since_made=True)
-
-
-def _overlaps(cell: Cell, after: float, at: float) -> bool:
-    if cell.started_at is None or cell.started_at > at + STAMP_SLACK:
-        return False
-    return cell.finished_at is None or cell.finished_at >= after - STAMP_SLACK
-
-
-def _lives_on(kept: InstanceState, run: Run | None, rose_at: float) -> bool:
-    alive_at = kept.witness.alive_at
-    return bool(run and run.alive and alive_at is not None and alive_at > rose_at + KILL_SLACK)
-
-
-def _oom_fact(
-    kept: InstanceState,
-    oom: OomKill | None,
-    last: CellRun | None,
-    box_now: float | None,
-    now: float,
-) -> int | None:
-    """Kills in the last attempt; 0 where the counter was watched; None where nobody knows."""
-    if oom is not None and not oom.since_made and oom.cell in (None, last.name if last else None):
-        return 0 if oom.survived else oom.times
-    if oom is not None and oom.since_made:
-        return None
-    died = kept.witness.life.last
-    return 0 if _counted_before(kept, died, now) and box_now is not None else None
-
-
-def _counted_before(kept: InstanceState, box_at: float | None, now: float) -> bool:
-    """The counter was already watched at a time of the box, and its value is known still."""
-    since, box_now = kept.witness.oom_since, box_time(kept.tracks, now)
-    if since is None or box_now is None or kept.fresh(metrics.MEMORY, now) is None:
-        return False
-    alive_at = kept.witness.alive_at
-    if alive_at is not None and alive_at >= since:
-        return True
-    return box_at is not None and box_at >= box_now - (now - since)
 
 
 # --- disks and artifacts ---------------------------------------------------------------------------

@@ -26,11 +26,11 @@ from gpu_tui.state.facts import (
     alive_of,
     evidence_of,
     log_is_newer,
-    oom_of,
     read_on_box,
     run_of,
 )
 from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.oom import oom_of
 from gpu_tui.state.queue_rows import queue_rows
 from gpu_tui.state.views import Cost, InstanceView
 

@@ -21,6 +21,7 @@ from gpu_tui.core.readings import FileTable, Host, Memory, Process
 from gpu_tui.core.sample import NO_TRACK, Reading, Track
 from gpu_tui.state.history import History
 
+STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
 QUARTER = 900.0  # time zones differ by quarters of an hour
 ZONE_SLACK = 60.0  # between a stamp and its line's arrival
 LONGEST_OFFSET = 15 * 3600.0

@@ -24,10 +24,9 @@ from gpu_tui.transport.ssh_config import (
     SYSTEM_CONFIG,
     Settings,
     UserConfig,
-    beyond,
-    methods,
     port_of,
 )
+from gpu_tui.transport.ssh_options import beyond, methods
 
 DEFAULT_KEYS = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")
 USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")

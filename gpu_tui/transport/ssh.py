@@ -46,7 +46,8 @@ from gpu_tui.transport.packets import shorten
 from gpu_tui.transport.pattern import chosen
 from gpu_tui.transport.prompts import ASKER, Desk
 from gpu_tui.transport.pulse import Silence, shut
-from gpu_tui.transport.ssh_config import UserConfig, connect_options
+from gpu_tui.transport.ssh_config import UserConfig
+from gpu_tui.transport.ssh_options import connect_options
 
 # AES-GCM first: on servers without strict key exchange it is not open to Terrapin, and it is twice
 # as fast as the default.

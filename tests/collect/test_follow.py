@@ -416,14 +416,20 @@ async def following(made: Follower, connection: Connection) -> AsyncIterator[Non
     await asyncio.gather(task, return_exceptions=True)
 
 
+def box_with(shell: str, root: Path) -> ShellBox:
+    """One whose only better shell is this."""
+    box = ShellBox(root)
+    if shell != "bash":
+        box.program("bash", "#!/bin/sh\nexit 127\n")
+    return box
+
+
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
 async def test_every_shell_and_its_tools_follow_rotation_and_truncation(
     tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(program, "SELDOM", 0.3)
-    box = ShellBox(tmp_path)
-    if shell != "bash":
-        box.program("bash", "#!/bin/sh\nexit 127\n")
+    box = box_with(shell, tmp_path)
     log = box.file("home/train.log", "a 1\n")
     made = Follower(box)  # type: ignore[arg-type]
     async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
@@ -469,9 +475,7 @@ async def test_a_file_whose_number_takes_all_64_bits_is_known_again(
     tmp_path: Path, shell: str
 ) -> None:
     """As on mergerfs. No shell compares such numbers."""
-    box = ShellBox(tmp_path)
-    if shell != "bash":
-        box.program("bash", "#!/bin/sh\nexit 127\n")
+    box = box_with(shell, tmp_path)
     real = {name: shlex.quote(shutil.which(name) or name) for name in ("stat", "find")}
     wide = "s/^([0-9]+)/00000000000000000\\1/; s/^0*([0-9]{17})([: ])/93\\1\\2/"
     box.program("stat", f"#!/bin/sh\n{real['stat']} \"$@\" | sed -E '{wide}'\n")
@@ -531,9 +535,7 @@ async def test_a_file_that_has_another_number_at_each_look_is_known_by_its_text(
     tmp_path: Path, shell: str
 ) -> None:
     """As on many a mount of an object store, which makes up numbers and knows no birth."""
-    box = ShellBox(tmp_path)
-    if shell != "bash":
-        box.program("bash", "#!/bin/sh\nexit 127\n")
+    box = box_with(shell, tmp_path)
     number = box.file("number", "1")
     made_up = f"s/^([0-9]+)([: ])[^ ]+/$(cat {number})\\1\\20/"
     box.program("stat", f'#!/bin/sh\n{shutil.which("stat")} "$@" | sed -E "{made_up}"\n')

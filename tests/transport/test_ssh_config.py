@@ -19,7 +19,8 @@ from gpu_tui.transport import ssh_config
 from gpu_tui.transport.access import Route, resolve, routes_to
 from gpu_tui.transport.base import HostKeyRejected, LinkError
 from gpu_tui.transport.pattern import accepts
-from gpu_tui.transport.ssh_config import UserConfig, beyond, connect_options
+from gpu_tui.transport.ssh_config import UserConfig
+from gpu_tui.transport.ssh_options import beyond, connect_options
 
 HONOURED, FALLBACK, REFUSED, MOOT = "honoured", "by ssh itself", "refused", "moot"
 

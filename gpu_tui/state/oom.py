@@ -1,0 +1,80 @@
+"""Which kill for memory that the cgroup counted belongs to the run, and to which of its cells."""
+
+from __future__ import annotations
+
+from gpu_tui.core import metrics
+from gpu_tui.core.liveness import Run
+from gpu_tui.core.queue_history import CellRun
+from gpu_tui.core.rules import OomKill
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.witness import STAMP_SLACK, box_time
+
+KILL_SLACK = 30.0  # from a kill to its end line, or to the next process table
+
+
+def oom_of(kept: InstanceState, now: float, queue: Queue, run: Run | None) -> OomKill | None:
+    """The kill that the cgroup counted, if it belongs to an attempt that is not history."""
+    rose, box_now = kept.witness.oom_rose, box_time(kept.tracks, now)
+    if rose is None:
+        return _oom_before_we_came(kept, now, queue)
+    if not queue.cells or box_now is None:
+        return OomKill(rose.times, None, survived=_lives_on(kept, run, rose.at))
+    after, at = box_now - (now - rose.after), box_now - (now - rose.at)
+    during = [cell for cell in queue.cells if _overlaps(cell, after, at)]
+    if not during:
+        return None
+    killed = [cell for cell in during if cell.exit_code == 137]
+    ended = [cell for cell in during if cell.state is CellState.FAILED]
+    cell = (killed or ended or during)[-1]
+    lives = cell.state in (CellState.RUNNING, CellState.FINISHED, CellState.SUSPICIOUS)
+    return OomKill(rose.times, cell.name, survived=lives and _lives_on(kept, run, rose.at))
+
+
+def _oom_before_we_came(kept: InstanceState, now: float, queue: Queue) -> OomKill | None:
+    """An exit 137 before the first look at a counter that is not 0."""
+    memory = kept.fresh(metrics.MEMORY, now)
+    killed = [cell for cell in queue.cells if cell.exit_code == 137]
+    if memory is None or not memory.oom_kill or not killed:
+        return None
+    if _counted_before(kept, killed[-1].finished_at, now):
+        return None
+    return OomKill(memory.oom_kill, killed[-1].name, since_made=True)
+
+
+def _overlaps(cell: Cell, after: float, at: float) -> bool:
+    if cell.started_at is None or cell.started_at > at + STAMP_SLACK:
+        return False
+    return cell.finished_at is None or cell.finished_at >= after - STAMP_SLACK
+
+
+def _lives_on(kept: InstanceState, run: Run | None, rose_at: float) -> bool:
+    alive_at = kept.witness.alive_at
+    return bool(run and run.alive and alive_at is not None and alive_at > rose_at + KILL_SLACK)
+
+
+def oom_fact(
+    kept: InstanceState,
+    oom: OomKill | None,
+    last: CellRun | None,
+    box_now: float | None,
+    now: float,
+) -> int | None:
+    """Kills in the last attempt; 0 where the counter was watched; None where nobody knows."""
+    if oom is not None and not oom.since_made and oom.cell in (None, last.name if last else None):
+        return 0 if oom.survived else oom.times
+    if oom is not None and oom.since_made:
+        return None
+    died = kept.witness.life.last
+    return 0 if _counted_before(kept, died, now) and box_now is not None else None
+
+
+def _counted_before(kept: InstanceState, box_at: float | None, now: float) -> bool:
+    """The counter was already watched at a time of the box, and its value is known still."""
+    since, box_now = kept.witness.oom_since, box_time(kept.tracks, now)
+    if since is None or box_now is None or kept.fresh(metrics.MEMORY, now) is None:
+        return False
+    alive_at = kept.witness.alive_at
+    if alive_at is not None and alive_at >= since:
+        return True
+    return box_at is not None and box_at >= box_now - (now - since)
