@@ -18,6 +18,7 @@ class Receiver:
     url: str = ""
     answers: list[Callable[[BaseHTTPRequestHandler], None]] = field(default_factory=list)
     got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     arrived: threading.Event = field(default_factory=threading.Event)
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -52,6 +53,7 @@ def receiver() -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             made.got.append(({k.lower(): v for k, v in self.headers.items()}, body))
+            made.paths.append(self.path)
             made.arrived.set()
             (made.answers.pop(0) if made.answers else answer(200))(self)
 

@@ -2,14 +2,18 @@
 
 Sources: the "incoming webhook" pages of Slack, Discord, Feishu/Lark, DingTalk and WeCom, and ntfy's "publish" page.
 Feishu, DingTalk and WeCom answer 200 also when they refuse: the code in the answer says so, and whether only
-too many came at once (each of them takes some 20 to 100 messages a minute).
+too many came at once (each of them takes some 20 to 100 messages a minute). Those of their robots that want a
+signature take it with a time of the last hour: a message is signed when it is sent, not when it is made.
 """
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlencode, urlsplit
 
 from gpu_tui.alerts.message import Message
 from gpu_tui.core.plain import plain
@@ -28,13 +32,15 @@ JSON_TYPE = "application/json; charset=utf-8"
 class Receiver:
     """One service. `hosts` are the ends of its host names; `refusals` the keys of a code that is 0 when all is well.
 
-    `passing` are the codes of a refusal after which a later attempt may succeed.
+    `passing` are the codes of a refusal after which a later attempt may succeed. `sign` makes of URL, body, secret
+    and the time (epoch seconds) the URL and the body that are signed; None = the service knows no signature.
     """
 
     build: Callable[[Message], tuple[bytes, Mapping[str, str]]]
     hosts: tuple[str, ...] = ()
     refusals: tuple[str, ...] = ()
     passing: frozenset[int] = frozenset()
+    sign: Callable[[str, bytes, str, float], tuple[str, bytes]] | None = None
 
 
 def _json(value: object) -> tuple[bytes, Mapping[str, str]]:
@@ -61,6 +67,23 @@ def _feishu(message: Message) -> tuple[bytes, Mapping[str, str]]:
 
 def _dingtalk(message: Message) -> tuple[bytes, Mapping[str, str]]:
     return _json({"msgtype": "text", "text": {"content": message.text}})
+
+
+def _feishu_signed(url: str, body: bytes, secret: str, now: float) -> tuple[str, bytes]:
+    """In the body. The text to sign is the key, and nothing is signed with it: so their page has it."""
+    stamp = f"{now:.0f}"
+    sign = base64.b64encode(hmac.digest(f"{stamp}\n{secret}".encode(), b"", "sha256")).decode()
+    return url, _json({"timestamp": stamp, "sign": sign, **json.loads(body)})[0]
+
+
+def _dingtalk_signed(url: str, body: bytes, secret: str, now: float) -> tuple[str, bytes]:
+    """In the query, and in milliseconds."""
+    stamp = f"{now * 1000:.0f}"
+    mac = hmac.digest(secret.encode(), f"{stamp}\n{secret}".encode(), "sha256")
+    more = urlencode({"timestamp": stamp, "sign": base64.b64encode(mac).decode()})
+    parts = urlsplit(url)
+    query = f"{parts.query}&{more}" if parts.query else more
+    return parts._replace(query=query).geturl(), body
 
 
 def _wecom(message: Message) -> tuple[bytes, Mapping[str, str]]:
@@ -94,9 +117,14 @@ RECEIVERS: Mapping[str, Receiver] = {
         ("open.feishu.cn", "open.larksuite.com"),
         ("code", "StatusCode"),
         frozenset({11232}),
+        _feishu_signed,
     ),
     "dingtalk": Receiver(
-        _dingtalk, ("oapi.dingtalk.com",), ("errcode",), frozenset({BUSY, 130101})
+        _dingtalk,
+        ("oapi.dingtalk.com",),
+        ("errcode",),
+        frozenset({BUSY, 130101}),
+        _dingtalk_signed,
     ),
     "wecom": Receiver(_wecom, ("qyapi.weixin.qq.com",), ("errcode",), frozenset({BUSY, 45009})),
     "ntfy": Receiver(_ntfy, ("ntfy.sh",)),

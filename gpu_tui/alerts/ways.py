@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gpu_tui.alerts.channel import Channel
 from gpu_tui.alerts.command import CommandChannel
@@ -10,13 +10,14 @@ from gpu_tui.alerts.webhook import WebhookChannel, WebhookRefused
 from gpu_tui.parse.config_file import Alerts
 
 
-def ways_out(alerts: Alerts, env: Mapping[str, str]) -> list[Channel]:
-    """The channels that are set up. Raises WebhookRefused where the URL cannot be had."""
+def ways_out(alerts: Alerts, env: Mapping[str, str], now: Callable[[], float]) -> list[Channel]:
+    """The channels that are set up. Raises WebhookRefused where the URL or the secret cannot be had."""
     channels: list[Channel] = []
     if alerts.command:
         channels.append(CommandChannel(alerts.command, env))
     if alerts.webhook is not None:
-        channels.append(WebhookChannel(url_of(alerts, env), alerts.webhook.receiver))
+        url, secret = url_of(alerts, env), secret_of(alerts, env)
+        channels.append(WebhookChannel(url, alerts.webhook.receiver, now=now, secret=secret))
     return channels
 
 
@@ -26,10 +27,21 @@ def url_of(alerts: Alerts, env: Mapping[str, str]) -> str:
     assert hook is not None
     if hook.url is not None:
         return hook.url
-    url = env.get(hook.url_env or "", "").strip()
-    if not url:
+    return _held(env, hook.url_env or "", "url_env", "https://...")
+
+
+def secret_of(alerts: Alerts, env: Mapping[str, str]) -> str | None:
+    """What the webhook's messages are signed with; None where they are not."""
+    hook = alerts.webhook
+    assert hook is not None
+    return _held(env, hook.secret_env, "secret_env", "...") if hook.secret_env else None
+
+
+def _held(env: Mapping[str, str], name: str, key: str, shape: str) -> str:
+    value = env.get(name, "").strip()
+    if not value:
         raise WebhookRefused(
-            f"${hook.url_env}, which alerts.webhook.url_env names, is not set",
-            next=f"Export {hook.url_env}=https://... where gpu-tui starts (cron has its own environment).",
+            f"${name}, which alerts.webhook.{key} names, is not set",
+            next=f"Export {name}={shape} where gpu-tui starts (cron has its own environment).",
         )
-    return url
+    return value

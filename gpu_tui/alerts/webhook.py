@@ -1,14 +1,13 @@
 """A webhook: one POST per message, https (or loopback) only, no redirects, and a URL that is nowhere shown.
 
-The URL of a webhook is its password: errors name the host at most. A message has one id however often it is
+The URL of a webhook is its password, and so is what its messages are signed with: errors name the host at most. A message has one id however often it is
 sent, in the header `Idempotency-Key`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -27,6 +26,9 @@ TOTAL_LIMIT = 15.0  # seconds
 ANSWER_CAP = 16_384  # bytes
 LONGEST_WAIT = 3_600.0  # seconds that a receiver may ask for
 SECRET = 8  # characters: a shorter piece of a URL is a word of it, like send or hook
+UNSIGNED = (
+    "; if this robot wants signatures, name the variable of its secret: alerts.webhook.secret_env"
+)
 PASSING = frozenset({408, 425, 429})  # and every 5xx: a later attempt may succeed
 
 
@@ -39,22 +41,38 @@ class WebhookRefused(Exception):
 
 
 class WebhookChannel:
-    """Posts to `url` in the shape of `receiver` (a name of the table; None = by the host)."""
+    """Posts to `url` in the shape of `receiver` (a name of the table; None = by the host), signed with `secret`."""
 
     name = "webhook"
 
     def __init__(
-        self, url: str, receiver: str | None = None, *, limit: float = TOTAL_LIMIT
+        self,
+        url: str,
+        receiver: str | None = None,
+        *,
+        now: Callable[[], float],
+        secret: str | None = None,
+        limit: float = TOTAL_LIMIT,
     ) -> None:
         self._url = _checked(url)
         self._host = urlsplit(self._url).hostname or ""
         self._receiver = receiver_for(self._host, receiver)
+        self._now = now
+        self._secret = secret
         self._limit = limit
+        if secret is not None and self._receiver.sign is None:
+            raise WebhookRefused(
+                "alerts.webhook.secret_env is set, and this receiver takes no signature",
+                next="Remove secret_env, or name the receiver: feishu or dingtalk.",
+            )
 
     async def send(self, message: Message) -> None:
         """Post it once."""
         where = f"the webhook at {plain(self._host, 80)}"
         body, headers = self._receiver.build(message)
+        url, sign = self._url, self._receiver.sign
+        if self._secret is not None and sign is not None:
+            url, body = sign(url, body, self._secret, self._now())
         try:
             client = await client_for(self._url, self._limit)
         except ProxyUnusable as error:
@@ -65,7 +83,9 @@ class WebhookChannel:
 
         try:
             async with asyncio.timeout(self._limit), client:
-                status, answer, after = await self._post(client, body, {**headers, **_own(message)})
+                status, answer, after = await self._post(
+                    client, url, body, {**headers, **_own(message)}
+                )
         except TimeoutError:
             raise Undelivered(f"{where} did not answer in {self._limit:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
@@ -76,23 +96,17 @@ class WebhookChannel:
         if not 200 <= status < 300:
             moved = " (redirects are not followed)" if 300 <= status < 400 else ""
             raise Undelivered(f"{where} refused it with {status}{moved}", retry=False)
-        if (refusal := refused(self._receiver, self._without_url(answer))) is not None:
+        for piece in (self._secret, *secret_pieces(self._url)):  # it may repeat what it was sent
+            answer = answer.replace(piece.encode(), b"***") if piece else answer
+        if (refusal := refused(self._receiver, answer)) is not None:
             why, passing = refusal
-            raise Undelivered(f"{where} {why}", retry=passing)
-
-    def _without_url(self, answer: bytes) -> bytes:
-        """What the receiver said, without the secret parts of the URL, which it may repeat."""
-        parts = urlsplit(self._url)
-        for piece in re.split(r"[/?&=]", f"{parts.path}?{parts.query}"):
-            for secret in (piece, unquote(piece)):
-                if len(secret) >= SECRET:
-                    answer = answer.replace(secret.encode(), b"***")
-        return answer
+            unsigned = sign is not None and self._secret is None and "sign" in why
+            raise Undelivered(f"{where} {why}{UNSIGNED if unsigned else ''}", retry=passing)
 
     async def _post(
-        self, client: httpx.AsyncClient, body: bytes, headers: dict[str, str]
+        self, client: httpx.AsyncClient, url: str, body: bytes, headers: dict[str, str]
     ) -> tuple[int, bytes, float | None]:
-        async with client.stream("POST", self._url, content=body, headers=headers) as response:
+        async with client.stream("POST", url, content=body, headers=headers) as response:
             answer = b""
             if not self._receiver.refusals:
                 return response.status_code, answer, _retry_after(response.headers)
@@ -101,6 +115,14 @@ class WebhookChannel:
                 if len(answer) >= ANSWER_CAP:
                     break
             return response.status_code, answer[:ANSWER_CAP], _retry_after(response.headers)
+
+
+def secret_pieces(url: str) -> Iterable[str]:
+    """The parts of a webhook's URL that may be its password, as they stand there and as they are meant."""
+    parts = urlsplit(url)
+    said = [value or name for name, _, value in (p.partition("=") for p in parts.query.split("&"))]
+    for piece in (*parts.path.split("/"), *said):
+        yield from (said for said in {piece, unquote(piece)} if len(said) >= SECRET)
 
 
 def _own(message: Message) -> dict[str, str]:

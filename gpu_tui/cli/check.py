@@ -116,9 +116,10 @@ def _test(alerts: Alerts, *, as_json: bool) -> int:
 def _alerts() -> Alerts:
     """The user's settings for alerts, if they can be followed; asked before the fleet is looked at."""
     from gpu_tui.alerts.ways import ways_out
+    from gpu_tui.wiring.clock import SystemClock
 
     alerts = load_config(os.environ).alerts
-    if not ways_out(alerts, os.environ):
+    if not ways_out(alerts, os.environ, SystemClock().now):
         raise ConfigError(
             "an alert needs a way out, and your settings name none",
             next="add alerts: {command: [...]} or alerts: {webhook: {url_env: NAME}} to config.yaml",

@@ -10,13 +10,18 @@ from gpu_tui.core.layouts import LAYOUTS
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.speech import LANGUAGES
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
-from gpu_tui.parse.fields import Fields, choice_of, text_of
+from gpu_tui.parse.fields import Fields, choice_of, secretive, text_of
 from gpu_tui.parse.size import parse_size
 from gpu_tui.parse.threshold import parse_thresholds
 from gpu_tui.parse.yaml_strict import Node, SourceError, load
 
 _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
+
+_URL_HINT = 'Write a name like GPU_TUI_WEBHOOK; a URL belongs under "url".'
+_SECRET_HINT = (
+    "Export the secret in your shell and write its name here, like GPU_TUI_WEBHOOK_SECRET."
+)
 
 ALERT_KEYS = (
     *("bell", "desktop", "command", "webhook", "severity", "kinds", "instances"),
@@ -37,11 +42,15 @@ class ConfigError(SourceError):
 
 @dataclass(frozen=True, slots=True)
 class WebhookAddress:
-    """Where to post: a URL, or the NAME of an environment variable that holds it. A URL is a secret."""
+    """Where to post: a URL, or the NAME of an environment variable that holds it. A URL is a secret.
+
+    `secret_env` is the NAME of the variable that holds what messages are signed with; None = they are not.
+    """
 
     url: str | None = field(default=None, repr=False)
     url_env: str | None = None
     receiver: str | None = None  # a name of RECEIVERS; None = by its host
+    secret_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +184,12 @@ def _webhook(row: Fields) -> WebhookAddress | None:
     if "webhook" not in row:
         return None
     node = row.values["webhook"]
-    hook = Fields(node, '"webhook"', ("url", "url_env", "receiver"))
-    url, name = hook.maybe_text("url"), hook.maybe_text("url_env")
+    hook = Fields(node, '"webhook"', ("url", "url_env", "receiver", "secret_env"))
+    url, name = hook.maybe_text("url"), _variable(hook, "url_env", _URL_HINT)
     if (url is None) == (name is None):
         raise node.error(
             '"webhook" needs either "url" or "url_env"',
             "Write webhook: {url_env: NAME} with the name of the variable that holds the URL.",
-        )
-    if name is not None and not _ENV_NAME.fullmatch(name):
-        # Not quoted: it may be the URL itself.
-        raise hook.place("url_env").error(
-            '"url_env" is not the name of an environment variable',
-            'Write a name like GPU_TUI_WEBHOOK; a URL belongs under "url".',
         )
     if url is not None and not url.startswith(("https://", "http://")):
         raise hook.place("url").error(
@@ -194,7 +197,15 @@ def _webhook(row: Fields) -> WebhookAddress | None:
             "Write https://HOST/PATH as the receiving service shows it.",
         )
     receiver = hook.choice("receiver", RECEIVER_NAMES) if "receiver" in hook else None
-    return WebhookAddress(url, name, receiver)
+    return WebhookAddress(url, name, receiver, _variable(hook, "secret_env", _SECRET_HINT))
+
+
+def _variable(row: Fields, key: str, hint: str) -> str | None:
+    """The NAME of an environment variable. What is none is not quoted: it may be the value itself."""
+    name = row.maybe_text(key)
+    if name is None or (_ENV_NAME.fullmatch(name) and not secretive(name)):
+        return name
+    raise row.place(key).error(f'"{key}" is not the name of an environment variable', hint)
 
 
 def _quiet(row: Fields) -> tuple[int, int] | None:

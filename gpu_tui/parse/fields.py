@@ -14,6 +14,11 @@ T = TypeVar("T")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
+def secretive(word: str) -> bool:
+    """Whether what should be the name of a variable looks like what it holds."""
+    return len(word) >= 16 and "_" not in word and any(letter.isdigit() for letter in word)
+
+
 class Fields:
     """The fields of one mapping. `what` names it in errors; unknown keys are refused at once."""
 

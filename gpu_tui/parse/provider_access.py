@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from gpu_tui.core.fleet import ProviderAccess
 from gpu_tui.core.profile import Profile
-from gpu_tui.parse.fields import Fields, text_of
+from gpu_tui.parse.fields import Fields, secretive, text_of
 from gpu_tui.parse.yaml_strict import Node, did_you_mean
 
 _ENV_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
@@ -84,8 +84,7 @@ def _env_name(node: Node) -> str:
     """The NAME of an environment variable. What looks like a secret is never repeated."""
     word = node.value if isinstance(node.value, str) else ""
     bare = re.sub(r"^\$\{?([A-Z][A-Z0-9_]*)\}?$", r"\1", word)
-    secretive = len(bare) >= 16 and "_" not in bare and any(letter.isdigit() for letter in bare)
-    if _ENV_NAME.fullmatch(bare) and not secretive:
+    if _ENV_NAME.fullmatch(bare) and not secretive(bare):
         if bare != word:
             raise node.error("key_env takes a name without $", f"Write key_env: {bare}")
         return word

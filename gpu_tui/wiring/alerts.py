@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from gpu_tui.alerts.channel import Channel, Undelivered
 from gpu_tui.alerts.desk import Desk
 from gpu_tui.alerts.ledger import Ledger
 from gpu_tui.alerts.message import compose, trial
-from gpu_tui.alerts.ways import url_of, ways_out
+from gpu_tui.alerts.ways import ways_out
 from gpu_tui.alerts.webhook import WebhookRefused
 from gpu_tui.core.events import Noted
 from gpu_tui.core.fleet import Fleet
@@ -22,7 +22,7 @@ from gpu_tui.parse.config_file import Alerts
 from gpu_tui.state.views import FleetView
 from gpu_tui.wiring.clock import SystemClock
 from gpu_tui.wiring.fleet import Room, Tap
-from gpu_tui.wiring.secret import keys_held
+from gpu_tui.wiring.secret import secrets_of
 
 FILE_NAME = "history.sqlite"
 CALM_SECONDS = 1.5  # no history line for this long: what is looked at is now
@@ -60,13 +60,13 @@ async def open_desk(
         return room.store.view(room.clock.now())
 
     try:
-        channels: list[Channel] = ways_out(alerts, os.environ)
+        channels: list[Channel] = ways_out(alerts, os.environ, room.clock.now)
     except WebhookRefused as error:
-        channels = ways_out(_without_webhook(alerts), os.environ)
+        channels = ways_out(_without_webhook(alerts), os.environ, room.clock.now)
         note(f"alerts: {error}. {error.next}")
     desk = Desk(
         alerts, ledger, room.clock, channels,
-        note=note, secrets=lambda: _secrets(room.store.fleet, alerts),
+        note=note, secrets=lambda: secrets_of(room.store.fleet, alerts),
     )  # fmt: skip
     running = room.tasks.create_task(desk.run(look), name="news desk")
     try:
@@ -84,12 +84,13 @@ async def tell(
 
     Raises WebhookRefused where the webhook's URL cannot be had.
     """
-    channels = ways_out(alerts, os.environ)
+    clock = SystemClock()
+    channels = ways_out(alerts, os.environ, clock.now)
     ledger = await asyncio.to_thread(_ledger, state)
     wrong: list[str] = []
     desk = Desk(
-        alerts, ledger, SystemClock(), channels, note=wrong.append,
-        secrets=lambda: _secrets(fleet, alerts), first_wait=0.0,
+        alerts, ledger, clock, channels, note=wrong.append,
+        secrets=lambda: secrets_of(fleet, alerts), first_wait=0.0,
     )  # fmt: skip
     try:
         await desk.look(view)
@@ -101,9 +102,10 @@ async def tell(
 
 async def try_ways(alerts: Alerts) -> dict[str, str | None]:
     """One test message by every way out: what went wrong, None where it arrived."""
-    now = SystemClock().now()
+    clock = SystemClock()
+    now = clock.now()
     came: dict[str, str | None] = {}
-    for channel in ways_out(alerts, os.environ):
+    for channel in ways_out(alerts, os.environ, clock.now):
         try:
             await channel.send(compose(f"test-{now:.0f}", [trial(now)], at=now, held=False))
             came[channel.name] = None
@@ -118,12 +120,3 @@ def _ledger(state: Path | None) -> Ledger:
 
 def _without_webhook(alerts: Alerts) -> Alerts:
     return replace(alerts, webhook=None)
-
-
-def _secrets(fleet: Fleet, alerts: Alerts) -> list[str]:
-    """What must stand in no message: provider keys, and the webhook's own URL."""
-    values = keys_held(fleet)
-    if alerts.webhook is not None:
-        with suppress(WebhookRefused):
-            values.append(url_of(alerts, os.environ))
-    return values

@@ -32,7 +32,7 @@ from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
 from gpu_tui.wiring.kept import Kept, open_kept
 from gpu_tui.wiring.programs import here, on_box
-from gpu_tui.wiring.secret import keys_held
+from gpu_tui.wiring.secret import secrets_held
 
 RELOAD_SECONDS = 2.0
 LOOK_SECONDS = 0.1
@@ -172,7 +172,7 @@ async def open_fleet(
                 async def take(edited: Fleet) -> None:
                     store.replace_fleet(edited)
                     if tape is not None:
-                        tape.fleet(edited, keys_held(edited))
+                        tape.fleet(edited, secrets_held(edited))
                     await supervisor.replace_fleet(edited)
                     watch.follow(edited)
 

@@ -15,7 +15,7 @@ from gpu_tui.core.mask import Mask
 from gpu_tui.state.report import Proof
 from gpu_tui.state.views import FleetView
 from gpu_tui.teardown.journal import FILE_NAME, Record, read_journal
-from gpu_tui.wiring.secret import keys_held
+from gpu_tui.wiring.secret import secrets_held
 
 MARKER = "PULL_VERIFIED.json"
 MANIFEST = "PULL_MANIFEST.json"
@@ -34,7 +34,7 @@ def mask_of(fleet: Fleet, view: FleetView, *, show_hosts: bool) -> Mask:
         if instance.provider.address:
             hosts.add(instance.provider.address[0])
     home = str(settings.user_home(os.environ))
-    return Mask(tuple(keys_held(fleet)), tuple(hosts), home, show_hosts)
+    return Mask(tuple(secrets_held(fleet)), tuple(hosts), home, show_hosts)
 
 
 def proofs_of(fleet: Fleet, *, state: Path | None = None) -> Mapping[str, Proof]:

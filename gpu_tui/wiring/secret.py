@@ -1,13 +1,36 @@
-"""What must stand in no recording, message or report: the keys that the fleet file names, by their values."""
+"""What must stand in no recording, message or report: keys, and what a webhook's address and its signatures rest on."""
 
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 
+from gpu_tui.alerts.ways import secret_of, url_of
+from gpu_tui.alerts.webhook import WebhookRefused, secret_pieces
 from gpu_tui.core.fleet import Fleet
+from gpu_tui.parse.config_file import Alerts
+from gpu_tui.settings import ConfigError, load_config
 
 
-def keys_held(fleet: Fleet) -> list[str]:
-    """The values of the environment variables that hold the providers' keys."""
+def secrets_held(fleet: Fleet) -> list[str]:
+    """Those of a fleet and of the user's settings, as far as these can be read."""
+    try:
+        alerts = load_config(os.environ).alerts
+    except (ConfigError, OSError):
+        alerts = Alerts()
+    return secrets_of(fleet, alerts)
+
+
+def secrets_of(fleet: Fleet, alerts: Alerts) -> list[str]:
+    """The values of the variables that hold the providers' keys, and the webhook's own."""
     names = {instance.provider.key_env for instance in fleet.instances}
-    return [value for name in names if name and (value := os.environ.get(name))]
+    values = [value for name in names if name and (value := os.environ.get(name))]
+    if alerts.webhook is not None:
+        with suppress(WebhookRefused):
+            url = url_of(alerts, os.environ)
+            # A word of the path, like open-apis, is none; a token has a digit.
+            values += [url, *(part for part in secret_pieces(url) if re.search(r"\d", part))]
+        with suppress(WebhookRefused):
+            values += [secret_of(alerts, os.environ) or ""]
+    return [value for value in values if value]

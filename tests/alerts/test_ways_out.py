@@ -195,7 +195,7 @@ def _ended(pid: int) -> bool:
 
 async def test_a_webhook_gets_one_post_with_an_id() -> None:
     with receiver() as made:
-        await WebhookChannel(made.url).send(message())
+        await WebhookChannel(made.url, now=lambda: T0).send(message())
         ((headers, body),) = made.got
     assert headers["idempotency-key"] == "id-1"
     assert headers["content-type"].startswith("application/json")
@@ -207,7 +207,7 @@ async def test_a_proxy_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPat
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("all_proxy", "socks5h://127.0.0.1:1080")
     with pytest.raises(Undelivered, match=r"cannot be reached \(the proxy that") as caught:
-        await WebhookChannel("https://hooks.invalid/x").send(message())
+        await WebhookChannel("https://hooks.invalid/x", now=lambda: T0).send(message())
     assert caught.value.retry
 
 
@@ -229,7 +229,7 @@ async def test_a_webhook_that_fails_says_whether_to_try_again(
     with receiver() as made:
         made.answers.append(given)  # type: ignore[arg-type]
         with pytest.raises(Undelivered, match=words) as caught:
-            await WebhookChannel(made.url).send(message())
+            await WebhookChannel(made.url, now=lambda: T0).send(message())
     assert (caught.value.retry, caught.value.after) == (retry, after)
     assert "secret-part" not in "".join(traceback.format_exception(caught.value))
 
@@ -238,11 +238,13 @@ async def test_a_webhook_that_hangs_or_is_not_there() -> None:
     with receiver() as made:
         made.answers.append(hang(made))
         with pytest.raises(Undelivered, match=r"did not answer in 0\.3 s"):
-            await WebhookChannel(made.url, limit=0.3).send(message())
+            await WebhookChannel(made.url, limit=0.3, now=lambda: T0).send(message())
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         with pytest.raises(Undelivered, match="cannot be reached") as caught:
-            await WebhookChannel(f"http://127.0.0.1:{free.getsockname()[1]}/s").send(message())
+            await WebhookChannel(
+                f"http://127.0.0.1:{free.getsockname()[1]}/s", now=lambda: T0
+            ).send(message())
     assert caught.value.retry
 
 
@@ -257,7 +259,7 @@ async def test_a_receiver_that_talks_for_ever_after_its_200_is_not_waited_for() 
 
         made.answers.append(endless)
         async with asyncio.timeout(5):
-            await WebhookChannel(made.url).send(message())
+            await WebhookChannel(made.url, now=lambda: T0).send(message())
 
 
 @pytest.mark.parametrize(
@@ -265,7 +267,7 @@ async def test_a_receiver_that_talks_for_ever_after_its_200_is_not_waited_for() 
 )
 def test_a_url_that_would_tell_everybody_is_refused(url: str) -> None:
     with pytest.raises(WebhookRefused, match="URL") as caught:
-        WebhookChannel(url)
+        WebhookChannel(url, now=lambda: T0)
     assert "https://HOST/PATH" in caught.value.next
 
 
@@ -330,7 +332,7 @@ async def test_a_receiver_to_which_too_many_came_gets_it_later() -> None:
     with receiver() as made:
         made.answers.append(answer(200, b'{"errcode":45009,"errmsg":"api freq out of limit"}'))
         with pytest.raises(Undelivered, match="errcode 45009") as caught:
-            await WebhookChannel(made.url, "wecom").send(message())
+            await WebhookChannel(made.url, "wecom", now=lambda: T0).send(message())
     assert caught.value.retry
 
 
@@ -374,7 +376,7 @@ async def test_a_refusal_in_a_200_is_not_delivered() -> None:
     with receiver() as made:
         made.answers.append(answer(200, b'{"code":9499,"msg":"none: secret-part of hook"}'))
         with pytest.raises(Undelivered, match=r"code 9499 \(none: \*\*\* of hook\)$") as caught:
-            await WebhookChannel(made.url, "feishu").send(message())
+            await WebhookChannel(made.url, "feishu", now=lambda: T0).send(message())
     assert not caught.value.retry
 
 

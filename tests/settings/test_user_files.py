@@ -149,8 +149,8 @@ def test_broken_alerts_point_at_the_place_and_quote_no_secret(row: str, words: s
 
 
 def test_a_webhooks_url_is_not_in_the_words_of_the_settings() -> None:
-    made = parse_config("alerts: {webhook: {url: https://a.example/secret}}\n", "c")
-    assert "secret" not in repr(made)
+    made = parse_config("alerts: {webhook: {url: https://a.example/0f3c77aa}}\n", "c")
+    assert "0f3c77aa" not in repr(made)
 
 
 @pytest.mark.parametrize(
