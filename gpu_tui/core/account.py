@@ -14,7 +14,7 @@ Address = tuple[str, int]  # host and port of an ssh
 class Listed:
     """One instance of the account. `price` is what it costs per hour now, its stored disk included.
 
-    `state` is running (as the meter sees it), stopped, gone or unknown; `remark` is what a person must
+    `state` is running (as the meter sees it), stopped, ended, gone or unknown (see ProviderState); `remark` is what a person must
     know of it, and the reason where the state is unknown. Times are epoch seconds; `first_seen` is None
     for what was there at our first look.
     """

@@ -179,7 +179,7 @@ def _differs(member: Member, seen: FleetNow) -> Iterator[Found]:
     """What the API says of an instance of the file, and what else is known of it."""
     instance, state = member.instance, member.provider
     title, source = _title(seen, instance.platform), f"api:{instance.platform}"
-    if member.live and state.state in ("stopped", "gone"):
+    if member.live and state.state in ("stopped", "ended", "gone"):
         yield (
             instance.name,
             Condition(
@@ -202,6 +202,18 @@ def _differs(member: Member, seen: FleetNow) -> Iterator[Found]:
                 Severity.WARN,
                 f"{title} no longer has {instance.provider.id}: take it out of the fleet file, or "
                 "check provider.id",
+                source,
+                part="gone",
+            ),
+        )
+    elif state.state == "ended":
+        yield (
+            instance.name,
+            Condition(
+                "unlisted_instance",
+                Severity.WARN,
+                f"{title} says that {instance.provider.id} ended for ever, and still lists it: "
+                "take it out of the fleet file once it is gone there",
                 source,
                 part="gone",
             ),

@@ -86,6 +86,8 @@ def start_of(fact: ClockFact, seen: Anchors) -> Start:
         return Start(True, None, "api", until=seen.told_deadlines[fact.id])
     if seen.power == "gone" and fact.when not in ("account", "storage"):
         return Start(False, why="the provider no longer has this instance", off=True)
+    if seen.power == "ended" and fact.when not in ("account", "storage"):
+        return Start(False, why="the provider says that it ended for ever", off=True)
     if fact.anchor == "balance":
         return _balance(fact, seen)
     if fact.anchor == "rental_end":

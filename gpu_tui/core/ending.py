@@ -74,7 +74,7 @@ def ending_words(
         told = "STILL THERE: the provider said so, and the meter runs"
     elif link is None or provider is None:
         told = "UNKNOWN: nobody looks at it, for the fleet file does not name it"
-    elif provider.state in ("running", "stopped") and provider.error is None:
+    elif provider.state in ("running", "stopped", "ended") and provider.error is None:
         told = f"not over: the provider says {provider.state}"
     elif link.live:
         told = "not over: the box still answers"

@@ -185,7 +185,10 @@ class LinkState:
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """What the control API last said: running, stopped, gone or unknown; times are epoch seconds.
+    """What the control API last said: running, stopped, ended, gone or unknown; times are epoch seconds.
+
+    `stopped` can be started again and may bill for its storage. `ended` never runs again and is still listed: that
+    nothing of it bills any more only `gone` proves.
 
     `ends_at` is when the provider takes it away; `remark` what a person must know beside the state;
     `deadlines` are times at which single clocks of the platform fire, by the clock's id.

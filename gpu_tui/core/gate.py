@@ -208,6 +208,8 @@ def _plan_rule(gate: Gate, plan: Plan, now: float) -> str | None:
         return "neither provider id nor host key gives a phrase to type"
     if plan.provider == "gone":
         return "the provider says that it is gone already"
+    if plan.provider == "ended":
+        return "the provider says that it ended for ever: there is nothing left to end"
     if plan.verb.effect == "stop" and plan.provider == "stopped":
         return "the provider says that it is stopped already"
     if plan.elsewhere:

@@ -66,7 +66,7 @@ def judge(seen: Evidence) -> Judgement:
 
 def _provider_off(seen: Evidence) -> str | None:
     # Of a scheduler the provider's id is a job: its end does not switch this box off.
-    if seen.provider not in ("stopped", "gone") or seen.scheduler is not None:
+    if seen.provider not in ("stopped", "ended", "gone") or seen.scheduler is not None:
         return None
     return f"the provider says {seen.provider}"
 

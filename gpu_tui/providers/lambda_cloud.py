@@ -7,6 +7,7 @@ A terminate may hang; what came of it only the next read tells. File systems sta
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from gpu_tui.core.account import Listed, Stored
@@ -42,7 +43,7 @@ STATES: dict[str, tuple[str, str | None]] = {
     ),
     "terminating": ("running", None),  # nobody says when the bill ends; only the end is the end
     "terminated": ("gone", None),
-    "preempted": ("stopped", "preempted: taken back; look at the console what is left of it"),
+    "preempted": ("ended", "preempted: taken back; look at the console what is left of it"),
 }
 # USD per GiB and month, read in 2026-06: the API does not tell it.
 FILE_SYSTEM = 0.20
@@ -78,7 +79,7 @@ class Lambda(Platform):
     async def listing(self) -> tuple[Listed, ...]:
         """All instances; there is one page."""
         rows = rows_of(self.judged(await self.read("/api/v1/instances")), "data")
-        self._mounts = {id_of(row): _texts(row.get("file_system_names")) for row in rows}
+        self._mounts = {id_of(row): _Mounts.of(row) for row in rows}
         return self.each(rows, _instance)
 
     async def funds(self) -> Funds:
@@ -101,14 +102,48 @@ class Lambda(Platform):
             for row in rows
         )
 
-    _mounts: Mapping[str, frozenset[str]] = {}
+    _mounts: Mapping[str, _Mounts] = {}
 
     def _users(self, row: Row) -> tuple[str, ...] | None:
-        """Who mounts it, by its name; None where it has none."""
-        name = row.get("name")
-        if not isinstance(name, str):
+        """Who mounts it; None where that cannot be told of one of the instances."""
+        said = {id: mounts.hold(row) for id, mounts in self._mounts.items()}
+        return None if None in said.values() else tuple(id for id, holds in said.items() if holds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mounts:
+    """The file systems of one instance: their ids where the API names them, else their names in its region.
+
+    A name is one file system's in a region only, and no instance mounts one of another region.
+    """
+
+    ids: frozenset[str] | None
+    names: frozenset[str]
+    region: str | None
+
+    @classmethod
+    def of(cls, row: Row) -> _Mounts:
+        """What an instance's row says."""
+        mounts = row.get("file_system_mounts")
+        rows = mounts if isinstance(mounts, list) else []
+        ids = [one.get("file_system_id") if isinstance(one, dict) else None for one in rows]
+        told = isinstance(mounts, list) and all(isinstance(id, str) for id in ids)
+        names = _texts(row.get("file_system_names"))
+        return cls(_texts(ids) if told else None, names, _region(row))
+
+    def hold(self, row: Row) -> bool | None:
+        """Whether that file system is among them; None where nobody can tell."""
+        if self.ids is not None and len(self.ids) >= len(self.names):
+            return row.get("id") in self.ids
+        name, region = row.get("name"), _region(row)
+        if not isinstance(name, str) or (name in self.names and None in (region, self.region)):
             return None
-        return tuple(id for id, names in self._mounts.items() if name in names)
+        return name in self.names and region == self.region
+
+
+def _region(row: Row) -> str | None:
+    region = row.get("region")
+    return text(region, "name") if isinstance(region, dict) else None
 
 
 def _instance(row: Row) -> Listed:

@@ -36,7 +36,7 @@ STATES = {
     "STARTING": "running",
     "RUNNING": "running",
     "EXITED": "stopped",
-    "TERMINATED": "stopped",  # on its way out; only "not found" is gone
+    "TERMINATED": "ended",  # it never runs again; only "not found" is gone
 }
 SHOWN = ("name", "cloud", "dataCenterId", "status")  # the only texts of a pod that are kept
 # USD per GB and month, docs.runpod.io/pods/pricing, read in 2026-08: the API does not tell them.

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from gpu_tui.state.instance import InstanceState
 
 NO_PRICE = "no price in the fleet file, and none from an API"
-OVER = ("stopped", "gone")
+OVER = ("stopped", "ended", "gone")
 STORAGE = "it is stopped: what its storage costs is not known, and not zero"
+ENDED = "it ended for ever: whether anything of it still bills is not known"
 
 
 def cost_of(kept: InstanceState, now: float, anchored: Anchored) -> Cost:
@@ -28,7 +29,8 @@ def cost_of(kept: InstanceState, now: float, anchored: Anchored) -> Cost:
         # What is typed is the price of a box that runs.
         stored = told.amount if told else None
         rate = 0.0 if kept.provider.state == "gone" else stored
-        return _over(rate, currency, since, kept.paid)
+        unknown = ENDED if kept.provider.state == "ended" else STORAGE
+        return _over(rate, currency, since, kept.paid, unknown)
     if price is None:
         return Cost(why={"per_hour": NO_PRICE})
     spent, why = None, {}
@@ -39,9 +41,11 @@ def cost_of(kept: InstanceState, now: float, anchored: Anchored) -> Cost:
     return Cost(price.amount, currency, spent, since, "api" if told else "fleet-file", why)
 
 
-def _over(rate: float | None, currency: str | None, since: float | None, paid: Paid | None) -> Cost:
+def _over(
+    rate: float | None, currency: str | None, since: float | None, paid: Paid | None, unknown: str
+) -> Cost:
     """Of a box that runs no more: what it had cost stays, where that is in the same money."""
-    why = {"per_hour": STORAGE} if rate is None else {}
+    why = {"per_hour": unknown} if rate is None else {}
     basis = "unknown" if rate is None else "api"
     if paid is None or (rate and currency != paid.money.currency):
         return Cost(rate, currency, None, since, basis, why)

@@ -36,7 +36,7 @@ _WANTED = (GPUS, MEMORY, CPU, MOUNTS, HOST, PROCESSES, FILES)
 
 def settled(view: InstanceView) -> bool:
     """True once everything that can be known of an instance at first sight is in."""
-    if view.provider.state in ("stopped", "gone"):
+    if view.provider.state in ("stopped", "ended", "gone"):
         return True
     if view.link.state == "connecting":
         return False

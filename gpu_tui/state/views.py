@@ -116,6 +116,7 @@ class InstanceView:
         """The provider says since when it bills, and it bills; else what is spent is the least it can be."""
         return self.provider.started_at is not None and self.provider.state not in (
             "stopped",
+            "ended",
             "gone",
         )
 

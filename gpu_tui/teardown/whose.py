@@ -58,9 +58,9 @@ async def elsewhere(
     places = _places(state)
     if id is None or not (by_id or places or state.inner or instance.platform in OWN_ID):
         return None  # the id is no box's, or nobody tells anything that could be compared
-    if by_id and state.state == "stopped":
+    if by_id and state.state in ("stopped", "ended"):
         return (
-            f"the provider says that {plain(id, 64)} is stopped, and this box answers: "
+            f"the provider says that {plain(id, 64)} is {state.state}, and this box answers: "
             "correct host or provider.id, or look at the console"
         )
     said = await claims(connection, instance)

@@ -80,6 +80,7 @@ REFUSED: dict[str, tuple[State, str, Make]] = {
         "401",
         _plan(provider="unknown", provider_error="401: no such key"),
     ),
+    "ended already": (State.PLANNING, "ended for ever", _plan(provider="ended", console=True)),
     "already gone": (State.PLANNING, "gone already", _plan(provider="gone", console=True)),
     "another pod": (State.PLANNING, "192.0.2.3", _plan(elsewhere="it is at 192.0.2.3")),
     "no results": (State.PLANNING, "results", _plan(results=None)),

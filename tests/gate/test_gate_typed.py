@@ -253,6 +253,8 @@ def test_what_is_over_stays_as_it_ended() -> None:
     [
         (TERMINATE, "gone", "gone"),
         (TERMINATE, "stopped", "still-there"),
+        (TERMINATE, "ended", "unknown"),
+        (PARK, "ended", "unknown"),
         (TERMINATE, "GONE", "unknown"),
         (TERMINATE, "", "unknown"),
         (TERMINATE, "steps", "steps"),

@@ -187,6 +187,18 @@ def the_provider_says_gone(s: Scene) -> None:
     s.link("timeout")
 
 
+@scenario(
+    "off",
+    "unlisted_instance:warn",
+    because=("ended",),
+    evidence=("ended for ever", "once it is gone there"),
+)
+def the_provider_says_ended_and_lists_it_still(s: Scene) -> None:
+    running(s)
+    s.provider("ended")
+    s.link("timeout")
+
+
 @scenario("off")
 def a_box_that_was_marked_as_stopped(s: Scene) -> None:
     s.history.set_anchor("box", "stopped_at", s.at - 60, "manual")

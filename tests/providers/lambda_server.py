@@ -15,6 +15,10 @@ ROW: dict[str, Any] = {
     "hostname": "h", "jupyter_token": "canary-secret", "jupyter_url": "https://canary-secret",
     "is_reserved": False, "tags": [],
 }  # fmt: skip
+SYSTEM: dict[str, Any] = {
+    "id": "fs1", "name": "ckpt", "mount_point": "/lambda/nfs/ckpt", "bytes_used": 2**40,
+    "region": {"name": "us-west-1", "description": "California, USA"},
+}  # fmt: skip
 
 
 class LambdaServer(LocalApi):
@@ -26,6 +30,7 @@ class LambdaServer(LocalApi):
         self.hang = False
         self.effect = True
         self.polls = 0
+        self.systems: list[dict[str, Any]] = [dict(SYSTEM)]
 
     def answer(self, asked: Asked) -> Said:
         if asked.headers.get("authorization") != f"Bearer {self.key}":
@@ -39,13 +44,8 @@ class LambdaServer(LocalApi):
             case "POST", ["instance-operations", "terminate"]:
                 return self._terminate(asked.body["instance_ids"])
             case "GET", ["file-systems"]:
-                fs = {
-                    "id": "fs1",
-                    "name": "ckpt",
-                    "mount_point": "/lambda/nfs/ckpt",
-                    "bytes_used": 2**40,
-                }
-                return Said(200, {"data": [{**fs, "is_in_use": bool(self.rows)}]})
+                rows = [{**fs, "is_in_use": bool(self.rows)} for fs in self.systems]
+                return Said(200, {"data": rows})
         return _error(404, "global/not-found", "no such route")
 
     def _show(self, id: str) -> Said:

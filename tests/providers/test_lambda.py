@@ -60,7 +60,7 @@ async def test_terminating_is_not_gone(server: LambdaServer, desk: Desk) -> None
         ("booting", "running", None),
         ("unhealthy", "running", "only terminate ends that"),
         ("terminated", "gone", None),
-        ("preempted", "stopped", "taken back"),
+        ("preempted", "ended", "taken back"),
         ("alert", "unknown", None),
     ],
 )
@@ -100,6 +100,41 @@ async def test_what_stays_behind_is_found_and_bills(server: LambdaServer, desk: 
     account = await ledger.read()
     assert [one.used for one in account.stored] == [False]
     assert account.spend_per_hour == used.price
+
+
+MOUNT = [{"mount_point": "/lambda/nfs/ckpt", "file_system_id": "fs1"}]
+TEXAS = {"name": "us-south-1", "description": "Texas, USA"}
+
+
+@pytest.mark.parametrize(
+    ("row", "system", "users"),
+    [
+        # By the id where the API names it: a file system of another region may have the same name.
+        ({"file_system_mounts": MOUNT}, {}, (ID,)),
+        ({"file_system_mounts": MOUNT}, {"id": "fs2", "region": TEXAS}, ()),
+        ({"file_system_mounts": MOUNT}, {"id": "fs2"}, ()),
+        # Else by the name, in the region of the instance.
+        ({}, {}, (ID,)),
+        ({"file_system_mounts": None}, {}, (ID,)),
+        ({"file_system_mounts": []}, {}, (ID,)),
+        ({"file_system_mounts": [{"mount_point": "/x"}]}, {}, (ID,)),
+        ({}, {"region": TEXAS}, ()),
+        ({}, {"name": "other"}, ()),
+        # Where no region is told nobody knows, and that is no "nobody".
+        ({}, {"region": None}, None),
+        ({"region": None}, {}, None),
+        ({}, {"name": None}, None),
+        ({"region": None, "file_system_names": []}, {}, ()),
+    ],
+)
+async def test_who_mounts_a_file_system(
+    server: LambdaServer, desk: Desk, row: dict[str, object], system: dict[str, object],
+    users: tuple[str, ...] | None,
+) -> None:  # fmt: skip
+    server.rows[ID] |= {"file_system_names": ["ckpt"], **row}
+    server.systems[0] |= system
+    (stored,) = (await desk.ledger().read()).stored
+    assert stored.users == users
 
 
 async def test_it_is_asked_at_most_once_a_second_and_tells_no_balance(desk: Desk) -> None:

@@ -93,6 +93,13 @@ async def test_a_stopped_pod_has_no_price_that_says_free(server: RunPodServer) -
     assert (state.state, state.price) == ("stopped", None)
 
 
+async def test_a_terminated_pod_is_neither_stopped_nor_gone(server: RunPodServer) -> None:
+    """It cannot be started again, its volume is not the one that bills double, and nothing proves the end."""
+    server.pod = {**POD, "status": "TERMINATED", "cost": 0.0}
+    state = await _provider(server).read(ID)
+    assert (state.state, state.price) == ("ended", None)
+
+
 async def test_not_found_is_gone_only_after_it_was_seen(server: RunPodServer) -> None:
     provider = _provider(server)
     kept, server.pod = server.pod, None
