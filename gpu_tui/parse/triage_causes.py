@@ -7,6 +7,7 @@ words mean nothing (advice, options, a failure that was survived).
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_below import BELOW_CAUSES, BELOW_FIRST, BELOW_QUIET
 from gpu_tui.parse.triage_brief import BRIEF_CAUSES
 from gpu_tui.parse.triage_chinese import CHINESE_CAUSES
 from gpu_tui.parse.triage_daemons import DAEMON_CAUSES
@@ -35,7 +36,10 @@ from gpu_tui.parse.triage_ways import WAYS
 CAUSES: tuple[Rule, ...] = (
     *QUIET,
     *DRIVER_QUIET,
+    *BELOW_QUIET,
+    *BELOW_FIRST,
     *MACHINE,
+    *BELOW_CAUSES,
     *DAEMON_CAUSES,
     *DRIVER_CAUSES,
     *RUN_CAUSES,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_below import BELOW_ENDS
 from gpu_tui.parse.triage_brief import BRIEF, BRIEF_LOST
 from gpu_tui.parse.triage_chinese import CHINESE_ENDS
 from gpu_tui.parse.triage_daemons import DAEMON_ENDS
@@ -75,6 +76,7 @@ ENDS: tuple[Rule, ...] = (
     *RUN_LOST,
     *SWEEP_LOST,
     *BRIEF_LOST,
+    *BELOW_ENDS,
     *DRIVER_ENDS,
     *DAEMON_ENDS,
     # Daemons of the house speak of their own guests, not of the job.

@@ -253,7 +253,7 @@ EVIDENCE: tuple[Rule, ...] = (
         r"^\s{0,4}(?:ERROR )?STOP [1-9]\d{0,2}\s*$|^at line \d+ of file \S{1,120}\.f\d{0,2}\b|"
         r"^error termination\b|\bencountered an internal (?:problem|error) and|\babort trap: \d|"
         r"\blibrary not loaded:|^error\[E\d{4}\]|^npm (?:ERR!|error) code|\bthere was a crash\b|"
-        r"^\W{0,4}[\w .:/\[\]()-]{1,60}? failed to (?:start|launch|boot|come up|initiali[sz]e)\b|"
+        r"^\W{0,4}(?!WARN(?:ING)?\b)[\w .:/\[\]()-]{1,60}? failed to (?:start|launch|boot|come up|initiali[sz]e)\b|"
         r"\b(?:renderer|kernel|simulator|solver|driver|session|client|task|app|application|program|script|"
         r"run|job|gpu|miner|daemon|service) (?:has |have )?(?:just )?crashed\b|"
         r"^.{0,60}?[\]|>)] {0,3}(?-i:Error: [\"'A-Za-z])|\bsegmentation violation\b|\bfatal exception\b|"

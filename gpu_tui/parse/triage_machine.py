@@ -231,7 +231,7 @@ MACHINE: tuple[Rule, ...] = (
         "alloc|reserve",
         r"\b(?:fail(?:ed|ure)? to|unable to|cannot|can.t|could ?n.t|could not) (?:alloc\w{0,6}|"
         r"reserve)\b.{0,60}\b(?:GPU|CUDA|HIP|VRAM|HBM|XPU|NPU|KV cache|device memory|on device)\b",
-        f"{SURVIVED}|{ADVICE}|{CALM}|\\bpinned\\b|\\bhost\\b|cpu_buffer|\\bnodes? are available|no space left",
+        f"{SURVIVED}|{ADVICE}|{CALM}|\\bpinned\\b|\\bhost\\b|cpu_buffer|\\bnodes? are available|\\bunhealthy devices\\b|no space left",
     ),
     # Other makers' cards, by the words of their runtimes.
     rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_below import BELOW_STOPS
 from gpu_tui.parse.triage_daemons import DAEMON_STOPS
 from gpu_tui.parse.triage_hosts import HOST_STOPS
 from gpu_tui.parse.triage_plain import PLAIN_STOPS
@@ -24,6 +25,7 @@ _TAKEN = (
 
 STOPS: tuple[Rule, ...] = (
     # --- 10 preempted ---
+    *BELOW_STOPS,
     *HOST_STOPS,
     *RUN_STOPS,
     *DAEMON_STOPS,
