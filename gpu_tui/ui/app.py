@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import tzinfo
 from pathlib import Path
@@ -376,23 +375,9 @@ class CockpitApp(App[None]):
 
     def copy(self, text: str, said: str) -> None:
         """The same; `said` is told where the terminal took it."""
-        text = clipboard.harmless(text)
-        code = clipboard.sequence(text, os.environ)
-        self._clipboard = text
-        if code is not None and (self.is_headless or terminal.send(self, code)):
-            if said:
-                self.notify(said, timeout=3)
-            return
-        try:
-            path = clipboard.to_file(text, self._scratch)
-        except OSError as error:
-            self.notify(say("not copied: {strerror}", strerror=error.strerror), severity="error")
-            return
-        self.notify(
-            say("too long for the clipboard: it is in {path}", path=path)
-            if clipboard.too_long(text)
-            else say("this terminal takes nothing for the clipboard: it is in {path}", path=path)
-        )
+        self._clipboard = clipboard.harmless(text)
+        work = clipboard.copy(self, self._clipboard, said, self._scratch)
+        self.run_worker(work, group="copy", exclusive=True, exit_on_error=True)
 
     # --- palette ------------------------------------------------------------------------------
 

@@ -1,20 +1,31 @@
 """Copying by OSC 52: the terminal that a person sits at gets the text, over any number of ssh hops.
 
-Terminals drop what is long without a word, and some never knew the sequence: then the text goes to a file,
-and the toast says where. What is copied may come from a box, and will be pasted into a shell: nothing in it
-but printable characters, line ends and tabs.
+Terminals drop what is long without a word, and so does one that never knew the sequence or was told not to
+take it. So the text stands in a file, too, and the toast says where. Only the tmux around us says whether it
+took it: it drops what a program inside sends, as it comes, and so is handed the text by its own command. What
+is copied may come from a box, and will be pasted into a shell: nothing in it but printable characters, line
+ends and tabs.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import os
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+from textual.app import App
+
+from gpu_tui.core.speech import say
+from gpu_tui.ui import terminal
 
 CAP = 74_994  # bytes of text: 100,000 of base64, what xterm, tmux and screen take at most
 SCREEN_PIECE = 76  # characters that GNU screen passes on in one string
+TMUX_SECONDS = 3.0  # for a tmux on this very machine
 DEAF = frozenset({"linux", "dumb", "vt100", "vt220"})  # terminals that have no clipboard
 
 
@@ -39,8 +50,8 @@ def too_long(text: str) -> bool:
 def sequence(text: str, env: Mapping[str, str]) -> str | None:
     """What sets the clipboard to `text`; None where it is too long or the terminal has none.
 
-    tmux takes the plain form with `set-clipboard on`, the wrapped one with `allow-passthrough on`;
-    it drops the other. screen takes pieces.
+    A tmux that took nothing from `to_tmux` takes the plain form with `set-clipboard on`, the wrapped one with
+    `allow-passthrough on`; it drops the other. screen takes pieces.
     """
     if too_long(text) or env.get("TERM", "") in DEAF:
         return None
@@ -63,3 +74,54 @@ def to_file(text: str, directory: Path) -> Path:
     with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
         file.write(text)
     return path
+
+
+async def to_tmux(text: str, env: Mapping[str, str]) -> bool:
+    """Whether the tmux around us took it: for a buffer of its own, and for the terminal outside (3.2 and later)."""
+    if not env.get("TMUX") or too_long(text):
+        return False
+    try:
+        tmux = await asyncio.create_subprocess_exec(
+            "tmux", "load-buffer", "-w", "-", stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, env=env
+        )
+    except OSError:
+        return False
+    try:
+        async with asyncio.timeout(TMUX_SECONDS):
+            await tmux.communicate(text.encode("utf-8", "replace"))
+    except TimeoutError:
+        with suppress(ProcessLookupError):
+            tmux.kill()
+        await tmux.wait()
+    return tmux.returncode == 0
+
+
+async def copy(app: App[Any], text: str, said: str, directory: Path) -> None:
+    """Copy `text`, and tell `said` where somebody took it; else where it is. Without `said` a success is silent."""
+    alone = app.is_headless or app.is_web  # no terminal; a browser takes the sequence
+    if not alone and await to_tmux(text, os.environ):
+        _tell(app, said)
+        return
+    code = sequence(text, os.environ)
+    sent = code is not None and (app.is_headless or terminal.send(app, code))
+    if sent and alone:
+        _tell(app, said)
+        return
+    try:
+        path = to_file(text, directory)
+    except OSError as error:
+        why = say("not copied: {strerror}", strerror=error.strerror)
+        app.notify(why, severity="error", markup=False)
+        return
+    if sent:
+        _tell(app, said and say("{said} · if it does not arrive: {path}", said=said, path=path))
+    elif too_long(text):
+        app.notify(say("too long for the clipboard: it is in {path}", path=path), markup=False)
+    else:
+        text = say("this terminal takes nothing for the clipboard: it is in {path}", path=path)
+        app.notify(text, markup=False)
+
+
+def _tell(app: App[Any], said: str) -> None:
+    if said:
+        app.notify(said, markup=False)

@@ -7,6 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
 from test_check_real_box import write_fleet
 from test_cockpit_tmux import Terminal
 
@@ -63,6 +64,30 @@ async def test_a_shell_of_ones_own_comes_back_to_the_cockpit_as_it_was(  # type:
     await terminal.until("1 Instances")
     await terminal.keys("q")
     await terminal.until("left with 0", "on-42")  # what the shell showed stands above us
+
+
+@pytest.mark.parametrize("inside", [True, False])
+async def test_what_is_copied_is_in_the_tmux_around_us_and_else_in_a_file_too(  # type: ignore[no-untyped-def]
+    inside: bool, box, make_terminal, tmp_path: Path
+) -> None:
+    (box.home / "logs").mkdir()
+    (box.home / "logs/master.log").write_text("a line worth keeping\n")
+    env = f"env {'' if inside else '-u TMUX'} XDG_STATE_HOME={shlex.quote(str(tmp_path))}"
+    command = shlex.join([*MODULE, "--fleet", str(write_fleet(tmp_path, box))])
+    terminal: Terminal = make_terminal(100, 30)
+    await terminal.run(f"{env} {command}; echo left with $?; exec cat")
+    await terminal.until("a line worth keeping")
+    await terminal.keys("5", "y")
+    kept = tmp_path / "gpu-tui/copied.txt"
+    if inside:  # with the options that tmux has by itself
+        await terminal.until("1 line copied")
+        assert await terminal._tmux("show-buffer") == "a line worth keeping"
+        assert not kept.exists()
+    else:
+        await terminal.until("1 line copied · if it does not arrive:", "copied.txt")
+        assert kept.read_text() == "a line worth keeping"
+    await terminal.keys("q")
+    await terminal.until("left with 0")
 
 
 REPLIES = (
