@@ -29,6 +29,13 @@ BELOW_QUIET: tuple[Rule, ...] = (
     ),
     # What to do about it: it stands beside the failure that it is about.
     rule("benign", NONE, "if munged is up", r"\bIf munged is up, restart with\b"),
+    # A row of the card's state that says no.
+    rule(
+        "benign",
+        NONE,
+        "required|recommended|pending|occurred",
+        r"^\s{2,24}[\w -]{0,30}(?:required|recommended|pending|occurred)\s{1,40}: No\s*$",
+    ),
     rule("warning", WARN, "continue parsing", r": continue parsing (?:the )?remaining\b"),
 )
 
@@ -54,6 +61,16 @@ BELOW_CAUSES: tuple[Rule, ...] = (
         r"fallen off|external power|timeout)|(?-i:\bNVMLError_(?:Unknown|GpuIsLost|ResetRequired|IrqIssue|InsufficientPower|Timeout))\b|"
         r"\bthe GPU (?:is likely|may be) in a bad state\b",
     ),
+    # The kernel's own words for memory and a bus that gave way, and for a card with pages to be taken out.
+    rule(
+        "hardware",
+        FATAL,
+        "config space inaccessible|hardware memory corruption|kernel panic|page retirement|rebooted",
+        r"\bchange power state from D3cold to D0\b.{0,24}\binaccessible\b|\bSIGBUS to \S{1,40} due to hardware memory corruption\b|"
+        r"\bkernel panic - not syncing: .{0,40}\b(?:machine check|hardware error|NMI\b(?!.{0,40}lockup)|memory error|PCIe|AER)|"
+        r"\b[1-9]\d{0,4} pending page retirements?\b|\bnode \S{1,60} (?:has )?(?:rebooted unexpectedly|unexpectedly rebooted)\b",
+        ADVICE,
+    ),
     rule(
         "hardware",
         FATAL,
@@ -73,15 +90,17 @@ BELOW_CAUSES: tuple[Rule, ...] = (
     rule(
         "gpu_oom",
         FATAL,
-        "cuda_error_out_of",
-        r"\bcall to cu\w{3,40} returned error 2\b",
+        "cuda_error_out_of|malloc device|nrt_tensor|tdrv:|allocation failed on",
+        r"\bcall to cu\w{3,40} returned error 2\b|\bmalloc device memory failed\b|\bnrt_tensor_allocate status=4\b|"
+        r"\bTDRV:\w{1,60} {1,60}Failed to alloc(?:ate)? [\d.]{1,12}|\ballocation failed on (?:HPU|NPU|XPU|TPU|MLU)\b",
     ),
     rule(
         "host_oom",
         FATAL,
-        "out-of-memory|memory resource limit",
+        "out-of-memory|memory resource limit|panic_on_oom|deadlocked on memory|over cgroup|exceeded request_memory|h_vmem|s_vmem",
         r"\bran out-of-memory\b|\b(?:killed|terminated|evicted|died|exited)\b.{0,24}\bout-of-memory\b|"
-        r"\bexceeded (?:an? |its |the )?memory resource limit\b",
+        r"\bexceeded (?:an? |its |the )?memory resource limit\b|\bkernel panic - not syncing: (?:Out of memory|System is deadlocked on memory)|"
+        r"\bgone over cgroup memory limit\b|\bmemory usage exceeded request_memory\b|\bexceeds job (?:hard|soft) limit \"[hs]_vmem\"",
         f"{SURVIVED}|{ADVICE}",
     ),
     # --- hang: who waited for a peer's words and gave up ---
@@ -111,7 +130,7 @@ BELOW_CAUSES: tuple[Rule, ...] = (
         "nccl",
         FATAL,
         "fatal error in",
-        r"\bfatal error in (?:P?MPIX?_|internal_I?)(?!Abort)\w{3,40}:",
+        r"\bfatal error in (?:P?MPIX?_|internal_I?)(?!Abort|Init)\w{3,40}:",
     ),
     rule(
         "nccl",
@@ -147,9 +166,10 @@ BELOW_CAUSES: tuple[Rule, ...] = (
     rule(
         "cuda_error",
         FATAL,
-        "api failed|magma",
+        "api failed|magma|.cu|devices available|rocblas_abort",
         r"\b(?:CUDA|(?:cu|hip|roc)(?:BLAS|DNN|FFT|SOLVER|SPARSE|SPARSELt|TENSOR|RAND)) API failed at line\b|\bMAGMA not initiali[sz]ed\b|"
-        r"\berror in magma_\w{2,40}(?:\(\))?:",
+        r"\berror in magma_\w{2,40}(?:\(\))?:|^\W{0,4}Error .{3,80}? at line \d{1,6} in file \S{1,200}\.cu\b|"
+        r"\bonly 0 devices available\b|\brocblas_abort: ",
     ),
     rule(
         "cuda_error",
@@ -171,10 +191,15 @@ BELOW_STOPS: tuple[Rule, ...] = (
     rule(
         "preempted",
         FATAL,
-        "no_capacity|evictionby|preemptionby|deletionby|terminationby|is disrupted",
+        "no_capacity|evictionby|preemptionby|deletionby|terminationby|is disrupted|job killed: |hard limit|soft limit|reason|maxruntime|"
+        "specified deadline|maximum session",
         r"(?-i:\b(?:error code|reason)\W{1,3}INTERRUPTED_BY_NO_CAPACITY\b)|\bpod \S{1,120} is disrupted\b|"
         r"(?-i:\b(?:reason:?|True)\W{1,6}(?:EvictionByEvictionAPI|PreemptionBy(?:Kube)?Scheduler|DeletionByTaintManager|DeletionByPodGC|"
-        r"TerminationByKubelet)\b)",
+        r"TerminationByKubelet)\b)|\bPBS: job killed: (?:cput|ncpus|walltime|pcput|file|node \d)|"
+        r"\bexceeds job (?:hard|soft) limit \"[hs]_(?:rt|cpu)\"|(?-i:^\s{0,12}Reason:\s{1,24}(?:Evicted|Preempted|Preempting|DeadlineExceeded)\b)|"
+        r"(?-i:\bMaxRuntimeExceeded\b)|\bpod was active on the node longer than the specified deadline\b|"
+        r"\bmaximum session (?:duration|time|length)\b.{0,40}\b(?:exceeded|reached|over)\b",
+        "\\bif\\b",
     ),
     rule(
         "killed",
@@ -189,8 +214,8 @@ BELOW_ENDS: tuple[Rule, ...] = (
     rule(
         "network",
         FATAL,
-        "res_nsearch|srv lookup",
-        r"\bres_nsearch error: |\bDNS SRV lookup failed\b",
+        "res_nsearch|srv lookup|nothing received from server",
+        r"\bres_nsearch error: |\bDNS SRV lookup failed\b|\bmosh: Nothing received from server\b",
     ),
     # Keys that a scheduler does not take: nothing is sent to it, and no step begins.
     rule(

@@ -8,6 +8,13 @@ from gpu_tui.parse.triage import triage
 
 ALARMS = {
     "hardware": (
+        "nvidia 0000:3b:00.0: Unable to change power state from D3cold to D0, device inaccessible",
+        "nvidia 0000:3b:00.0: can't change power state from D3cold to D0 (config space inaccessible)",
+        "Memory failure: 0xe16677: Sending SIGBUS to python:4711 due to hardware memory corruption",
+        "Kernel panic - not syncing: Fatal machine check",
+        "Kernel panic - not syncing: Fatal hardware error!",
+        "Error: GPU 2 has 4 pending page retirements, reset required",
+        "[2024-02-01T10:00:00] Node gpu03 unexpectedly rebooted boot_time=1700000000",
         "Unable to detect the device handle for GPU0000:AF:00.0: Unknown Error",
         "Unable to determine the device handle for gpu 0000:02:00.0: Insufficient External Power",
         "FAILED to get details on GPU (0x3): Unknown Error",
@@ -32,10 +39,18 @@ ALARMS = {
         "Pod was rejected: Allocate failed due to no healthy devices present; cannot allocate unhealthy devices amd.com/gpu",
     ),
     "gpu_oom": (
+        "Malloc device memory failed, size[1073741824], ret[207001], Device 0 Available HBM size",
+        'nrt_tensor_allocate status=4 message="Allocation Failure"',
+        "ERROR  TDRV:log_dev_mem    Failed to allocate 172.000MB (usage: tensors) on ND 0:NC 0, current utilization:",
         "call to cuMemAlloc returned error 2 (CUDA_ERROR_OUT_OF_MEMORY): Out of memory",
         "/nvshmem_src/src/host/mem/mem_heap.cpp:512: cuMemCreate failed: out of memory",
     ),
     "host_oom": (
+        "Kernel panic - not syncing: Out of memory: system-wide panic_on_oom is enabled",
+        "Kernel panic - not syncing: System is deadlocked on memory",
+        "Error from slot1_1@node1: Job has gone over cgroup memory limit of 4096 megabytes. Last measured usage: 4000 megabytes.",
+        "012 (123.000.000) 01/01 10:00:00 Job was held. Error from slot1@node: memory usage exceeded request_memory",
+        'job 12 exceeds job hard limit "h_vmem" of queue "all.q@node1" (4.1G > limit:4.0G) - sending SIGKILL',
         "The replica worker 3 ran out-of-memory and exited with a non-zero status of 9(SIGKILL)",
         "The replica workerpool0-0 ran out-of-memory and exited with a non-zero status of 137.",
         "Job exceeded a memory resource limit (vmem, pvmem, etc.). Job was aborted",
@@ -59,7 +74,7 @@ ALARMS = {
         "NVSHMEM API called before NVSHMEM initialization has completed",
         "Abort(741942921) on node 19 (rank 19 in comm 0): Fatal error in PMPI_Alltoall: Other MPI error, error stack:",
         "12: Abort(271763599) on node 7 (rank 7 in comm 0): Fatal error in internal_Send: Other MPI error, error stack:",
-        "Fatal error in MPI_Init_thread: Other MPI error, error stack:",
+        "Fatal error in MPI_Waitall: Other MPI error, error stack:",
         "Fatal error in PMPI_Recv: Unknown error class, error stack:",
         "An ORTE daemon has unexpectedly failed after launch and before",
         "A PRTE daemon has unexpectedly failed after launch and before",
@@ -72,6 +87,9 @@ ALARMS = {
         "[1724830000.123456] [node1:4411 :0]  ucp_ep.c:999  UCX  FATAL  fatal failure in wireup",
     ),
     "cuda_error": (
+        "Error named symbol not found at line 529 in file /src/csrc/ops.cu",
+        "Error: only 0 Devices available, 8 requested. Exiting.",
+        "rocblas_abort: Could not initialize Tensile host: No devices found",
         "Accelerator Fatal Error: call to cuCtxCreate returned error 214",
         "call to cuStreamSynchronize returned error 700 (CUDA_ERROR_ILLEGAL_ADDRESS): Illegal address during kernel execution",
         "call to cuInit returned error 999 (CUDA_ERROR_UNKNOWN): Unknown",
@@ -90,6 +108,13 @@ ALARMS = {
         "        fftsplus task error, device id 0.[FUNC:PrintErr][FILE:task.cc][LINE:7]",
     ),
     "preempted": (
+        "=>> PBS: job killed: ncpus 12.3 exceeded limit 8 (sum)",
+        "=>> PBS: job killed: cput 3601 exceeded limit 3600",
+        'job exceeds job hard limit "h_rt" of queue "all.q@node1" (3600.00000 > limit:3600.00000) - sending SIGKILL',
+        "Reason:             Evicted",
+        "Pod was active on the node longer than the specified deadline",
+        "Stopped - MaxRuntimeExceeded",
+        "Session terminated: maximum session duration of 9 hours exceeded",
         "Run failed with error code INTERRUPTED_BY_NO_CAPACITY. Check CLI and server logs for more details.",
         "job(d4ff61)short-starfish-1-0-0: job status is FAILED, reason: INTERRUPTED_BY_NO_CAPACITY",
         'ERROR: Job failed (system failure): pod "ci/runner-3" is disrupted: reason "EvictionByEvictionAPI", message "Eviction API: evicting".',
@@ -103,6 +128,7 @@ ALARMS = {
         "terminated_by_user: run was stopped, reason: TERMINATED_BY_USER",
     ),
     "network": (
+        "mosh: Nothing received from server on UDP port 60001.",
         "squeue: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host",
         "srun: error: fetch_config: DNS SRV lookup failed",
         "sinfo: error: slurm_load_partitions: Unable to contact slurm controller (connect failure)",
@@ -124,6 +150,17 @@ ALARMS = {
 }
 
 INNOCENT = (
+    "        GPU Reset Required            : No",
+    "        Drain and Reset Recommended       : No",
+    "        Remapping Failure Occurred        : No",
+    "    Pending Page Blacklist          : No",
+    "MaxRuntimeInSeconds: 86400",
+    "maximum session duration is 12 hours",
+    "0 pending page retirements",
+    "Node gpu03 rebooted as planned",
+    "h_vmem=4G h_rt=3600",
+    "MAGMA: not used",
+    "Error at line 12 in file notes.txt was fixed",
     ":3:hip_platform.cpp :715 : 8803012601 us: init: Returned hipErrorNoBinaryForGpu : continue parsing remaining modules",
     "WARN: Failed to initialize all selected devices. Perf may be limited.",
     "DEBU[0000] Configured OCI runtime runsc initialization failed: no valid executable found for OCI runtime runsc: invalid argument",
