@@ -360,6 +360,11 @@ class CockpitApp(App[None]):
         screen = ThemeScreen(self._moment(), themes, self.theme, self._wear)
         self.push_screen(screen, self._keep_theme)
 
+    @property
+    def worn(self) -> CockpitTheme:
+        """The theme on screen; our own first one where it is none of ours."""
+        return self._themes.get(self.theme) or next(iter(self._themes.values()))
+
     def _wear(self, name: str) -> None:
         self.theme = name
 

@@ -71,6 +71,7 @@ class CockpitTheme:
     looks: Mapping[Depth, Look] = field(default_factory=dict)
     about: str = ""
     path: Path | None = None
+    depth: Depth = Depth.FULL
 
     def at(self, depth: Depth) -> CockpitTheme:
         """This theme as a terminal of that depth shows it."""
@@ -83,13 +84,13 @@ class CockpitTheme:
             )
             styles = {name: fitted(style, depth) for name, style in self.styles.items()}
             styles["level-act"] = styles["danger"] = Style(bold=True)
-            return replace(self, base=base, styles=styles, dark=True)
+            return replace(self, base=base, styles=styles, dark=True, depth=depth)
         look = self.looks.get(depth, Look())
         base = {name: drawn(colour, depth) for name, colour in {**self.base, **look.base}.items()}
         styles = {
             name: fitted(style, depth) for name, style in {**self.styles, **look.styles}.items()
         }
-        return replace(self, base=base, styles=styles)
+        return replace(self, base=base, styles=styles, depth=depth)
 
     @property
     def textual(self) -> Theme:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.cells import cell_len, chop_cells
+from rich.style import Style
 from rich.text import Text
 
 from gpu_tui.core.findings import Severity
@@ -52,18 +55,19 @@ def log_row(
     current: bool = False,
     marked: bool = False,
     part: tuple[int, int] | None = None,
+    inks: Callable[[str], Style | str] = str,
 ) -> Text:
     """One line behind its gutter: number, bookmark, mark, text. The gutter is ours, so no text can
     fake it. `label` is what stands there, or a line's number from 0; `part` are the characters of one
     row of a wrapped line, of which only the first row has a number. `shift` are the characters that
-    stand out of sight on the left; a sign in front of the text tells.
+    stand out of sight on the left; a sign in front of the text tells. `inks` draws what the box coloured.
     """
     style = mark_style(entry)
     gutter = "▶" if current else "█" if entry.mark.alarm else "▏"
     body = Text(safe(entry.text), style, no_wrap=True, end="")
     if not entry.mark.alarm:
         for span in entry.spans:
-            body.stylize(span.style, span.start, span.end)
+            body.stylize(inks(span.style), span.start, span.end)
     if part is not None:
         body = body[part[0] : part[1]]
     elif shift:

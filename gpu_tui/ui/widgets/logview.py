@@ -18,6 +18,7 @@ from textual.strip import Strip
 from gpu_tui.core.logs import LogLine
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.ui.foreign import inks_of
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.logs import GUTTER, label_of, log_row, note_row, wrapped
@@ -210,7 +211,7 @@ class LogView(Painted, can_focus=True):
                 self._strips.clear()
             text = log_row(
                 row.label, row.entry, shift=0 if self.wrap else self._shift,
-                current=row.current, marked=row.marked, part=row.part,
+                current=row.current, marked=row.marked, part=row.part, inks=inks_of(self.app),
             )  # fmt: skip
             strip = paint(text, width, self.app.console, self.base)
             self._strips[row.key, row.part] = here, strip
