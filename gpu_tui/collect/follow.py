@@ -19,6 +19,7 @@ from time import thread_time
 
 from gpu_tui.collect import follow_program as box
 from gpu_tui.collect.marks import Mark, MarkReader
+from gpu_tui.collect.share import Share, pieces
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.collect.tail_memory import ALONE, CUT, TailMemory
 from gpu_tui.core.clock import Clock
@@ -152,14 +153,30 @@ class _Tail:
 
     async def take(self, chunks: AsyncIterator[bytes]) -> None:
         """Until the stream ends, or what comes is not the file that we knew, or no longer its text."""
+        share = Share()
         async for chunk in chunks:
-            for part in self._marks.feed(chunk):
-                if not (self._told(part) if isinstance(part, Mark) else await self._text(part)):
+            if self._marks.passes(chunk):
+                if not await self._text(chunk):
                     return
-                if self.opened and self._early:
-                    early, self._early = b"".join(self._early), []
-                    if not await self._text(early):
+                continue
+            for piece in pieces(chunk):
+                with share:
+                    parts = self._marks.feed(piece)
+                for part in parts:
+                    if not await self._part(part, share):
                         return
+                await share.turn()
+
+    async def _part(self, part: bytes | Mark, share: Share) -> bool:
+        """Bytes of the file, or what is said of it. False where nothing that follows may be taken."""
+        if not isinstance(part, Mark):
+            return await self._text(part)
+        with share:
+            may = self._told(part)
+        if may and self.opened and self._early:
+            early, self._early = b"".join(self._early), []
+            return await self._text(early)
+        return may
 
     async def _text(self, data: bytes) -> bool:
         """Bytes of the file. False where they are not of the file that we knew."""

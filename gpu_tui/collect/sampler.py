@@ -16,6 +16,7 @@ from gpu_tui.collect.frames import Frame, FrameReader
 from gpu_tui.collect.probe import Probe, Sample, Sections, Target
 from gpu_tui.collect.probes import PROBES, read, silence, target_of
 from gpu_tui.collect.program import MAIN_LANE, stride_of, tick_of, write_program
+from gpu_tui.collect.share import Share, pieces
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Sampled
@@ -143,17 +144,19 @@ async def sample_group(
             answered.clear()
 
     beaten = {probe.metric for probe in group.probes if probe.lane == MAIN_LANE}
-    answered = asyncio.Event()
+    answered, share = asyncio.Event(), Share()
     beside = [asyncio.create_task(mind(), name=f"silence:{name}")]
     try:
         async with connection.stream(group.program) as chunks:
-            async for chunk in chunks:
-                for frame in reader.feed(chunk):
-                    patience.hear(frame.metric, loop.time())
-                    if frame.metric in beaten:
-                        answered.set()
-                    for event in samples(group, frame, clock.now(), said):
-                        sink(event)
+            async for piece in (piece async for chunk in chunks for piece in pieces(chunk)):
+                with share:
+                    for frame in reader.feed(piece):
+                        patience.hear(frame.metric, loop.time())
+                        if frame.metric in beaten:
+                            answered.set()
+                        for event in samples(group, frame, clock.now(), said):
+                            sink(event)
+                await share.turn()
                 if reader.wants_beats and len(beside) == 1:
                     beside.append(asyncio.create_task(lead(chunks), name=f"beat:{name}"))
     finally:

@@ -15,7 +15,7 @@ from gpu_tui.transport.base import LinkLost, RemoteEntry, RemoteFileError
 
 LISTED_AT_ONCE = 8  # directories; one round trip each
 AHEAD = 4  # blocks asked for before the first is there
-NAME_CAP = 4096
+PATH_CAP = 4096  # bytes; no longer one can be opened, and a server may pretend that it has no end
 
 
 class SftpFiles:
@@ -47,9 +47,11 @@ class SftpFiles:
                 leaf = cast(bytes, name.filename)
                 if leaf in (b".", b".."):
                     continue
-                if not leaf or b"/" in leaf or b"\0" in leaf or len(leaf) > NAME_CAP:
+                if not leaf or b"/" in leaf or b"\0" in leaf or len(leaf) > PATH_CAP:
                     raise RemoteFileError(f"{_shown(place)} lists a name that no file can have")
                 path = below + b"/" + leaf if below else leaf
+                if len(path) > PATH_CAP:
+                    raise RemoteFileError(f"{_shown(base)} is deeper than any path can be")
                 attrs = name.attrs
                 if attrs.permissions is None:
                     attrs = await self._client.lstat(place + b"/" + leaf)

@@ -13,6 +13,7 @@ import asyncssh
 
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import LinkError
+from gpu_tui.transport.channels import WINDOW, ProgramOutput
 from gpu_tui.transport.doors import Doors
 from gpu_tui.transport.pulse import beats, shut
 
@@ -73,11 +74,7 @@ class Hops:
         except LinkError as error:
             error.hop = error.hop or chain[-1].named
             raise
-        # sshd turns Nagle off with the first session only: without one, each packet of a box behind
-        # it waits for an acknowledgement. A jump host that gives no session works all the same.
-        with suppress(asyncssh.Error, OSError, TimeoutError):
-            async with asyncio.timeout(WARM_SECONDS):
-                await connection.run("true", encoding=None, request_pty=False)
+        await _warm(connection)
         return connection
 
     def _opened(self, chain: Chain, task: asyncio.Task[asyncssh.SSHClientConnection]) -> None:
@@ -94,6 +91,24 @@ class Hops:
         # From the far end: a hop closes only when nothing lies behind it any more.
         for chain in sorted(self._open, key=len, reverse=True):
             await shut(self._open.pop(chain))
+
+
+async def _warm(connection: asyncssh.SSHClientConnection) -> None:
+    """The first session makes sshd turn Nagle off: without one, each packet of a box behind it waits
+    for an acknowledgement. A jump host that gives no session works all the same, and what one says in it,
+    which may have no end, is not heard out.
+    """
+    said = ProgramOutput()
+    with suppress(asyncssh.Error, LinkError, OSError, TimeoutError):
+        async with asyncio.timeout(WARM_SECONDS):
+            channel, _ = await connection.create_session(
+                lambda: said, "true", encoding=None, window=WINDOW, request_pty=False
+            )
+            try:
+                async for _ in said:
+                    break
+            finally:
+                channel.close()
 
 
 def broken(hops: tuple[Hop, ...]) -> str | None:

@@ -174,12 +174,15 @@ class Lines:
         task.add_done_callback(done)
 
     async def close(self) -> None:
-        """Close every connection; a peer that is gone does not hold us up."""
-        if self._opening is not None:
-            self._opening.cancel()
-            await asyncio.gather(self._opening, return_exceptions=True)
+        """Close every connection; a peer that is gone does not hold us up.
+
+        Each is told to end before anything is waited for: who is cancelled in here leaves none open.
+        """
         self._more = None
         waiting = [asyncio.ensure_future(shut(line.connection)) for line in self._lines]
+        if self._opening is not None:
+            self._opening.cancel()
+            waiting.append(self._opening)
         await asyncio.wait(waiting, timeout=CLOSE_SECONDS)
         for task in waiting:
             task.cancel()

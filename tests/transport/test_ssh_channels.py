@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,12 +18,13 @@ import pytest
 from boxes import Sshd, make_key
 
 from gpu_tui.core.fleet import Instance
-from gpu_tui.transport import channels, doors, lines, ssh
+from gpu_tui.transport import channels, doors, hops, lines, ssh
 from gpu_tui.transport.base import (
     AuthRejected,
     ChannelRefused,
     ConnectTimeout,
     HostKeyRejected,
+    LinkError,
     LinkLost,
     RemoteFileError,
 )
@@ -176,6 +177,36 @@ async def test_a_further_connection_is_to_the_same_host_key(
                 pass
     assert other.session_pids() == []
     await connection.close()
+
+
+async def test_who_is_stopped_while_a_further_connection_opens_leaves_none_open(
+    make_box: MakeBox, transport: SshTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = make_box(max_sessions=1)
+    connection = await transport.connect(box.instance())
+    opens, slow = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(*_: object) -> None:
+        opens.set()
+        while not slow.is_set():  # an agent, say, that is let go of slowly
+            with suppress(asyncio.CancelledError):
+                await slow.wait()
+        raise LinkError("too late")
+
+    async with connection.stream("echo up; cat\n") as chunks:
+        assert await anext(chunks) == b"up\n"
+        monkeypatch.setattr(connection._lines, "_more", stubborn)
+        waiting = asyncio.create_task(connection.run("echo on\n", limit=10))
+        await opens.wait()
+        closing = asyncio.create_task(connection.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        async with asyncio.timeout(10):
+            assert await connection.wait_closed() is None
+    slow.set()
+    await asyncio.gather(waiting, return_exceptions=True)
 
 
 async def test_a_further_connection_may_go_and_the_box_stays(
@@ -349,6 +380,11 @@ def keygen(*words: str) -> None:
     subprocess.run(["ssh-keygen", "-q", *words], check=True, capture_output=True)
 
 
+def memory() -> int:
+    """The bytes that this process holds."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
 def public_key(key: Path) -> str:
     return " ".join(Path(f"{key}.pub").read_text().split()[:2])
 
@@ -513,6 +549,28 @@ async def test_many_boxes_behind_one_jump_share_one_attempt(
         await connection.close()
 
 
+async def test_a_jump_host_that_talks_without_end_is_not_heard_out(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    """Its first session is for sshd only; all that it said in five seconds would be held."""
+    jump, box = make_box("jump", extra="ForceCommand exec yes\n"), make_box("box")
+    began, most = asyncio.get_running_loop().time(), []
+
+    async def weigh() -> None:
+        while True:
+            most.append(memory())
+            await asyncio.sleep(0.02)
+
+    weighing = asyncio.create_task(weigh())
+    await asyncio.sleep(0)
+    connection = await transport.connect(behind(jump, box))
+    assert (await connection.run("echo in\n", limit=10)).stdout == b"in\n"
+    weighing.cancel()
+    assert asyncio.get_running_loop().time() - began < hops.WARM_SECONDS
+    assert max(most) - most[0] < 100_000_000
+    await connection.close()
+
+
 async def test_one_who_gives_up_does_not_take_the_others_jump_away(
     make_box: MakeBox, transport: SshTransport
 ) -> None:
@@ -581,6 +639,52 @@ async def test_names_that_would_lead_elsewhere_are_refused(
     await connection.close()
     server.close()
     await server.wait_closed()
+
+
+# A file server in which every directory holds one more, without end.
+ENDLESS = """\
+import os, struct
+def take(size):
+    data = b""
+    while len(data) < size:
+        part = os.read(0, size - len(data))
+        part or os._exit(0)
+        data += part
+    return data
+def say(data):
+    os.write(1, struct.pack(">I", len(data)) + data)
+def text(data):
+    return struct.pack(">I", len(data)) + data
+unread, name = False, text(b"d" * 2000)
+while True:
+    asked = take(struct.unpack(">I", take(4))[0])
+    kind, id = asked[0], asked[1:5]
+    if kind == 1:
+        say(b"\\2" + struct.pack(">I", 3))
+    elif kind == 11:
+        unread = True
+        say(b"\\x66" + id + text(b"it"))
+    elif kind == 12 and unread:
+        unread = False
+        say(b"\\x68" + id + struct.pack(">I", 1) + name + name + struct.pack(">II", 4, 0o40755))
+    else:
+        say(b"\\x65" + id + struct.pack(">I", int(kind == 12)) + text(b"") + text(b""))
+"""
+
+
+async def test_a_tree_without_a_ground_is_left(
+    make_box: MakeBox, transport: SshTransport, tmp_path: Path
+) -> None:
+    """Each path is longer than the one before: a thousand of them are gigabytes."""
+    server = tmp_path / "endless.py"
+    server.write_text(ENDLESS)
+    other = f"case $SSH_ORIGINAL_COMMAND in *sh*) exec sh -s;; *) exec {sys.executable} -IS {server};; esac"
+    box = make_box(extra=f"ForceCommand {other}\n")
+    connection = await transport.connect(box.instance())
+    async with connection.files() as files, asyncio.timeout(20):
+        with pytest.raises(RemoteFileError, match="deeper than any path"):
+            await files.walk("/tree")
+    await connection.close()
 
 
 async def shell(process: asyncssh.SSHServerProcess[bytes]) -> None:
