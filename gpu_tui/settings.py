@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from gpu_tui.core.fleet import Fleet, Instance, Results, SshAccess
-from gpu_tui.core.profile import Profile
+from gpu_tui.core.profile import Profile, all_signs, scheduler_of
 from gpu_tui.parse.box_paths import BoxPaths
 from gpu_tui.parse.config_file import ConfigError, UserConfig, parse_config
-from gpu_tui.parse.fleet_file import FleetError, expand_home, parse_fleet
+from gpu_tui.parse.fleet_file import FALLBACK_PLATFORM, FleetError, expand_home, parse_fleet
 from gpu_tui.parse.host import AddressError, HostAddress, parse_host
 from gpu_tui.parse.yaml_strict import LARGEST_BYTES, SourceError, did_you_mean
 from gpu_tui.places import config_dir, user_home, xdg
@@ -61,10 +61,15 @@ def load_fleet(path: Path, profiles: Mapping[str, Profile]) -> Fleet:
 
 
 def fleet_of_hosts(
-    hosts: Sequence[str], platform: str, profiles: Mapping[str, Profile] | None = None
+    hosts: Sequence[str], platform: str | None, profiles: Mapping[str, Profile] | None = None
 ) -> Fleet:
-    """A fleet that no file describes: each host as alias, user@host, ssh://user@host:port or [v6]."""
+    """A fleet that no file describes: each host as alias, user@host, ssh://user@host:port or [v6].
+
+    Without a `platform` each is a bare box that may show which one it is.
+    """
     known = load_profiles() if profiles is None else profiles
+    signs = all_signs(known) if platform is None else ()
+    platform = platform or FALLBACK_PLATFORM
     if platform not in known:
         hint = did_you_mean(platform, known) or f"There are: {', '.join(sorted(known))}."
         raise FleetError(f'no platform is called "{platform}"', next=hint)
@@ -83,6 +88,8 @@ def fleet_of_hosts(
                 logs=paths.logs,
                 results=Results(paths.results, None),
                 mounts=paths.mounts,
+                scheduler=scheduler_of(known[platform]),
+                signs=signs,
             )
         )
     return Fleet(None, tuple(instances), None)

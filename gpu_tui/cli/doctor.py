@@ -16,7 +16,7 @@ from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.cli.trouble import words_of
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import SKEW, Level, level, share
-from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER
+from gpu_tui.core.metrics import GPUS, HOST, KUBERNETES, MEMORY, MOUNTS, ROSTER, SIGNS
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
@@ -163,6 +163,7 @@ def box_items(box: InstanceView) -> Iterator[Item]:
     if link.host_key:
         yield Item(name, "host key", "ok", link.host_key)
     yield _shell_item(box)
+    yield from _platform_items(box)
     yield _gpu_item(name, box.track(GPUS))
     yield _memory_item(name, box.track(MEMORY))
     yield from _mount_items(name, box.track(MOUNTS))
@@ -194,6 +195,15 @@ def _shell_item(box: InstanceView) -> Item:
         return Item(box.name, "sh", "ok", "a POSIX sh answers")
     hint = "The login shell must let `exec /bin/sh -s` through."
     return Item(box.name, "sh", "unknown", track.why or "no answer", hint)
+
+
+def _platform_items(box: InstanceView) -> Iterator[Item]:
+    """What it shows to be, where nobody named a platform."""
+    signs = box.track(SIGNS).value or ()
+    for name in dict.fromkeys(sign.platform for sign in signs):
+        shown = next(sign.name for sign in signs if sign.platform == name)
+        hint = f"Write platform: {name}: its clocks, disks and way to stop count only then."
+        yield Item(box.name, "platform", "warn", f"it looks like {name}: it has {shown}", hint)
 
 
 def _gpu_item(name: str, track: Track[GpuTable]) -> Item:

@@ -19,7 +19,7 @@ def add_fleet_arguments(parser: argparse.ArgumentParser) -> None:
     """`--fleet FILE` and `--platform NAME`."""
     parser.add_argument("--fleet", metavar="FILE", help="the fleet file (default: ./fleet.yaml)")
     parser.add_argument(
-        "--platform", default="generic-ssh", metavar="NAME", help="profile of hosts given by name"
+        "--platform", metavar="NAME", help="profile of hosts given by name (generic-ssh)"
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpu_tui.core.speech import counted, say
 from gpu_tui.new_file import write_new
-from gpu_tui.parse.fleet_file import FleetError, parse_fleet
+from gpu_tui.parse.fleet_file import FALLBACK_PLATFORM, FleetError, parse_fleet
 from gpu_tui.parse.host import AddressError, parse_host
 from gpu_tui.parse.ssh_words import split
 from gpu_tui.settings import read_text, user_home
@@ -61,6 +61,9 @@ FIRST = """\
 """
 
 
+UNNAMED = "    # platform: runpod                             # gpu-tui profiles lists them; doctor tells what it looks like\n"
+
+
 @dataclass(frozen=True, slots=True)
 class SshHost:
     """One alias of an ssh_config and the address behind it, where it says one."""
@@ -75,7 +78,7 @@ class SshHost:
         if self.chosen is not None:
             return self.chosen
         at = (platform for ending, platform in PLATFORM_OF_HOST if self._is_of(ending))
-        return next(at, "generic-ssh")
+        return next(at, FALLBACK_PLATFORM)
 
     @property
     def keeps_code(self) -> bool:
@@ -126,9 +129,9 @@ def fleet_text(hosts: list[SshHost]) -> str:
     for number, host in enumerate(rows):
         name = _name(host.alias, names)
         names.add(name)
-        lines.append(
-            f'  - name: "{name}"\n    host: "{host.alias}"\n    platform: {host.platform}\n'
-        )
+        lines.append(f'  - name: "{name}"\n    host: "{host.alias}"\n')
+        known = host.chosen or host.platform != FALLBACK_PLATFORM
+        lines.append(f"    platform: {host.platform}\n" if known else UNNAMED)
         if number == 0:
             lines.append(FIRST.format(name=name))
     return "".join(lines)

@@ -16,7 +16,7 @@ EXAMPLE = "gpu-tui watch autodl-1 ssh://root@203.0.113.5:2222 --platform autodl"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add this command's flags."""
     parser.add_argument("hosts", nargs="+", metavar="HOST", help="ssh alias, user@host or ssh://…")
-    parser.add_argument("--platform", default="generic-ssh", metavar="NAME", help="which profile")
+    parser.add_argument("--platform", metavar="NAME", help="which profile (generic-ssh)")
     add_look_arguments(parser)
     parser.add_argument("--read-only", action="store_true", help="nothing that changes anything")
 

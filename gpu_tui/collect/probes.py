@@ -26,6 +26,7 @@ from gpu_tui.collect.probe_box import BOX
 from gpu_tui.collect.probe_gpu import GPU
 from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS
+from gpu_tui.collect.probe_signs import PROBE as SIGNS
 from gpu_tui.collect.probe_slurm import PROBE as SLURM
 from gpu_tui.collect.shell import quote_path, quote_pattern
 from gpu_tui.core import metrics
@@ -255,6 +256,7 @@ PROBES: tuple[Probe, ...] = (
     ),
     *RESULTS,
     *RUNNERS,
+    SIGNS,
     SLURM,
 )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from gpu_tui.core.profile import Sign
+
 
 @dataclass(frozen=True, slots=True)
 class Money:
@@ -119,6 +121,7 @@ class Instance:
     stall_after: float = 900.0
     scheduler: str | None = None  # slurm or kubernetes
     scheduler_scope: SchedulerScope = SchedulerScope()
+    signs: tuple[Sign, ...] = ()  # of other platforms, looked for where nobody named one
 
     @property
     def here(self) -> bool:

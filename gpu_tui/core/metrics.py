@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 
 from gpu_tui.core.commands import CommandList
 from gpu_tui.core.jobs import JobTable
+from gpu_tui.core.profile import Sign
 from gpu_tui.core.readings import (
     CpuCounters,
     FileTable,
@@ -39,6 +40,7 @@ PROCESSES: Metric[tuple[Process, ...]] = Metric("processes")
 ROSTER: Metric[Roster] = Metric("roster")
 FILES: Metric[FileTable] = Metric("files")
 SCORES: Metric[Scores] = Metric("scores")
+SIGNS: Metric[tuple[Sign, ...]] = Metric("signs")
 PAST: Metric[MemoryLog] = Metric("past")
 
 # Who else runs jobs here; each is a table of its own, in the order in which they fill the queue pane.

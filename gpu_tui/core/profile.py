@@ -115,6 +115,15 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class Sign:
+    """What only a box of this platform has: `file`, a path that is there, or `env`, a variable of the container's."""
+
+    platform: str
+    kind: str  # file | env
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """The whole profile: machine-readable facts, and the prose in eight sections."""
 
@@ -132,6 +141,7 @@ class Profile:
     body: str = ""
     path: str | None = None
     proofs: tuple[Proof, ...] = ()
+    signs: tuple[Sign, ...] = ()
 
     def tier(self, id: str) -> Tier | None:
         """The tier called `id`."""
@@ -141,6 +151,16 @@ class Profile:
         """The tiers that an instance of `variant` (None: nobody said) has when `verb` is used on it."""
         having = (variant,) if variant else verb.applies_to
         return tuple(tier for tier in self.storage if meet(tier.applies_to, having))
+
+
+def scheduler_of(profile: Profile) -> str | None:
+    """Who runs the jobs there, where nothing else is said: a login node without its Slurm would show nobody's work."""
+    return "slurm" if profile.kind == "slurm" else None
+
+
+def all_signs(profiles: Mapping[str, Profile]) -> tuple[Sign, ...]:
+    """What a box may show of which platform it is."""
+    return tuple(sign for profile in profiles.values() for sign in profile.signs)
 
 
 def meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:

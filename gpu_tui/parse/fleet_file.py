@@ -21,7 +21,7 @@ from gpu_tui.core.fleet import (
     Roots,
     SshAccess,
 )
-from gpu_tui.core.profile import Profile
+from gpu_tui.core.profile import Profile, all_signs, scheduler_of
 from gpu_tui.parse.artifacts import parse_artifacts
 from gpu_tui.parse.box_paths import BoxPaths
 from gpu_tui.parse.fields import Fields, choice_of, text_of
@@ -167,13 +167,17 @@ class _Reader:
         paths = BoxPaths(profile)
         results = self._group("results", ("remote", "local", "artifacts", "cells"))
         queue = self._group("queue", QUEUE_KEYS)
+        files = _queue(queue)
+        if scheduler is None and not files.names_runs:
+            scheduler = scheduler_of(profile)
+        unnamed = "platform" not in fields and scheduler is None
         roots = self._group("roots", ("cgroup", "proc"))
         return Instance(
             name=name,
             ssh=self._here() if local else self._ssh(),
             platform=profile.id,
             price=self._price(),
-            queue=_queue(queue),
+            queue=files,
             logs=None if local else self._logs() or paths.logs,
             results=Results(
                 _remote(results, "remote") or paths.results,
@@ -192,6 +196,7 @@ class _Reader:
             stall_after=self._within("stall_after", SHORTEST_STALL, 30 * 86_400.0, 900.0),
             scheduler=scheduler,
             scheduler_scope=scope,
+            signs=all_signs(self.profiles) if unnamed else (),
         )
 
     def _group(self, key: str, known: tuple[str, ...]) -> Fields | None:

@@ -10,7 +10,7 @@ import re
 from pathlib import PurePath
 from typing import TypeVar
 
-from gpu_tui.core.profile import ClockFact, Gotcha, Profile, Tier, Verb, meet
+from gpu_tui.core.profile import ClockFact, Gotcha, Profile, Sign, Tier, Verb, meet
 from gpu_tui.parse import profile_words as words
 from gpu_tui.parse.fields import Fields
 from gpu_tui.parse.profile_rows import Rows, id_of
@@ -37,7 +37,7 @@ def parse_profile(text: str, path: str) -> Profile:
         hint = "Begin the file with a line ---, the facts, and another line ---."
         raise ProfileError("no frontmatter", path, 1, 1, hint)
     root = load(match.group(1), path, raises=ProfileError, first_line=2)
-    facts = Fields(root, "the frontmatter", ("schema", *SUMMARY, *PARTS))
+    facts = Fields(root, "the frontmatter", ("schema", *SUMMARY, *PARTS, *words.OPTIONAL))
     body = text[match.end() :]
     _check_sections(body, path, text[: match.end()].count("\n") + 1)
     return _Reader(facts, path).profile(body.strip() + "\n")
@@ -101,8 +101,13 @@ class _Reader:
             facts=plain,
             body=body,
             path=self.path,
+            signs=self._signs(rows),
             proofs=tuple(rows.proofs),
         )
+
+    def _signs(self, rows: Rows) -> tuple[Sign, ...]:
+        platform = self.facts.text("platform")
+        return self.facts.items("signs", lambda node: rows.sign(node, platform))
 
     def _summary(self) -> None:
         facts = self.facts

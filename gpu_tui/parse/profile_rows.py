@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
-from gpu_tui.core.profile import ClockFact, Gotcha, Proof, Tier, Verb, meet
+from gpu_tui.core.profile import ClockFact, Gotcha, Proof, Sign, Tier, Verb, meet
 from gpu_tui.parse import profile_words as words
 from gpu_tui.parse.fields import Fields, choice_of, text_of
 from gpu_tui.parse.yaml_strict import Node
 
 _MONTH = re.compile(r"20[0-9]{2}-(?:0[1-9]|1[0-2])", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+_PLACE = re.compile(r"/[A-Za-z0-9._/-]{1,200}", re.ASCII)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,63}", re.ASCII)
 
 
@@ -156,6 +158,22 @@ class Rows:
         number = 1 + sum(proof.part == "conveniences" for proof in self.proofs)
         self.prove(row, "conveniences", str(number))
         return row.text("text")
+
+    def sign(self, node: Node, platform: str) -> Sign:
+        """One row of `signs`."""
+        row = Fields(node, "a sign", (*words.SIGN, *words.PROOF))
+        kinds = [kind for kind in words.SIGN if kind in row]
+        if len(kinds) != 1:
+            raise row.node.error(
+                "a sign is one file or one variable", "Write file: /PATH or env: NAME."
+            )
+        (kind,) = kinds
+        name = row.text(kind)
+        if not (_PLACE if kind == "file" else _VARIABLE).fullmatch(name):
+            hint = "An absolute path of plain letters." if kind == "file" else "Letters, digits, _."
+            raise row.place(kind).error(f"{row.place(kind).shown} cannot be a sign", hint)
+        self.prove(row, "signs", name)
+        return Sign(platform, kind, name)
 
     def prove(self, row: Fields, part: str, name: str = "") -> Proof:
         """Source, month and confidence: no fact stands without the three."""

@@ -43,6 +43,7 @@ PARTS = (
     "price",
     "gotchas",
 )
+OPTIONAL = ("signs",)
 PROOF = ("source", "verified", "confidence")  # every fact has the three
 
 KINDS = ("ssh-rental", "cloud-api", "kubernetes", "slurm", "ssh", "notebook")
@@ -65,6 +66,7 @@ VERB_EFFECT = ("stop", "destroy")
 SEVERITY = ("critical", "high", "medium", "low")
 CONFIDENCE = ("high", "medium", "low")
 METER = ("stops", "partly", "continues")
+SIGN = ("file", "env")
 VIA = ("http", "ssh", "cli", "console")
 UNSURE = "host-dependent"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
@@ -78,7 +78,7 @@ def view_of(
         idle=idle,
         trainer_alive=alive,
         losses=_losses(kept, queue),
-        extras=(*_open_end(kept), *stopped),
+        extras=(*_open_end(kept), *stopped, *_unnamed(kept)),
         halted=run is not None
         and bool(stopped)
         and all(one.state == STOPPED for one in run.trainers),
@@ -122,6 +122,16 @@ def _open_end(kept: InstanceState) -> tuple[Condition, ...]:
         return ()
     evidence = ending_words(kept.end, kept.link, kept.provider)
     return (Condition("teardown", Severity.FATAL, evidence, "journal"),)
+
+
+def _unnamed(kept: InstanceState) -> Iterator[Condition]:
+    """Nobody said which platform this is, and the box shows it: what that one deletes or bills is not counted."""
+    signs = kept.value(metrics.SIGNS) or ()
+    if not signs or not kept.instance.signs:
+        return
+    names = " or ".join(dict.fromkeys(sign.platform for sign in signs))
+    evidence = f"it looks like {names} ({signs[0].name}), and is watched as a bare box"
+    yield Condition("platform", Severity.WARN, evidence, "probe:signs")
 
 
 def _halted(kept: InstanceState, run: Run | None, queue: Queue) -> tuple[Condition, ...]:

@@ -23,6 +23,7 @@ from gpu_tui.core.metrics import (
     PROCESSES,
     PUEUE,
     ROSTER,
+    SIGNS,
     SLURM,
     SPOOLER,
     TMUX,
@@ -47,6 +48,8 @@ def settled(view: InstanceView) -> bool:
     if view.instance.here:  # no box: nothing else is sampled
         return all(view.tracks.get(metric.name) is not None for metric in (HOST, KUBERNETES))
     wanted += [metric.name for metric in _runners(view.instance)]
+    if view.instance.signs:
+        wanted.append(SIGNS.name)
     queue = view.instance.queue
     if queue.file:
         wanted.append(ROSTER.name)

@@ -50,11 +50,15 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one look brought: a level of the theme, a few words, and a sentence with the next step."""
+    """What one look brought: a level of the theme, a few words, and a sentence with the next step.
+
+    `platform`: what the box itself shows to be, where nobody named one.
+    """
 
     level: str
     words: str
     sentence: str = ""
+    platform: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,7 @@ class FirstRun(App[Picked]):
         self._look = look
         self._file = file
         self._platform = {one.host: one.platform for one in self._candidates}
+        self._named: set[str] = set()  # whose platform a person chose
         self._ticked: set[str] = set()
         self._seen: dict[str, Seen | None] = {}  # None: it is being looked at
         self._gate = asyncio.Semaphore(AT_ONCE)
@@ -169,6 +174,8 @@ class FirstRun(App[Picked]):
         async with self._gate:
             seen = await self._look(host, self._platform[host])
         self._seen[host] = seen
+        if seen.platform in self._platforms and host not in self._named:
+            self._platform[host] = seen.platform
         if seen.level == "level-ok":
             self._ticked.add(host)  # it answers and has cards: most likely what is wanted
         self._paint()
@@ -292,6 +299,7 @@ class FirstRun(App[Picked]):
         """Another platform for this box: what was guessed may be wrong."""
         host = self._rows.key
         if host is not None:
+            self._named.add(host)
             at = self._platforms.index(self._platform[host])
             self._platform[host] = self._platforms[(at + int(way)) % len(self._platforms)]
             self._paint()

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpu_tui import settings
-from gpu_tui.core.metrics import GPUS
+from gpu_tui.core.metrics import GPUS, SIGNS
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import counted, say
+from gpu_tui.parse.fleet_file import FALLBACK_PLATFORM
 from gpu_tui.state.settled import settled
 from gpu_tui.state.views import InstanceView
 from gpu_tui.wiring.fleet import open_fleet
@@ -48,7 +49,8 @@ def run_first(
 
 async def look_at(host: str, platform: str) -> Seen:
     """Log in as the cockpit would, ask once, and say what came of it. Nothing is asked of the person."""
-    fleet = settings.fleet_of_hosts([host], platform)
+    guessed = None if platform == FALLBACK_PLATFORM else platform
+    fleet = settings.fleet_of_hosts([host], guessed)
     with tempfile.TemporaryDirectory(prefix="gpu-tui-") as scratch:
         async with open_fleet(fleet, read_only=True, state=Path(scratch)) as (room, tap):
             ends = room.clock.boot() + LIMIT
@@ -70,17 +72,31 @@ def seen_of(view: InstanceView) -> Seen:
         told = f"{_big(why)}. {_big(link.next or f'try: ssh {host}')}."
         return Seen("level-act", f"✗ {link.state}", told)
     took = f", {link.latency * 1000:.0f} ms" if link.latency is not None else ""
+    platform, shown = _shown(view)
     table = view.track(GPUS).value
     if table is not None and table.gpus:
         names = sorted({gpu.name for gpu in table.gpus})
         words = f"✓ {len(table.gpus)} × {' + '.join(names)}{took}"
         cards = counted(len(table.gpus), "card")
-        return Seen(
-            "level-ok", words, say("{host} answers and has {cards}.", host=host, cards=cards)
-        )
+        told = say("{host} answers and has {cards}.", host=host, cards=cards)
+        return Seen("level-ok", words, f"{told}{shown}", platform)
     reason = table.error.kind if table is not None and table.error is not None else "no answer"
-    return Seen(
-        "level-watch", f"▲ answers, no GPU: {reason}{took}", f"{host} answers; it shows no card."
+    if platform == "slurm":  # a login node needs none
+        words = say("✓ answers, a login node of Slurm")
+        told = say("{host} answers; the cards are on the nodes behind it.", host=host)
+        return Seen("level-ok", f"{words}{took}", f"{told}{shown}", platform)
+    told = say("{host} answers; it shows no card.", host=host)
+    return Seen("level-watch", f"▲ answers, no GPU: {reason}{took}", f"{told}{shown}", platform)
+
+
+def _shown(view: InstanceView) -> tuple[str | None, str]:
+    """The platform that the box shows, if it is one, and a sentence of how."""
+    signs = view.track(SIGNS).value or ()
+    if len({sign.platform for sign in signs}) != 1:
+        return None, ""
+    one = signs[0]
+    return one.platform, " " + say(
+        "It looks like {platform}: it has {sign}.", platform=one.platform, sign=one.name
     )
 
 

@@ -17,7 +17,8 @@ from gpu_tui.cli.doctor import Item, box_items, exit_code, machine_items
 from gpu_tui.cli.main import main
 from gpu_tui.core.events import LinkChanged, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, QueueFiles, Results, SshAccess
-from gpu_tui.core.metrics import GPUS, HOST, MEMORY, MOUNTS, ROSTER
+from gpu_tui.core.metrics import GPUS, HOST, MEMORY, MOUNTS, ROSTER, SIGNS
+from gpu_tui.core.profile import Sign
 from gpu_tui.core.readings import Gpu, GpuError, GpuTable, Host, Memory, Mount
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Roster
@@ -59,6 +60,15 @@ def test_a_box_that_is_well() -> None:
     assert found["ssh"].detail == "connected in 31 ms"
     assert found["nvidia-smi"].detail == "2 × H200"
     assert exit_code(list(found.values()), look()) == 0
+
+
+def test_what_a_box_shows_to_be_where_no_platform_is_named() -> None:
+    signs = (Sign("runpod", "env", "RUNPOD_POD_ID"), Sign("slurm", "env", "SLURM_CONF"))
+    samples = {**WELL, SIGNS.name: Reading(signs, NOW)}
+    box = look(samples=samples).instances[0]
+    told = [item for item in box_items(box) if item.check == "platform"]
+    assert [item.status for item in told] == ["warn", "warn"]
+    assert "runpod: it has RUNPOD_POD_ID" in told[0].detail
 
 
 UNWELL = [

@@ -303,3 +303,29 @@ def test_hosts_and_platforms_are_checked() -> None:
     assert caught.value.next == 'Did you mean "autodl"?'
     with pytest.raises(FleetError):
         fleet_of_hosts(["-oProxyCommand=x"], "autodl")
+
+
+def test_slurms_jobs_are_asked_for_where_nothing_else_tells_what_runs(write: Write) -> None:
+    text = """instances:
+  - {name: a, host: a, platform: slurm}
+  - {name: b, host: b, platform: slurm, queue: {file: /q.txt}}
+  - {name: c, host: c, platform: slurm, scheduler: {kind: slurm, user: me}}
+  - {name: d, host: d}
+"""
+    schedulers = [box.scheduler for box in load_fleet(write(text), load_profiles()).instances]
+    assert schedulers == ["slurm", None, "slurm", None]
+    assert fleet_of_hosts(["a"], "slurm", load_profiles()).instances[0].scheduler == "slurm"
+
+
+def test_signs_are_looked_for_where_no_platform_is_named(write: Write) -> None:
+    text = """instances:
+  - {name: a, host: a}
+  - {name: b, host: b, platform: runpod}
+  - {name: c, host: c, scheduler: {kind: slurm}}
+  - {name: d, host: d, platform: generic-ssh}
+"""
+    bare, named, login, chosen = load_fleet(write(text), load_profiles()).instances
+    assert {"runpod", "autodl", "slurm"} <= {sign.platform for sign in bare.signs}
+    assert named.signs == login.signs == chosen.signs == ()
+    assert fleet_of_hosts(["a"], None, load_profiles()).instances[0].signs == bare.signs
+    assert fleet_of_hosts(["a"], "runpod", load_profiles()).instances[0].signs == ()

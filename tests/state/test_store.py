@@ -24,6 +24,7 @@ from gpu_tui.core.fleet import (
     SshAccess,
 )
 from gpu_tui.core.logs import LogLine, LogSource, Mark, Progress
+from gpu_tui.core.profile import Sign
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueEvent, QueueOpened
 from gpu_tui.core.readings import (
     CpuCounters,
@@ -548,3 +549,15 @@ def test_the_epochs_that_a_banner_states_are_known_though_a_flood_came_with_it()
     bench.store.apply(LogArrived("box", bench.at, LogSource("/l/a.log", "a"), lines, False))
     cell = next(cell for cell in bench.view().queue.cells if cell.name == "a")
     assert (cell.epoch, cell.epochs) == (2, 7)
+
+
+def test_a_box_that_shows_its_platform_and_is_watched_as_a_bare_one_is_told() -> None:
+    sign = Sign("runpod", "env", "RUNPOD_POD_ID")
+    for signs, kinds in (((sign,), ["platform"]), ((), [])):
+        store = Store(Fleet(None, (replace(BOX, signs=signs),)), {})
+        store.apply(LinkChanged("box", T0, LinkState("live", T0)))
+        store.apply(Sampled("box", T0, "signs", Reading((sign,), T0)))
+        findings = store.view(T0).instances[0].findings
+        told = [one for one in findings if one.kind == "platform"]
+        assert [one.kind for one in told] == kinds
+        assert all("runpod (RUNPOD_POD_ID)" in one.evidence for one in told)

@@ -94,3 +94,18 @@ async def test_the_first_screen_is_chinese_too(size: tuple[int, int]) -> None:
             assert "looking" not in text_of(app)
     finally:
         speak(Catalogue())
+
+
+async def test_the_platform_that_a_box_shows_is_taken_until_a_person_names_another() -> None:
+    async def shows(host: str, platform: str) -> Seen:
+        return Seen("level-ok", "answers", "It looks like autodl.", "autodl")
+
+    hosts = [Candidate("box", "127.0.0.1", "generic-ssh", "config", True)]
+    platforms = ["autodl", "generic-ssh"]
+    app = FirstRun(hosts, platforms, shows, file="./fleet.yaml", themes=THEMES, theme="night")
+    async with app.run_test(size=(100, 24)) as pilot:
+        await pilot.pause()
+        assert "‹autodl" in text_of(app)
+        await pilot.press("right", "r")
+        await pilot.pause()
+        assert "‹generic-ssh" in text_of(app)
