@@ -165,6 +165,6 @@ async def test_a_terminated_pod_takes_its_box_with_it() -> None:
         async with asyncio.timeout(10):
             assert await connection.wait_closed() is not None
         states = [(await api.read(id)).state for _ in range(3)]
-        assert states == ["stopped", "stopped", "gone"]
+        assert states == ["ended", "ended", "gone"]
         with pytest.raises(ConnectRefused):
             await SshTransport().connect(instance)
