@@ -142,6 +142,13 @@ class LogDocument:
         found = tail.next_alarm(here, -1) if here > 0 else None
         return past.next_alarm(here, -1) if found is None and past is not None else found
 
+    def unread(self, here: int, there: int | None, step: int) -> int:
+        """How many bytes are not loaded between two lines; where `there` is None, between one and that end."""
+        end = there if there is not None else OLDER if step < 0 else self.tail.end
+        crossed = self.past is not None and (here < 0) is not (end < 0)
+        older = (self.start or 0) if there is None and step < 0 else 0
+        return older + (max(0, self.gap or 0) if crossed else 0)
+
     def mark(self, keys: Iterable[int]) -> None:
         """These lines have a bookmark, and no others."""
         self.bookmarks = sorted(keys)

@@ -39,6 +39,7 @@ class BoxControl:
         self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.asked: list[LogAsk | Sequence[Term]] = []
+        self.cut = False
 
     def reconnect(self, instance: str) -> None: ...
     def follow_cell(self, instance: str, cell: str | None) -> None: ...
@@ -69,7 +70,7 @@ class BoxControl:
             if all((term.text in line) is term.wanted for term in terms):
                 hits.append(Hit(number, at, line))
             at += len(line) + 1
-        return LogHits(self.file, len(self.raw), tuple(hits))
+        return LogHits(self.file, len(self.raw), tuple(hits), cut=self.cut)
 
 
 class Reach:
@@ -230,6 +231,44 @@ async def test_a_search_goes_over_the_whole_file_on_the_box(
         assert log.view.document.line(log.view.current or 0).text == LINES[40]  # type: ignore[union-attr]
         await log.press("slash", "escape", "slash", *r"/\bx/", "enter", "B")
         assert "grep does not know" in str([n.message for n in log.app._notifications])
+
+
+async def test_what_was_not_read_is_not_called_free_of_alarms(cockpit: Make) -> None:
+    async with reach(cockpit) as log:
+
+        def said() -> str:
+            (note,) = log.app._notifications
+            return note.message
+
+        await log.press("N")
+        size = f"{(log.view.document.start or 0) / 1024:.1f} KiB"
+        assert said() == (
+            f"no further alarm above in what is loaded · {size} on the way are not loaded · "
+            "B searches the whole file"
+        )
+        await log.press("g")
+        await log.press("n")
+        assert log.view.document.line(log.view.current or 0).text == LINES[40]  # type: ignore[union-attr]
+        gap = f"{(log.view.document.gap or 0) / 1024:.1f} KiB"
+        await log.press("n")
+        assert said().startswith(f"no further alarm below in what is loaded · {gap} on the way")
+        log.view.document.tail.extend(LogReader().feed(b"RuntimeError: CUDA out of memory\n"))
+        log.view.look_at(log.view.document)
+        await log.press("n")
+        assert log.view.current == log.view.document.tail.end - 1
+        assert said() == f"{gap} on the way are not loaded · B searches the whole file"
+        await log.press("n")
+        assert said() == "no further alarm below"
+
+
+async def test_a_search_that_was_cut_does_not_speak_of_the_whole_file(
+    cockpit: Make, text_of: Callable[[CockpitApp], str]
+) -> None:
+    async with reach(cockpit) as log:
+        for log.control.cut, what in ((True, "what was searched"), (False, "the whole file")):
+            await log.press("slash", *"nowhere", "enter", "B")
+            assert f"no line of {what} fits" in text_of(log.app)
+            await log.press("escape", "escape")
 
 
 async def test_a_search_is_told_as_long_as_it_runs_and_no_longer(

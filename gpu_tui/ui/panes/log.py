@@ -28,6 +28,7 @@ from gpu_tui.ui.panes.log_reach import LogReach
 from gpu_tui.ui.panes.pane import Moment, Pane, nobody, shortly
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
+from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.logs import mark_style, no_log, remedy_of
 from gpu_tui.ui.text.marks import line, wrap
@@ -71,7 +72,11 @@ class LogPane(Pane):
         followed = self._pick(instance) if instance else None
         if instance is None or followed is None:
             self.view.look_at(EMPTY)
-            self._remedy(no_log(instance) if instance else nobody(moment.fleet))
+            self._remedy(
+                no_log(instance, asks=self._control is not None)
+                if instance
+                else nobody(moment.fleet)
+            )
             self.entitle(instance.name if instance else "")
             return
         self.view.look_at(self.reach.document(instance.name, followed.source))
@@ -205,9 +210,16 @@ class LogPane(Pane):
         self.again()
 
     def action_alarm(self, way: str) -> None:
-        """To the next alarm in one direction, or a word that there is none."""
-        if not self.view.to_alarm(int(way)):
-            where = say("below") if int(way) > 0 else say("above")
+        """To the next alarm in one direction, or a word that there is none; what was not read is not called empty."""
+        found, unread = self.view.to_alarm(int(way))
+        where, size = say("below") if int(way) > 0 else say("above"), units.size(unread)
+        if unread:
+            how = say("B searches the whole file") if self.view.document.reach else ""
+            text = say("{size} on the way are not loaded", size=size)
+            if not found:
+                text = say("no further alarm {where} in what is loaded", where=where) + f" · {text}"
+            self.app.notify(f"{text} · {how}" if how else text, timeout=4)
+        elif not found:
             self.app.notify(say("no further alarm {where}", where=where), timeout=2)
         self.again()
 

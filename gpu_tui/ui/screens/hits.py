@@ -70,7 +70,9 @@ class HitsScreen(Card):
         if rows:
             self.rows.put(rows, [str(n) for n in range(len(rows))])
         else:
-            self.rows.put([line((say("no line of the whole file fits"), "muted"))])
+            none = say("no line of the whole file fits")
+            part = say("no line of what was searched fits")
+            self.rows.put([line((part if self.hits.cut else none, "muted"))])
         self._edge()
 
     @on(Rows.Moved, "#card-rows")

@@ -143,12 +143,14 @@ def note_row(document: LogDocument, key: int) -> Text:
     return line(" " * (NUMBER + 1), ("▏", "track"), " ", (text, style))
 
 
-def no_log(view: InstanceView) -> str:
-    """Why there is no log of this box, and what to do."""
+def no_log(view: InstanceView, *, asks: bool = True) -> str:
+    """Why there is no log of this box, and what to do; where nobody can be asked, as in a recording, only why."""
     if view.link.state == "off" or view.verdict is Verdict.OFF:
         return say("the box is off: its logs lie on its disk and are read when it runs again")
     if view.link.state == "connecting" and view.link.error is None:
         return say("the box is being reached: its logs come with the first answer")
+    if not view.link.live and not asks:
+        return say("the box cannot be reached at this moment, so no log was read: 3 says why")
     if not view.link.live:
         return say("the box cannot be reached, so no log can be read: 3 says why, r tries again")
     if view.last_contact is None or view.freshness(DETACHED) is Freshness.UNKNOWN:

@@ -382,19 +382,24 @@ class LogView(Painted, can_focus=True):
         self.redraw()
         self.refresh()
 
-    def to_alarm(self, step: int) -> bool:
-        """Jump to the next alarm (1) or the one before (-1); False where there is none."""
-        here = self.current
+    def to_alarm(self, step: int) -> tuple[bool, int]:
+        """Jump to the next alarm (1) or the one before (-1): whether there is one, and how many bytes on the
+        way there are not loaded.
+        """
         numbers = self._numbers
+        here = self.current
         if here is None and len(numbers):
             last = numbers[-1] + 1
             first = numbers[0] - 1
             here = (last if step < 0 else first) if self.following else self._top - (step > 0)
-        while here is not None and (here := self.document.next_alarm(here, step)) is not None:
-            if self._sieve is None or self._sieve.has(here):
-                self.go_to(here)
-                return True
-        return False
+        if here is None:
+            return False, 0
+        there = self.document.next_alarm(here, step)
+        while there is not None and self._sieve is not None and not self._sieve.has(there):
+            there = self.document.next_alarm(there, step)
+        if there is not None:
+            self.go_to(there)
+        return there is not None, self.document.unread(here, there, step)
 
     def go_to(self, key: int) -> None:
         """Pause with line `key` in the middle."""
