@@ -29,7 +29,7 @@ COLON = {"en": ": ", "zh": "："}
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """English template -> translation: the screen's own words, the sentences of the rooms below, and what
-    the bundled profiles call their disks and verbs.
+    the bundled profiles call their disks and verbs, and the steps that they name.
     """
 
     screen: Mapping[str, str] = field(default_factory=dict)

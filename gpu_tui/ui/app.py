@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from rich.console import RenderableType
 from textual import events, on
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.geometry import NULL_REGION
@@ -41,21 +41,19 @@ from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.themes import ThemeScreen
-from gpu_tui.ui.text.bulletin import bulletin, in_lines, worst_of
+from gpu_tui.ui.text.bulletin import bulletin, worst_of
 from gpu_tui.ui.theme import CockpitTheme
+from gpu_tui.ui.toasts import ToastingApp
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 
 FRAME = 0.25  # seconds between two looks at the log in sight
-TOAST_EDGES = 2  # cells beside the text of a toast
-TOAST_LINES = 3  # as the style sheet says
 NOTE_STANDS = 8.0  # seconds: it may be an error in a file with the place and what to write there
-TOAST_STANDS = 0.2  # seconds after which a toast is mounted for sure
 TOUCH = (events.Key, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
 FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
 
 
-class CockpitApp(App[None]):
+class CockpitApp(ToastingApp):
     """Reads the store, paints, and asks ports. It owns no task that outlives it."""
 
     TITLE = "gpu-tui"
@@ -188,6 +186,7 @@ class CockpitApp(App[None]):
         """
         if isinstance(event, events.Resize):
             self._output.drop()  # what a terminal makes of its old content is its own affair
+            self.call_after_refresh(self.tell_again)
         self._cockpit.touched |= isinstance(event, TOUCH)
         if isinstance(event, events.Key):
             self._quiet.typed()
@@ -293,37 +292,13 @@ class CockpitApp(App[None]):
             if any(bulletin.loud for bulletin in bulletins):
                 self._call(worst, others)
 
-    def notify(
-        self,
-        message: str,
-        *,
-        title: str = "",
-        severity: SeverityLevel = "information",
-        timeout: float | None = None,
-        markup: bool = False,
-    ) -> None:
-        """One toast stands at a time, over the keys at the bottom; what has no room in it ends in an
-        ellipsis. No text is markup.
-        """
-        self.clear_notifications()
-        message = in_lines(message, self.size.width - TOAST_EDGES, TOAST_LINES)
-        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
-        self.set_timer(TOAST_STANDS, self._only_the_last)
-
-    def _only_the_last(self) -> None:
-        """A toast that was still being mounted when its successor came is overlooked by the stock rack."""
-        if self.screen_stack:
-            for older in list(self.screen.query("ToastHolder"))[:-1]:
-                older.remove()
-
     def _toast(self, news: News, others: int) -> None:
         """The worst of what is new, in one line."""
         bad = {Severity.FATAL: "error", Severity.SERIOUS: "warning", Severity.WARN: "warning"}
         self._toasted = True
-        self.notify(
-            bulletin(news, others, self.size.width - TOAST_EDGES),
+        self.tell(
+            lambda room: bulletin(news, others, room),
             severity=cast("SeverityLevel", bad.get(news.severity, "information")),
-            markup=False,
         )
 
     def _call(self, news: News, others: int) -> None:

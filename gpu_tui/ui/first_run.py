@@ -19,9 +19,12 @@ from textual.filter import LineFilter
 from textual.message import Message
 
 from gpu_tui.core.speech import say
+from gpu_tui.state.views import FleetView
 from gpu_tui.ui import terminal
 from gpu_tui.ui.keys import bindings, footer_keys
+from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import LastFilter, safe
+from gpu_tui.ui.screens.help import HelpScreen
 from gpu_tui.ui.text.marks import fit, line, wrap
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.widgets.footer import Footer
@@ -281,7 +284,7 @@ class FirstRun(App[Picked]):
         self._said.put(rows)
         keys = footer_keys(("first",), read_only=False)
         if not self._candidates:
-            keys = [key for key in keys if key.action in ("demo", "leave")]
+            keys = [key for key in keys if key.action in ("demo", "leave", "help")]
         self._footer.show(keys, self.size.width, {})
 
     # --- what a person does -------------------------------------------------------------------
@@ -331,6 +334,11 @@ class FirstRun(App[Picked]):
     def action_demo(self) -> None:
         """Simulated boxes instead."""
         self.exit(Picked(demo=True))
+
+    def action_help(self) -> None:
+        """What the keys do."""
+        nothing = Moment(FleetView(None, 0.0, (), (), ()), None)
+        self.push_screen(HelpScreen(nothing, read_only=True, contexts=("first", "list")))
 
     def action_leave(self) -> None:
         """Nothing was changed."""

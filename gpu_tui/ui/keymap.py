@@ -22,6 +22,7 @@ PANES = frozenset({"instances", "clocks", "queue", "log"})
 WITHOUT_LIST = frozenset(
     {"chart", "ladder"}
 )  # cards that use the keys of a list for something else
+TYPED = frozenset({"filter", "place"})
 COCKPIT = PANES | {"cockpit", "replay", "list"}
 
 
@@ -92,6 +93,8 @@ def _meet(one: str, other: str) -> bool:
     """Rows of these contexts can be pressed at the same time."""
     if one == other:
         return True
+    if TYPED & {one, other}:
+        return False  # whatever else a key does, where something is typed it is typed
     if {one, other} <= COCKPIT:
         return not {one, other} <= PANES
     pair = {one, other}

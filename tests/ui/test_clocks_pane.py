@@ -17,7 +17,7 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_edges import connecting
 from gpu_tui.ui.scene_parts import AUTODL, DAY, NOW, RUNPOD, SceneStore
 from gpu_tui.ui.scenes import sweep
-from gpu_tui.ui.text.deadlines import clock_lines, clocks, rows_of
+from gpu_tui.ui.text.deadlines import armed, clock_lines, clocks, rows_of
 
 Make = Callable[..., CockpitApp]
 Read = Callable[[CockpitApp], str]
@@ -157,7 +157,7 @@ def test_a_fleet_without_any_clock_says_so() -> None:
     assert [row.plain for row in clocks(empty, None, 60)] == ["✓ no clock is ticking"]
     unread = connecting().fleet
     assert [row.plain for row in clocks(unread, None, 90)] == [
-        "? no clock is known to tick, but 4 of 4 boxes were never read"
+        "? no clock is known to tick, but 4 of 4 boxes were not read so far"
     ]
 
 
@@ -189,3 +189,20 @@ async def test_clocks_are_filtered_by_their_box_and_by_what_they_say(
         await pilot.press("escape")
         await pilot.pause()
         assert "loses system disk" in text_of(app)
+
+
+def test_a_clock_that_only_some_boxes_have_says_so_also_while_it_does_not_count() -> None:
+    """A bare box with a root read as one that is taken away in 30 s."""
+    fleet = sweep().fleet
+    view = fleet.instances[0]
+    spot = DangerClock(
+        "gen-cloud-spot", view.name, "armed", "running", None, "unknown", None, None,
+        "root file system", None, "high", "Checkpoint on a timer.", "s", "2026-06", "medium",
+        stale_fact=False, after=30.0, anchor="signal", effect="destroys", only=("cloud-spot",),
+    )  # fmt: skip
+    told = " ".join(row.plain.strip() for row in armed(replace(fleet, clocks=(spot,)), view, 80))
+    assert "any time, 30s of warning: loses root file system" in told
+    assert "only if it is cloud-spot (provider.variant is not set)" in told
+    known = replace(spot, only=())
+    told = " ".join(row.plain for row in armed(replace(fleet, clocks=(known,)), view, 80))
+    assert "only if" not in told

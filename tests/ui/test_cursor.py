@@ -130,7 +130,7 @@ async def test_what_a_filter_hides_is_neither_acknowledged_nor_opened(
         await pilot.press("f", "j", "slash", *"zzz", "enter")
         await pilot.pause()
         card = app.screen
-        assert "no finding fits" in card.query_one("#finding-rows", Rows).lines[0].plain
+        assert "esc empties the filter" in card.query_one("#finding-rows", Rows).lines[0].plain
         assert not card.query_one("#finding-detail", Rows).lines
         await pilot.press("a", "enter", "e")
         await pilot.pause()

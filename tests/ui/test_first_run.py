@@ -109,3 +109,24 @@ async def test_the_platform_that_a_box_shows_is_taken_until_a_person_names_anoth
         await pilot.press("right", "r")
         await pilot.pause()
         assert "‹generic-ssh" in text_of(app)
+
+
+@pytest.mark.parametrize("hosts", [True, False])
+async def test_the_help_says_what_the_keys_of_this_place_do(hosts: bool) -> None:
+    app = first_run() if hosts else FirstRun([], [], look, file="f", themes=THEMES, theme="night")
+    async with app.run_test(size=(90, 30)) as pilot:
+        await pilot.pause()
+        assert "? help" in text_of(app).splitlines()[-1]
+        await pilot.press("question_mark")
+        await pilot.pause()
+        shown = text_of(app)
+        assert "Write a fleet file of what is ticked, then watch it" in shown
+        assert "Nothing" not in shown  # of the screen below it
+        assert "Give the whole screen to this pane" not in shown  # of the cockpit
+        await pilot.press("slash", *"demo")
+        await pilot.pause()
+        assert "Simulated boxes instead" in text_of(app)
+        assert "Write a fleet file" not in text_of(app)
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert "Welcome." in text_of(app)

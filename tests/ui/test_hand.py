@@ -323,3 +323,37 @@ async def test_no_toast_stands_over_the_cause_and_the_remedy(
         toast = app.screen.query_one("Toast").region
         assert toast.area
         assert not toast.overlaps(app.screen.query_one("#finding-detail").region)
+
+
+async def test_a_finding_is_copied_whole(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(60, 20)) as pilot:
+        await pilot.press("f", "y")
+        await pilot.pause()
+        found = app._store.view(0).findings[0]
+        lines = app.clipboard.splitlines()
+        assert lines[0].startswith(f"{found.kind.replace('_', ' ')} on {found.instance}")
+        assert f"evidence: {found.evidence}" in lines
+        assert any(line.startswith("do: ") for line in lines)
+        assert [note.message for note in app._notifications] == ["the finding is copied"]
+
+
+async def test_a_toast_has_the_room_that_there_is_now(cockpit: Make) -> None:
+    app = cockpit()
+    words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen ten"
+    async with app.run_test(size=(24, 20), notifications=True) as pilot:
+        app.notify(words, timeout=60)
+        await pilot.pause()
+        (note,) = app._notifications
+        assert note.message.endswith("…")
+        while not app.screen.query("Toast"):
+            await pilot.pause()
+        await pilot.resize_terminal(120, 20)
+        await pilot.pause()
+        await pilot.pause()
+        assert note.message == words
+        assert words in str(app.screen.query_one("Toast").render())
+        await pilot.resize_terminal(24, 20)
+        await pilot.pause()
+        await pilot.pause()
+        assert note.message.endswith("…")

@@ -100,7 +100,10 @@ def test_every_disk_and_verb_of_the_bundled_profiles_has_a_name_and_nothing_else
     kinds = {profile.kind for profile in profiles}
     same = {"NAS", "Google Drive", "kubernetes", "slurm"}
     assert called | kinds <= set(known) | same
-    assert set(words.names) <= called | kinds
+    steps = {step for profile in profiles for verb in profile.teardown for step in verb.steps}
+    bare = {step for step in steps if step.startswith("kubectl ") and " then " not in step}
+    assert steps - set(known) == bare  # a command has no language
+    assert set(words.names) <= called | kinds | steps
 
 
 def test_facts_of_a_platform_are_quoted_where_they_are_not_told(chinese: None) -> None:

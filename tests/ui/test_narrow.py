@@ -178,7 +178,7 @@ def test_the_sorted_column_shows_which_way_also_under_a_wide_name(width: int) ->
     rows = rows_of([Lane("box", Queue(cells))])
     for column in ("cell", "task", "loss", "metric:验证集准确率"):
         head = table_head(sheet_of(rows, Order(column, falling=True), width, {})).plain
-        assert "▼" in head
+        assert "↓" in head
         assert cell_len(head) <= width
 
 

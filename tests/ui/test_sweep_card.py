@@ -77,10 +77,10 @@ async def test_it_sorts_by_every_column_and_keeps_the_sorted_one_in_sight(
         for _ in range(12):
             await pilot.press("right")
             shown = text_of(app)
-            titles += [word for word in shown.split() if word.endswith("▲") and len(word) > 1]
+            titles += [word for word in shown.split() if word.endswith("↑") and len(word) > 1]
         assert titles == [
-            "cell▲", "task▲", "queue▲", "loss▲", "psnr▲", "ssim▲", "lpips▲",
-            "epochs▲", "took▲", "left▲", "cost▲",
+            "cell↑", "task↑", "queue↑", "loss↑", "psnr↑", "ssim↑", "lpips↑",
+            "epochs↑", "took↑", "left↑", "cost↑",
         ]  # fmt: skip
         await pilot.press("right")
         assert names(app) == unsorted
@@ -322,15 +322,15 @@ async def test_a_narrow_table_shows_how_a_cell_stands_before_where_it_runs(
         assert "✓" in shown
         await pilot.press("right", "right")  # sorted by its task, that is in sight
         await pilot.pause()
-        assert "task▲" in text_of(app)
+        assert "task↑" in text_of(app)
 
 
 @pytest.mark.parametrize(
     ("column", "wide", "narrow"),
     [
-        ("eval_accuracy", "eval_accuracy▲", " eval_ac▲"),
-        ("f1", "      f1▲", "      f1▲"),
-        ("x" * 40, f" {'x' * 13}▲", f" {'x' * 7}▲"),
+        ("eval_accuracy", "eval_accuracy↑", " eval_ac↑"),
+        ("f1", "      f1↑", "      f1↑"),
+        ("x" * 40, f" {'x' * 13}↑", f" {'x' * 7}↑"),
     ],
 )
 def test_a_metric_gets_the_room_that_its_name_needs(column: str, wide: str, narrow: str) -> None:
@@ -424,3 +424,22 @@ async def test_many_queues_leave_the_cells_their_room_and_v_shows_them_to_the_la
         app._tick()
         await pilot.pause()
         assert "more lines: v" in text_of(app)
+
+
+async def test_a_chart_without_a_cell_says_why(cockpit: Make, text_of: Read) -> None:
+    """It had a legend of nothing, and not a word."""
+    store = ablation()
+    empty = tuple(replace(view, queue=Queue(())) for view in store.fleet.instances)
+    store.become(replace(store.fleet, instances=empty))
+    app = cockpit(store)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.press("S", "c")
+        await pilot.pause()
+        assert "no chart: no cell of any queue is known yet" in text_of(app)
+        assert "loss by" not in text_of(app)
+    app = cockpit(ablation())
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.press("S", "slash", *"xyzzy", "enter", "c")
+        await pilot.pause()
+        assert "nothing matches xyzzy: esc empties the filter" in text_of(app)
+        assert "loss by" not in text_of(app)

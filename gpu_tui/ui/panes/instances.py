@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.widget import Widget
 
+from gpu_tui.core.cell_table import Order
 from gpu_tui.core.speech import say
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import FleetView, InstanceView
@@ -18,8 +19,24 @@ from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
 from gpu_tui.ui.screens.columns import ColumnScreen
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.findings import strangers
-from gpu_tui.ui.text.fleet import SETS, columns, head, keeps, known_columns, need, row
-from gpu_tui.ui.text.marks import more_below, wrap
+from gpu_tui.ui.text.fleet import (
+    COLUMNS,
+    SETS,
+    Column,
+    columns,
+    head,
+    keeps,
+    known_columns,
+    row,
+)
+from gpu_tui.ui.text.fleet_order import (
+    BY_NEED,
+    in_order,
+    next_order,
+    read_order,
+    written_order,
+)
+from gpu_tui.ui.text.marks import arrow, more_below, wrap
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -39,14 +56,12 @@ class InstancesPane(Pane):
             super().__init__()
             self.name = name
 
-    class Filtered(Message):
-        """Other rows are in sight."""
-
     class Opened(Message):
         """Enter on an instance: show more of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, changed: Callable[[], None]) -> None:
         super().__init__()
+        self._changed = changed  # other rows are in sight: the selection may have to move
         self.rows = Rows(id="instance-rows")
         self._strangers = Block()
         self._strangers.display = False
@@ -54,12 +69,14 @@ class InstancesPane(Pane):
         self._set = "overview"
         self._habits = Habits(None)
         self._own: tuple[str, ...] = ()  # the columns that were chosen one by one
+        self._order = BY_NEED
 
     def remember(self, habits: Habits) -> None:
-        """The columns of last time."""
+        """The columns and the order of last time."""
         self._habits = habits
         self._own = known_columns(habits.get("columns"))
         self._set = OWN if self._own else "overview"
+        self._order = read_order(habits.get("sort"))
 
     def content(self) -> Iterable[Widget]:
         """Who bills and is in no list, and the list."""
@@ -76,13 +93,13 @@ class InstancesPane(Pane):
             self.entitle()
             return
         names = [view.name for view in views]
-        chosen = self._own if self._set == OWN else SETS[self._set]
-        fitted = columns(rows.size.width, chosen, names)
+        fitted = self._fitted(names)
         if not kept:
-            rows.put(nothing_matches(self._fits.wanted, rows.size.width), head=head(fitted))
+            nothing = nothing_matches(self._fits.wanted, rows.size.width)
+            rows.put(nothing, head=head(fitted, self._order))
         else:
             shown = [row(view, fitted, names) for view in kept]
-            rows.put(shown, [view.name for view in kept], head(fitted))
+            rows.put(shown, [view.name for view in kept], head(fitted, self._order))
             if moment.selected is not None:
                 rows.point(moment.selected.name)
         count = (
@@ -90,26 +107,56 @@ class InstancesPane(Pane):
             if self._fits
             else str(len(views))
         )
-        self.entitle(
-            count if self._set == "overview" else f"{count} · {say(self._set)}",
-            more_below(rows.hidden),
-        )
+        words = [count]
+        if self._set != "overview":
+            words.append(say(self._set))
+        if column := COLUMNS.get(self._order.column):
+            words.append(
+                say(
+                    "by {column}",
+                    column=f"{say(column.title)} {arrow(falling=self._order.falling)}",
+                )
+            )
+        self.entitle(" · ".join(words), more_below(rows.hidden))
+
+    def _fitted(self, names: Sequence[str]) -> list[tuple[Column, int]]:
+        chosen = self._own if self._set == OWN else SETS[self._set]
+        return columns(self.rows.size.width, chosen, names)
 
     def kept(self, fleet: FleetView) -> list[InstanceView]:
         """The boxes that pass the filter, in the order of the rows."""
-        return [view for view in sorted(fleet.instances, key=need) if keeps(view, self._fits)]
+        views = [view for view in fleet.instances if keeps(view, self._fits)]
+        return in_order(views, self._order)
 
     def keep_only(self, fits: Filter) -> None:
-        """By name, platform, verdict and tags; the selection may have to move."""
+        """By name, platform, verdict and tags."""
         self._fits = fits
-        if self.moment is not None:
-            self.show(self.moment)
-        self.post_message(self.Filtered())
+        self._changed()
 
     def action_columns(self) -> None:
         """The next set of columns."""
         names = [*SETS, OWN] if self._own else list(SETS)
         self._set = names[(names.index(self._set) + 1) % len(names)]
+        if self.moment is not None:
+            self.show(self.moment)
+
+    def action_sort(self, way: str) -> None:
+        """By the next column that is in sight; before the first one, by who needs a human most."""
+        if self.moment is not None:
+            names = [view.name for view in self.moment.fleet.instances]
+            shown = [column.key for column, _ in self._fitted(names)]
+            self._sort(next_order(self._order, shown, int(way)))
+
+    def action_flip(self) -> None:
+        """The other way round; who needs a human most is not put last."""
+        if self._order.column:
+            self._sort(Order(self._order.column, not self._order.falling))
+        else:
+            self.app.notify(say("sorted by need: → sorts by a column"), timeout=3)
+
+    def _sort(self, order: Order) -> None:
+        self._order = order
+        self._habits.keep("sort", written_order(order))
         if self.moment is not None:
             self.show(self.moment)
 

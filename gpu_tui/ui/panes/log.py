@@ -52,7 +52,7 @@ class LogPane(Pane):
         super().__init__()
         self.view = LogView(id="log-view")
         self._block = Block(id="remedy")
-        self._place_bar = PlaceBar()
+        self._place_bar = PlaceBar(self.close_filter)
         self._store = store
         self._control = control
         self._fits = Filter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property
@@ -11,6 +11,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input
@@ -19,6 +20,7 @@ from gpu_tui.core.campaign import Outlook
 from gpu_tui.core.speech import say
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.recall import Walk, recall_of
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.filters import Filter, FilterError
@@ -45,7 +47,7 @@ class Moment:
 
 
 class FilterBar(Field):
-    """One line to type a filter into; escape leaves it empty, up and down go through earlier ones."""
+    """One line to type a filter into. Both ways out are taken at once, so that the key after them is the list's."""
 
     DEFAULT_CSS = """
     FilterBar, FilterBar:focus {
@@ -53,22 +55,26 @@ class FilterBar(Field):
     }
     FilterBar.-open { display: block; }
     """
+    CONTEXT = "filter"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("filter")]
 
-    _walk: Walk | None = None
+    def __init__(
+        self, hint: str, *, kept: Callable[[], object], left: Callable[[], object]
+    ) -> None:
+        super().__init__(placeholder=hint, select_on_focus=False)
+        self.cursor_blink = False
+        self._kept, self._left = kept, left
+        self._walk: Walk | None = None
+        self._walked = ""  # what the last step put here
 
-    def on_key(self, event: events.Key) -> None:
-        """Up and down walk; anything else typed begins a new walk."""
-        if event.key not in ("up", "down"):
-            self._walk = None
-            return
-        event.stop()
-        event.prevent_default()
-        if self._walk is None:
+    def action_recall(self, way: str) -> None:
+        """Through what was typed earlier; what is typed now begins a new walk."""
+        if self._walk is None or self.value != self._walked:
             self._walk = Walk(recall_of(self.app), self.value)
-        self.value = self._walk.step(-1 if event.key == "up" else 1)
+        self.value = self._walked = self._walk.step(int(way))
         self.cursor_position = len(self.value)
 
-    def on_input_submitted(self) -> None:
+    async def action_submit(self) -> None:
         """What stands here was meant: it can be recalled from now on."""
         self._walk = None
         recall = recall_of(self.app)
@@ -76,6 +82,11 @@ class FilterBar(Field):
             self.run_worker(
                 recall.save, thread=True, group="recall", exclusive=False, exit_on_error=False
             )
+        self._kept()
+
+    def action_leave(self) -> None:
+        """Out of it; what it kept away is there again."""
+        self._left()
 
 
 class Pane(Still, Vertical):
@@ -91,9 +102,10 @@ class Pane(Still, Vertical):
         super().__init__(id=self.NAME)
         self.moment: Moment | None = None
         self._bar = FilterBar(
-            placeholder=say("words, !without, tag:x, /regex/"), select_on_focus=False
+            say("words, !without, tag:x, /regex/"),
+            kept=self._keep_filter,
+            left=lambda: self.close_filter(),
         )
-        self._bar.cursor_blink = False
         self._wrong = Block(classes="wrong")
         self._wrong.display = False
         self._title = ""
@@ -190,11 +202,11 @@ class Pane(Still, Vertical):
         self._wrong.put(wrap(wrong, self.size.width - 4, "level-watch") if wrong else [])
         self.keep_only(fits)
 
-    @on(Input.Submitted)
-    def _filter_kept(self, event: Input.Submitted) -> None:
-        event.stop()
-        if not event.value:
+    def _keep_filter(self) -> None:
+        if not self._bar.value:
             self.close_filter()
+            return
+        self._filter(self._bar.value)  # its last letters may be on their way
         self.focus_inside()
 
 

@@ -35,9 +35,10 @@ from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.panes.queue import QueuePane
 from gpu_tui.ui.panes.vitals import VitalsPane
 from gpu_tui.ui.ports import FleetStore
-from gpu_tui.ui.text.fleet import outcries, tells
+from gpu_tui.ui.text.fleet import need, outcries, tells
 from gpu_tui.ui.text.header import header
 from gpu_tui.ui.text.tour import live
+from gpu_tui.ui.widgets.field import Field
 from gpu_tui.ui.widgets.footer import Footer
 from gpu_tui.ui.widgets.paint import Block, OneLine, Still
 from gpu_tui.ui.widgets.tour import Tour
@@ -91,7 +92,7 @@ class Board(Still, Screen[None]):
             (),
             0,
         )  # keys that stand there, and in how many cells
-        self._list = InstancesPane()
+        self._list = InstancesPane(self._again)
         self._tail = LogPane(store, control)
         self._panes: dict[str, Pane] = {
             pane.NAME: pane
@@ -167,7 +168,9 @@ class Board(Still, Screen[None]):
             self._footer.show(keys, width, self._keymap)
 
     def footer_keys(self) -> list[Key]:
-        """The keys of the pane in front, then those of everywhere."""
+        """The keys of the pane in front, then those of everywhere; where something is typed, what ends that."""
+        if isinstance(self.focused, Field):
+            return footer_keys((self.focused.CONTEXT,), read_only=self.READ_ONLY)
         contexts = (self.pane(self._front).CONTEXT, *self.CONTEXTS)
         return footer_keys(contexts, read_only=self.READ_ONLY)
 
@@ -191,7 +194,8 @@ class Board(Still, Screen[None]):
         """
         kept = self._list.kept(fleet)
         mine = next((view for view in kept if view.name == self.selected), None)
-        neediest = next(filter(tells, kept), mine or (kept[0] if kept else None))
+        by_need = sorted(kept, key=need)
+        neediest = next(filter(tells, by_need), mine or (by_need[0] if by_need else None))
         if mine is not None and neediest is not None and (self.touched or self._settled):
             return mine if self.touched or not outcries(neediest, mine) else neediest
         heard = all(tells(view) or view.verdict is Verdict.OFF for view in fleet.instances)
@@ -247,8 +251,8 @@ class Board(Still, Screen[None]):
             self._front = pane.NAME
             if pane.NAME != "instances":
                 self._second = pane.NAME
-            if self.moment is not None:
-                self._foot()
+        if self.moment is not None:
+            self._foot()
 
     def tours(self) -> list[Tour]:
         """The tour, while there is one."""
@@ -334,11 +338,6 @@ class Board(Still, Screen[None]):
     def _selected(self, event: InstancesPane.Selected) -> None:
         event.stop()
         self.select(event.name)
-
-    @on(InstancesPane.Filtered)
-    def _filtered(self, event: InstancesPane.Filtered) -> None:
-        event.stop()
-        self._again()
 
     @on(InstancesPane.Opened)
     def _opened(self, event: InstancesPane.Opened) -> None:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.text import Text
+from textual import events, on
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
@@ -20,6 +21,7 @@ from gpu_tui.ui.keys import Key, bindings, footer_keys
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text.names import cut_name
+from gpu_tui.ui.widgets.field import Field
 from gpu_tui.ui.widgets.footer import Footer
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -76,7 +78,14 @@ class Card(ModalScreen[str | None]):
         self.moment = moment
         if self.is_mounted and self.size.width:
             self.paint(moment)
-            self._footer.show(self.footer_keys(), self.size.width, remapped(self.app))
+            self._foot()
+
+    @on(events.DescendantFocus)
+    def _foot(self) -> None:
+        keys = self.footer_keys()
+        if isinstance(self.focused, Field) and self.focused.CONTEXT:
+            keys = footer_keys((self.focused.CONTEXT,), read_only=self.READ_ONLY)
+        self._footer.show(keys, self.size.width, remapped(self.app))
 
     def footer_keys(self) -> list[Key]:
         """The keys that matter here."""

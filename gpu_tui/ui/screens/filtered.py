@@ -22,8 +22,9 @@ class FilteredCard(Card):
     def __init__(self, moment: Moment) -> None:
         super().__init__(moment)
         self.fits = Filter()
-        self._bar = FilterBar(placeholder=say("words, !without, /regex/"), select_on_focus=False)
-        self._bar.cursor_blink = False
+        self._bar = FilterBar(
+            say("words, !without, /regex/"), kept=self._keep_filter, left=self._close_filter
+        )
         self._wrong = Block(classes="wrong")
         self._wrong.display = False
 
@@ -61,7 +62,7 @@ class FilteredCard(Card):
         self._bar.value = ""
         self._bar.remove_class("-open")
         self._filter("")
-        self.set_focus(self.listed())
+        self._to_list()
 
     def _filter(self, wanted: str) -> None:
         self.fits, wrong = Filter(), ""
@@ -77,9 +78,14 @@ class FilteredCard(Card):
         event.stop()
         self._filter(event.value)
 
-    @on(Input.Submitted)
-    def _filter_kept(self, event: Input.Submitted) -> None:
-        event.stop()
-        if not event.value:
+    def _keep_filter(self) -> None:
+        if not self._bar.value:
             self._close_filter()
-        self.set_focus(self.listed())
+            return
+        self._filter(self._bar.value)  # its last letters may be on their way
+        self._to_list()
+
+    def _to_list(self) -> None:
+        """The keys are for the list; while something covers that, for the card."""
+        listed = self.listed()
+        self.set_focus(listed if listed.display else None)

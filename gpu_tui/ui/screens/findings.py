@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from textual import on
 from textual.binding import BindingType
@@ -11,10 +11,11 @@ from textual.widget import Widget
 
 from gpu_tui.core.findings import Finding
 from gpu_tui.core.speech import say
+from gpu_tui.ui.clipboard import Copies
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.panes.pane import Moment, nothing_matches
 from gpu_tui.ui.screens.filtered import FilteredCard
-from gpu_tui.ui.text.findings import age_of, columns_of, finding_detail, finding_row
+from gpu_tui.ui.text.findings import age_of, columns_of, finding_detail, finding_row, finding_text
 from gpu_tui.ui.text.marks import line, more_below
 from gpu_tui.ui.text.timeline import words_of
 from gpu_tui.ui.widgets.detail import Detail
@@ -59,7 +60,7 @@ class FindingsScreen(FilteredCard):
         if not moment.fleet.findings:
             rows.put([line((say("✓ nothing to see: no findings"), "level-ok"))])
         elif not found:
-            rows.put([line((say("no finding fits"), "muted"))])
+            rows.put(nothing_matches(self.fits.wanted, rows.size.width))
         else:
             self._rows(moment, found)
         self._edge()
@@ -107,6 +108,13 @@ class FindingsScreen(FilteredCard):
         """To its place in the log."""
         if self._list.here is not None:
             self.dismiss(self._list.here)
+
+    def action_copy(self) -> None:
+        """All that stands below of the one under the cursor, a line for each thing that is said."""
+        found = next((f for f in self.moment.fleet.findings if f.id == self._list.here), None)
+        if found is not None:
+            text = finding_text(found, self.moment.zone)
+            cast("Copies", self.app).copy(text, say("the finding is copied"))
 
     @on(Rows.Chosen, "#finding-rows")
     def _chosen(self, event: Rows.Chosen) -> None:

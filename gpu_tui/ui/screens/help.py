@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -27,12 +27,21 @@ class HelpScreen(Card):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("help")]
     AUTO_FOCUS = "#card-rows"
 
-    def __init__(self, moment: Moment, *, read_only: bool, replay: bool = False) -> None:
+    def __init__(
+        self,
+        moment: Moment,
+        *,
+        read_only: bool,
+        replay: bool = False,
+        contexts: Sequence[str] = (),
+    ) -> None:
         super().__init__(moment)
+        self._contexts = contexts  # none: all of the cockpit
         self._read_only = read_only
         self._replay = replay
-        self._bar = FilterBar(placeholder=say("a key, or what it does"), select_on_focus=False)
-        self._bar.cursor_blink = False
+        self._bar = FilterBar(
+            say("a key, or what it does"), kept=self._keep, left=self.action_close
+        )
 
     def content(self) -> Iterable[Widget]:
         """The lines, and where a search is typed."""
@@ -48,6 +57,7 @@ class HelpScreen(Card):
                 replay=self._replay,
                 keymap=remapped(self.app),
                 wanted=self._bar.value,
+                contexts=self._contexts,
             )
         )
         self.edge(more_below(self.rows.hidden))
@@ -76,9 +86,7 @@ class HelpScreen(Card):
         self.rows.take("home")
         self.paint(self.moment)
 
-    @on(Input.Submitted)
-    def _kept(self, event: Input.Submitted) -> None:
-        event.stop()
-        if not event.value:
+    def _keep(self) -> None:
+        if not self._bar.value:
             self.action_close()
         self.set_focus(self.rows)

@@ -42,7 +42,7 @@ class ReplayCockpit(Cockpit):
         super().__init__(store, None, profiles, keymap=keymap)
         self._playback = playback
         self._line = OneLine(id="tape")
-        self._place = PlaceBar()
+        self._place = PlaceBar(self.action_back)
         self._drawn = ""  # the badge in the header
         self._unfound = ""  # what is to be said if the finding that was asked for is not there
 

@@ -20,12 +20,12 @@ from gpu_tui.core.rebalance import suggest
 from gpu_tui.core.speech import counted, say
 from gpu_tui.new_file import write_new
 from gpu_tui.ui.keys import Key, bindings
-from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.panes.pane import Moment, nothing_matches
 from gpu_tui.ui.plot import Curve, logarithmic, render_curves
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
-from gpu_tui.ui.text.marks import fit, line, more_below
+from gpu_tui.ui.text.marks import fit, line, more_below, wrap
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
 from gpu_tui.ui.text.sweep import state_words
 from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row
@@ -101,9 +101,17 @@ class SweepScreen(FilteredCard):
         self._marked = [key for key in self._marked if key in keys]
         below = max(0, height - len(top) - int(self.filtering))
         tall = self._chart_height(below, height)
-        self._table.display = tall < below
+        self._show_table(tall < below)
         self._paint_table(rows, width)
         self._chart.put(self._chart_lines(rows, width, tall) if tall else [])
+
+    def _show_table(self, seen: bool) -> None:
+        """Show or hide the table. Hidden, it leaves its focus to nobody: the filter would take it, and each key."""
+        if not seen and self.focused is self._table:
+            self.set_focus(None)
+        before, self._table.display = self._table.display, seen
+        if seen and not before and self.focused is None:
+            self.call_after_refresh(self._table.focus)
 
     def _summary(self, moment: Moment, width: int, *, whole: bool) -> list[Text]:
         """The outlook; the whole of it has a row for each queue."""
@@ -164,8 +172,8 @@ class SweepScreen(FilteredCard):
         )
         self._table.put(lines, keys, table_head(sheet))
         if not rows:
-            words = say("no cell is like that") if self.fits else say("no cell is known yet")
-            self._table.put([line((words, "muted"))])
+            nothing = [line((say("no cell is known yet"), "muted"))]
+            self._table.put(nothing_matches(self.fits.wanted, width) if self.fits else nothing)
         more = more_below(self._table.hidden) if self._table.display else ""
         self.edge(f"{counted(len(rows), 'cell')}  {more}".rstrip())
 
@@ -174,6 +182,8 @@ class SweepScreen(FilteredCard):
     def _chart_lines(self, rows: list[Row], width: int, tall: int) -> list[Text]:
         """The marked cells, else the one under the cursor."""
         marked = self._marked or ([self._table.key] if self._table.key else [])
+        if not rows:
+            return self._nothing(width, tall)
         by_key = {row.key: row for row in rows}
         shown = [by_key[key] for key in marked if key in by_key][:CURVES]
         curves = [Curve(self._course(row), f"box-{n + 1}") for n, row in enumerate(shown)]
@@ -199,6 +209,14 @@ class SweepScreen(FilteredCard):
         drawn = chart.split("\n")[:tall]
         blank = [line()] * (tall - len(drawn))
         return [*said, *(line(row) for row in drawn), *blank]
+
+    def _nothing(self, width: int, tall: int) -> list[Text]:
+        """Why there is no chart, in the place of one."""
+        if self.fits:
+            words = nothing_matches(self.fits.wanted, width)
+        else:
+            words = wrap(say("no chart: no cell of any queue is known yet"), width, "muted")
+        return [*words[:tall], *[line()] * (tall - len(words))]
 
     def _losses(self, row: Row) -> Points:
         view = self.moment.fleet[row.box]
@@ -288,7 +306,6 @@ class SweepScreen(FilteredCard):
         """Leave the chart where it covers the table, then the card."""
         if self._charting and not self._table.display:
             self.action_curves()
-            self.call_after_refresh(self._table.focus)
         else:
             super().leave()
 

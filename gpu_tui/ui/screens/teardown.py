@@ -383,7 +383,7 @@ class TeardownScreen(Card):
         gate = self.gate
         if gate is None or gate.outcome != "steps":
             return
-        steps = "\n".join(f"{n}. {step}" for n, step in enumerate(gate.outcome_lines, 1))
+        steps = "\n".join(f"{n}. {told(step)}" for n, step in enumerate(gate.outcome_lines, 1))
         said = say("{outcome_lines} steps copied", outcome_lines=len(gate.outcome_lines))
         cast("Copies", self.app).copy(steps, said)
 

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.panes.pane import Moment, nothing_matches
 from gpu_tui.ui.screens.filtered import FilteredCard
 from gpu_tui.ui.text.marks import line, more_below
 from gpu_tui.ui.text.timeline import by_time, dated, day_of, event_row, lanes, summary, words_of
@@ -73,9 +73,10 @@ class TimelineScreen(FilteredCard):
                 lambda n: event_row(kept[n], now, width, zone, names, with_days=days),
             )
             self._list.put(rows, keys)
+        elif found:
+            self._list.put(nothing_matches(self.fits.wanted, width))
         else:
-            words = say("no finding fits") if found else say("✓ nothing to see: no findings")
-            self._list.put([line((words, "muted" if found else "level-ok"))])
+            self._list.put([line((say("✓ nothing to see: no findings"), "level-ok"))])
         self.edge(more_below(self._list.hidden))
 
     @on(Rows.Moved, "#timeline-rows")

@@ -131,11 +131,16 @@ def _worth(clock: DangerClock) -> Iterable[str]:
         bound = say(BOUND_WORDS[clock.bound])
         yield may + (say("{bound}, {base}", bound=bound, base=say(base)) if base else bound)
     if clock.only:
-        yield say(
-            "only if it is {only} (provider.variant is not set)", only=say(" or ").join(clock.only)
-        )
+        yield _whose(clock)
     if clock.why and clock.ticks:
         yield told(clock.why)
+
+
+def _whose(clock: DangerClock) -> str:
+    """Which boxes have it, where nobody said what this one is."""
+    return say(
+        "only if it is {only} (provider.variant is not set)", only=say(" or ").join(clock.only)
+    )
 
 
 def _trust(clock: DangerClock, width: int) -> list[Text]:
@@ -164,14 +169,14 @@ def _trust(clock: DangerClock, width: int) -> list[Text]:
 
 
 def _calm(fleet: FleetView, width: int) -> list[Text]:
-    """No clock ticks; of boxes that nobody ever read that is not known."""
+    """No clock ticks; of boxes that were not read since the start that is not known."""
     unread = sum(
         view.last_contact is None and view.verdict is not Verdict.OFF for view in fleet.instances
     )
     if not unread:
         return [line((say("✓ no clock is ticking"), "level-ok"))]
     words = say(
-        "? no clock is known to tick, but {unread} of {all} boxes were never read",
+        "? no clock is known to tick, but {unread} of {all} boxes were not read so far",
         unread=unread,
         all=len(fleet.instances),
     )
@@ -227,6 +232,7 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
         text = headed(_lead(clock), quoted(clock.what))
         why = f" ({told(clock.why)})" if clock.why else ""
         rows += wrap(f"{text.rstrip('.')}{why}", width, "muted", indent=2)
+        rows += wrap(_whose(clock), width, "muted", indent=4) if clock.only else []
     return rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 
 from rich.cells import cell_len
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.remedies import CARDS
-from gpu_tui.core.speech import say, told
+from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import BOUND_SIGN, SEVERITY_GLYPH, box_style
@@ -22,6 +22,7 @@ NAME, CELL = 12, 14
 SMALL, NARROW = 46, 60  # below which there is no column for the count, and none for the cell
 ROOMY, ROOMY_TITLE, ROOMY_NAME = 130, 22, 24  # where whole names have room
 STRANGERS_SHOWN = 2
+LABEL = 10  # cells before what is said of a finding
 LABELS = {"inode_full": "inode", "crashed": "exception"}  # where a finding has another name
 
 
@@ -98,42 +99,42 @@ def strangers(fleet: FleetView, width: int) -> list[Text]:
 
 def finding_detail(finding: Finding, width: int, zone: tzinfo | None) -> list[Text]:
     """All of one finding: evidence, source, first and last seen, what to do, and the card of its kind."""
-    rows = [
-        line(
-            (
-                say(
-                    "{kind} on {instance}",
-                    kind=say(finding.kind.replace("_", " ")),
-                    instance=finding.instance,
-                ),
-                f"severity-{finding.severity}",
-            )
-        )
-    ]
+    rows = [line((_subject(finding), f"severity-{finding.severity}"))]
     if finding.cell:
-        rows[0].append_text(line((say(", cell {cell}", cell=finding.cell), "text")))
-    card = CARDS.get(LABELS.get(finding.kind, finding.kind))
-    more = (
-        (
-            (say("means"), say(card.symptom)),
-            (say("cause"), say(card.cause)),
-            (say("fix"), say(card.fix)),
-        )
-        if card
-        else ()
-    )
-    for label, text, style in (
-        (say("evidence"), told(finding.evidence), "strong"),
-        (say("source"), finding.source, "muted"),
-        (say("seen"), _seen(finding, zone), "muted"),
-        (say("do"), told(finding.remedy), "accent"),
-        *((label, text, "text") for label, text in more),
-    ):
-        lines = wrap(text, width, style, indent=10)
+        rows[0].append_text(line((_of_cell(finding.cell), "text")))
+    for label, text, style in _facts(finding, zone):
+        lines = wrap(text, width, style, indent=LABEL)
         if lines:
-            lines[0] = line(fit(line((label, "faint")), 10), lines[0][10:])
+            lines[0] = line(fit(line((label, "faint")), LABEL), lines[0][LABEL:])
         rows += lines
     return rows
+
+
+def finding_text(finding: Finding, zone: tzinfo | None) -> str:
+    """The same for another program: each thing that is said in one line, as long as it is."""
+    head = _subject(finding) + (_of_cell(finding.cell) if finding.cell else "")
+    return "\n".join([head, *(headed(label, text) for label, text, _ in _facts(finding, zone))])
+
+
+def _subject(finding: Finding) -> str:
+    kind = say(finding.kind.replace("_", " "))
+    return say("{kind} on {instance}", kind=kind, instance=finding.instance)
+
+
+def _of_cell(cell: str) -> str:
+    return say(", cell {cell}", cell=cell)
+
+
+def _facts(finding: Finding, zone: tzinfo | None) -> Iterator[tuple[str, str, str]]:
+    """What it is called, what it is, and how it is drawn."""
+    yield say("evidence"), told(finding.evidence), "strong"
+    yield say("source"), finding.source, "muted"
+    yield say("seen"), _seen(finding, zone), "muted"
+    yield say("do"), told(finding.remedy), "accent"
+    if card := CARDS.get(LABELS.get(finding.kind, finding.kind)):
+        yield say("means"), say(card.symptom), "text"
+        yield say("cause"), say(card.cause), "text"
+        yield say("fix"), say(card.fix), "text"
 
 
 def _seen(finding: Finding, zone: tzinfo | None) -> str:

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gpu_tui.core import metrics
+from gpu_tui.core.cell_table import Order
 from gpu_tui.core.clocks import SEVERITY_RANK, earliest
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.jobs import ENDED
@@ -22,7 +23,18 @@ from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import CENT
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.marks import ABSENT, ACT, UNKNOWN, Piece, bar, believed, fitted, gauge, line
+from gpu_tui.ui.text.marks import (
+    ABSENT,
+    ACT,
+    UNKNOWN,
+    Piece,
+    arrow,
+    bar,
+    believed,
+    fitted,
+    gauge,
+    line,
+)
 from gpu_tui.ui.text.names import cut_name
 
 # verdict -> (glyph, word, style, how much it needs a human: 0 is most)
@@ -344,11 +356,16 @@ def columns(
     return [(column, w + (spare if column.grows else 0)) for column, w in rows]
 
 
-def head(chosen: Sequence[tuple[Column, int]]) -> Text:
-    """The titles above the rows."""
+def head(chosen: Sequence[tuple[Column, int]], order: Order | None = None) -> Text:
+    """The titles above the rows; the sorted one shows which way."""
     pieces: list[Piece] = [" " * EDGE]
     for column, width in chosen:
-        pieces += fitted((say(column.title), "faint"), width, right=column.right)
+        title = line((say(column.title), "faint"))
+        if order is not None and column.key.rstrip("+") == order.column:
+            title = line((say(column.title), "heading"))
+            title.truncate(width - 1)
+            title.append_text(line((arrow(falling=order.falling), "accent")))
+        pieces += fitted(title, width, right=column.right)
         pieces.append(" ")
     return line(*pieces)
 

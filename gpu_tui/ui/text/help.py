@@ -73,17 +73,19 @@ def help_lines(
     replay: bool = False,
     keymap: Mapping[str, str] | None = None,
     wanted: str = "",
+    contexts: Sequence[str] = (),
 ) -> list[Text]:
     """Every key, grouped by where it works; in two columns where there is room.
 
-    With `wanted` only the keys whose row has all of its words, in one column.
+    With `wanted` only the keys whose row has all of its words, in one column; with `contexts` only those of
+    a place before the cockpit, where no numbers wear signs.
     """
     words = wanted.lower().split()
-    two = width >= TWO and not words
+    two = width >= TWO and not words and not contexts
     room = (width // 2 if two else width) - 2 - KEY_CELLS
     blocks: list[list[Text]] = []
     # What only a recording has stands first there: who asks for help wants to get about in it.
-    for context in sorted(CONTEXTS, key=lambda name: name != "replay"):
+    for context in contexts or sorted(CONTEXTS, key=lambda name: name != "replay"):
         if context == "replay" and not replay:
             continue
         where, rows = CONTEXTS[context], []
@@ -100,7 +102,7 @@ def help_lines(
             rows += [_lit(line(" " * (2 + KEY_CELLS), part), words) for part in more]
         if rows:
             blocks.append([line((say(where), "heading")), *rows, line()])
-    if words:
+    if words or contexts:
         nothing = [
             line((say("no key does {wanted!r}; try one word of it", wanted=wanted), "muted"))
         ]

@@ -190,6 +190,11 @@ def gauge(
     return line(*shown, " ", *_beam(share, width, style))
 
 
+def arrow(*, falling: bool) -> str:
+    """Which way a column is sorted."""
+    return "↓" if falling else "↑"
+
+
 def more_below(hidden: tuple[int, int]) -> str:
     """Words for what is out of sight."""
     above, below = hidden

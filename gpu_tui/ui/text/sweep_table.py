@@ -15,7 +15,7 @@ from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
-from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, fit, line, spark
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, arrow, fit, line, spark
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.sweep import state_of
 
@@ -124,12 +124,11 @@ def _title(column: str, sheet: Sheet) -> Text:
     if sheet.order.column != column:
         narrow = column == "state" and sheet.width < WORDS
         return line(("" if narrow else title_of(column), "faint"))
-    arrow = "▼" if sheet.order.falling else "▲"
     room = sheet.name if column == "cell" else _cells(column, sheet.width)
     title = line((title_of(column), "heading"))
     if title.cell_len >= room:
         title.truncate(room - 1)
-    return line(title, (arrow, "accent"))
+    return line(title, (arrow(falling=sheet.order.falling), "accent"))
 
 
 def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import events
 from textual.geometry import Size
 from textual.reactive import Reactive
@@ -13,6 +15,8 @@ class Field(Input):
 
     textual arranges the whole screen anew when the virtual size of a widget changes, here with each letter.
     """
+
+    CONTEXT: ClassVar[str] = ""  # of the key table: what the footer says while one types
 
     virtual_size = Reactive(Size(0, 0))
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar
+
 from textual import on
+from textual.binding import BindingType
 from textual.message import Message
 from textual.widgets import Input
 
+from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.widgets.field import Field
 
 
 class PlaceBar(Field):
-    """Hidden until it is opened. What is typed leaves as `Typed`."""
+    """Hidden until it is opened. What is typed leaves as `Typed`; escape calls `left`."""
+
+    CONTEXT = "place"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("place")]
 
     DEFAULT_CSS = """
     PlaceBar, PlaceBar:focus {
@@ -26,8 +34,9 @@ class PlaceBar(Field):
             super().__init__()
             self.text = text
 
-    def __init__(self) -> None:
+    def __init__(self, left: Callable[[], object]) -> None:
         super().__init__(select_on_focus=False, max_length=40)
+        self._left = left
         self.cursor_blink = False
 
     def open(self, hint: str) -> None:
@@ -41,6 +50,10 @@ class PlaceBar(Field):
         was = self.has_class("-open")
         self.remove_class("-open")
         return was
+
+    def action_leave(self) -> None:
+        """Nothing is to be gone to."""
+        self._left()
 
     def complain(self) -> None:
         """This is no place: empty, so that the hint is seen again."""
