@@ -36,6 +36,15 @@ BELOW_QUIET: tuple[Rule, ...] = (
         "required|recommended|pending|occurred",
         r"^\s{2,24}[\w -]{0,30}(?:required|recommended|pending|occurred)\s{1,40}: No\s*$",
     ),
+    # The fields of a fault that a card's driver prints below it, whatever they hold.
+    rule(
+        "benign",
+        NONE,
+        "walker_error|permission_faults|mapping_error|more_faults",
+        r"(?-i:\b(?:MORE_FAULTS|WALKER_ERROR|PERMISSION_FAULTS|MAPPING_ERROR): 0x[\da-f]{1,8}\s*$)",
+    ),
+    # A list of errors that is full: what was lost is said elsewhere.
+    rule("warning", WARN, "dropping error", r"\bis full, dropping error 0x"),
     rule("warning", WARN, "continue parsing", r": continue parsing (?:the )?remaining\b"),
 )
 
@@ -233,11 +242,13 @@ BELOW_ENDS: tuple[Rule, ...] = (
         "config file item",
         r"\bconfig file item: \S{1,80} has an invalid value\b",
     ),
+    # Told at the level of information, though nothing is left to run on.
     rule(
         "exception",
         FATAL,
-        "was unsuccessful",
-        r"\bstep group \S{1,120} was unsuccessful: ",
+        "was unsuccessful|lost all workers|no workers left|all workers",
+        r"\bstep group \S{1,120} was unsuccessful: |(?:- |: |\] )(?:lost all workers|no workers left|all workers (?:died|failed|are (?:dead|gone|lost)))\b",
+        ADVICE,
     ),
     rule(
         "exception",

@@ -134,6 +134,9 @@ ALARMS = {
         "sinfo: error: slurm_load_partitions: Unable to contact slurm controller (connect failure)",
     ),
     "exception": (
+        "distributed.scheduler - INFO - Lost all workers",
+        "scheduler: no workers left",
+        "[pool] all workers are dead",
         "10.20.3.7: fabric manager config file item: FABRIC_NODE_CONFIG_FILE has an invalid value",
         "ptxas error   : Entry function 'k' uses too much shared data (0x20400 bytes, 0xc000 max)",
         "  ptxas fatal   : Unresolved extern function 'foo'",
@@ -150,6 +153,12 @@ ALARMS = {
 }
 
 INNOCENT = (
+    "[ 2481.7] amdgpu 0000:0e:00.0: amdgpu: \t WALKER_ERROR: 0x5",
+    "[ 2481.7] amdgpu 0000:0e:00.0: amdgpu: \t PERMISSION_FAULTS: 0x3",
+    "[ 2481.7] amdgpu 0000:0e:00.0: amdgpu: \t MAPPING_ERROR: 0x1",
+    'E1201 10:49:02 31670 error.cc:276] Error 0x7f19 is full, dropping error 0x7f0f = {"description":"Broken pipe","errno":32}',
+    "waiting until all workers are ready",
+    "distributed.scheduler - INFO - all workers idle",
     "        GPU Reset Required            : No",
     "        Drain and Reset Recommended       : No",
     "        Remapping Failure Occurred        : No",
