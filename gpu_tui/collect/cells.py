@@ -14,7 +14,7 @@ from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.log_cells import CELL, cell_in
 from gpu_tui.core.logs import LogSource, may_follow
-from gpu_tui.core.metrics import FILES, LEFT
+from gpu_tui.core.metrics import FILES, LEFT, UNRECORDED
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueEvent, QueueOpened
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sample import Reading
@@ -22,6 +22,7 @@ from gpu_tui.core.sample import Reading
 REMEMBERED = 200  # names of one queue's log; ended logs that are read once are fewer still
 READ_ONCE = 64
 JOBS_READ_ONCE = 16  # of jobs that ended, the newest; their logs lie on a disk that many share
+FORGETFUL = frozenset(metric.name for metric in UNRECORDED)
 # The box is not trusted: a name becomes part of a path only if it can be nothing but one name.
 _NAME = re.compile(r"(?!\.{1,2}\Z)[\w. +=@,-]{1,200}\Z")
 
@@ -75,7 +76,7 @@ class Cells:
     def ended(self) -> list[str]:
         """The newest cells that were seen ending, oldest first."""
         jobs = [name for table in self._jobs.values() for name in table.ended]
-        return [*self._finished[-READ_ONCE:], *jobs]
+        return list(dict.fromkeys([*self._finished[-READ_ONCE:], *jobs]))
 
     def select(self, cell: str | None) -> None:
         """A person looks at this cell."""
@@ -124,9 +125,10 @@ class Cells:
         if isinstance(event.sample, Reading) and isinstance(event.sample.value, JobTable):
             known = self._jobs.get(event.metric)
             table = event.sample.value
-            told = self._jobs[event.metric] = _jobs_of(
-                self._renamed(table) if event.metric == LEFT.name else table
-            )
+            told = _jobs_of(self._renamed(table) if event.metric == LEFT.name else table)
+            if known is not None and event.metric in FORGETFUL:
+                told = _with_gone(told, known)
+            self._jobs[event.metric] = told
             self._note_written(told)
             return known != told
         if event.metric != FILES.name or not isinstance(event.sample, Reading):
@@ -175,6 +177,20 @@ def _jobs_of(table: JobTable) -> _Jobs:
         if not any(source.path in taken for source in logs[job.name])
     ]
     return _Jobs(logs, tuple(job.name for job in live), tuple(ended))
+
+
+def _with_gone(told: _Jobs, known: _Jobs) -> _Jobs:
+    """With those who are not listed any more, for nobody else tells what they said last: a log that was never
+    tailed, since others had the places, holds all of it.
+    """
+    writing = {source.path for name in told.running for source in told.logs[name]}
+    gone = [
+        name
+        for name in (*known.ended, *reversed(known.running))
+        if name not in told.logs and writing.isdisjoint(s.path for s in known.logs[name])
+    ][-READ_ONCE:]
+    logs = {**told.logs, **{name: known.logs[name] for name in gone}}
+    return replace(told, logs=logs, ended=(*gone, *told.ended))
 
 
 def _newest(names: list[str], name: str) -> list[str]:

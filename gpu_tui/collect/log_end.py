@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 
+from gpu_tui.collect.follow import GONE
 from gpu_tui.collect.shell import quote_path
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import Clock
@@ -49,11 +50,13 @@ async def read_rest(
     start = memory.offset - len(known)
     read = await _end_of(connection, source, f"-c +{start + 1}")
     if read is None or read[0] != memory.inode or not read[2].startswith(known):
+        await _read_another(connection, instance, source, memory, sink, clock)
         return
     rest, upto = read[2].removeprefix(known), None
     if start + len(read[2]) < read[1]:  # more than is taken at once: of that the end tells most
         read = await _end_of(connection, source, f"-c {ONCE_HISTORY}")
         if read is None or read[0] != memory.inode:
+            await _read_another(connection, instance, source, memory, sink, clock)
             return
         begin, rest = _whole_lines(read[1], read[2])
         _pass_over(begin, instance, source, memory, sink, clock)
@@ -63,6 +66,20 @@ async def read_rest(
     lines = (*memory.take(rest), *memory.reader.close())
     memory.reader = LogReader()
     sink(LogArrived(instance.name, clock.now(), source, lines, upto=upto))
+
+
+async def _read_another(
+    connection: Connection,
+    instance: Instance,
+    source: LogSource,
+    memory: TailMemory,
+    sink: Sink,
+    clock: Clock,
+) -> None:
+    """Another text stands where the tail was, or none: what ours said last nobody will know."""
+    memory.gaps += 1
+    sink(Noted(instance.name, clock.now(), f"{source.path} {GONE}"))
+    await read_once(connection, instance, source, sink, clock)
 
 
 def _pass_over(

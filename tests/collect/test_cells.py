@@ -173,6 +173,26 @@ def test_what_a_program_that_was_watched_left_is_read_on_under_its_own_name() ->
     assert paths(list(cells.sources("41·a"))) == [("/r/nohup.out", "41·a")]
 
 
+def test_what_keeps_no_record_leaves_the_logs_of_who_is_gone_to_be_read() -> None:
+    cells = Cells(Instance("a", SshAccess("a")))
+
+    def there(*ids: str) -> None:
+        rows = (job(id, at=float(id), stdout=f"/r/{id}.log") for id in ids)
+        cells.sampled(replace(jobs(*rows), metric="nohup"))
+
+    there("1", "2", "3")
+    there("3")
+    assert cells.ended == ["1·a", "2·a"]
+    assert paths(list(cells.sources("1·a"))) == [("/r/1.log", "1·a")]
+    there()
+    assert cells.ended == ["1·a", "2·a", "3·a"]
+    there("2")  # again
+    assert cells.ended == ["1·a", "3·a"]
+    assert paths(cells.tails(6)) == [("/r/2.log", "2·a")]
+    cells.sampled(replace(jobs(job("4", at=4.0, stdout="/r/3.log")), metric="nohup"))
+    assert cells.ended == ["1·a", "2·a"]  # what stands in the log of 3 is of the next one now
+
+
 @pytest.mark.parametrize(
     "path",
     ["/dev/zero", "/proc/1/environ", "relative", "/a/../etc/shadow", "/a\nb", "/" + "a" * 2_000],

@@ -276,7 +276,13 @@ async def test_the_rest_of_a_log_is_read_where_its_tail_was_taken_away(box: Sshd
     log.unlink()
     log.write_text("another file, longer than the one before it was\n" * 3)
     await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
-    assert len(made.heard.lines()) == 3
+    assert len(made.heard.lines()) == 6
+    (note,) = made.heard.of(Noted)
+    assert "was replaced and is gone: what it said last" in note.text  # type: ignore[attr-defined]
+    assert made.heard.of(LogOpened)[-1].resumed is False  # type: ignore[attr-defined]
+    log.unlink()
+    await read_rest(connection, box.instance(), SOURCE, made.memory, made.heard, ManualClock())
+    assert len(made.heard.of(LogFailed)) == 1
     await connection.close()
 
 
