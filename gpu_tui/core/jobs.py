@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue
 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
+SHELL = "shell"  # the word for a pane of tmux of which tmux itself tells nothing else
 ENDED = frozenset(
     {CellState.FINISHED, CellState.SYNC_FAILED, CellState.FAILED, CellState.SUSPICIOUS}
 )
@@ -25,7 +26,8 @@ class Job:
     whatever it does (walltime, activeDeadlineSeconds); `removed_at` when its record and log are
     deleted. `stdout` and `stderr` are paths on the box. `pids` are the process that it is and those above it,
     where they are known: two sources may tell of one program. `finding` is the kind of finding that its bad
-    end is, None where it is a plain crash.
+    end is, None where it is a plain crash. `command` is known of what is a training by its looks, for comparing;
+    `then` is what began in its place.
     """
 
     id: str
@@ -55,6 +57,8 @@ class Job:
     preempted: bool = False
     pids: tuple[int, ...] = ()
     finding: str | None = None
+    command: str | None = None
+    then: str | None = None
 
     @property
     def live(self) -> bool:
@@ -141,6 +145,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         why=None if plain else words,
         job=job.id,
         finding=job.finding,
+        then=job.then,
     )
     if seen is None:
         return row

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_tui.core.plain import plain
 
 WORDS_WITHIN = (
     12  # lines: behind its word a program still names what it saved, and how long it took
@@ -26,9 +29,40 @@ _STOPPED_EARLY = re.compile(
 _ONE_OF_MANY = re.compile(r"\b(?:epoch|step|iter\w*|fold|round)\W{0,3}\d", re.IGNORECASE)
 
 
-def says_its_end(lines: Iterable[str]) -> bool:
-    """One of the last lines of a log is about the end of the whole run, not of one epoch."""
-    return any(
-        _STOPPED_EARLY.search(text) or (_ENDED.search(text) and not _ONE_OF_MANY.search(text))
-        for text in lines
-    )
+_NOT_YET = re.compile(
+    r"\b(?:when|whenever|after|until|once|if|not|before|will|upon|while)\b", re.IGNORECASE
+)
+_ILL = re.compile(
+    r"fail|error|abort|kill|interrupt|signal\b|cancel|exception|crash|nan\b|\bexit(?:ed)?\b.{0,12}[1-9]",
+    re.IGNORECASE,
+)
+_HOWEVER = re.compile(r"\b(?:stopped|ended|over)\b|^real\b", re.IGNORECASE)  # well or not
+_BARE = re.compile(r"\W*(?:all )?\w+\W*")
+SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class LastWord:
+    """The line that says so, its place among those that were asked; `well`: it says that it ended well; `bare`: it
+    does not say what, so a download may have said it.
+    """
+
+    place: int
+    text: str
+    well: bool
+    bare: bool = False
+
+
+def last_word(lines: Sequence[str]) -> LastWord | None:
+    """The last of these lines that is about the end of the whole run, not of one epoch."""
+    for place in range(len(lines) - 1, -1, -1):
+        text = lines[place]
+        early = _STOPPED_EARLY.search(text)
+        if _NOT_YET.search(text) or not (
+            early or (_ENDED.search(text) and not _ONE_OF_MANY.search(text))
+        ):
+            continue
+        ill = (early is None and _HOWEVER.search(text)) or _ILL.search(text)
+        bare = _BARE.fullmatch(text) is not None
+        return LastWord(place, plain(text.strip(), SHOWN), not ill, bare)
+    return None

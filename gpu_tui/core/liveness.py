@@ -14,6 +14,13 @@ from gpu_tui.core.sweep import Roster
 
 LAUNCHERS = ("python", "torchrun", "accelerate", "deepspeed", "mpirun", "srun")
 SHELLS = ("sh", "bash", "dash", "zsh", "ash")
+# Programs of Python that serve people and do not train; a patrol of ours among them.
+SERVICES = (
+    "gpu_tui", "gpu-tui", "pytest",
+    "jupyter", "ipykernel", "tensorboard", "wandb", "http.server", "supervisord", "gunicorn", "uvicorn",
+    "visdom", "mlflow", "aim", "ray", "streamlit", "gradio", "code-server", "networkd-dispatcher",
+    "unattended-upgrade", "fail2ban", "apt", "pip",
+)  # fmt: skip
 MULTIPLEXERS = ("tmux", "screen", "zellij", "abduco", "dtach")
 
 
@@ -60,6 +67,26 @@ def is_launcher(process: Process) -> bool:
     """A program that people start trainings with."""
     program = basename(process.argv[0]) if process.argv else process.name
     return program.startswith(LAUNCHERS)
+
+
+def works(process: Process) -> bool:
+    """A launcher that was given a script, and no service for people."""
+    if not is_launcher(process) or len(process.argv) < 2:
+        return False
+    script = next((word for word in process.argv[1:] if not word.startswith("-")), "")
+    words = {script.rsplit("/", 1)[-1].removesuffix(".py"), *process.argv[1:4]}
+    return not any(word.startswith(SERVICES) for word in words if word)
+
+
+def training_below(processes: Sequence[Process], pid: int) -> Process | None:
+    """The topmost program at or below `pid` that may train."""
+    below = {pid} | descendants(processes, {pid})
+    found = {
+        one.pid: one
+        for one in processes
+        if one.pid in below and one.state not in ("Z", "X") and works(one)
+    }
+    return next((one for one in found.values() if one.ppid not in found), None)
 
 
 def _trains(process: Process) -> bool:

@@ -16,14 +16,13 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import GONE, UNTOLD, Ending
+from gpu_tui.core.vanished import GONE, ON_THE_WAY, UNTOLD, Ending
 
 CELL = "{cell}"
 NEVER: Mapping[str, float] = {}
 BEGUN = "just started: its log moved after the process table was read"
 SLACK = 2.0  # seconds: an mtime has whole ones
 AHEAD = 60.0  # seconds that a file server may be ahead of the box and still be believed
-ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
 AT_ONCE = 60.0  # seconds: a log that moved so shortly before the end was written until then
 
 
@@ -107,6 +106,9 @@ def _job(
         return _as(
             log, CellState.FINISHED, "by its log alone: its counters came to their end", ended
         )
+    if ending.said is not None:
+        state = CellState.FINISHED if ending.well else CellState.CANNOT_TELL
+        return _as(log, state, f"by its log alone: it says “{ending.said}”", ended)
     if not believed:
         why = "the time of its log lies ahead of the box's clock, and nothing else tells of it"
         return _as(log, CellState.CANNOT_TELL, why, None)

@@ -18,7 +18,7 @@ from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.stillness import hangs
 from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
-from gpu_tui.core.vanished import UNTOLD
+from gpu_tui.core.vanished import GONE, UNTOLD, WENT_ON
 from gpu_tui.core.verdict import Verdict
 
 BLIP = 15.0  # seconds: a loss of this length wakes nobody
@@ -37,6 +37,10 @@ COMPLETE = 0.999  # of the whole way: a last step need not be logged
 CUT_SHORT = (
     "Read its last lines: a kill leaves no word there, dmesg may name the OOM killer; an early stop says so. "
     "Look at its last checkpoint before you start it again."
+)
+STARTED_AGAIN = (
+    "Read what its log said before each start: a wrapper that starts it again and again hides how it fails, and "
+    "each start may begin at an old checkpoint."
 )
 GPU_REMEDIES = {  # where no rerun of the program can help
     "no-driver": "Run nvidia-smi on the box; a missing driver there is the provider's to fix.",
@@ -289,6 +293,10 @@ def _cells(seen: Now) -> Iterator[Condition]:
             yield Condition(kind, Severity.SERIOUS, cell.why or "failed", source, cell.name)
         elif (severity := hangs(cell)) is not None and not alone:
             yield Condition("stalled", severity, cell.why or "", source, cell.name)
+        elif cell.finding == UNTOLD and cell.state is CellState.RUNNING:
+            yield Condition(
+                UNTOLD, Severity.WARN, cell.why or "", source, cell.name, remedy=STARTED_AGAIN
+            )
         elif cell.finding not in (None, UNTOLD):
             yield Condition(cell.finding, Severity.WARN, cell.why or "", source, cell.name)
         elif cell.name != seen.blamed and (words := _cut_short(cell)) is not None:
@@ -301,19 +309,21 @@ def _cut_short(cell: Cell) -> str | None:
         return None
     share = cell.share
     if share is None:
-        return _cut_without_total(cell) if cell.finding == UNTOLD else None
-    if share >= COMPLETE:
+        words = _cut_without_total(cell) if cell.finding == UNTOLD else None
+    elif share >= COMPLETE:
         return None
-    return f"its process is gone at {share:.0%} of its way, and nothing told how it ended"
+    else:
+        words = f"its process is gone at {share:.0%} of its way, and nothing told how it ended"
+    return f"{words}; {WENT_ON}{cell.then}" if words and cell.then else words
 
 
-def _cut_without_total(cell: Cell) -> str | None:
-    """The same of a program that we saw counting, to an end that its log does not show."""
+def _cut_without_total(cell: Cell) -> str:
+    """The same of a program whose log shows no end of its counters, or none of them."""
     if cell.epoch is not None:
         return f"its process is gone at epoch {cell.epoch}: its log shows no total, and nothing told how it ended"
     if cell.step is not None:
         return f"its process is gone at step {cell.step}: its log shows no total, and nothing told how it ended"
-    return None
+    return GONE
 
 
 def _alone(seen: Now) -> bool:

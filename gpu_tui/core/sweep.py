@@ -126,6 +126,7 @@ class Cell:
     finding: str | None = (
         None  # the kind of finding that its bad end is, where it is no plain crash
     )
+    then: str | None = None  # what began in the place of one that is gone
     still_seconds: float | None = (
         None  # it runs, and nothing of it moved for longer than a stall takes
     )

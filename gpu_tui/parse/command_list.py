@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpu_tui.core.commands import CommandList, words_of
+from gpu_tui.core.job_names import name_of_command, unique
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.sweep import CellState
-from gpu_tui.parse.job_names import name_of_command, unique
 
 LONGEST = 8_192  # characters of a line that can be a command
 

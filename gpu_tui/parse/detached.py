@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import re
 
+from gpu_tui.core.job_names import WIDTH, name_of_arguments, unique
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
-from gpu_tui.core.liveness import is_launcher
+from gpu_tui.core.liveness import is_launcher, works
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import CellState
-from gpu_tui.parse.job_names import WIDTH, name_of_arguments, unique
 from gpu_tui.parse.procs import parse_processes
 
 _OUTPUT = re.compile(
     r"[`'‘\"]?/?(?:\S*/)?([0-9]{1,10})/fd/1['’\"]? -> [`'‘\"]?(/[^\n]{1,4000}?)['’\"]?"
 )
-# Programs of Python that serve people and do not train; a patrol of ours among them.
-SERVICES = (
-    "gpu_tui", "gpu-tui", "pytest",
-    "jupyter", "ipykernel", "tensorboard", "wandb", "http.server", "supervisord", "gunicorn", "uvicorn",
-    "visdom", "mlflow", "aim", "ray", "streamlit", "gradio", "code-server", "networkd-dispatcher",
-    "unattended-upgrade", "fail2ban", "apt", "pip",
-)  # fmt: skip
 NAMELESS = (
     "nohup.out",
     "out.log",
@@ -54,20 +47,12 @@ def parse_detached(
     found = [
         rows[pid]
         for pid in paths
-        if pid in rows and rows[pid].state not in ("Z", "X") and _works(rows[pid])
+        if pid in rows and rows[pid].state not in ("Z", "X") and works(rows[pid])
     ]
     tops = [row for row in found if not _below(row, rows, paths)]
     tops.sort(key=lambda row: (-(row.age_seconds or 0.0), row.pid))
     jobs = [_job(row, paths[row.pid], box_time, _line(row, rows)) for row in tops]
     return JobTable("nohup", unique(jobs[:JOBS_KEPT]), max(0, len(jobs) - JOBS_KEPT))
-
-
-def _works(row: Process) -> bool:
-    if not is_launcher(row) or len(row.argv) < 2:
-        return False
-    script = next((word for word in row.argv[1:] if not word.startswith("-")), "")
-    words = {script.rsplit("/", 1)[-1].removesuffix(".py"), *row.argv[1:4]}
-    return not any(word.startswith(SERVICES) for word in words if word)
 
 
 def _below(row: Process, rows: dict[int, Process], paths: dict[int, str]) -> bool:
@@ -102,4 +87,5 @@ def _job(row: Process, path: str, box_time: float | None, line: tuple[int, ...])
         started_at=started,
         stdout=path.removesuffix(" (deleted)"),
         pids=line,
+        command=" ".join(row.argv),
     )

@@ -13,11 +13,11 @@ import json
 import math
 from collections.abc import Mapping
 
+from gpu_tui.core.job_names import WIDTH, unique
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.instants import epoch_of
-from gpu_tui.parse.job_names import WIDTH, unique
 
 WORDS = {
     **{state.value: state for state in CellState},

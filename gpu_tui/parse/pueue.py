@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from gpu_tui.core.job_names import name_of_command, unique
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.instants import epoch_of
-from gpu_tui.parse.job_names import name_of_command, unique
 
 STATES = {
     "Locked": CellState.PENDING,

@@ -7,11 +7,11 @@ command ended; without it a session goes with its command, and nobody tells.
 
 from __future__ import annotations
 
-from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
+from gpu_tui.core.job_names import name_of_command
+from gpu_tui.core.jobs import JOBS_KEPT, SHELL, Job, JobTable
 from gpu_tui.core.number import whole
 from gpu_tui.core.plain import plain
 from gpu_tui.core.sweep import CellState
-from gpu_tui.parse.job_names import name_of_command, unique
 
 FORMAT = (
     "#{pane_id}:#{pane_pid}:#{pane_dead}:#{pane_dead_status}:#{session_created}:#{session_name}"
@@ -30,13 +30,15 @@ LOOKERS = frozenset(
 
 
 def parse_tmux(text: bytes) -> JobTable:
-    """The panes that run or ran something, by their order in the list."""
+    """The panes that run or ran something, by their order in the list; a SHELL may be at a loop of programs, which
+    the process table tells. Names may stand twice.
+    """
     jobs = []
     for line in text.decode("utf-8", "replace").split("\n"):
         parts = line.split(":", FIELDS - 1)
         if len(parts) == FIELDS and (job := _job(*parts)) is not None:
             jobs.append(job)
-    return JobTable("tmux", unique(jobs[:JOBS_KEPT]), max(0, len(jobs) - JOBS_KEPT))
+    return JobTable("tmux", tuple(jobs[:JOBS_KEPT]), max(0, len(jobs) - JOBS_KEPT))
 
 
 def _job(
@@ -51,14 +53,15 @@ def _job(
 ) -> Job | None:
     ended = dead == "1"
     program = current.strip().lstrip("-")
-    if not ended and (not program or program in SHELLS or program in LOOKERS):
+    if not ended and (not program or program in LOOKERS):
         return None
+    shell = not ended and program in SHELLS
     if ended and not start.strip():
         return None
     code = whole(status, CODE_DIGITS) if ended else None
     # A session that has only its number for a name is called by what it was started with.
     named = not session.isdigit()
-    name = session if named else name_of_command(start.strip('"') or program)
+    name = session if named else "" if shell else name_of_command(start.strip('"') or program)
     state = CellState.RUNNING
     if ended:
         state = CellState.CANNOT_TELL
@@ -68,7 +71,7 @@ def _job(
         id=plain(pane, 12),
         name=plain(name, 60),
         state=state,
-        word="ended" if ended else "running",
+        word="ended" if ended else SHELL if shell else "running",
         why=None if ended else f"{plain(program, 30)} in tmux",
         submitted_at=None if (at := whole(created, TIME_DIGITS)) is None else float(at),
         exit_code=code,

@@ -18,6 +18,7 @@ from gpu_tui.core.events import (
     Sampled,
 )
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
+from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.levels import share
 from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.log_cells import AHEAD, LogLives
@@ -38,6 +39,7 @@ from gpu_tui.state.joined import Joined
 from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
 from gpu_tui.state.meter import Meter
 from gpu_tui.state.paid import remember, remembered
+from gpu_tui.state.panes import with_programs
 from gpu_tui.state.past import Past
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
@@ -147,6 +149,10 @@ class InstanceState:
 
     def sampled(self, event: Sampled) -> None:
         """One probe answered."""
+        match event.sample:
+            case Reading(value=JobTable() as panes) if event.metric == metrics.TMUX.name:
+                panes = with_programs(panes, self.value(metrics.PROCESSES))
+                event = replace(event, sample=replace(event.sample, value=panes))
         old = self.tracks.get(event.metric, NO_TRACK)
         self.tracks[event.metric] = old.follow(event.sample)
         if event.metric in self.vanished:
@@ -155,6 +161,10 @@ class InstanceState:
             self._contact(event.at)
             self.timeline.sampled(event.metric, event.sample)
             self._note_value(event.metric, event.sample.value, event.at, old)
+            if event.metric == metrics.PROCESSES.name:
+                processes = self.value(metrics.PROCESSES)
+                for vanished in self.vanished.values():
+                    vanished.saw(processes or (), event.sample.taken_at)
             self.witness.sampled(event.metric, self.tracks, event.at)
             if event.metric in (metrics.PAST.name, metrics.HOST.name, metrics.MEMORY.name):
                 zone = self.witness.offset(self.tracks, self.queue_history.moved_at, event.at)

@@ -8,15 +8,16 @@ from dataclasses import replace
 from gpu_tui.core import metrics
 from gpu_tui.core.commands import as_table
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.last_words import WORDS_WITHIN, says_its_end
+from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import FileStat, FileTable
 from gpu_tui.core.rules import COMPLETE
 from gpu_tui.core.sample import NO_TRACK
-from gpu_tui.core.sweep import CellState
+from gpu_tui.core.sweep import CELLS_KEPT, CellState
 from gpu_tui.core.vanished import Ending, ended
 from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.late_reader import reports
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.witness import box_time
 
@@ -24,6 +25,7 @@ SCHEDULERS: dict[str, Metric[JobTable]] = {
     "slurm": metrics.SLURM,
     "kubernetes": metrics.KUBERNETES,
 }
+LOGS_READ = 2 * CELLS_KEPT  # logs whose last word is kept
 NOHUP = metrics.DETACHED.name
 LEFT = "nohup.out"  # as `parse.left_over` calls its table
 TITLES = {"slurm": "Slurm", "kubernetes": "Kubernetes"}
@@ -35,14 +37,17 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
     `alive`: a training lives on the box; None = nobody knows.
     """
     tables = []
+    box_now = box_time(kept.tracks, now)
+    skew = 0.0 if box_now is None else box_now - now
     for metric in metrics.JOBS:
         table, vanished = kept.value(metric), kept.vanished.get(metric.name)
         if table is None:
             if vanished is not None and vanished.any:
-                tables.append(vanished.complete(JobTable(metric.name), _endings(kept)))
+                empty = JobTable(metric.name)
+                tables.append(vanished.complete(empty, _endings(kept), now, skew))
             continue
         if vanished is not None:
-            table = vanished.complete(table, _endings(kept))
+            table = vanished.complete(table, _endings(kept), now, skew)
         if kept.fresh(metric, now) is None:
             why = kept.tracks.get(metric.name, NO_TRACK).why
             why = f"not heard of since: {why}" if why else "not heard of for a while"
@@ -152,8 +157,7 @@ def _follow_lives(
         logs = (log for source, log in kept.logs.items() if source.path == path)
         log = next(logs, None)
         if log is not None and _read_whole(log, files.found[path]):
-            last = (log.text(n) for n in range(max(log.first, log.end - WORDS_WITHIN), log.end))
-            kept.log_lives.settle(path, cut=not says_its_end(last))
+            kept.log_lives.settle(path, cut=_said_in(log) is None)
 
 
 def _read_whole(log: LogBuffer, file: FileStat) -> bool:
@@ -182,7 +186,36 @@ def _ending(kept: InstanceState, name: str) -> Ending:
     trace = kept.cells.get(name)
     place = trace.course.place if trace else None
     share = place.share(None) if place else None
-    return Ending(alarm.text if alarm else None, share is not None and share >= COMPLETE)
+    complete = share is not None and share >= COMPLETE
+    word = None if alarm or complete else _said(kept, name)
+    if word is None:
+        return Ending(alarm.text if alarm else None, complete)
+    return Ending(said=word.text, well=word.well and (not word.bare or place is not None))
+
+
+def _said(kept: InstanceState, name: str) -> LastWord | None:
+    """What a log of this cell says at its end; asked with every look, so that an unchanged log is not read again."""
+    for source, log in kept.logs.items():
+        if source.cell != name:
+            continue
+        known = kept.joined.said.get(source)
+        if known is None or known[0] != log.version:
+            if len(kept.joined.said) > LOGS_READ:
+                kept.joined.said.clear()
+            known = kept.joined.said[source] = log.version, _said_in(log)
+        if known[1] is not None:
+            return known[1]
+    return None
+
+
+def _said_in(log: LogBuffer) -> LastWord | None:
+    """Its last word, unless it went on after that: a file may hold more than one attempt."""
+    begin = max(log.first, log.end - WORDS_WITHIN)
+    word = last_word([log.text(number) for number in range(begin, log.end)])
+    if word is None:
+        return None
+    behind = range(begin + word.place + 1, log.end)
+    return None if any(reports(log.text(number)) for number in behind) else word
 
 
 def _aged(job: Job, why: str) -> Job:

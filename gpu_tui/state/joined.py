@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.artifact import Layout, Shelf
+from gpu_tui.core.last_words import LastWord
+from gpu_tui.core.logs import LogSource
 from gpu_tui.core.queue_join import Join
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import Cell
@@ -13,10 +15,11 @@ from gpu_tui.core.sweep import Cell
 
 @dataclass(slots=True)
 class Joined:
-    """`state/queue_rows`, `state/cell_evidence` and `state/stillness` fill it; nothing else reads it."""
+    """`state/queue_rows`, `state/cell_evidence`, `state/job_tables` and `state/stillness` fill it; nothing else reads it."""
 
     join: Join | None = None
     made_of: tuple[object, ...] = ()
     cells: list[Cell] = field(default_factory=list)
     shelf: tuple[Layout, FileTable, Shelf] | None = None  # of the last table of files
+    said: dict[LogSource, tuple[int, LastWord | None]] = field(default_factory=dict)  # by version
     written: tuple[FileTable, Mapping[str, float]] | None = None  # each name in it -> its last time

@@ -17,3 +17,10 @@ def show_line(raw: bytes) -> str:
     from gpu_tui.parse.log_reader import show_line as show
 
     return show(raw)
+
+
+def reports(text: str) -> bool:
+    """A line tells how far its run has come."""
+    from gpu_tui.parse.progress import parse_progress
+
+    return parse_progress(text) is not None

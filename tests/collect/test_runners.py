@@ -154,7 +154,8 @@ async def test_panes_of_tmux_and_how_they_ended(box: RunnerBox, shell: str) -> N
                     known = {job.name: job for job in table(await inbox.metric("tmux")).jobs}
         except TimeoutError:
             pytest.fail(f"never told whole: {known}")
-    assert set(known) == {"大 lr", "broken"}
+    assert set(known) == {"大 lr", "broken", "idle"}
+    assert known["idle"].word == "shell"  # what is below it the process table tells
     assert known["大 lr"].state is CellState.RUNNING
     assert (known["broken"].state, known["broken"].exit_code) == (CellState.FAILED, 7)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_tui.core.last_words import says_its_end
+from gpu_tui.core.last_words import last_word
 
 
 @pytest.mark.parametrize(
@@ -28,4 +28,41 @@ from gpu_tui.core.last_words import says_its_end
     ],
 )
 def test_words_of_an_end(line: str, end: bool) -> None:
-    assert says_its_end(["step 71 loss 0.5", line]) is end
+    assert (last_word(["step 71 loss 0.5", line]) is not None) is end
+
+
+@pytest.mark.parametrize(
+    ("line", "well"),
+    [
+        ("Training completed.", True),
+        ("`Trainer.fit` stopped: `max_epochs=90` reached.", True),
+        ("Early stopping at epoch 12", True),
+        ("Training stopped", False),
+        ("Job finished: FAILED", False),
+        ("Training finished with errors", False),
+        ("Training has ended", False),
+        ("real\t12m3.402s", False),
+    ],
+)
+def test_of_an_end_it_is_told_whether_it_was_a_good_one(line: str, well: bool) -> None:
+    word = last_word([line, "saved to out/last.pth"])
+    assert word is not None
+    assert (word.well, word.place, word.bare) == (well, 0, False)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The model is saved when training is complete",
+        "Training is not done",
+        "plots will be drawn after training is finished",
+    ],
+)
+def test_what_is_only_announced_is_no_end(line: str) -> None:
+    assert last_word([line]) is None
+
+
+def test_a_bare_word_says_not_of_what_it_is() -> None:
+    word = last_word(["Done."])
+    assert word is not None
+    assert word.bare

@@ -15,7 +15,7 @@ from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
 from gpu_tui.core.vanished import GONE_KEPT, Ending, Vanished
 from gpu_tui.parse.command_list import parse_commands
-from gpu_tui.parse.job_names import unique
+from gpu_tui.core.job_names import unique
 
 NOW = 10_000.0
 

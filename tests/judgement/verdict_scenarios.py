@@ -24,9 +24,11 @@ from judgement.scene import (
     no_gpu,
 )
 
+from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import Instance, QueueFiles, Results
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.readings import GpuProcess, GpuTable, Process
+from gpu_tui.core.sample import Absent
 from gpu_tui.core.sweep import CellState
 
 ROSTER = "a.yaml task 20\nb.yaml task 20\n"
@@ -584,6 +586,143 @@ def a_detached_run_that_left_without_a_word_has_not_crashed(s: Scene) -> None:
     s.say("nohup", JobTable("nohup", (job,)))
     s.say("nohup", JobTable("nohup"))
     gone(s)
+
+
+def listed(s: Scene, *ids: str, at: float = 40.0, command: str = "python t.py") -> None:
+    """What nohup keeps, watched for a while; each has the log of its name, but for what stands behind a colon."""
+    s.link("live")
+    s.processes, s.gpus, s.memory = NOBODY, gpu(0.0), memory()
+    jobs = []
+    for id in ids:
+        name, _, program = id.partition(":")
+        pid = 40 + int(program or 0) + ord(name)
+        path = cell_log(name)
+        jobs.append(
+            Job(
+                str(pid), name, CellState.RUNNING, "running", stdout=path, pids=(pid, 30, 1),
+                command=f"{command} {name}",
+            )
+        )  # fmt: skip
+    s.watch(at, lambda s, _: s.say("nohup", JobTable("nohup", tuple(jobs))))
+
+
+@scenario(
+    "idle",
+    "suspicious_end:warn",
+    evidence=("gone at step 7: its log shows no total",),
+    box=NAMELESS,
+)
+def a_detached_run_without_a_total_was_killed(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 6 loss 0.5\nstep 7 loss 0.5\n")
+    listed(s)
+
+
+@scenario(
+    "idle", "suspicious_end:warn", evidence=("its process is gone, and nothing told",), box=NAMELESS
+)
+def a_detached_run_that_never_said_a_word_was_killed(s: Scene) -> None:
+    listed(s, "a")
+    listed(s)
+
+
+@scenario("idle", box=NAMELESS)
+def a_run_that_is_gone_while_its_last_words_are_on_the_way(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 6 loss 0.5\n")
+    s.say("nohup", JobTable("nohup"))
+    s.watch(5)
+
+
+@scenario("finished", because=("0 of 1 failed",), box=NAMELESS)
+def a_detached_run_that_says_that_it_is_complete(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 6 loss 0.5\nstep 7 loss 0.5\nTraining completed.\nmodel saved to out\n")
+    listed(s)
+
+
+@scenario("idle", "suspicious_end:warn", evidence=("gone at step 2",), box=NAMELESS)
+def a_word_of_an_earlier_attempt_ends_nothing(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 7 loss 0.5\nTraining completed.\nstep 1 loss 0.9\nstep 2 loss 0.8\n")
+    listed(s)
+
+
+@scenario("idle", box=NAMELESS)
+def a_detached_run_that_says_that_it_stopped(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 6 loss 0.5\nstep 7 loss 0.5\nTraining stopped\n")
+    listed(s)
+
+
+@scenario(
+    "running",
+    "suspicious_end:warn",
+    evidence=("gone at step 7", "what started it went on with b"),
+    box=NAMELESS,
+)
+def a_cell_that_was_killed_in_a_loop_that_went_on(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 7 loss 0.5\n")
+    listed(s, "b")
+    s.write(B, "step 1 loss 0.9\n")
+
+
+@scenario(
+    "running", "suspicious_end:warn", evidence=("was started again, 2 times so far",), box=NAMELESS
+)
+def a_wrapper_starts_what_dies_again_and_again(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 1 loss 0.9\n")
+    for number in (1, 2):
+        listed(s, f"a:{number}")
+    s.write(A, "step 1 loss 0.9\n")
+    s.watch(5)
+
+
+@scenario("running", box=NAMELESS)
+def a_file_that_one_cell_after_another_writes_is_no_restart(s: Scene) -> None:
+    for number in (0, 1, 2):
+        listed(s, f"a:{number}", command=f"python t.py {number}")
+
+
+def pane(s: Scene, *seen: Process) -> None:
+    """A pane of tmux in which a shell runs, and what is below it."""
+    s.link("live")
+    s.gpus, s.memory = gpu(0.0), memory()
+    s.processes = (INIT, Process(29, 1, "tmux: server", ("tmux",), "S"), *seen)
+    shell = Job("%1", "sweep", CellState.RUNNING, "shell", "sh in tmux", pids=(30,))
+    s.look()
+    s.watch(40, lambda s, _: s.say("tmux", JobTable("tmux", (shell,))))
+
+
+PANE = Process(30, 29, "bash", ("bash", "sweep.sh"), "S", age_seconds=500.0)
+BELOW = Process(41, 30, "python", ("python", "run.py", "a"), "S", age_seconds=90.0)
+
+
+@scenario("running", because=("1 job runs by the list",), box=NAMELESS)
+def a_loop_in_a_pane_of_tmux_whose_program_writes_to_the_pane(s: Scene) -> None:
+    pane(s, PANE, BELOW)
+
+
+@scenario("idle", box=NAMELESS)
+def a_shell_in_a_pane_of_tmux_is_no_job(s: Scene) -> None:
+    pane(s, PANE)
+
+
+@scenario("running", because=("1 job runs by the list",), box=NAMELESS)
+def tmux_lost_its_socket_and_its_panes_live(s: Scene) -> None:
+    pane(s, PANE, BELOW)
+    s.apply(Sampled("box", s.at, "tmux", Absent("no tmux runs on this box", s.at)))
+    s.watch(60)
+
+
+@scenario("idle", "suspicious_end:warn", evidence=("its process is gone",), box=NAMELESS)
+def a_tmux_session_was_killed(s: Scene) -> None:
+    pane(s, PANE, BELOW)
+    s.apply(Sampled("box", s.at, "tmux", Absent("no tmux session", s.at)))
+    s.processes = NOBODY
+    s.watch(60)
 
 
 @scenario("idle", because=("no trainer process",), box=NO_QUEUE)
