@@ -88,11 +88,26 @@ TMUX = f"""
     fi
 """
 
+# Of a program that pipes its output into `tee LOG`, the file of that tee is the log; other ends of pipes tell nothing.
 DETACHED = f"""
+    fed() {{
+        pipe="pipe:[$1]" file=$2 IFS=$newline
+        set -f
+        set -- $seen
+        set +f
+        unset IFS
+        for row; do
+            case $row in
+                *" -> "*"$pipe"*)
+                    pid=${{row%%/fd/1*}}
+                    put ">$mark ${{row%% -> *}} -> $file"; pids="$pids ${{pid##*/}}" ;;
+            esac
+        done
+    }}
     grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
     [ "$code" -ge 124 ] || code=0
     open outputs
-    pids= IFS=$newline
+    seen=$out kept=$code pids= IFS=$newline
     set -f
     set -- $out # a line each: to cut them off one by one takes the square of their number
     set +f
@@ -109,7 +124,34 @@ DETACHED = f"""
                 esac ;;
         esac
     done
-    close "$code"
+    set --
+    case $seen in
+        *"pipe:["*)
+            for dir in "$proc"/[0-9]*; do
+                name=
+                {{ read -r name <"$dir/comm"; }} 2>/dev/null
+                [ "$name" != tee ] || set -- "$@" "$dir/fd/0" "$dir/fd/3"
+            done ;;
+    esac
+    if [ "$#" != 0 ]; then
+        errors=2
+        grab {LIMIT:.0f} stat -c %N -- "$@"
+        errors=1
+        from= IFS=$newline
+        set -f
+        set -- $out
+        set +f
+        unset IFS
+        for line; do
+            case $line in
+                */fd/0*" -> "*"pipe:["*) from=${{line##*pipe:[}}; from=${{from%%]*}} ;;
+                */fd/0*) from= ;;
+                *" -> "?/dev/* | *" -> "/dev/* | *pipe:* | *socket:* | *anon_inode* | *deleted*) ;;
+                */fd/3*" -> "*) [ -z "$from" ] || fed "$from" "${{line##* -> }}" ;;
+            esac
+        done
+    fi
+    close "$kept"
     if [ -n "$pids" ]; then
         open uptime; lines uptime "$proc/uptime"; close 0
         open clock; now; close 0

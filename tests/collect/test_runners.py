@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -185,6 +186,25 @@ async def test_a_detached_program_is_named_and_its_log_is_known(box: RunnerBox, 
     (job,) = [job for job in jobs if job.id == str(process.pid)]
     assert (job.name, job.state, job.stdout) == ("nobodys_vit", CellState.RUNNING, str(log))
     assert job.started_at is not None
+
+
+async def test_a_program_whose_output_goes_through_tee_has_the_log_of_the_tee(
+    box: RunnerBox, shell: str
+) -> None:
+    script = box.file("home/train_vit.py", TRAINER)
+    line = f"'{sys.executable}' '{script}' 2>&1 | tee '{box.root}/home/vit b16.log'"
+    process = await asyncio.create_subprocess_exec(
+        "sh", "-c", line, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        async with asked(box, shell) as inbox:
+            jobs = table(await inbox.metric("nohup")).jobs
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+    (job,) = [job for job in jobs if process.pid in job.pids]
+    assert (job.name, job.state) == ("vit b16", CellState.RUNNING)
+    assert job.stdout == f"{box.root}/home/vit b16.log"
 
 
 async def test_the_output_of_a_program_that_is_gone_is_found_and_one_that_is_written_is_not(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_tui.core.commands import NOBODY, UNREAD, as_table, words_of
+from gpu_tui.core.job_names import unique
 from gpu_tui.core.jobs import Job, JobTable, with_jobs
 from gpu_tui.core.log_cells import LogLives, table_of_logs
 from gpu_tui.core.readings import FileStat, FileTable, Process
@@ -15,7 +16,6 @@ from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellEvidence, CellState, Queue
 from gpu_tui.core.vanished import GONE_KEPT, Ending, Vanished
 from gpu_tui.parse.command_list import parse_commands
-from gpu_tui.core.job_names import unique
 
 NOW = 10_000.0
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_tui.core.job_names import name_of_command
 from gpu_tui.core.jobs import JOBS_KEPT
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.command_list import parse_commands
 from gpu_tui.parse.detached import parse_detached
 from gpu_tui.parse.feed import FeedError, parse_feed
 from gpu_tui.parse.instants import epoch_of
-from gpu_tui.core.job_names import name_of_command
 from gpu_tui.parse.left_over import parse_left_over
 from gpu_tui.parse.pueue import parse_pueue
 from gpu_tui.parse.spooler import parse_spooler
