@@ -6,8 +6,10 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-# An alias may have letters of any language, as ssh takes them; of ASCII, what a name can have.
-_HOST = re.compile(r"(?:\w|[^\x00-\x7f])(?:[\w.-]|[^\x00-\x7f]){0,252}", re.ASCII)
+# An alias may have letters of any language, as ssh takes them; of ASCII, what a name can have. It may be longer than
+# the 253 characters of DNS, which are for the name behind it.
+LONGEST = 1_024  # as the system's own calls take them
+_HOST = re.compile(r"(?:\w|[^\x00-\x7f])(?:[\w.-]|[^\x00-\x7f])*", re.ASCII)
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,63}", re.ASCII)
 # Of a line to copy, as consoles give it: "ssh -p 12345 root@host", "ssh root@host -p 12345 -i KEY".
 _LOGIN = re.compile(r"\s([A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9._-]+)(?=\s|$)", re.ASCII)
@@ -64,6 +66,8 @@ def _split_port(host: str, text: str, is_url: bool) -> tuple[str, int | None]:
     if host.count(":") > 1:
         return _v6(host), None
     name, colon, port = host.partition(":")
+    if (count := len(name)) > LONGEST:
+        raise AddressError(f"a host of {count} characters: the most is {LONGEST}")
     if not (_HOST.fullmatch(name) and name.isprintable()):
         raise AddressError(f"{text!r} is not a host")
     if colon and not is_url:

@@ -19,6 +19,7 @@ from gpu_tui.parse.host import AddressError, HostAddress, parse_host
         ("ssh://gpu.example.org/", HostAddress("gpu.example.org")),
         ("盒子-一", HostAddress("盒子-一")),
         ("root@gpu-größe", HostAddress("gpu-größe", "root")),
+        ("me@" + "h" * 1_024, HostAddress("h" * 1_024, "me")),
         ("[2001:db8::1]", HostAddress("2001:db8::1")),
         ("2001:db8::1", HostAddress("2001:db8::1")),
         ("me@[fe80::1%eth0]", HostAddress("fe80::1%eth0", "me")),
@@ -60,6 +61,12 @@ def test_a_host(text: str, address: HostAddress) -> None:
 def test_what_is_no_host(text: str) -> None:
     with pytest.raises(AddressError):
         parse_host(text)
+
+
+def test_a_host_that_is_too_long_is_told_so_and_not_repeated() -> None:
+    with pytest.raises(AddressError, match="1025 characters: the most is 1024") as caught:
+        parse_host("h" * 1_025)
+    assert "hh" not in caught.value.text
 
 
 def test_a_port_without_ssh_is_explained() -> None:
