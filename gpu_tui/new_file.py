@@ -27,6 +27,18 @@ def write_new(path: Path, text: str, *, replace: bool = False) -> None:
         _write_whole(path, text, replace=replace)
 
 
+def write_private(path: Path, data: bytes) -> None:
+    """A new file that its owner alone can read, whole or not there; FileExistsError where something is."""
+    with named(path):
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+
+
 @contextmanager
 def named(path: Path) -> Iterator[None]:
     """Whatever fails in here tells of `path`: not of the name that it first had, nor of none (a full disk)."""

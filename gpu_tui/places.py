@@ -1,9 +1,12 @@
-"""Where the user's own directories are, by the XDG standard, and what the user is called."""
+"""Where the user's own directories are, by the XDG standard, what the user is called, and where this program is."""
 
 from __future__ import annotations
 
 import getpass
 import os
+import pwd
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,11 +36,11 @@ def config_dir(env: Mapping[str, str]) -> Path:
 
 
 def user_home(env: Mapping[str, str]) -> Path:
-    """$HOME, else what the password database says. Raises NoHome."""
-    home = env.get("HOME")
+    """$HOME, else what the password database says: also where $HOME is empty or relative. Raises NoHome."""
+    home = env.get("HOME", "")
     try:
-        return Path(home) if home else Path.home()
-    except RuntimeError:
+        return Path(home if home.startswith("/") else pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
         raise NoHome from None
 
 
@@ -45,3 +48,12 @@ def xdg(env: Mapping[str, str], name: str, fallback: str) -> Path:
     """An XDG base directory; a relative value counts as not set, as the standard says."""
     value = env.get(name, "")
     return Path(value) if value.startswith("/") else user_home(env) / fallback
+
+
+def own_command() -> tuple[str, ...]:
+    """How this very program is started where $PATH is not ours: cron knows of /usr/bin and /bin alone."""
+    begun = Path(sys.argv[0])
+    if begun.name == "gpu-tui" and os.access(begun, os.X_OK):
+        return (str(begun.absolute()),)
+    found = shutil.which("gpu-tui")
+    return (os.path.abspath(found),) if found else (sys.executable, "-m", "gpu_tui")

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -146,11 +147,16 @@ def read_text(path: Path, raises: type[SourceError], errors: str = "strict") -> 
 
 
 def state_dir(env: Mapping[str, str]) -> Path:
-    """$XDG_STATE_HOME/gpu-tui, made if missing, readable by its owner only."""
+    """$XDG_STATE_HOME/gpu-tui, made if missing, readable by its owner only.
+
+    Where it cannot be made it is named all the same: whoever opens a file there says what is not kept, and goes on.
+    One that cannot be closed to others is refused: they could read what is kept, and put something there.
+    """
     place = xdg(env, "XDG_STATE_HOME", ".local/state") / "gpu-tui"
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if stat.S_IMODE(place.stat().st_mode) & 0o077:
+        with suppress(OSError):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if place.is_dir() and stat.S_IMODE(place.stat().st_mode) & 0o077:
             place.chmod(0o700)
     except OSError as error:
         raise FleetError(

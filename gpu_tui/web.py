@@ -37,6 +37,13 @@ NO_SOCKS = (
 )
 
 
+AT_PROXY = (
+    "ConnectError",
+    "ConnectTimeout",
+    "ProxyError",
+)  # which the far end cannot be blamed for
+
+
 class ProxyUnusable(Exception):
     """The proxy that the environment names for this address is none that we can speak to."""
 
@@ -67,20 +74,37 @@ async def client_for(url: str, limit: float) -> httpx.AsyncClient:
     await asyncio.to_thread(import_module, "httpx")
     import httpx
 
-    clear = urlsplit(url).scheme == "http"
-    trusted = False if clear else await asyncio.to_thread(_certificates)
+    clear, proxy = urlsplit(url).scheme == "http", proxy_for(url)
+    trusted = None if clear else await asyncio.to_thread(_certificates)
+    shown = proxy is not None and proxy.lower().startswith("https:")  # it has a certificate, too
     try:
         return httpx.AsyncClient(
             timeout=httpx.Timeout(limit, connect=CONNECT_LIMIT),
             follow_redirects=False,
-            verify=trusted,
+            verify=trusted or False,
             trust_env=False,
-            proxy=proxy_for(url),
+            proxy=None
+            if proxy is None
+            else httpx.Proxy(proxy, ssl_context=trusted if shown else None),
+            event_hooks={"request": [_follow]},
         )
     except ImportError:  # httpx speaks SOCKS with that package alone
         raise ProxyUnusable(NO_SOCKS) from None
     except (ValueError, httpx.InvalidURL):  # its text may quote a password
         raise ProxyUnusable from None
+
+
+class _Steps:
+    """How far a request came, in httpcore's words: `connection` is with the first machine, a proxy if there is one."""
+
+    last = ""
+
+    async def __call__(self, step: str, _about: object) -> None:
+        self.last = step
+
+
+async def _follow(request: httpx.Request) -> None:
+    request.extensions["trace"] = _Steps()
 
 
 def proxy_for(url: str) -> str | None:
@@ -96,16 +120,23 @@ def proxy_for(url: str) -> str | None:
 
 def reason(error: BaseException, url: str) -> str:
     """Why no answer came from `url`, in words that name a host at most: the rest of a webhook's is its password."""
+    request = getattr(error, "_request", None)
+    steps = request.extensions.get("trace") if request is not None else None
+    at_proxy = proxy_for(url) is not None and not getattr(steps, "last", "").startswith("proxy.")
     at: BaseException | None = error
     while at is not None:
         if isinstance(at, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted here: {at.verify_message}"
+            said = at.verify_message
+            if at_proxy:
+                return f"the proxy's certificate is not trusted here: {said}"
+            return f"its certificate is not trusted here: {said}"
         if isinstance(at, socket.gaierror):
-            if proxy_for(url):  # which asks for the other name itself
-                return "the proxy's name is not known here"
-            return "its name is not known here"
+            return (
+                "the proxy's name is not known here" if at_proxy else "its name is not known here"
+            )
         at = at.__cause__ or at.__context__
-    return type(error).__name__
+    kind = type(error).__name__
+    return f"the proxy: {kind}" if at_proxy and kind in AT_PROXY else kind
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from gpu_tui.cli.fleet_args import look
 from gpu_tui.cli.journal import tell_what_is_open
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.fleet import Fleet
@@ -30,7 +31,7 @@ def cockpit_or_text(fleet: Fleet, cockpit: Callable[[], int]) -> int:
     from gpu_tui.state.contract import fleet_verdict
     from gpu_tui.state.patrol import patrol_report
 
-    view = wiring.run(wiring.collect_once(fleet, PATIENCE))
+    view = look(fleet, PATIENCE)
     first, *rest = patrol_report(view, {})
     print("\n".join([f"gpu-tui {rfc3339(view.taken_at)}: {first}", *rest]))
     verdict = fleet_verdict(view)

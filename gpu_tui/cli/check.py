@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpu_tui import __version__
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.trouble import shown
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.plain import plain
@@ -60,7 +60,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit 0 healthy, 1 escalate (also unreachable), 2 nothing could be read."""
     from gpu_tui import wiring
-    from gpu_tui.wiring.kept import NOT_KEPT
 
     if args.test_alert:
         return _test(_alerts(), as_json=_format(args) == "json")
@@ -68,10 +67,7 @@ def run(args: argparse.Namespace) -> int:
     alerts = _alerts() if args.alert else None
     for wrong in wiring.misfits(os.environ):  # the patrol can do without: it goes on
         print("gpu-tui check: " + "\n".join(shown(wrong)), file=sys.stderr)
-    view = wiring.run(wiring.collect_once(fleet, args.limit))
-    for note in view.notes:
-        if note.startswith(NOT_KEPT):
-            print(f"gpu-tui check: {plain(told(note), 1_000)}", file=sys.stderr)
+    view = look(fleet, args.limit)
     last = wiring.turn_over(view)
     text = FORMATS[_format(args)](view, last)
     try:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.streams import only_one
 from gpu_tui.core.clock import rfc3339
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
@@ -73,9 +73,8 @@ def run(args: argparse.Namespace) -> int:
             raise FleetError(f"no instance is called {args.name!r}", next=f"the fleet has {known}")
         instance = fleet[args.name]
         return _mark(args, instance) if args.action == "mark" else _unmark(args, instance)
-    from gpu_tui import wiring
 
-    view = wiring.run(wiring.collect_once(fleet, args.limit))
+    view = look(fleet, args.limit)
     if args.ics == STDOUT:
         sys.stdout.write(calendar(view))
     elif args.ics:

@@ -6,6 +6,7 @@ import argparse
 import os
 import shlex
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 from gpu_tui.cli.journal import tell_of_a_place_that_goes
@@ -100,7 +101,8 @@ def _first_time() -> bool:
     """True once per user: the first demo explains itself."""
     marker = state_dir(os.environ) / "toured"
     first = not marker.exists()
-    marker.touch(mode=0o600)
+    with suppress(OSError):  # then the next one explains itself as well
+        marker.touch(mode=0o600)
     return first
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.trouble import words_of
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import SKEW, Level, level, share
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
     fleet = fleet_of(args)
     settings = [settings_item(wrong) for wrong in wiring.misfits(os.environ)]
-    view = wiring.run(wiring.collect_once(fleet, args.limit))
+    view = look(fleet, args.limit)
     items = [
         *settings,
         *machine_items(fleet),

@@ -13,6 +13,7 @@ from gpu_tui.core.speech import told
 
 if TYPE_CHECKING:  # a parser, and the picture of the last time, must not wait for them
     from gpu_tui.core.fleet import Fleet
+    from gpu_tui.state.views import FleetView
 
 
 def add_fleet_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,3 +64,15 @@ def fleet_of(args: argparse.Namespace) -> Fleet:
             "or watch a host right away: gpu-tui watch HOST",
         )
     return load_fleet(path, profiles)
+
+
+def look(fleet: Fleet, limit: float) -> FleetView:
+    """The fleet as one look sees it; what cannot be kept of it stands on stderr, which cron mails."""
+    from gpu_tui import wiring
+    from gpu_tui.wiring.kept import NOT_KEPT
+
+    view = wiring.run(wiring.collect_once(fleet, limit))
+    for note in view.notes:
+        if note.startswith(NOT_KEPT):
+            print(f"gpu-tui: {plain(told(note), 1_000)}", file=sys.stderr)
+    return view

@@ -9,13 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tui import __version__
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path, seconds
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, fleet_path, look, seconds
+from gpu_tui.new_file import write_private
+from gpu_tui.places import own_command
 from gpu_tui.settings import FleetError
 
 NAME = "report"
 HELP = "the hand-over: what runs where, verified or not, deadlines, how each queue goes on"
 EXAMPLE = "gpu-tui report --out handover/"
-MODE = 0o600
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -36,18 +37,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0 once it is written; what it says of the fleet is no exit code."""
-    from gpu_tui import wiring
     from gpu_tui.state.report import handover
     from gpu_tui.wiring.report import mask_of, proofs_of
 
     fleet = fleet_of(args)
     if args.out is not None:
         _prepare(args.out)
-    view = wiring.run(wiring.collect_once(fleet, args.limit))
+    view = look(fleet, args.limit)
     mask = mask_of(fleet, view, show_hosts=args.hosts)
     file = fleet_path(args)  # whole, for cron and the next person stand in other directories
     where = None if file is None else str(file.absolute())
-    text = handover(view, proofs_of(fleet), mask, version=__version__, fleet=where)
+    text = handover(
+        view, proofs_of(fleet), mask, version=__version__, fleet=where, program=own_command()
+    )
     if args.out is None:
         print(text, end="")
         return 0
@@ -75,13 +77,11 @@ def _write(out: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = out / name
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, MODE)
+            # The path of a fleet file may be bytes that are no text: they stand there as they are.
+            write_private(path, text.encode("utf-8", "surrogateescape"))
         except FileExistsError:
             raise FleetError(
                 f"{path} is there already, and is not written over",
                 next="name another directory with --out DIR, or wait a second",
             ) from None
-        # The path of a fleet file may be bytes that are no text: they stand there as they are.
-        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as file:
-            file.write(text)
         print(path)

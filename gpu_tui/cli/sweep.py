@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
+from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
 from gpu_tui.cli.streams import only_one
 from gpu_tui.core.campaign import Outlook, Trust
 from gpu_tui.core.cell_export import to_csv, to_markdown
@@ -48,14 +48,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 0; 2 where not one queue could be read."""
-    from gpu_tui import wiring
-
     only_one(args.json, args.csv == STDOUT, args.markdown == STDOUT)
     fleet = fleet_of(args)
     for name in (args.csv, args.markdown):  # before boxes are asked for half a minute
         if name not in (None, STDOUT) and not args.force and Path(name).exists():
             raise _taken(name)
-    view = wiring.run(wiring.collect_once(fleet, args.limit))
+    view = look(fleet, args.limit)
     outlook = sweep_outlook(view)
     rows = _sorted(rows_of(one.lane for one in outlook.lanes), args.sort, falling=args.reverse)
     plan = suggest(outlook)

@@ -72,20 +72,21 @@ class Fields:
         """One word of a closed set."""
         return choice_of(self.node_of(key), key, choices)
 
-    def duration(self, key: str) -> float:
-        """Seconds of a duration written as a text with units."""
+    def duration(self, key: str, unit: str = "m") -> float:
+        """Seconds of a duration written as a text with units; `unit` is the one that people mean here."""
         node = self.node_of(key)
         if not isinstance(node.value, str):
-            hint = f'Write it with a unit, like "{node.written or 15}m".'
+            bare = isinstance(node.value, int | float) and not isinstance(node.value, bool)
+            hint = f'Write it with a unit, like "{node.written if bare else 15}{unit}".'
             raise node.error(f'"{key}" must be a duration with a unit, not {node.shown}', hint)
         try:
             return parse_duration(node.value)
         except DurationError as error:
             raise node.error(f'"{key}": {error.text}', error.next) from None
 
-    def maybe_duration(self, key: str) -> float | None:
+    def maybe_duration(self, key: str, unit: str = "m") -> float | None:
         """Seconds, or None where the key is missing or null."""
-        return self.duration(key) if key in self else None
+        return self.duration(key, unit) if key in self else None
 
     def items(self, key: str, read: Callable[[Node], T]) -> tuple[T, ...]:
         """A list, each item read by `read`; a missing or null list is empty."""

@@ -192,8 +192,8 @@ class _Reader:
             ),
             tags=fields.texts("tags"),
             read_only=fields.maybe_flag("read_only") or False,
-            poll=self._within("poll", FASTEST_POLL, SLOWEST_POLL, 1.0),
-            stall_after=self._within("stall_after", SHORTEST_STALL, 30 * 86_400.0, 900.0),
+            poll=self._within("poll", FASTEST_POLL, SLOWEST_POLL, 1.0, "s"),
+            stall_after=self._within("stall_after", SHORTEST_STALL, 30 * 86_400.0, 900.0, "m"),
             scheduler=scheduler,
             scheduler_scope=scope,
             signs=all_signs(self.profiles) if unnamed else (),
@@ -279,8 +279,8 @@ class _Reader:
             )
         return path
 
-    def _within(self, key: str, least: float, most: float, default: float) -> float:
-        value = self.fields.maybe_duration(key)
+    def _within(self, key: str, least: float, most: float, default: float, unit: str) -> float:
+        value = self.fields.maybe_duration(key, unit)
         if value is None:
             return default
         if not least <= value <= most:

@@ -6,7 +6,7 @@ It says what was seen at one look, what that does not prove, and what nobody wat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_tui.core.clocks import BOUND_WORDS, DangerClock
@@ -42,10 +42,16 @@ class Proof:
 
 
 def handover(
-    view: FleetView, proofs: Mapping[str, Proof], mask: Mask, *, version: str, fleet: str | None
+    view: FleetView,
+    proofs: Mapping[str, Proof],
+    mask: Mask,
+    *,
+    version: str,
+    fleet: str | None,
+    program: Sequence[str] = ("gpu-tui",),
 ) -> str:
-    """The whole text. `fleet` is the fleet file as a person would type it."""
-    report = _Report(view, proofs, mask, fleet)
+    """The whole text. `fleet` is the fleet file as a person would type it, `program` how cron starts us."""
+    report = _Report(view, proofs, mask, fleet, program)
     parts = [
         report.head(version),
         report.first_command(),
@@ -62,13 +68,19 @@ class _Report:
     """The parts, each a list of lines."""
 
     def __init__(
-        self, view: FleetView, proofs: Mapping[str, Proof], mask: Mask, fleet: str | None
+        self,
+        view: FleetView,
+        proofs: Mapping[str, Proof],
+        mask: Mask,
+        fleet: str | None,
+        program: Sequence[str],
     ) -> None:
         self._view = view
         self._proofs = proofs
         self._mask = mask
         self._now = view.taken_at
         self._flag = f" --fleet {shell_path(fleet)}" if fleet else ""
+        self._program = " ".join(map(shell_path, program))
 
     def head(self, version: str) -> list[str]:
         view = self._view
@@ -260,6 +272,7 @@ class _Report:
 
     def unwatched(self) -> list[str]:
         view = self._view
+        patrol = f"{self._program} check --alert{self._flag} >/dev/null"
         lines = [
             say("## What nobody watches now"),
             "",
@@ -267,7 +280,7 @@ class _Report:
                 "gpu-tui looks only while it runs. From this moment on nobody looks, unless cron does:"
             ),
             "",
-            *code(f"*/10 * * * * gpu-tui check --alert{self._flag} >/dev/null"),
+            *code("*/10 * * * * " + patrol.replace("%", r"\%")),  # a bare % ends the line there
             "",
             say(
                 "It needs a way out in config.yaml (`alerts:`), and the keys of the providers in cron's environment. "

@@ -212,7 +212,7 @@ def read_journal(path: Path) -> Reading:
     """The journal in this file; an empty reading where there is none."""
     try:
         return parse(read_file(path))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Reading()
 
 

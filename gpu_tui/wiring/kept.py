@@ -41,12 +41,21 @@ def open_kept(fleet: Fleet, state: Path | None = None) -> Iterator[Kept]:
     """The store of a fleet over its history in the state directory."""
     shelf = library()
     directory = state or settings.state_dir(os.environ)
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    why = _unusable(directory)
     config = settings.load_config(os.environ)
     with SqliteHistory(directory / "history.sqlite") as history:
         memory = config.log_memory or POOL
         store = Store(fleet, shelf.profiles, history, config.thresholds, memory)
         clock = SystemClock()
-        if history.trouble is not None:
-            store.apply(Noted(None, clock.now(), f"{NOT_KEPT}: {history.trouble}"))
+        if trouble := why or history.trouble:
+            store.apply(Noted(None, clock.now(), f"{NOT_KEPT}: {trouble}"))
         yield Kept(clock, shelf, directory, config, store)
+
+
+def _unusable(directory: Path) -> str | None:
+    """Why nothing can be kept in the state directory; None where it is there."""
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        return f"{directory}: {error.strerror}: set XDG_STATE_HOME to a directory of yours"
+    return None

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
 
@@ -265,12 +266,12 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
 def test_nobody_needs_a_home_for_what_needs_no_files(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def none() -> Path:
-        raise RuntimeError("Could not determine home directory.")
+    def none(uid: int) -> NoReturn:
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
 
     monkeypatch.delenv("HOME")
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", none)
+    monkeypatch.setattr("pwd.getpwuid", none)
     assert cli.main(["--version"]) == 0
     assert cli.main(["check"]) == 2
     err = capsys.readouterr().err

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.mask import Mask
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.places import own_command
 from gpu_tui.state.report import Proof, handover
 from gpu_tui.state.views import FleetView
 from gpu_tui.teardown.journal import Journal
@@ -274,7 +276,7 @@ async def test_the_command_writes_new_files_only(tmp_path: Path) -> None:
     assert "dead" in picture.read_text()
     assert "not reached" in text.read_text()
     # Cron and the next person stand in other directories.
-    assert f"gpu-tui check --alert --fleet {fleet} >/dev/null" in text.read_text()
+    assert f" check --alert --fleet {fleet} >/dev/null" in text.read_text()
 
 
 def test_an_older_file_is_never_written_over(tmp_path: Path) -> None:
@@ -293,3 +295,22 @@ def test_a_fleet_file_whose_path_is_no_text_is_written_as_it_is(tmp_path: Path) 
 
     _write(tmp_path, {"b.md": os.fsdecode(b"--fleet f-\xff.yaml")})
     assert (tmp_path / "b.md").read_bytes() == b"--fleet f-\xff.yaml"
+
+
+def test_the_line_for_cron_names_the_program_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """cron's PATH has no ~/.local/bin and no venv, and a % ends its line."""
+    program = tmp_path / "50% done" / "gpu-tui"
+    program.parent.mkdir()
+    program.touch(mode=0o755)
+    monkeypatch.setattr("sys.argv", [str(program), "report"])
+    text = handover(
+        one(CELLS), {}, Mask(), version="1", fleet="/root/f.yaml", program=own_command()
+    )  # fmt: skip
+    (line,) = [line for line in text.splitlines() if line.startswith("*/10")]
+    there = str(program).replace("%", r"\%")
+    assert line == f"*/10 * * * * '{there}' check --alert --fleet ~/f.yaml >/dev/null"
+    monkeypatch.setattr("sys.argv", ["/x/gpu_tui/__main__.py"])
+    monkeypatch.setenv("PATH", "")
+    assert own_command() == (sys.executable, "-m", "gpu_tui")

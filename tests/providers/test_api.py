@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import socket
 import ssl
@@ -177,6 +178,64 @@ def test_a_name_that_is_not_known_is_told_and_whose_it_is(no_proxy: pytest.Monke
     assert reason(OSError(), "https://api.invalid/x") == "OSError"
     no_proxy.setenv("https_proxy", "http://proxy.invalid:1")
     assert reason(unknown, "https://api.invalid/x") == "the proxy's name is not known here"
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+async def test_a_proxy_with_a_certificate_of_its_own_is_not_taken_for_the_api(
+    no_proxy: pytest.MonkeyPatch, stranger: tuple[ssl.SSLContext, Path], trusted: bool
+) -> None:
+    """It is blamed where it is not trusted; where it is, what it says of the way on is its word, not the API's."""
+    context, file = stranger
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    no_proxy.delenv("SSL_CERT_FILE", raising=False)
+    if trusted:
+        no_proxy.setenv("SSL_CERT_FILE", str(file))
+    no_proxy.setattr(web, "_certificates", web._certificates.__wrapped__)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        no_proxy.setenv("https_proxy", f"https://user:secret@127.0.0.1:{port}")
+        words = (
+            "the proxy: ProxyError"
+            if trusted
+            else "the proxy's certificate is not trusted here: self-signed"
+        )
+        with pytest.raises(NoAnswer, match=words) as caught:
+            await Api("https://api.invalid", "KEY").send(ENV, "GET", "/x")
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_certificate_behind_a_proxy_is_the_apis(
+    no_proxy: pytest.MonkeyPatch, stranger: tuple[ssl.SSLContext, Path]
+) -> None:
+    context, _ = stranger
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        with contextlib.suppress(OSError):
+            await writer.start_tls(context)
+        writer.close()
+
+    no_proxy.setattr(web, "_certificates", web._certificates.__wrapped__)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        no_proxy.setenv("https_proxy", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+        with pytest.raises(NoAnswer, match=r"\(its certificate is not trusted here: self-signed"):
+            await Api("https://api.invalid", "KEY").send(ENV, "GET", "/x")
+
+
+async def test_a_proxy_that_is_not_there_is_named(no_proxy: pytest.MonkeyPatch) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        no_proxy.setenv("https_proxy", f"http://127.0.0.1:{free.getsockname()[1]}")
+        with pytest.raises(NoAnswer, match=r"\(the proxy: ConnectError\)"):
+            await Api("https://api.invalid", "KEY").send(ENV, "GET", "/x")
 
 
 @pytest.mark.parametrize(
