@@ -13,6 +13,7 @@ from gpu_tui.parse.triage_chinese import CHINESE_CAUSES
 from gpu_tui.parse.triage_daemons import DAEMON_CAUSES
 from gpu_tui.parse.triage_drivers import DRIVER_CAUSES, DRIVER_QUIET
 from gpu_tui.parse.triage_hosts import HOST_CAUSES
+from gpu_tui.parse.triage_libraries import LIBRARY_FAULTS, LIBRARY_LOADS, LIBRARY_NUMBERS
 from gpu_tui.parse.triage_machine import BESIDE, MACHINE, RAISED
 from gpu_tui.parse.triage_numbers import NUMBERS
 from gpu_tui.parse.triage_plain import PLAIN_CAUSES
@@ -31,6 +32,7 @@ from gpu_tui.parse.triage_rule import (
 from gpu_tui.parse.triage_runs import RUN_CAUSES
 from gpu_tui.parse.triage_stops import STOPS
 from gpu_tui.parse.triage_sweeps import SWEEP_CAUSES
+from gpu_tui.parse.triage_tongues import TONGUE_CAUSES
 from gpu_tui.parse.triage_ways import WAYS
 
 CAUSES: tuple[Rule, ...] = (
@@ -47,6 +49,7 @@ CAUSES: tuple[Rule, ...] = (
     *HOST_CAUSES,
     *PLAIN_CAUSES,
     *BRIEF_CAUSES,
+    *TONGUE_CAUSES,
     # --- 6 hang ---
     rule(
         "hang",
@@ -193,7 +196,7 @@ CAUSES: tuple[Rule, ...] = (
         r"\bfind an engine to execute this computation|\bTHCudaCheck FAIL\b(?!.{0,160}out of memory)|"
         r"\bcuDNN version incompatib|\bcuSolver internal error|\bPTX JIT compilation\b|"
         r"\bUNKNOWN_CUDA_ERROR\b|\bCUDA exception\b|\bthe launch timed out and was terminated|cutlass error|"
-        r"CUTLASS_CHECK|CUDA backend failed|\bGGML_ASSERT\b.{0,60}cuda|\[CUDA\] (?!info|using|version)|"
+        r"CUTLASS_CHECK|CUDA backend failed|\[CUDA\] (?!info|using|version)|"
         r"invalid device (?:pointer|ordinal|function)|\b(?:[a-z]?gemm|[a-z]?gemv|blas|cublas|cudnn|"
         r"kernel)\w{0,12} launch failed|failure to initialize cublas|\bcu(?:rand|blas|dnn|sparse|solver|"
         r"fft) error\b|CURAND_STATUS_(?!SUCCESS)\w{1,40}|cuda ?driver error|"
@@ -224,7 +227,7 @@ CAUSES: tuple[Rule, ...] = (
         r"device synchronize failed",
         r"^\W{0,4}search for\b|\bprolog\b|internal error :(?! PhysX Internal CUDA)|"
         r"errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|"
-        r"\bfalling back|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
+        r"\bfalling back|\)\.? continuing\W*$|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
         + r"not available, defaulting|\bdisabled\.?\s*$",
     ),
     rule(
@@ -257,7 +260,9 @@ CAUSES: tuple[Rule, ...] = (
         r"operation) (?:has )?failed\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
     ),
+    *LIBRARY_FAULTS,
     *WAYS,
+    *LIBRARY_LOADS,
     # --- 9 ckpt_corrupt ---
     rule(
         "ckpt_corrupt",
@@ -295,7 +300,7 @@ CAUSES: tuple[Rule, ...] = (
         r"loaded state dict (?:contains a parameter group|has a different number)|"
         r"unable to load weights from|error loading model\b|(?:failed|"
         r"unable) to load (?:the )?(?:\w{1,12} )?model\b|trying to load a weight file containing|"
-        r"layer count mismatch when loading|not found in checkpoint\b|\bgguf_init_from_file: (?:failed|"
+        r"layer count mismatch when loading|not found in checkpoint\b|\bgguf_init_from_\w{2,20}: (?:failed|"
         r"invalid)",
         r"\.(?:jpe?g|png|tif)\b|(?-i:\d(?:[AP]M|Z)? (?:INF|DBG|WRN) )",
     ),
@@ -349,6 +354,7 @@ CAUSES: tuple[Rule, ...] = (
         also=r"\b(?:mismatch|differs?|(?:does|did) ?(?:not|n.t) match)\b",
     ),
     *STOPS,
+    *LIBRARY_NUMBERS,
     *NUMBERS,
     # --- 15 traceback ---
     rule("traceback", FATAL, "traceback", r"traceback \(most recent call last\)|^traceback:\s*$"),

@@ -10,6 +10,7 @@ from gpu_tui.parse.triage_drivers import DRIVER_ENDS
 from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import GRAMMAR
 from gpu_tui.parse.triage_hosts import HOST_ENDS, HOST_LOST
+from gpu_tui.parse.triage_libraries import LIBRARY_ENDS
 from gpu_tui.parse.triage_plain import PLAIN
 from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import (
@@ -28,6 +29,7 @@ from gpu_tui.parse.triage_runs import RUN_ENDS, RUN_LOST
 from gpu_tui.parse.triage_samples import SAMPLES
 from gpu_tui.parse.triage_sweeps import SWEEP_ENDS, SWEEP_LOST
 from gpu_tui.parse.triage_told import LAST, TOLD
+from gpu_tui.parse.triage_tongues import TONGUE_ENDS
 
 _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|"
@@ -300,12 +302,12 @@ ENDS: tuple[Rule, ...] = (
         "exit|finish|returned non-zero|exitcode|return code|error |program failed|code|rc=|rc:|rc =",
         r"\bexit(?:ed|s|ing)?(?: with)?(?: an?)?(?: error)?(?: exit)?(?: code| status|"
         r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,19}\b(?!\.\d|%)|-(?:1|\d{6,12})\b|0xc\d{7})|"
-        r"\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:code|status)|"
+        r"\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:error |return )?(?:code|status|value)|"
         r"failed with (?:exit |error |return )?(?:code|rc|status|ret|errno)\b(?:[:=]|: )? ?-?[1-9]|\bexit_(?:status|"
         r"code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bended \((?:exit )?(?:code|status) [1-9]|\bfinish(?:ed)? status ?= ?[1-9]|"
         r"(?:^\W{0,3}|\b(?:exit\w{0,4}|finish\w{0,3}|done|end\w{0,3}|return\w{0,3}|fail\w{0,3}|with|stopp\w{0,3}|"
         r"completed?|\.(?:py|sh))[\s:,(]{1,3})(?-i:rc) ?[=:] ?-?[1-9]\d{0,2}\b(?!\.\d)|\breturn code:? -[1-9]\d{0,9}\b|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|"
-        r"is)? ?[1-9]|\*\*\* \[.{0,80}\] Error \d|wandb:.{0,12}program failed",
+        r"is)? ?[1-9]|\*\*\* \[.{0,400}\] Error \d|wandb:.{0,12}program failed",
         r"\battempt 1 failed\b|early exit|exit_?layer|exit in \d|exiting in|exit after \d|"
         + ADVICE,
     ),
@@ -360,6 +362,8 @@ ENDS: tuple[Rule, ...] = (
     ),
     *HOST_ENDS,
     *EVIDENCE,
+    *TONGUE_ENDS,
+    *LIBRARY_ENDS,
     *CHINESE_ENDS,
     *TOLD,
     *REASONS,

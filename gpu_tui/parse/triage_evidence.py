@@ -42,7 +42,7 @@ WITHOUT = (
     r"\b(?:determine|detect|check|verify|tell|know) (?:if|whether)\b|\bwill not be (?:computed|available|used|applied|logged|shown|enabled|supported|recorded|counted|"
     r"reported|displayed|tracked)\b|\b(?:was|were|is|are) used instead\b|\bwill (?:create|assume|"
     r"be (?:created|used|assumed|updated))\b|\bassum(?:e|ed|ing)\b"
-    r"|\bswitching to\b|\blooking for (?:a )?new\b|\bre-?download|\bsleep(?:ing)? for\b|\bgoing to (?:sleep|"
+    r"|\bswitching to\b|\bchanging (?:\w{1,16} ){1,2}to\b|\blooking for (?:a )?new\b|\bre-?download|\bsleep(?:ing)? for\b|\bgoing to (?:sleep|"
     r"the next)\b|\b(?:not )?recommended\b|, you can \w|[.;,!] (?:so )?(?:returning|leaving|keeping|dropping|"
     r"treating|unmerging|resizing|applying|starting from (?!scratch))\b|, switch to\b|(?:failed to|could not|"
     r"cannot) import [\w.-]{1,40}\W*$|\b(?:cannot|can.t|couldn.t|could not|unable to|failed to) (?:log|"
@@ -97,7 +97,7 @@ EVIDENCE: tuple[Rule, ...] = (
         "exception",
         FATAL,
         ".cc:|.cpp|.go:|.cu:|.h:",
-        r"(?-i:\bF\d{4} [\d:.]{8,18}\s+\d+ [\w./-]{1,120}\.(?:cc|cpp|cu|go|h):\d+\])",
+        r"(?-i:\bF(?:20\d\d)?\d{4} [\d:.]{8,18}\s+\d+ [\w./-]{1,120}\.(?:cc|cpp|cu|go|h):\d+\])",
         "stack trace",
     ),
     rule(
@@ -139,14 +139,6 @@ EVIDENCE: tuple[Rule, ...] = (
         r"\bimages?\b|\b(?:samples?|problems?|questions?|prompts?)\b|\bHumanEval\b|\|\s*failed\b|"
         r"first observed|\bnvrm\b|\bcheckout failed|^\s*[-*\d.]+ |\bcause|\bOP_REQUIRES|\bPASS|\bpassed\b|"
         r"\[!\] load failed",
-    ),
-    # The shell and the kernel in other languages: a segmentation fault, an abort, a file or a command not there.
-    rule(
-        "exception",
-        FATAL,
-        "speicherzugriffsfehler|erreur de segmentation|segmento|abgebrochen",
-        r"Speicherzugriffsfehler|Erreur de segmentation|"
-        r"Violación de segmento|^Abgebrochen\b",
     ),
     rule(
         "exception",

@@ -120,7 +120,7 @@ NUMBERS: tuple[Rule, ...] = (
         + r"|found_inf[\"']?\s*[:=]\s*(?:[1-9]|true)|found infs?\b|\binf(?:s|inite|"
         r"init\w{1,4})?\b.{0,40}\bskipp|overflow.{0,40}\bskipp|skipp\w{1,40} step.{0,40}\b(?:inf|overflow|"
         r"scale)",
-        r"max_grad_norm|max_norm|clip_grad_norm|overflow(?:ed)? encountered|stack overflow|stackoverflow",
+        r"max_grad_norm|max_norm|clip_grad_norm|overflow(?:ed)? encountered|stack overflow|stackoverflow|buffer overflow",
     ),
     # --- 13, quiet part: an infinite metric ---
     rule(

@@ -205,7 +205,7 @@ _DUMPS = (
 _SAID = (
     # The same said plainly: a few words, and no sign that a log would use.
     re.compile(
-        r"^\s*(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|pred|generated|decoded|target|hyp|ref|gt|hypothesis|reference|"
+        r"^\s*(?!batch )(?:\w{1,12} )?(?:(?:prompt|prediction|predicted|pred|generated|decoded|target|hyp|ref|gt|hypothesis|reference|"
         r"transcript|translation|caption|headline|title|sentence|review|comment|tweet|"
         r"summary) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}[=:\d_])|(?:user|assistant|input|output|response|"
         r"source|context|text) ?: (?:[a-z',.]{1,20} ){2}(?!.{0,400}(?:[=:\d_()\[\]]|error|fail)))",

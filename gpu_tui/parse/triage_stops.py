@@ -14,6 +14,7 @@ from gpu_tui.parse.triage_rule import (
     rule,
 )
 from gpu_tui.parse.triage_runs import RUN_STOPS
+from gpu_tui.parse.triage_tongues import TONGUE_STOPS
 
 _RENTED = (
     r"(?:instances?|pods?|machine|vm|workspace|notebook|runtime|session|kernel|container|gpus?)"
@@ -200,4 +201,5 @@ STOPS: tuple[Rule, ...] = (
         r"USR[12])\b.{0,16}\b(?:ignoring|triggering|re-?load|re-?read|re-?open|reconfigur)|"
         r"\btyp\w{1,6}cally\b|death_signal\(|^\W{0,4}(?:DEBUG|VERBOSE|TRACE)\b|\[DEBUG\]|press ctrl|ctrl\+c to|use ctrl",
     ),
+    *TONGUE_STOPS,
 )

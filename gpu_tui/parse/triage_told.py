@@ -200,7 +200,7 @@ LAST: tuple[Rule, ...] = (
         "timed out|too long|hung",
         r"\b(?:[a-z]{2,8}\d{1,5}|process|task|job|thread|driver|kernel) (?:has |is )?hung\W*$|\btimed out\b|"
         r"\btook too long to\b",
-        f"{COPED}|{HOUSE}|{_PROSE}|flight recorder|flush",
+        f"{COPED}|{HOUSE}|{_PROSE}|flight recorder|flush|timed out (?:while |when )?shut(?:ting)? ?down",
     ),
     rule(
         "exception",

@@ -48,7 +48,8 @@ WAYS: tuple[Rule, ...] = (
         "find|found|exist|load|open|locate|cache|detect|such file",
         rf"[,;.:] (?:so |now )?(?:{_MAKING})\b",
         f"{_ANEW}|{_ENDED}|checkpoint|ckpt|\\bresum|snapshot",
-        also=rf"\b{_NOT}\b.{{0,24}}\b(?:find|found|exist\w{{0,2}}|load|open|locate|cached?|detect(?:ed)?|such file)\b.{{0,160}}[,;.:] (?:so |now )?\w+ing\b",
+        also=rf"\b{_NOT}\b.{{0,24}}\b(?:find|found|exist\w{{0,2}}|load|open|locate|cached?|detect(?:ed)?|such file)\b.{{0,160}}[,;.:] (?:so |now )?\w+ing\b|"
+        r"\bload(?:ing)? (?:of )?(?:\w{1,16} ){1,4}failed[,;.:] (?:so |now )?\w+ing\b",
     ),
     # Whatever failed, the same sentence ends with what is done in its place, or what is left out.
     rule(
