@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import difflib
 import pydoc
+import shutil
 import sys
 from pathlib import Path
 
+from gpu_tui.cli.manual import rendered
 from gpu_tui.core.speech import language, say
 
 NAME = "help"
@@ -55,11 +57,6 @@ class NoTopic(Exception):
 
     def __init__(self, topic: str) -> None:
         super().__init__(f"there is no page {topic!r}")
-        from gpu_tui.cli.main import COMMANDS  # which imports this module
-
-        if topic in COMMANDS:
-            self.next = f"See: gpu-tui {topic} --help"
-            return
         close = difflib.get_close_matches(topic.lower(), [*TOPICS, *ALSO], n=1, cutoff=NEAR)
         self.next = f"Did you mean: gpu-tui help {close[0]}" if close else "See: gpu-tui help"
 
@@ -70,13 +67,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a page, through a pager on a terminal; without a topic the list of them."""
+    """Print a page, rendered and through a pager on a terminal; without a topic the list of them."""
     text = contents() if args.topic is None else page(args.topic)
-    if args.topic is not None and sys.stdout.isatty():
-        pydoc.pager(text)
-    else:
+    if args.topic is None or not sys.stdout.isatty():
         print(text, end="")
+    elif _is_page(args.topic):
+        text += f"\n## {say('See also')}\n\n" + _see_also(args.topic)
+        pydoc.pager(rendered(text, shutil.get_terminal_size().columns))
+    else:
+        pydoc.pager(text)
     return 0
+
+
+def _is_page(topic: str) -> bool:
+    return ALSO.get(topic, topic) in TOPICS
+
+
+def _see_also(topic: str) -> str:
+    """Where to read on: the command of the same name, and the other pages."""
+    from gpu_tui.cli.main import COMMANDS  # which imports this module
+
+    own = f"`gpu-tui {topic} --help`, " if topic in COMMANDS else ""
+    return f"{own}`gpu-tui help`\n"
 
 
 def contents() -> str:
@@ -86,10 +98,14 @@ def contents() -> str:
 
 
 def page(topic: str) -> str:
-    """The text of one page. Raises NoTopic."""
+    """The text of one page, as Markdown; of a command without a page what its --help says. Raises NoTopic."""
+    if not _is_page(topic):
+        from gpu_tui.cli.main import COMMANDS, parser_of  # which imports this module
+
+        if topic not in COMMANDS:
+            raise NoTopic(topic)
+        return parser_of(topic).format_help()
     topic = ALSO.get(topic, topic)
-    if topic not in TOPICS:
-        raise NoTopic(topic)
     if topic == "keys":
         # Imported here: only this page needs the screen's table.
         from gpu_tui.ui.keys import keys_text

@@ -10,7 +10,6 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len
 from textual.binding import Binding
 
 from gpu_tui.core.speech import say
@@ -294,9 +293,9 @@ def keys_text() -> str:
     ]
     for context, where in CONTEXTS.items():
         title = say(where)
-        lines += ["", f"## {title[:1].upper()}{title[1:]}", ""]
+        names = f"| {say('key')} | {say('does')} | {say('name')} |", "|---|---|---|"
+        lines += ["", f"## {title[:1].upper()}{title[1:]}", "", *names]
         for key in keys_of(context):
             mark = say(" (acts)") if key.dangerous else ""
-            row = f"  {shown(key):12} {say(key.help)}{mark}"
-            lines.append(row + " " * max(0, 82 - cell_len(row)) + f"  {key.id}")
+            lines.append(f"| `{shown(key)}` | {say(key.help)}{mark} | {key.id} |")
     return "\n".join(lines) + "\n"

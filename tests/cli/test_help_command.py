@@ -49,13 +49,20 @@ def test_a_page_that_is_not_there_names_one_that_is(capsys: pytest.CaptureFixtur
 
 @pytest.mark.parametrize(
     ("word", "next_step"),
-    [("pull", "gpu-tui pull --help"), ("topics", "gpu-tui help"), ("bogus", "gpu-tui help")],
+    [("topics", "gpu-tui help"), ("bogus", "gpu-tui help")],
 )
 def test_a_word_that_is_near_no_page_leads_elsewhere(
     word: str, next_step: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["help", word]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == f"  See: {next_step}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_page(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["help", name]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("# ") or f"gpu-tui {name}" in text.splitlines()[0]
 
 
 @pytest.mark.parametrize("pages", [PAGES, PAGES / "zh"])

@@ -75,7 +75,9 @@ def test_every_key_has_a_method_that_does_it(key: Key) -> None:
 def test_the_manual_has_every_key_and_the_readme_those_of_the_footer() -> None:
     rows = keys_text().splitlines()
     for key in KEYS:
-        (row,) = [row for row in rows if row.endswith(f" {key.id}") and shown(key) in row]
+        (row,) = [
+            row for row in rows if row.endswith(f"| {key.id} |") and f"| `{shown(key)}` |" in row
+        ]
         assert key.help in row
     for key in footer_keys(("cockpit",), read_only=False):
         assert f"| `{shown(key)}` | {key.help}" in keys_markdown()
