@@ -25,7 +25,7 @@ from gpu_tui.collect.probe import (
 from gpu_tui.collect.probe_box import BOX
 from gpu_tui.collect.probe_gpu import GPU
 from gpu_tui.collect.probe_results import RESULTS
-from gpu_tui.collect.probe_runners import RUNNERS
+from gpu_tui.collect.probe_runners import RUNNERS, runs_free
 from gpu_tui.collect.probe_signs import PROBE as SIGNS
 from gpu_tui.collect.probe_slurm import PROBE as SLURM
 from gpu_tui.collect.shell import quote_path, quote_pattern
@@ -178,6 +178,67 @@ DISK_LIMIT = 3.0
 SELDOM_ROUNDS = 3  # for the mount table, and for inodes while there are plenty
 
 
+FOUND_MOST = 6  # disks that runs which nobody named write to
+
+# Where nothing names the runs, their disks are those of what looks like a training: of its output, and of where
+# it works, which its checkpoints go to.
+FOUND = f"""
+    set --
+    for dir in "$proc"/[0-9]*; do
+        name=
+        {{ read -r name <"$dir/comm"; }} 2>/dev/null
+        case $name in python* | pt_* | torchrun* | accelerate* | deepspeed*) set -- "$@" "$dir/cwd" "$dir/fd/1" ;; esac
+    done
+    if [ "$#" != 0 ]; then
+        errors=2
+        grab {DISK_LIMIT:.0f} stat -L -c '%d %n' -- "$@"
+        devices=" " IFS=$newline # one path of each: many programs work on one disk
+        set -f
+        links=$out
+        set --
+        for line in $links; do
+            case $devices in *" ${{line%% *}} "*) continue ;; esac
+            devices="$devices${{line%% *}} "
+            set -- "$@" "${{line#* }}"
+        done
+        set +f
+        unset IFS
+        grab {DISK_LIMIT:.0f} stat -c %N -- "$@"
+        errors=1
+        dirs=$newline number=@FIRST@ IFS=$newline
+        set -f
+        set -- $out
+        set +f
+        unset IFS
+        open found
+        for line; do
+            dir=${{line##* -> ?}}
+            dir=${{dir%?}}
+            case $line in */fd/1?" -> "*) dir=${{dir%/*}} ;; esac
+            case $dir in
+                /dev | /dev/pts | /proc/* | "" | [!/]* | *deleted* | *\\\\* | *"'"*) continue ;;
+            esac
+            case $dirs in *"$newline$dir$newline"*) continue ;; esac
+            dirs=$dirs$dir$newline
+            put ">$mark $dir"
+            [ "$((number += 1))" -lt $((@FIRST@ + {FOUND_MOST})) ] || break
+        done
+        close 0
+        number=@FIRST@ IFS=$newline
+        set -f
+        set -- $dirs
+        set +f
+        unset IFS
+        for dir; do
+            [ -n "$dir" ] || continue
+            ask "bytes.$number" {DISK_LIMIT:.0f} df -Pk -- "$dir"
+            ask "inodes.$number" {DISK_LIMIT:.0f} df -Pi -- "$dir"
+            number=$((number + 1))
+        done
+    fi
+"""
+
+
 def _mounts_snippet(target: Target) -> str:
     parts = []
     for number, path in enumerate((*target.mounts, *target.written)):
@@ -196,6 +257,8 @@ def _mounts_snippet(target: Target) -> str:
             0*) {plenty}=1 ;;
         esac
     fi""")
+    if runs_free(target.instance):
+        parts.append(FOUND.replace("@FIRST@", str(len(target.mounts) + len(target.written))))
     return (
         "".join(parts) + f"\n    if turn {SELDOM_ROUNDS}; then mount_table; else same table; fi\n"
     )
@@ -205,14 +268,16 @@ def _mounts(target: Target, sections: Sections) -> object:
     table = parse_mount_table(sections.get("table", NOTHING).body)
     mounts: list[Mount] = []
     seen: set[str | None] = set()  # None: a disk that hangs
-    for number, path in enumerate((*target.mounts, *target.written)):
+    found = sections.get("found", NOTHING).body.decode("utf-8", "replace").splitlines()
+    written = (*target.written, *found[:FOUND_MOST])
+    for number, path in enumerate((*target.mounts, *written)):
         size = sections.get(f"bytes.{number}", NOTHING)
         inodes = sections.get(f"inodes.{number}")
         if size.exit in nvidia_smi.NOT_FOUND:
             return NoValue("the box has no `df` program")
         place = mounted_at(size.body, size.exit)
         hangs = size.exit in nvidia_smi.TIMED_OUT
-        if path in target.written and (place in seen or (place is None and not hangs)):
+        if number >= len(target.mounts) and (place in seen or (place is None and not hangs)):
             continue  # its disk has a row already, or the run has yet to make it
         mount = parse_mount(
             path if path in target.mounts else _above(path, place),
@@ -252,7 +317,11 @@ PROBES: tuple[Probe, ...] = (
         DISK_LIMIT,
         _mounts_snippet,
         _mounts,
-        lambda target: len(target.mounts) + len(target.written),
+        lambda target: (
+            len(target.mounts)
+            + len(target.written)
+            + (FOUND_MOST if runs_free(target.instance) else 0)
+        ),
     ),
     *RESULTS,
     *RUNNERS,

@@ -27,7 +27,7 @@ class Job:
     deleted. `stdout` and `stderr` are paths on the box. `pids` are the process that it is and those above it,
     where they are known: two sources may tell of one program. `finding` is the kind of finding that its bad
     end is, None where it is a plain crash. `command` is known of what is a training by its looks, for comparing;
-    `then` is what began in its place.
+    `then` is what began in its place; `took` are the seconds of one whose times are not told.
     """
 
     id: str
@@ -58,6 +58,7 @@ class Job:
     pids: tuple[int, ...] = ()
     finding: str | None = None
     command: str | None = None
+    took: float | None = None
     then: str | None = None
 
     @property
@@ -120,6 +121,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
     over = job.finished_at is not None or job.state in ENDED
     end = job.finished_at if over else box_now
     took = None if job.started_at is None or end is None else max(0.0, end - job.started_at)
+    took = took if job.took is None else job.took
     why = job.why
     if why is None and job.state is CellState.FAILED and job.exit_code is not None:
         why = f"exit {job.exit_code}"  # some lists call every end "finished"

@@ -24,9 +24,11 @@ STATES = {
     "running": CellState.RUNNING,
     "skipped": CellState.SKIPPED,
 }
+UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_REAL = re.compile(r"([0-9]{1,9}(?:\.[0-9]{0,4})?)([smhd]?)(?:/|$)", re.ASCII)
 _ROW = re.compile(
     r"(?P<id>[0-9]{1,9})\s+(?P<state>[a-z]{3,12})\s+(?P<output>\(file\)|stdout|\S+)"
-    r"(?:\s+(?P<exit>-?[0-9]{1,3})\s+(?P<times>[0-9.]+[smhd]?(?:/[0-9.]+){0,2}))?"
+    r"(?:\s+(?P<exit>-?[0-9]{1,3})\s+(?P<times>[0-9.]{1,12}[smhd]?(?:/[0-9.]+){0,2}))?"
     r"(?:\s+(?P<gpus>[0-9]{1,2}))?\s+(?:\[(?P<label>[^\]]{1,60})\])?(?P<command>\S.*)",
     re.ASCII,
 )
@@ -60,5 +62,12 @@ def _job(row: re.Match[str]) -> Job:
         word=word,
         why="a signal ended it" if killed else None,
         exit_code=None if killed else code,
+        took=_seconds(row["times"]),
         stdout=output,
     )
+
+
+def _seconds(times: str | None) -> float | None:
+    """The real time of a job that is over: seconds without a unit, or with one."""
+    match = _REAL.match(times or "")
+    return None if match is None else float(match[1]) * UNITS[match[2]]

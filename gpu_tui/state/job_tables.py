@@ -64,7 +64,7 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
 
 def told_once(tables: list[JobTable]) -> list[JobTable]:
     """Without what another list tells better: a program that writes to the file which a queue (task-spooler,
-    pueue) gave its job, whose name and end it knows; a pane of tmux whose program writes to a file, which is
+    pueue) gave its job, whose name and end it knows, and which learns from it when it began; a pane of tmux whose program writes to a file, which is
     its log.
     """
     queued = [job.stdout for t in tables if t.source not in (NOHUP, LEFT) for job in t.jobs]
@@ -75,10 +75,22 @@ def told_once(tables: list[JobTable]) -> list[JobTable]:
         path = job.stdout or ""
         return path in files or path.endswith(below_home)
 
+    begun = {
+        job.stdout: job
+        for t in tables
+        if t.source == NOHUP
+        for job in t.jobs
+        if job.live and job.stdout
+    }
+
+    def since(job: Job) -> Job:
+        known = begun.get(job.stdout or "") if job.live and job.started_at is None else None
+        return replace(job, started_at=known.started_at, pids=known.pids) if known else job
+
     tables = [
         replace(table, jobs=tuple(job for job in table.jobs if not given(job)))
         if table.source == NOHUP
-        else table
+        else replace(table, jobs=tuple(map(since, table.jobs)))
         for table in tables
     ]
     written = [job for table in tables if table.source == NOHUP for job in table.jobs]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from shell_box import SHELLS, Inbox, ShellBox, ShellConnection
@@ -194,7 +195,12 @@ async def test_a_program_whose_output_goes_through_tee_has_the_log_of_the_tee(
     script = box.file("home/train_vit.py", TRAINER)
     line = f"'{sys.executable}' '{script}' 2>&1 | tee '{box.root}/home/vit b16.log'"
     process = await asyncio.create_subprocess_exec(
-        "sh", "-c", line, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, start_new_session=True
+        "sh",
+        "-c",
+        line,
+        stdout=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         async with asked(box, shell) as inbox:
@@ -205,6 +211,37 @@ async def test_a_program_whose_output_goes_through_tee_has_the_log_of_the_tee(
     (job,) = [job for job in jobs if process.pid in job.pids]
     assert (job.name, job.state) == ("vit b16", CellState.RUNNING)
     assert job.stdout == f"{box.root}/home/vit b16.log"
+
+
+async def test_the_disk_that_a_run_nobody_named_writes_to_is_watched(
+    box: RunnerBox, shell: str
+) -> None:
+    if os.stat("/dev/shm").st_dev == os.stat("/dev").st_dev:
+        pytest.skip("no disk here besides the one of all")
+    script = box.file("home/train_vit.py", TRAINER)
+    with TemporaryDirectory(dir="/dev/shm") as there:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(script)),
+            cwd=there,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            async with asked(box, shell, mounts=("/",)) as inbox:
+                mounts = (await inbox.metric("mounts")).sample
+            async with asked(
+                box, shell, mounts=("/",), logs="/nowhere/{cell}.log", queue=QueueFiles("/q")
+            ) as inbox:
+                named = (await inbox.metric("mounts")).sample
+        finally:
+            process.kill()
+            await process.wait()
+    assert isinstance(mounts, Reading)
+    assert isinstance(named, Reading)
+    shm = next(mount for mount in mounts.value if mount.path == "/dev/shm")
+    assert shm.bytes_total == os.statvfs("/dev/shm").f_blocks * os.statvfs("/dev/shm").f_frsize
+    assert len({mount.path for mount in mounts.value}) == len(mounts.value)
+    assert [mount.path for mount in named.value] == ["/"]
 
 
 async def test_the_output_of_a_program_that_is_gone_is_found_and_one_that_is_written_is_not(

@@ -47,6 +47,7 @@ def test_task_spooler_as_it_prints() -> None:
         ("3", "sh", CellState.FAILED, None),
     ]
     assert table.jobs[3].why == "a signal ended it"
+    assert [job.took for job in table.jobs] == [None, None, 0.0, 61.2 * 60]
     assert table.jobs[1].stdout is None
 
 
@@ -58,6 +59,7 @@ def test_the_build_that_hands_out_gpus() -> None:
         ("y", CellState.FINISHED),
         ("z", CellState.PENDING),
     ]
+    assert [job.took for job in table.jobs] == [None, 12.1, None]
 
 
 def test_the_other_ts_is_no_spooler() -> None:

@@ -47,6 +47,21 @@ def test_a_program_that_a_queue_started_is_the_job_of_that_queue() -> None:
     ]
 
 
+def test_a_job_of_a_queue_that_tells_no_time_began_when_its_program_did() -> None:
+    queued = Job("1", "drop1", CellState.RUNNING, "running", stdout="/tmp/ts-out.1")
+    program = Job(
+        "8",
+        "ts-out",
+        CellState.RUNNING,
+        "running",
+        started_at=7.0,
+        stdout="/tmp/ts-out.1",
+        pids=(8, 2),
+    )
+    (job,) = told_once([JobTable("task-spooler", (queued,)), JobTable("nohup", (program,))])[0].jobs
+    assert (job.name, job.started_at, job.pids) == ("drop1", 7.0, (8, 2))
+
+
 def test_a_program_is_told_of_by_itself_and_not_by_the_file_that_an_earlier_one_left() -> None:
     left = Job("/vit.log", "root/nohup.out", GONE, "left", stdout="/vit.log")
     for writer in (WRITER, Job("120", "vit", GONE, "gone", stdout="/vit.log")):
