@@ -13,6 +13,8 @@ from gpu_tui.core.playhead import Playhead, TapeMark
 from gpu_tui.resources import themes_dir
 from gpu_tui.state.store import Store
 from gpu_tui.ui.app import CockpitApp
+from gpu_tui.ui.ports import FleetStore
+from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.text.tape import tape_line
@@ -26,6 +28,7 @@ class Tape:
     def __init__(self) -> None:
         self.asked: list[object] = []
         self.seeking = self.without = False
+        self.ids = frozenset({"a"})
 
     def badge(self) -> str:
         return "replay ▸▸" if self.seeking else "replay ×4"
@@ -50,14 +53,14 @@ class Tape:
         self.asked.append("finding before")
 
     def head(self) -> Playhead:
-        marks = (TapeMark(600.0, Severity.FATAL, frozenset({"a"})),)
+        marks = (TapeMark(600.0, Severity.FATAL, self.ids),)
         seeking, without = self.seeking, self.without
         return Playhead(750.0, 3_600.0, 4.0, False, seeking, 1_800.0, marks, without=without)
 
 
-def replayed(tape: Tape) -> CockpitApp:
+def replayed(tape: Tape, store: FleetStore | None = None) -> CockpitApp:
     return CockpitApp(
-        Store(Fleet("made", ()), {}),
+        store or Store(Fleet("made", ()), {}),
         ManualClock(),
         control=None,
         teardown=None,
@@ -131,6 +134,32 @@ async def test_a_finding_that_is_not_there_is_said_to_be_missing_once_it_is_know
         tape.without = False
         await pilot.press("full_stop")  # elsewhere, what was said is no longer true
         assert len(app._notifications) == 0
+
+
+async def test_the_box_of_the_finding_that_was_gone_to_is_selected_once_it_is_there() -> None:
+    tape, store = Tape(), sweep()
+    app = replayed(tape, store)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, ReplayCockpit)
+        first = screen.selected
+        (one, *_) = [one for one in store.fleet.findings if one.instance != first]
+        tape.ids, tape.seeking = frozenset({one.id}), True
+        await pilot.press("F")
+        screen._draw_line()
+        assert screen.selected == first  # still looking
+        tape.seeking = False
+        screen._draw_line()
+        assert screen.selected == one.instance
+        await pilot.press("J" if screen.selected == first else "K")
+        chosen = screen.selected
+        screen._draw_line()
+        assert screen.selected == chosen  # a hand's choice stands
+        tape.ids = frozenset({"of no box that is here"})
+        await pilot.press("b")
+        screen._draw_line()
+        assert screen.selected == chosen
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 160])

@@ -22,6 +22,7 @@ from gpu_tui.ui.widgets.place_bar import PlaceBar
 
 LINE_SECONDS = 0.5  # between two looks at where the tape is
 UNFOUND_SECONDS = 3.0
+HERE_SECONDS = 0.5  # a tape that was sent to a finding stands this near to it
 HINT = "12:30 · 1:05:00 · 90s · 10m · +30s · -5m · 50% · start · end"
 
 
@@ -45,6 +46,7 @@ class ReplayCockpit(Cockpit):
         self._place = PlaceBar(self.action_back)
         self._drawn = ""  # the badge in the header
         self._unfound = ""  # what is to be said if the finding that was asked for is not there
+        self._sought = False  # a finding was asked for, and its box is not selected yet
 
     def compose(self) -> ComposeResult:
         """The cockpit, and under it the line of the tape, or where a place of it is typed."""
@@ -62,6 +64,21 @@ class ReplayCockpit(Cockpit):
         self._drawn = self._playback.badge()
         self._draw_line()
 
+    def _look_at_what_came(self, moment: Moment) -> None:
+        """Select the box of the worst finding that came where the tape stands, once both are there."""
+        head = self._playback.head()
+        came = [mark for mark in head.marks if mark.t <= head.position + HERE_SECONDS]
+        if head.seeking or head.without or not came:
+            return
+        found = [one for one in moment.fleet.findings if one.id in came[-1].ids]
+        if not found:
+            return
+        self._sought = False
+        boxes = {view.name for view in moment.fleet.instances}
+        here = [one for one in found if one.instance in boxes]
+        if here:
+            self.select(min(here, key=lambda one: one.severity.rank).instance)
+
     def badges(self) -> Sequence[str]:
         """How the tape runs."""
         return (self._playback.badge(),)
@@ -74,12 +91,15 @@ class ReplayCockpit(Cockpit):
             if head.without:
                 self.app.notify(self._unfound, timeout=UNFOUND_SECONDS)
             self._unfound = ""
+        if self._sought and self.moment is not None:
+            self._look_at_what_came(self.moment)
         if self._drawn != self._playback.badge():
             self._again()  # nothing else changed: it ended, or what it looked for is not there
 
-    def _moved(self) -> None:
+    def _moved(self, *, sought: bool = False) -> None:
         """A key is answered at once, also while nothing in the recording changes; what was said is of before."""
         self.app.clear_notifications()
+        self._sought = sought
         self._again()
         self._draw_line()
 
@@ -107,13 +127,13 @@ class ReplayCockpit(Cockpit):
         """On to a new finding."""
         self._playback.next_finding()
         self._unfound = say("no further finding: this is the end of the recording")
-        self._moved()
+        self._moved(sought=True)
 
     def action_finding_before(self) -> None:
         """Back to the finding before."""
         self._playback.finding_before()
         self._unfound = say("no finding before this: this is the start of the recording")
-        self._moved()
+        self._moved(sought=True)
 
     def action_seek(self) -> None:
         """Ask for a place, or leave the question."""
