@@ -20,7 +20,7 @@ from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.sweep_outlook import sweep_outlook
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.scene_parts import NOW, finding, read
+from gpu_tui.ui.scene_parts import NOW, finding, fleet, read
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.fleet import columns, row
@@ -136,7 +136,7 @@ def test_no_amount_of_a_queue_of_the_sweep_is_cut(width: int) -> None:
     assert lane_head(width).cell_len <= width
 
 
-@pytest.mark.parametrize("size", [(30, 8), (40, 10)])
+@pytest.mark.parametrize("size", [(30, 8), (34, 10)])
 async def test_what_has_no_room_in_a_list_says_that_it_goes_on(
     cockpit: Callable[..., CockpitApp], size: tuple[int, int]
 ) -> None:
@@ -223,3 +223,33 @@ def test_two_queues_that_differ_at_their_end_differ_in_the_table_of_the_sweep() 
 def test_no_line_ends_at_the_edge_in_half_a_character_or_number() -> None:
     drawn = paint(line("¥261.25 训练"), 11, Console(), Style()).text
     assert drawn == "¥261.25 训…"
+
+
+async def test_a_narrow_chart_says_how_much_of_its_span_is_recorded_and_which_one_it_is(
+    cockpit: Callable[..., CockpitApp], text_of: Callable[[CockpitApp], str]
+) -> None:
+    store = sweep()
+    view = store.fleet.instances[0]
+    series = {
+        name: [(NOW - 50 + n, 0.5) for n in range(50)] for name in ("gpu", "gpu_memory", "memory")
+    }
+    store.become(fleet(replace(view, series=series)))
+    app = cockpit(store)
+    async with app.run_test(size=(40, 12)) as pilot:
+        await pilot.press("c")
+        await pilot.pause()
+        text = " ".join(text_of(app).split())
+        assert "GPU utilisation last 10 min 1 of 3" in text
+        assert "last 10 min, of which 50s are recorded" in text
+        assert "…" not in text
+
+
+@pytest.mark.parametrize("width", [24, 36, 60])
+def test_no_reading_of_the_vitals_is_cut_where_there_is_another_line(width: int) -> None:
+    """The counter of kills for memory, and why a card is throttled, stood behind the edge."""
+    view = sweep().fleet.instances[0]
+    rows = vitals(view, width, 60)
+    words = " ".join(" ".join(row.plain for row in rows).split())
+    assert all(row.cell_len <= width for row in rows if "oom_kill" in row.plain)
+    assert "oom_kill 0" in words
+    assert "noisy neighbours)" in words

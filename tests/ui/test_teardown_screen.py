@@ -715,3 +715,29 @@ async def test_another_rung_can_be_looked_at_where_not_all_fits(
         assert "ablation_0.yaml" in text
         await pilot.press("end")
         assert "file storage" in text_of(app)  # what survives, under the plan
+
+
+@pytest.mark.parametrize("size", [*SIZES, (50, 18)])
+async def test_what_shut_the_gate_never_pushes_the_question_out_of_sight(
+    size: tuple[int, int], cockpit: Make, clock: ManualClock, text_of: Read
+) -> None:
+    """At 60x20 the words to type, the field and the way out stood below the last line."""
+    names = ", ".join(f"python -u train.py --config c/{n}.yaml (pid 40{n:02})" for n in range(6))
+    shut = replace(
+        ladder_blocked(), closed_because=f"still at work: {names}", seconds=SECONDS,
+        expires_at=clock.boot() + 300,
+    )  # fmt: skip
+    app = cockpit(teardown=ScriptedTeardown(AUTODL.teardown, ScriptedLadder([shut])))
+    async with app.run_test(size=size) as pilot:
+        await climb(pilot)
+        app._tick()
+        await pilot.pause()
+        text = text_of(app)
+        assert "Cancel" in text
+        assert SECONDS[0].phrase in text.replace("\n", " ")
+        assert "evidence void in" in text
+        assert "5✗" in text or "✗ 5 match" in text
+        assert app.screen.query_one("#ladder").size.height >= 2
+        field = app.screen.query_one(PhraseField)
+        assert app.screen.region.contains_region(field.region)
+        assert app.screen.region.contains_region(app.screen.query_one("#buttons").region)

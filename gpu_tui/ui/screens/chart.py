@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.binding import BindingType
 from textual.widget import Widget
 
@@ -88,8 +89,8 @@ class ChartScreen(Card):
             rows.put([line((say("nothing was recorded of this instance yet"), "muted"))])
             return
         name = self._series = self._series if self._series in names else names[0]
-        word, seconds = SPANS[self._span]
-        word = say(word)
+        short, seconds = SPANS[self._span]
+        word = short = say(short)
         points = view.series[name]
         if seconds is not None:
             points = tuple(p for p in points if p[0] >= moment.fleet.taken_at - seconds)
@@ -103,11 +104,13 @@ class ChartScreen(Card):
         span = moment.fleet.taken_at - points[0][0] if points else 0.0
         if seconds is not None and points and span < seconds * WHOLE:
             word = say("{word}, of which {span} are recorded", word=word, span=units.span(span))
-        head = line(
-            (title(name), "strong"), (f"   {word}", "accent"), (say("   {series} of {names}", series=names.index(name) + 1, names=len(names)), "faint"),
-        )  # fmt: skip
-        basis = line((view.series_basis.get(name, ""), "faint"))
-        rows.put([head, basis, *(line(row) for row in chart.split("\n"))])
+        place = say("   {series} of {names}", series=names.index(name) + 1, names=len(names))
+        head, below = f"   {word}", [view.series_basis.get(name, "")]
+        if cell_len(title(name) + head + place) > rows.size.width and word != short:
+            head, below = f"   {short}", [word, *below]
+        first = line((title(name), "strong"), (head, "accent"), (place, "faint"))
+        basis = line((" · ".join(filter(None, below)), "faint"))
+        rows.put([first, basis, *(line(row) for row in chart.split("\n"))])
 
     def action_span(self, way: str) -> None:
         """A longer or shorter span."""

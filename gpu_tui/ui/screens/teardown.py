@@ -56,6 +56,7 @@ from gpu_tui.ui.widgets.rows import Rows
 
 BEAT = 0.25
 AIRY = 24  # from this height on there is a blank line to spare
+LOOK = 3  # lines of evidence that are always in sight
 RULE = "─"
 
 
@@ -184,15 +185,16 @@ class TeardownScreen(Card):
             self._ladder.put(said)
             self._verdict.put([])
         else:
-            self._one(gate, self._looked or here(gate), width)
-            self._verdict.put(said)
+            tight = len(gate.rungs) + 1 + LOOK + len(said) > free  # with the rule
+            self._one(gate, self._looked or here(gate), width, tight=tight)
+            self._verdict.put(_first(short, free - 2 - LOOK) if tight else said)
 
-    def _one(self, gate: GateView, looked: Rung, width: int) -> None:
-        """All rungs in one line each, and the evidence of one."""
+    def _one(self, gate: GateView, looked: Rung, width: int, *, tight: bool) -> None:
+        """All rungs in one line each, and the evidence of one; where the question would be pushed out, all in one."""
         rung = next(one for one in gate.rungs if one.rung is looked)
         head = f"{RULE * 2} {rung.rung.value} {say(rung.title)} "
         rule = line((head + RULE * max(0, width - cell_len(head)), "faint"))
-        self._strip.put([*strip(gate, looked, width), rule])
+        self._strip.put([*([in_short(gate, width)] if tight else strip(gate, looked, width)), rule])
         rows = detail(rung, width, self._more(gate, width).get(looked, ()))
         second = self._second
         if second is not None and looked is Rung.CONFIRM:
@@ -390,3 +392,11 @@ class TeardownScreen(Card):
     def action_close(self) -> None:
         """Escape cancels."""
         self.dismiss(None)
+
+
+def _first(rows: list[Text], most: int) -> list[Text]:
+    """As many as there is room for; the rest stands at the rung itself."""
+    kept = max(1, most - 1)
+    return (
+        rows if len(rows) <= kept + 1 else [*rows[:kept], line((f"▼ {len(rows) - kept}", "faint"))]
+    )

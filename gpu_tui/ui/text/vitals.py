@@ -15,6 +15,7 @@ from gpu_tui.core.speech import headed, say, told
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.marks import (
     ABSENT,
     SHARE,
@@ -162,9 +163,13 @@ def _gpu(view: InstanceView, gpu: Gpu, table: GpuTable, fresh: Freshness, width:
         "  ",
         _plain(units.used_of(gpu.memory_used, gpu.memory_total), fresh),
     )
-    rows = [title, utilization, vram, line(_label("  state"), *_state(gpu, fresh))]
-    rows.append(line(_label("  procs"), *_processes(gpu, table)))
-    return rows
+    return [
+        title,
+        utilization,
+        vram,
+        *flow(_state(gpu, fresh), width, lead=_label("  state")),
+        *flow(_processes(gpu, table), width, lead=_label("  procs")),
+    ]
 
 
 def _plain(text: str, fresh: Freshness) -> Text:
@@ -203,10 +208,7 @@ def _state(gpu: Gpu, fresh: Freshness) -> list[Text]:
         )
     if fresh is Freshness.STALE:
         parts = [line((part.plain, "stale")) for part in parts]
-    joined: list[Text] = []
-    for part in parts:
-        joined += [line("   "), part] if joined else [part]
-    return joined
+    return parts
 
 
 def _processes(gpu: Gpu, table: GpuTable) -> list[Text]:
@@ -215,9 +217,9 @@ def _processes(gpu: Gpu, table: GpuTable) -> list[Text]:
             line(
                 (f"{process.pid} {process.name}", "text"),
                 (
-                    f" {units.size(process.memory_used)}  "
+                    f" {units.size(process.memory_used)}"
                     if process.memory_used is not None
-                    else "  ",
+                    else "",
                     "muted",
                 ),
             )
@@ -246,16 +248,15 @@ def _memory(view: InstanceView, width: int) -> list[Text]:
         (say("  no limit") if memory.limit is None else "", "muted"),
         _age_note(view, metrics.MEMORY) if fresh is Freshness.STALE else "",
     )
-    second = line(_label(""), *_memory_notes(view, memory))
-    return [first, second]
+    return [first, *flow(_memory_notes(view, memory), width, lead=_label(""))]
 
 
 def _memory_notes(view: InstanceView, memory: Memory) -> list[Text]:
     notes = [line((say(MEMORY_SOURCE.get(memory.source, memory.source)), "muted"))]
     if memory.peak is not None:
-        notes.append(line((say("   peak {peak}", peak=units.size(memory.peak)), "muted")))
+        notes.append(line((say("peak {peak}", peak=units.size(memory.peak)), "muted")))
     if memory.oom_kill is None:
-        notes.append(line(("   oom_kill –", "absent")))
+        notes.append(line(("oom_kill –", "absent")))
     else:
         rise = memory.oom_kill - (
             view.oom_baseline if view.oom_baseline is not None else memory.oom_kill
@@ -263,7 +264,7 @@ def _memory_notes(view: InstanceView, memory: Memory) -> list[Text]:
         style = "level-act" if rise > 0 else "muted"
         seen = say(" (+{rise} since first seen)", rise=rise) if rise > 0 else ""
         notes.append(
-            line((say("   oom_kill {oom_kill}{seen}", oom_kill=memory.oom_kill, seen=seen), style))
+            line((say("oom_kill {oom_kill}{seen}", oom_kill=memory.oom_kill, seen=seen), style))
         )
     return notes
 
@@ -287,14 +288,14 @@ def _cpu(view: InstanceView, width: int) -> list[Text]:
         "  ",
         _plain(cores + quota, fresh),
     )
-    notes = line(_label(""))
+    notes: list[Text] = []
     if cpu.throttled_share is not None:
         style = "level-watch" if cpu.throttled_share > 0.1 else "muted"
-        notes.append_text(
+        notes.append(
             line(
                 (
                     say(
-                        "throttled {throttled_share}   ",
+                        "throttled {throttled_share}",
                         throttled_share=units.percent(cpu.throttled_share),
                     ),
                     style,
@@ -302,13 +303,11 @@ def _cpu(view: InstanceView, width: int) -> list[Text]:
             )
         )
     if cpu.host_load1 is not None:
-        notes.append_text(
-            line((say("host load {host_load1:.0f}", host_load1=cpu.host_load1), "muted"))
-        )
+        load = say("host load {host_load1:.0f}", host_load1=cpu.host_load1)
         noisy = cpu.quota_cores and cpu.host_load1 > 4 * cpu.quota_cores
         hint = say(" (the whole host's: noisy neighbours)") if noisy else say(" (the whole host's)")
-        notes.append_text(line((hint, "faint")))
-    return [first, notes]
+        notes.append(line((load, "muted"), (hint, "faint")))
+    return [first, *flow(notes, width, lead=_label(""))]
 
 
 def _mounts(view: InstanceView, width: int) -> list[Text]:
