@@ -10,9 +10,11 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, look, seconds
+from gpu_tui.cli.streams import only_one
 from gpu_tui.cli.trouble import words_of
 from gpu_tui.core.fleet import Fleet
 from gpu_tui.core.levels import SKEW, Level, level, share
@@ -21,13 +23,15 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
+from gpu_tui.new_file import write_private
 from gpu_tui.settings import must_not_act
 from gpu_tui.state.views import FleetView, InstanceView
 
 NAME = "doctor"
 HELP = "audit the way to each box, what it can tell, and this machine"
-EXAMPLE = "gpu-tui doctor autodl-1 --json"
+EXAMPLE = "gpu-tui doctor --bundle"
 
+STDOUT = "-"
 LEAST_FREE = 10 * 1024**3  # bytes: below it a pull of a few checkpoints will not fit
 NAMES = {"clock": "the box's clock"}  # of checks, where a person needs more than a program
 READERS = {  # that a verify needs beside torch, each by the files that it is for
@@ -42,6 +46,15 @@ MARKS = {
     "fail": "FAIL",
     "unknown": "?   ",
 }  # four cells
+
+
+class Unbundled(Exception):
+    """A place for a file that nobody asked for."""
+
+    next = "Add --bundle, or leave out --out."
+
+    def __init__(self) -> None:
+        super().__init__("--out says where --bundle writes, and --bundle is not there")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="check these hosts, no fleet file")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
+        "--bundle",
+        action="store_true",
+        help="write a scrubbed text for the report of a bug; nothing is sent",
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="where --bundle writes it: a new file, - for stdout"
+    )
+    parser.add_argument(
         "--limit", type=seconds, default=30.0, metavar="SECONDS", help="give up on a box after this"
     )
 
@@ -71,6 +92,9 @@ def run(args: argparse.Namespace) -> int:
     """Exit 0 where all is well, 1 where anything is not, 2 where it cannot be told at all."""
     from gpu_tui import wiring
 
+    if args.out is not None and not args.bundle:
+        raise Unbundled
+    only_one(args.json, args.bundle and args.out == STDOUT)
     fleet = fleet_of(args)
     settings = [settings_item(wrong) for wrong in wiring.misfits(os.environ)]
     view = look(fleet, args.limit)
@@ -79,12 +103,33 @@ def run(args: argparse.Namespace) -> int:
         *machine_items(fleet),
         *(item for box in view.instances for item in box_items(box)),
     ]
+    if args.bundle:
+        _bundle(fleet, view, items, args.out)
     if args.json:
         body = {"version": 1, "items": [asdict(item) for item in items]}
         print(json.dumps(body, ensure_ascii=False))
-    else:
+    elif not args.bundle:
         _print(items)
     return exit_code(items, view)
+
+
+def _bundle(fleet: Fleet, view: FleetView, items: list[Item], out: str | None) -> None:
+    """A new file in the directory that one stands in, unless one is named."""
+    from gpu_tui.wiring.support import bundle_of
+
+    lines = (
+        f"{item.status}: {item.instance or 'this machine'}: {item.check}: {item.detail}"
+        for item in items
+    )
+    text = bundle_of(fleet, view, lines)
+    if out == STDOUT:
+        print(text, end="")
+        return
+    stamp = datetime.fromtimestamp(view.taken_at, UTC).strftime("%Y%m%dT%H%M%SZ")
+    path = Path(out or f"gpu-tui-bundle-{stamp}.md")
+    write_private(path, text.encode("utf-8", "replace"))
+    print(path)
+    print(say("Nothing was sent. Read it through before you hand it on."), file=sys.stderr)
 
 
 def exit_code(items: list[Item], view: FleetView) -> int:
