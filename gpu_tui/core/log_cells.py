@@ -16,7 +16,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import GONE, ON_THE_WAY, UNTOLD, Ending
+from gpu_tui.core.vanished import ENDS_WITH, GONE, ON_THE_WAY, UNTOLD, Ending
 
 CELL = "{cell}"
 NEVER: Mapping[str, float] = {}
@@ -44,12 +44,14 @@ def table_of_logs(
     seen_at: float | None = None,
     cut: Collection[str] = (),
     before: Mapping[str, float] = NEVER,
+    began: float | None = None,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
     `alive`: a training lives on the box; None = nobody knows; `seen_at` = when that was read. Times are by
     the box's clock. `cut` are the paths of those that stopped without a word with what wrote them; `before` is
-    when each was written last, as far as was known when the processes were read.
+    when each was written last, as far as was known when the processes were read. `began`: when the first of the
+    trainings that live did; a log that none has written since is none of theirs.
     """
     stirred = -inf if seen_at is None else seen_at - stall_after
     named = cell_in(pattern)
@@ -67,7 +69,7 @@ def table_of_logs(
             mtime,
             box_now,
             stall_after,
-            alive,
+            False if alive and began is not None and mtime < began - AHEAD else alive,
             endings.get(name, Ending()),
             # One that moved before, too, is written by somebody who is not known to train.
             None if before.get(path, -inf) >= stirred else seen_at,
@@ -101,7 +103,7 @@ def _job(
             log, CellState.CANNOT_TELL, "its log moves, and no process table tells who writes", None
         )
     if ending.failure is not None:
-        return _as(log, CellState.FAILED, f"its log ends with: {ending.failure}", ended)
+        return _as(log, CellState.FAILED, f"{ENDS_WITH}{ending.failure}", ended)
     if ending.complete:
         return _as(
             log, CellState.FINISHED, "by its log alone: its counters came to their end", ended

@@ -20,6 +20,7 @@ GONE_KEPT = 200  # of one source
 GONE = "its process is gone, and nothing told how it ended"
 UNLISTED = "it is not listed any more, yet its process is there"
 UNTOLD = "suspicious_end"  # the kind of finding of one that was seen at work until then
+ENDS_WITH = "its log ends with: "
 WENT_ON = "what started it went on with "
 INIT = 1  # whoever lost its parent is a child of it: that is nobody's loop
 ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
@@ -150,7 +151,7 @@ def _told(job: Job, ending: Ending, now: float, skew: float) -> Job:
 def ended(job: Job, ending: Ending) -> Job:
     """What its log says of the end of a job of which nothing else tells."""
     if ending.failure is not None:
-        return replace(job, state=CellState.FAILED, why=f"its log ends with: {ending.failure}")
+        return replace(job, state=CellState.FAILED, why=f"{ENDS_WITH}{ending.failure}")
     if ending.complete:
         why = "by its log alone: its counters came to their end"
         return replace(job, state=CellState.FINISHED, why=why)

@@ -174,12 +174,15 @@ def _preempted(seen: Evidence) -> str | None:
 
 
 def _vanished_without_queue(seen: Evidence) -> str | None:
-    """Without a queue an end is a crash only where something says so."""
-    if seen.cells or not seen.seen_alive:
+    """Without a queue an end is a crash only where something says so, whoever watched when it did."""
+    if seen.cells:
         return None
     if jobs.listed_over(seen) and any(cell.exit_code is not None for cell in seen.listed):
         return None  # a runner kept the ends: what failed is told of its job
-    told = seen.failure is not None or seen.oom_rose or seen.rebooted
+    failed = jobs.last_failed(seen)
+    if failed is None:
+        failed = seen.seen_alive and seen.failure is not None
+    told = failed or (seen.seen_alive and (seen.oom_rose or seen.rebooted))
     return "the process that trained is gone" if told else None
 
 

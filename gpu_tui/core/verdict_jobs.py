@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState
+from gpu_tui.core.vanished import ENDS_WITH
 
 UNENDED = frozenset({CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL})
 
@@ -101,6 +102,15 @@ def listed_wait(seen: Evidence) -> str | None:
     """By a runner's list none runs, some wait."""
     waits = sum(cell.state is CellState.PENDING for cell in seen.listed)
     return f"no job runs; {_jobs(waits)} in the queue" if waits else None
+
+
+def last_failed(seen: Evidence) -> bool | None:
+    """Whether the log of the last that ended says what failed; None where none is known to have ended."""
+    over = [cell for cell in seen.listed if cell.finished_at is not None]
+    last = max(over, key=lambda cell: cell.finished_at or 0.0, default=None)
+    if last is None:
+        return None
+    return last.state is CellState.FAILED and ENDS_WITH in (last.why or "")
 
 
 def listed_over(seen: Evidence) -> str | None:

@@ -9,6 +9,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.commands import as_table
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
+from gpu_tui.core.liveness import is_launcher
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import FileStat, FileTable
@@ -150,7 +151,21 @@ def _logs(
         seen_at=seen_at,
         cut=kept.log_lives.cut,
         before=kept.log_lives.before,
+        began=_first_began(kept, now, box_now),
     )
+
+
+def _first_began(kept: InstanceState, now: float, box_now: float) -> float | None:
+    """By the box's clock, when the first program that may train began, of those that are there; None where unknown."""
+    good = kept.tracks.get(metrics.PROCESSES.name, NO_TRACK).good
+    table = kept.fresh(metrics.GPUS, now)
+    holders = {process.pid for gpu in (table.gpus if table else ()) for process in gpu.processes}
+    living = kept.fresh(metrics.PROCESSES, now) or ()
+    rows = [one for one in living if is_launcher(one) or one.pid in holders]
+    ages = [one.age_seconds for one in rows if one.age_seconds is not None]
+    if good is None or not ages or len(ages) < len(rows):
+        return None
+    return box_now - (now - good.taken_at) - max(ages)
 
 
 def _follow_lives(

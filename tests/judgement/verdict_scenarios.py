@@ -333,6 +333,36 @@ def a_trainer_without_any_queue_raised(s: Scene) -> None:
     gone(s)
 
 
+@scenario("crashed", "crashed:fatal", cause="exception", box=NO_QUEUE)
+def a_trainer_without_any_queue_raised_before_we_came(s: Scene) -> None:
+    s.link("live")
+    text = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: bad\n'
+    s.write(A, text, history=True, ago=60)
+    gone(s)
+
+
+def beside_a_crash(s: Scene) -> None:
+    s.link("live")
+    text = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: bad\n'
+    s.write(B, text, history=True, ago=4_000)
+
+
+@scenario("finished", "crashed:fatal", because=("1 of 2 failed",), box=NO_QUEUE)
+def a_run_that_ended_well_beside_the_log_of_an_old_crash(s: Scene) -> None:
+    beside_a_crash(s)
+    s.processes, s.gpus, s.memory = (INIT, replace(TRAINER, ppid=1)), gpu(0.9), memory()
+    s.watch(40, lambda s, _: s.write(A, "step 99/100 loss 0.5\n"))
+    s.write(A, "step 100/100 loss 0.5\n")
+    gone(s)
+
+
+@scenario("finished", "crashed:fatal", because=("1 of 2 failed",), box=NO_QUEUE)
+def a_run_that_had_ended_well_beside_the_log_of_an_old_crash(s: Scene) -> None:
+    beside_a_crash(s)
+    s.write(A, "step 99/100 loss 0.5\nstep 100/100 loss 0.5\n", history=True, ago=60)
+    gone(s)
+
+
 @scenario("idle", because=("nothing says how",), box=NO_QUEUE)
 def a_trainer_without_any_queue_ended_without_a_word(s: Scene) -> None:
     alone(s)
@@ -398,6 +428,15 @@ def a_log_that_was_cut_off_stays_so_beside_the_next_run(s: Scene) -> None:
     logged(s, "step 72/100 loss 0.5")
     s.processes, s.gpus = (INIT, replace(TRAINER, ppid=1)), gpu(0.9)
     s.watch(40, lambda s, _: s.write(cell_log("c"), "step 1/100 loss 0.9\n"))
+
+
+@scenario("running", because=("1 job runs",), box=NO_QUEUE)
+def a_log_that_is_older_than_every_training_that_lives(s: Scene) -> None:
+    s.write(A, "step 72/100 loss 0.5\n", history=True, ago=300)
+    s.link("live")
+    trainer = replace(TRAINER, ppid=1, argv=("python", "train.py"), age_seconds=120.0)
+    s.processes, s.gpus, s.memory = (INIT, trainer), gpu(0.9), memory()
+    s.watch(40, lambda s, _: s.write(B, "step 1/100 loss 0.9\n"))
 
 
 @scenario("running", box=NO_QUEUE)
@@ -754,10 +793,10 @@ def left_over(s: Scene, *text: str) -> None:
 
 
 @scenario(
-    "finished",
+    "crashed",
     "crashed:fatal",
     "idle_billing:serious",  # the box has rested since
-    because=("1 of 1 failed",),
+    cause="exception",
     evidence=("ValueError: bad",),
     box=NAMELESS,
 )
