@@ -51,6 +51,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Raise the boxes, then open the cockpit on them or wait."""
+    if not args.boxes_only:
+        from gpu_tui.wiring import need_terminal  # --boxes-only must not pay for the screen
+
+        need_terminal(
+            "Run it in one, or only its boxes, for every other command: "
+            "gpu-tui demo --boxes-only --fleet-out FILE"
+        )
     try:
         with running_fleet(args.boxes, args.speed, args.seed) as demo:
             try:
@@ -78,7 +85,7 @@ def _play(args: argparse.Namespace, demo: Demo) -> int:
     os.environ.update(demo.environment)
     if args.boxes_only:
         return _wait(demo, args.fleet_out or demo.fleet_path)
-    # Imported here: --boxes-only must not pay for the screen.
+    # Imported here, as above.
     from gpu_tui.resources import load_profiles
     from gpu_tui.settings import load_fleet
     from gpu_tui.wiring import run_cockpit

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpu_tui.wiring.alerts import tell, try_ways
     from gpu_tui.wiring.clock import SystemClock
-    from gpu_tui.wiring.cockpit import NoTerminal, run_cockpit, run_record, run_replay
+    from gpu_tui.wiring.cockpit import (
+        NoTerminal,
+        need_terminal,
+        run_cockpit,
+        run_record,
+        run_replay,
+    )
     from gpu_tui.wiring.exporter import run_exporter
     from gpu_tui.wiring.fitting import misfits
     from gpu_tui.wiring.fleet import Control, Room, Tap, open_fleet
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
 PLACES = {
     "alerts": ("tell", "try_ways"),
     "clock": ("SystemClock",),
-    "cockpit": ("NoTerminal", "run_cockpit", "run_record", "run_replay"),
+    "cockpit": ("NoTerminal", "need_terminal", "run_cockpit", "run_record", "run_replay"),
     "exporter": ("run_exporter",),
     "fleet": ("Control", "Room", "Tap", "open_fleet"),
     "fitting": ("misfits",),
@@ -44,6 +50,7 @@ __all__ = [
     "calm_collector",
     "collect_once",
     "misfits",
+    "need_terminal",
     "open_fleet",
     "outline_of",
     "run",

@@ -28,9 +28,11 @@ if TYPE_CHECKING:  # the cockpit loads them when it needs them
 
 
 class NoTerminal(Exception):
-    """There is no terminal to draw on."""
+    """There is no terminal to draw on; `next` is what there is instead."""
 
-    next = "Run it in one, or read the fleet as text: gpu-tui check"
+    def __init__(self, next: str) -> None:
+        super().__init__("the cockpit needs a terminal, and this is none")
+        self.next = next
 
 
 def run_cockpit(
@@ -50,7 +52,7 @@ def run_cockpit(
 
     `sight` stands until the cockpit paints, and keeps what stood last.
     """
-    _need_terminal()
+    need_terminal("Run it in one, or read the fleet as text: gpu-tui check")
     config = settings.load_config(os.environ)
     read_only = read_only or settings.must_not_act(os.environ)
     # Imported here: `check` and `triage` must not pay for the screen.
@@ -114,7 +116,7 @@ def run_replay(
     speed: float = 1.0,
 ) -> int:
     """Open the cockpit on a recording. Raises TapeError where it is none, NoTerminal without one."""
-    _need_terminal()
+    need_terminal("Run it in one: a recording is watched, and not printed")
     config = settings.load_config(os.environ)
     from gpu_tui.recording.player import Player
     from gpu_tui.ui.app import CockpitApp
@@ -181,8 +183,9 @@ def _tape(path: Path | None, fleet: Fleet) -> Iterator[TapeWriter | None]:
         yield tape
 
 
-def _need_terminal() -> None:
+def need_terminal(next: str) -> None:
+    """Raise NoTerminal, which names what to do `next`, where nothing can be drawn."""
     if os.environ.get("TEXTUAL_DRIVER", "").endswith(":WebDriver"):
         return  # a page is the terminal (see browser)
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
-        raise NoTerminal("the cockpit needs a terminal, and this is none")
+        raise NoTerminal(next)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -45,3 +46,25 @@ async def test_a_dumb_terminal_gets_text(  # type: ignore[no-untyped-def]
     await terminal.run(f"script -qec {shlex.quote(told)} {raw}; echo left; exec cat")
     await terminal.until("needs a terminal", "lab-1", "left")
     assert b"\x1b" not in await asyncio.to_thread(raw.read_bytes)
+
+
+@pytest.mark.parametrize(
+    ("words", "leads_to"),
+    [
+        (["demo"], "gpu-tui demo --boxes-only"),
+        (["replay", "some.tape"], "watched, and not printed"),
+    ],
+)
+def test_what_only_a_screen_can_show_says_what_there_is_instead(
+    words: list[str], leads_to: str, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gpu_tui", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert leads_to in done.stderr
+    assert not (tmp_path / "gpu-tui/toured").exists()  # nobody was shown around

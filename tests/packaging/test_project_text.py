@@ -33,7 +33,7 @@ def test_the_readmes_keys_are_the_cockpits() -> None:
 
 
 def test_the_readme_is_short_and_its_links_lead_somewhere() -> None:
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 100
     for target in re.findall(r"\]\(([^)#]+)\)|<img[^>]* src=\"([^\"]+)\"", README):
         path = target[0] or target[1]
         assert path.startswith("https://") or (ROOT / path).exists(), path
