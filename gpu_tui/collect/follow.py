@@ -21,7 +21,7 @@ from gpu_tui.collect import follow_program as box
 from gpu_tui.collect.marks import Mark, MarkReader
 from gpu_tui.collect.share import Share, pieces
 from gpu_tui.collect.shell import quote_path
-from gpu_tui.collect.tail_memory import ALONE, CUT, TailMemory
+from gpu_tui.collect.tail_memory import ALONE, CUT, OTHER, TailMemory
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened, Noted
 from gpu_tui.core.fleet import Instance
@@ -41,7 +41,7 @@ SHORT = 2_048  # bytes, of a few lines: they are read before the loop turns
 QUIET_SECONDS = 0.005  # with nothing taken so before: many of them must not come in one turn
 
 OPEN = re.compile(
-    rb"open (new|resumed|rest|whole|copy) (\d{1,20}) ([\w?-]+) (-?\d{1,20}) (\d{1,18}) (\d{1,18})"
+    rb"open (new|resumed|rest|whole|trimmed|copy) (\d{1,20}) ([\w?-]+) (-?\d{1,20}) (\d{1,18}) (\d{1,18})"
 )
 PAST = re.compile(r"\d+:[\w?-]+")
 
@@ -51,6 +51,7 @@ WHY = {
     "odd": "is not a regular file",
 }
 CUT_SHORT = "was cut short: what was written just before, if anything, was not read"
+TRIMMED = "is written anew at its end: what stood there in between, if anything, was not read"
 GONE = "was replaced and is gone: what it said last, if anything, was not read"
 
 
@@ -63,6 +64,7 @@ def follow_program(
         "BORN": memory.born,
         "OFFSET": str(memory.offset),
         "HAVE": str(len(memory.recent)),
+        "TRAIL": str(len(memory.trail)),
         "SINCE": str(memory.since),
         "PAST": " ".join((*memory.past, *others)),
         "CUT": memory.cut,
@@ -142,7 +144,7 @@ class _Tail:
         """A few lines that came alone, as most do, are read without waiting for a turn of the loop."""
         if len(chunk) > SHORT or not self.opened or not self._marks.passes(chunk):
             return False
-        if self._early or self._overlap or self._align is not None:
+        if self._early or self._overlap or self._align is not None or self._memory.redrawn:
             return False
         now = self._clock.now()
         if abs(now - self._at_once) < QUIET_SECONDS:
@@ -193,6 +195,8 @@ class _Tail:
             data = same
         if data and self._align is not None:
             data = self._aligned(data)
+        if data and self._memory.redrawn:
+            data = self._news(data)
         # A flood, or a line made to be slow to judge, must not keep the loop from anybody else.
         # Who is cancelled in between has counted only what was taken.
         while data:
@@ -251,6 +255,9 @@ class _Tail:
         memory = self._memory
         memory.end = size
         inode, born, changed = self._file
+        if self._how == b"trimmed":
+            self._overlap = memory.trail
+            return
         if self._how in (b"resumed", b"rest", b"copy"):
             self._overlap = memory.recent
             if not self._overlap:
@@ -282,6 +289,8 @@ class _Tail:
             self._how == b"resumed" or known
         ):  # under the same number: it was cut, and has grown since
             memory.cut = CUT
+        elif self._how == b"trimmed":
+            memory.cut = OTHER
         elif self._how == b"copy":
             memory.cut = ALONE
         else:
@@ -308,6 +317,8 @@ class _Tail:
     def _compared(self, data: bytes) -> bytes | None:
         """What follows the overlap; None where it is not the text that we read before."""
         data = self._held + data
+        if self._how == b"trimmed":
+            return self._trimmed(data)
         if len(data) < len(self._overlap):
             self._held = data
             return b"" if self._overlap.startswith(data) else None
@@ -317,6 +328,36 @@ class _Tail:
         self._held, self._overlap = b"", b""
         self._again()
         return rest
+
+    def _trimmed(self, data: bytes) -> bytes | None:
+        """All but the last line that we read must still stand there; that one is read again."""
+        memory, known = self._memory, self._overlap
+        last = memory.last_line()
+        if last is None or not known[:last].startswith(data[:last]):
+            return None
+        if len(data) < last:
+            self._held = data
+            return b"" if memory.end - memory.offset + len(known) >= last else None
+        self._held, self._overlap = b"", b""
+        if not memory.trimmed:
+            self._gap(TRIMMED)
+        if rest := memory.step_back(last):
+            self._arrived(rest, backfill=False)
+        self._again()
+        return data[last:]
+
+    def _news(self, data: bytes) -> bytes:
+        """What follows the last line that we read, where it is as it was; else all of it."""
+        memory = self._memory
+        data, known = self._held + data, memory.redrawn
+        if len(data) < len(known) and known.startswith(data):
+            self._held = data
+            return b""
+        self._held, memory.redrawn = b"", b""
+        if not data.startswith(known):
+            return data
+        memory.count(known)
+        return data[len(known) :]
 
     def _aligned(self, data: bytes) -> bytes:
         """Drop the rest of the line that we came into; a line without end is taken as it is."""

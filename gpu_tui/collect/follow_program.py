@@ -15,7 +15,8 @@ It reads one identity of the file per run and says on stdout, between the bytes,
 
 HOW is `new` and `resumed` for the file at the path (where a mount makes numbers up, `resumed` may be
 another file: its text tells), `rest` for one that we knew and that was renamed,
-`whole` for one that came and was renamed while we were away, and `copy` for what may be a copy of the
+`whole` for one that came and was renamed while we were away, `trimmed` for what may be ours without
+its end, which begins with the TRAIL bytes that were read last, and `copy` for what may be a copy of the
 one that we knew, made before it was cut (copytruncate). All but `new` and `whole` begin with the
 OVERLAP bytes that were read last.
 
@@ -192,24 +193,41 @@ limit() { # how much is read
 }
 
 find_rotated() { # $oldest unread file called as ours is once rotated, not older than $1; $all of them
-    than=$1
-    set -- "$real"[._-]*[0-9]* "$real".old "$real".bak
+    than=$1 oldest= all=
+    sift "$real"[._-]*[0-9]*
+    sift "$real".old
+    sift "$real".bak
     case ${real##*/} in
-        ?*.*) set -- "$@" "${real%.*}"[._-][0-9]*."${real##*.}" ;;
+        ?*.*) sift "${real%.*}"[._-][0-9]*."${real##*.}" ;;
     esac
-    oldest= all=
+}
+
+sift() { # the files of one pattern; a sweep may have called thousands so, and one process looks at all
+    [ -e "$1" ] || [ $# -gt 1 ] || return 0
+    looked=$(stat -L -c '%i:%W %Y' -- "$@") files=$#
     for name; do
+        if [ -n "$looked" ]; then
+            set -- $looked
+            looked=
+            [ $# = $((2 * files)) ] || set -- # one is gone, or leads nowhere
+        fi
+        this=$1 written=$2
+        [ $# = 0 ] || shift 2
         case $name in *.gz | *.bz2 | *.xz | *.zst | *.lz4 | *.zip) continue ;; esac
         [ -f "$name" ] && [ -r "$name" ] && ! [ "$name" -ef "$real" ] || continue
         [ -z "$newest" ] || ! { [ "$name" -ef "$newest" ] || [ "$name" -nt "$newest" ]; } || continue
-        set -- $(stat -L -c '%i:%W %Y' -- "$name")
-        all="$all $1"
-        case $past in *" $1 "*) continue ;; esac
-        [ "${2:-0}" -ge "$since" ] || continue
+        if [ -z "$this" ]; then
+            set -- $(stat -L -c '%i:%W %Y' -- "$name")
+            this=$1 written=$2
+            set --
+        fi
+        all="$all $this"
+        case $past in *" $this "*) continue ;; esac
+        [ "${written:-0}" -ge "$since" ] || continue
         ! [ "$name" -ef "$old" ] && ! [ "$name" -ot "$than" ] || continue
         # Of two that were written at the same moment the higher number, which comes later, is older.
         [ -z "$oldest" ] || ! [ "$oldest" -ot "$name" ] || continue
-        oldest=$name id=$1
+        oldest=$name id=$this
     done
 }
 
@@ -295,7 +313,7 @@ main() {
         [ -n "$BASH_VERSION" ] || read -r -t 0.01 sign_of_life <&3
         case $? in 1) clock=poll ;; *) exec 3<&- ;; esac
     fi
-    newest= known=@INODE@ known_born=@BORN@ at=@OFFSET@ overlap=@HAVE@ cut=@CUT@ done=@DONE@ since=@SINCE@
+    newest= known=@INODE@ known_born=@BORN@ at=@OFFSET@ overlap=@HAVE@ trail=@TRAIL@ cut=@CUT@ done=@DONE@ since=@SINCE@
     past=" @PAST@ $known:$known_born " path=@PATH@
     while :; do
         if [ -f "$path" ] && [ -r "$path" ]; then break
@@ -312,6 +330,11 @@ main() {
     [ "$inode:$born" != "$known:$known_born" ] || same=yes
     if [ -n "$same" ] && [ -z "$cut" ] && [ "$size" -ge "$at" ]; then
         how=resumed from=$((at - overlap))
+        limit @MOST@
+        follow
+    fi
+    if [ -n "$same" ] && [ "$cut" = cut ] && [ "$size" -gt $((at - trail)) ]; then
+        how=trimmed from=$((at - trail))
         limit @MOST@
         follow
     fi

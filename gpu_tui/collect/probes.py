@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 
 from gpu_tui.collect.probe import (
     MISSING_FILE,
@@ -107,6 +108,10 @@ def _processes(_: Target, sections: Sections) -> object:
 
 
 FILES_LIMIT = 4.0
+FILES_ROOM = (
+    900_000  # bytes of one look's rows, below MAX_SECTION and what the kernel takes as arguments
+)
+ROW = 48  # bytes of a row beside the name
 AGAIN = 6  # rounds after which a queue file is read that seems to be as it was
 
 
@@ -116,11 +121,32 @@ NOT_STARTED = 126  # what a shell says of a program with more arguments than the
 def _files_snippet(target: Target) -> str:
     if not target.files:
         return "\n    :\n"  # it is answered all the same: who waits for a first look waits for this
-    words = " ".join(quote_pattern(pattern) for pattern in target.files)
+    words = [quote_pattern(pattern) for pattern in target.files]
+    each = "".join(
+        f"""
+        weigh {word}
+        if [ "$size" -le "$room" ]; then
+            room=$((room - size))
+            set -- "$@" {word}
+        else
+            tell unseen "{number} $number"
+        fi"""
+        for number, word in enumerate(words)
+    )
     return f"""
+    weigh() {{ number=$# names="$*"; size=$((${{#names}} + {ROW} * number)) names=; }}
     open home; tell home "$HOME"; close 0
+    set -- {" ".join(words)}
+    weigh "$@"
+    if [ "$size" -gt {FILES_ROOM} ]; then
+        # Of a pattern that names too many their number is told; who fits beside it is looked at.
+        open unseen
+        room={FILES_ROOM}
+        set --{each}
+        close 0
+    fi
     errors=2
-    ask files {FILES_LIMIT:.0f} stat -c '{stat.FORMAT}' -- {words}
+    ask files {FILES_LIMIT:.0f} stat -c '{stat.FORMAT}' -- "$@"
     errors=1
 """
 
@@ -136,7 +162,15 @@ def _files(target: Target, sections: Sections) -> object:
     if section.exit in nvidia_smi.NOT_FOUND:
         return NoValue("the box has no `stat` program")
     home = sections.get("home", NOTHING).body.decode("utf-8", "replace").strip("\n")
-    return stat.parse_files(section.body, target.files, home.removeprefix("home ") or None)
+    unseen = stat.parse_unseen(sections.get("unseen", NOTHING).body, target.files)
+    for pattern in _moving(target.instance):
+        if pattern in unseen:  # whether anything moves stands in these
+            return NoValue(
+                f"{pattern} names {unseen[pattern]} files: more than can be looked at",
+                FailureKind.UNREAD,
+            )
+    table = stat.parse_files(section.body, target.files, home.removeprefix("home ") or None)
+    return replace(table, unseen=unseen) if unseen else table
 
 
 def _roster_snippet(target: Target) -> str:
@@ -356,5 +390,9 @@ def _fixed(path: str) -> str:
 
 def _patterns(instance: Instance) -> list[str]:
     """The files whose size and mtime tell whether anything moves, and which artifacts exist."""
-    patterns = [path for path in (instance.queue.file, instance.queue.log, instance.logs) if path]
-    return list(dict.fromkeys([*patterns, *layout_of(instance).patterns()]))
+    return list(dict.fromkeys([*_moving(instance), *layout_of(instance).patterns()]))
+
+
+def _moving(instance: Instance) -> list[str]:
+    """Those of them that are written as long as anything runs."""
+    return [path for path in (instance.queue.file, instance.queue.log, instance.logs) if path]

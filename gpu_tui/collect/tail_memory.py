@@ -10,8 +10,9 @@ from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogLine
 from gpu_tui.parse.log_reader import LogReader
 
+TRAIL = 4_096  # bytes that were read last: its end may be written anew, as by who redraws a line of status
 PAST_KEPT = 256  # files that are remembered as read
-CUT, ALONE = "cut", "alone"
+CUT, OTHER, ALONE = "cut", "other", "alone"
 
 
 @dataclass(slots=True)
@@ -23,7 +24,8 @@ class TailMemory:
     `inode` and `born` (as the box says it) are the file, `since` its time of change when it was first
     opened. `done`: all of it was read and nobody writes it any more; `left`: the size that it had when it
     was seen to stand still and the path to be another file, else -1; `cut`: it was seen cut short
-    (CUT), and there is no copy made before (ALONE). `line_at` is the byte where the unfinished line, or
+    (CUT), not at its end only (OTHER), and there is no copy made before (ALONE). `trail` is as `recent`,
+    and more; `trimmed`: its end was cut off once, and `redrawn` is the line that was taken and is read again. `line_at` is the byte where the unfinished line, or
     the next one, begins; `head` are the first bytes taken, at `skipped`.
     `past` are files known to be older. `gaps` counts what could not be read, `lost` its known bytes.
     """
@@ -34,12 +36,15 @@ class TailMemory:
     line_at: int | None = 0
     head: bytes = b""
     recent: bytes = b""
+    trail: bytes = b""
+    redrawn: bytes = b""
     skipped: int = 0
     end: int = 0
     since: int = 0
     done: bool = False
     left: int = -1
     cut: str = ""
+    trimmed: bool = False
     past: tuple[str, ...] = ()
     gaps: int = 0
     lost: int = 0
@@ -69,6 +74,7 @@ class TailMemory:
             self.line_at = self.offset + cut
         self.offset += len(data)
         self.recent = (self.recent + data[-OVERLAP:])[-OVERLAP:]
+        self.trail = (self.trail + data[-TRAIL:])[-TRAIL:]
 
     def restart(self, inode: int, born: str, offset: int) -> tuple[LogLine, ...]:
         """Begin at `offset` of another file; the last line of the one before, if it was unfinished."""
@@ -76,7 +82,24 @@ class TailMemory:
         self.reader = LogReader()
         self.inode, self.born, self.offset, self.skipped = inode, born, offset, offset
         self.line_at, self.head = offset, b""
-        self.recent, self.done, self.left, self.cut = b"", False, -1, ""
+        self.recent = self.trail = self.redrawn = b""
+        self.done, self.left, self.cut, self.trimmed = False, -1, "", False
+        return rest
+
+    def last_line(self) -> int | None:
+        """Where in `trail` the last line begins, as far as it was read; None where nothing tells it from others."""
+        at = self.trail.rfind(b"\n", 0, len(self.trail) - 1) + 1
+        begins = len(self.trail) == self.offset
+        return at if at >= (1 if begins else OVERLAP) else None
+
+    def step_back(self, at: int) -> tuple[LogLine, ...]:
+        """Read on at byte `at` of the trail: what stood there may be another text; what was unfinished in it."""
+        rest = self.reader.close()
+        self.reader = LogReader()
+        self.redrawn = b"" if rest else self.trail[at:]
+        self.offset -= len(self.trail) - at
+        self.line_at, self.trail = self.offset, self.trail[:at]
+        self.recent, self.cut, self.trimmed = self.trail[-OVERLAP:], "", True
         return rest
 
     @property

@@ -60,16 +60,21 @@ class MatchReport:
 def compare(remote: Manifest, local: Manifest, cells: Iterable[str] = ()) -> MatchReport:
     """Compare what the box has with what is here; `cells` must each have a directory in it."""
     there = {file.path: file for file in remote.files}
+    roots = {path.partition("/")[0] for path in there}
+    missing_cells = tuple(sorted(set(cells) - roots))
+    if (
+        remote.files == local.files
+    ):  # as it is to be: a hundred thousand files take a tenth of the time
+        return MatchReport(len(there), missing_cells=missing_cells)
     here = {file.path: file for file in local.files}
     common = there.keys() & here.keys()
     differing = tuple(sorted(path for path in common if there[path] != here[path]))
-    roots = {path.split("/", 1)[0] for path in there}
     return MatchReport(
         matched=len(common) - len(differing),
         missing=tuple(sorted(there.keys() - here.keys())),
         unexpected=tuple(sorted(here.keys() - there.keys())),
         differing=differing,
-        missing_cells=tuple(sorted(set(cells) - roots)),
+        missing_cells=missing_cells,
     )
 
 

@@ -26,6 +26,9 @@ UNDER_WAY = ".tmp"
 NO_END = "no end line"
 ILL = re.compile(rf"exit -?[0-9]{{1,9}}|{NO_END}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_ASTRAY = re.compile(
+    r"(?:\A|/)\.{0,2}(?:/|\Z)"
+)  # a part of a path that is none, or leads elsewhere
 
 
 def proves(verdict: FileVerdict, *, on_box: bool = False) -> bool:
@@ -65,14 +68,15 @@ def misnamed(manifest: Manifest) -> tuple[str, ...]:
     """Rows of a manifest that no honest list has: a path that leaves the results or stands twice, a hash
     that is none.
     """
-    twice = {path for path, count in Counter(f.path for f in manifest.files).items() if count > 1}
+    counts = Counter(f.path for f in manifest.files)
+    twice = {path for path in counts if counts[path] > 1} if len(counts) < counts.total() else set()
     return tuple(
         file.path or "a file without a name"
         for file in manifest.files
         if file.path in twice
         or not _SHA256.fullmatch(file.sha256)
         or file.bytes < 0
-        or any(part in ("", ".", "..") for part in file.path.split("/"))
+        or _ASTRAY.search(file.path)
     )
 
 
@@ -85,6 +89,8 @@ def home(there: Manifest, here: Manifest) -> MatchReport:
     """The comparison that the gate and `gpu-tui verify` share: exact both ways, but for notes and files
     under way that stand only here.
     """
+    if there.files == here.files:
+        return compare(there, here)
     wanted = {file.path for file in there.files}
     mine = (file for file in here.files if file.path in wanted or not beside(file.path))
     return compare(there, Manifest(tuple(mine)))

@@ -133,9 +133,13 @@ class FileStat:
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """The files asked for; a path that is not there is missing from `found`."""
+    """The files asked for; a path that is not there is missing from `found`.
+
+    `unseen`: the patterns that name more files than can be looked at, and how many; nothing is known of these.
+    """
 
     found: Mapping[str, FileStat] = field(default_factory=dict)
+    unseen: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from gpu_tui.core.readings import FileStat, FileTable
 FORMAT = "%i %s %Y %n"
 MAX_FILES = 50_000
 FARTHEST = 99_999_999_999.0  # epoch seconds
+_UNSEEN = re.compile(r"^unseen ([0-9]{1,3}) ([0-9]{1,9})$", re.ASCII | re.MULTILINE)
 _LINE = re.compile(r"([0-9]{1,20}) ([0-9]{1,20}) (-?[0-9]{1,20}) (.{1,4096})", re.ASCII)
 
 
@@ -33,6 +34,13 @@ def parse_files(text: bytes, patterns: Sequence[str], home: str | None = None) -
                 written = max(0.0, min(float(mtime), FARTHEST))
                 found.setdefault(name, FileStat(name, int(inode), int(size), written))
     return FileTable(found)
+
+
+def parse_unseen(text: bytes, patterns: Sequence[str]) -> dict[str, int]:
+    """How many files each pattern names that names too many: `unseen NUMBER COUNT`, in lines."""
+    found = _UNSEEN.findall(text.decode("ascii", "replace"))
+    numbered = {int(number): int(count) for number, count in found}
+    return {pattern: numbered[n] for n, pattern in enumerate(patterns) if n in numbered}
 
 
 def _regex(pattern: str, home: str | None) -> re.Pattern[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_tui.core import metrics
-from gpu_tui.core.artifact import Found, Shelf, layout_of
+from gpu_tui.core.artifact import Found, Layout, Shelf, layout_of
 from gpu_tui.core.liveness import Run
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellEvidence
@@ -75,6 +75,8 @@ def _artifacts(
 def _shelf(kept: InstanceState, files: FileTable) -> Shelf:
     """Looked through once for each table: there may be tens of thousands of files in it."""
     layout, known = layout_of(kept.instance), kept.joined.shelf
+    if not files.unseen.keys().isdisjoint(layout.patterns()):
+        layout = Layout()  # nobody knows what is there
     if known is None or known[0] != layout or known[1] is not files:
         kept.joined.shelf = known = (layout, files, layout.look(files.found))
     return known[2]

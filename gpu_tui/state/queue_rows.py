@@ -35,7 +35,15 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
     files = kept.instance.queue
     queue = join.queue(tuple(rows.cells), files.file, files.log)
     tables = job_tables(kept, now, alive_of(kept, run, now))
+    if (seen := kept.fresh(metrics.FILES, now)) is not None and seen.unseen:
+        queue = replace(
+            queue, notes=(*queue.notes, *(_unseen(*one) for one in seen.unseen.items()))
+        )
     return with_stillness(kept, with_jobs(queue, tables, evidence, box_now=box_now), now)
+
+
+def _unseen(pattern: str, count: int) -> str:
+    return f"{pattern} names {count} files: more than can be looked at"
 
 
 def _changed(

@@ -154,6 +154,64 @@ async def test_a_rotation_at_any_moment_of_our_look_loses_nothing(
     assert moment > 5
 
 
+async def test_a_last_line_that_is_written_anew_repeats_no_other(
+    box: Sshd, connection: Connection
+) -> None:
+    """As who redraws a line of status, or takes back a line end: the file is shorter for a moment."""
+    log = box.home / "train.log"
+    lines = [f"line {number} of the log" for number in range(20)]
+    log.write_text("\n".join([*lines, "status 1"]) + "\n")
+    made = Follower(box)
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["status 1"])
+        os.truncate(log, log.stat().st_size - 1)
+        await made.heard.until(lambda: any("at its end" in note for note in notes(made)))
+        append(log, "\nmore 1\n")
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["more 1"])
+        os.truncate(log, log.stat().st_size - 7)
+        append(log, "less 2\n")
+        append(log, "last 1\n")
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["last 1"])
+    assert made.heard.lines() == [*lines, "status 1", "more 1", "less 2", "last 1"]
+    os.truncate(log, log.stat().st_size - 7)  # nobody looks
+    append(log, "LAST 1\n")
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["LAST 1"])
+    assert made.heard.lines()[20:] == ["status 1", "more 1", "less 2", "last 1", "LAST 1"]
+    assert len(notes(made)) == 1
+
+
+async def test_a_new_text_that_begins_as_the_old_one_is_news(
+    box: Sshd, connection: Connection
+) -> None:
+    """A run that is started again says the same at first."""
+    log = box.home / "train.log"
+    head = [f"setting {number}" for number in range(20)]
+    log.write_text("\n".join([*head, "it broke", "for good"]) + "\n")
+    made = Follower(box)
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["for good"])
+    log.write_text("\n".join([*head, "it runs!", "epoch 1 of 9", "epoch 2 of 9"]) + "\n")
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["epoch 2 of 9"])
+    again = [*head, "it runs!", "epoch 1 of 9", "epoch 2 of 9"]
+    assert made.heard.lines() == [*head, "it broke", "for good", *again]
+
+
+async def test_thousands_of_files_called_alike_cost_no_process_each(
+    box: Sshd, connection: Connection
+) -> None:
+    """The logs of a sweep's cells: `train-1.log` may be a rotated `train.log`."""
+    count, log = box.home / "count", box.home / "train.log"
+    box.program("stat", f'#!/bin/sh\necho >>{count}\nexec {shutil.which("stat")} "$@"\n')
+    for number in range(300):
+        (box.home / f"train-{number}.log").write_text("b\n")
+    log.write_text("a 1\n")
+    made = Follower(box)
+    await look(made, connection, ["a 1"])
+    assert len(count.read_text()) < 20
+
+
 async def test_a_directory_that_appears_later(box: Sshd, connection: Connection) -> None:
     made = Follower(box, LogSource("~/runs/today/train.log", "cell"))
     async with following(made, connection):

@@ -56,10 +56,22 @@ async def test_more_files_than_one_program_takes_are_not_taken_for_none(
 ) -> None:
     for number in range(MANY):
         box.file(f"home/final/{number:0120}/best.pth", "")
+    box.file("home/final/a/best_metrics.json", "{}")
     async with sampling(box, shell, box.group()) as inbox:
         sample = (await inbox.all_of({"files"}))["files"].sample
+    assert isinstance(sample, Reading)
+    assert isinstance(sample.value, FileTable)
+    assert sample.value.unseen == {"~/final/{cell}/best.pth": MANY}
+    assert "~/final/a/best_metrics.json" in sample.value.found
+
+
+async def test_more_logs_than_can_be_looked_at_are_counted(box: ShellBox) -> None:
+    for number in range(MANY):
+        box.file(f"home/runs/logs/{number:0120}.log", "")
+    async with sampling(box, "dash", box.group()) as inbox:
+        sample = (await inbox.all_of({"files"}))["files"].sample
     assert isinstance(sample, Failure)
-    assert sample.why == "there are more result files than one `stat` can take"
+    assert sample.why == f"~/runs/logs/{{cell}}.log names {MANY} files: more than can be looked at"
 
 
 async def test_the_sealed_layout(box: ShellBox) -> None:

@@ -561,3 +561,15 @@ def test_a_box_that_shows_its_platform_and_is_watched_as_a_bare_one_is_told() ->
         told = [one for one in findings if one.kind == "platform"]
         assert [one.kind for one in told] == kinds
         assert all("runpod (RUNPOD_POD_ID)" in one.evidence for one in told)
+
+
+def test_results_that_are_too_many_to_be_looked_at_are_not_called_missing() -> None:
+    bench = Bench(replace(BOX, results=Results("~/out", "out", cells=("a",))))
+    bench.link()
+    bench.alive()
+    bench.sample("files", FileTable(unseen={"~/out/{cell}/best.pth": 104_223}), period=10.0)
+    view = bench.view()
+    assert view.delivered == {"a": None}
+    assert view.queue.notes == (
+        "~/out/{cell}/best.pth names 104223 files: more than can be looked at",
+    )
