@@ -33,8 +33,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScope
 
 
 @pytest.fixture(autouse=True)
-def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Colours, sizes, agents and fleets of the developer's own shell must not reach a test."""
+def _plain_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Colours, sizes, agents and fleets of the developer's own shell must not reach a test, nor a test their cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     for name in (
         "NO_COLOR",
         "TEXTUAL_THEME",

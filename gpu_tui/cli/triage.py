@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from gpu_tui.core.logs import LogLine, Progress
 from gpu_tui.core.speech import counted, say
 from gpu_tui.parse.lines import clean
 from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.wiring.kept_index import keep_index
 
 NAME = "triage"
 HELP = "classify the lines of a log, from a file or standard input"
@@ -49,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit 1 where any line is an alarm, else 0. Output follows input: a pipe may stay open."""
+    keep_index(os.environ)
     seen: Counter[tuple[str, Severity]] = Counter()
     number = 0
     with _open(args.file) as source:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, MutableSequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Generic, TypeVar
 
 from gpu_tui.parse.triage_words import WILD, Needed, Word, shared
 
-T = TypeVar("T")
-
+EXACT, BEGINS, ENDS = 1, 2, 4  # how a word has to stand
 _WILD = WILD.encode()
 _CUT = re.compile(rb"(?<![A-Za-z_])[ \0]|(?<![A-Za-z_])url(?![A-Za-z_])", re.IGNORECASE)
 
@@ -30,18 +28,24 @@ class Row:
 
     def may_fit(self, bones: bytes, low: bytes, torn: bool) -> bool:
         """All its words stand in this skeleton; `low` is the same in small letters."""
-        return _stand(self.parts if torn else self.words, bones, low)
+        words = self.parts if torn else self.words
+        return _stand([(word.text, standing(word)) for word in words], bones, low)
 
 
-def _stand(words: Iterable[Word], bones: bytes, low: bytes) -> bool:
+def standing(word: Word) -> int:
+    """How it has to stand."""
+    return EXACT * word.exact | BEGINS * word.begins | ENDS * word.ends
+
+
+def _stand(words: Iterable[tuple[bytes, int]], bones: bytes, low: bytes) -> bool:
     """All these words stand in this skeleton; `low` is the same in small letters."""
-    for word in words:
-        where = bones if word.exact else low
-        if word.text in where:
-            if not (word.begins or word.ends) or _edged(word).search(where):
+    for text, how in words:
+        where, edges = bones if how & EXACT else low, how & (BEGINS | ENDS)
+        if text in where:
+            if not edges or _edged(text, edges).search(where):
                 continue
             return False
-        if _WILD not in word.text or not _edged(word).search(where):
+        if _WILD not in text or not _edged(text, edges).search(where):
             return False
     return True
 
@@ -75,21 +79,21 @@ _CHARACTER = rb"(?:[ -~]|[\x00-\x1f\x7f-\xff]+)?"
 
 
 @cache
-def _edged(word: Word) -> re.Pattern[bytes]:
+def _edged(text: bytes, edges: int) -> re.Pattern[bytes]:
     """The word where it begins or ends. What digits stood beside it is not known: they are no letters."""
-    before = rb"(?<![A-Za-z_])" if word.begins else b""
-    text = _CHARACTER.join(map(re.escape, word.text.split(_WILD)))
-    return re.compile(before + text + (rb"(?![A-Za-z_])" if word.ends else b""))
+    before = rb"(?<![A-Za-z_])" if edges & BEGINS else b""
+    behind = rb"(?![A-Za-z_])" if edges & ENDS else b""
+    return re.compile(before + _CHARACTER.join(map(re.escape, text.split(_WILD))) + behind)
 
 
-class Stretches(Generic[T]):
-    """Many short sequences, one behind the other in one long one."""
+class Stretches:
+    """Many short sequences of numbers, one behind the other in one long one."""
 
-    def __init__(self, whole: MutableSequence[T]) -> None:
-        self.whole = whole
-        self.ends = array("I", [0])
+    def __init__(self, whole: array[int] | None = None, ends: array[int] | None = None) -> None:
+        self.whole = array("i") if whole is None else whole
+        self.ends = array("i", [0]) if ends is None else ends
 
-    def add(self, some: Iterable[T]) -> None:
+    def add(self, some: Iterable[int]) -> None:
         """The next one."""
         self.whole.extend(some)
         self.ends.append(len(self.whole))
@@ -97,29 +101,31 @@ class Stretches(Generic[T]):
     def __len__(self) -> int:
         return len(self.ends) - 1
 
-    def __getitem__(self, number: int) -> MutableSequence[T]:
+    def __getitem__(self, number: int) -> array[int]:
         return self.whole[self.ends[number] : self.ends[number + 1]]
 
 
-def numbers() -> Stretches[int]:
-    """None yet."""
-    return Stretches(array("i"))
-
-
 class Rows:
-    """Rows by number. There are some twenty thousand: as objects they would take ten times the room."""
+    """Rows by number. There are some thirty thousand: as objects they would take ten times the room.
 
-    def __init__(self) -> None:
-        self.orders = array("i")
-        self._words: Stretches[Word] = Stretches([])
-        self._parts: Stretches[Word] = Stretches([])  # none where they are the words
+    Their words are numbers, too: of each there is its text and how it has to stand.
+    """
 
-    def add(self, row: Row) -> None:
-        """The next one."""
-        self.orders.append(row.order)
-        self._words.add(row.words)
-        self._parts.add(row.parts if row.parts != row.words else ())
+    def __init__(
+        self,
+        orders: array[int],
+        words: Stretches,
+        parts: Stretches,
+        texts: Sequence[bytes],
+        how: array[int],
+    ) -> None:
+        """`parts` has none where they are the words."""
+        self.orders = orders
+        self._words, self._parts = words, parts
+        self._texts, self._how = texts, how
 
     def may_fit(self, number: int, bones: bytes, low: bytes, torn: bool) -> bool:
         """As a row's own."""
-        return _stand((torn and self._parts[number]) or self._words[number], bones, low)
+        texts, how = self._texts, self._how
+        words = (torn and self._parts[number]) or self._words[number]
+        return _stand([(texts[word], how[word]) for word in words], bones, low)

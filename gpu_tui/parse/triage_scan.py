@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse import progress_words as words
@@ -21,7 +23,9 @@ from gpu_tui.parse.triage_causes import CAUSES
 from gpu_tui.parse.triage_dead_words import DEAD
 from gpu_tui.parse.triage_digits import blind_to_digits, ways_that_see, widened
 from gpu_tui.parse.triage_ends import ENDS
-from gpu_tui.parse.triage_index import Index, Table
+from gpu_tui.parse.triage_index import Index
+from gpu_tui.parse.triage_laid import packed, unpacked
+from gpu_tui.parse.triage_laying import Laying, Table
 from gpu_tui.parse.triage_rows import Row, parts_of, row_of
 from gpu_tui.parse.triage_rule import Rule
 from gpu_tui.parse.triage_shapes import PREFIX, SHAPES, WARNED
@@ -148,11 +152,53 @@ COMMON = (
 SHAPE, QUEUE = -2, -3  # orders of what is no rule: a shape that is a warning, a line of the queue
 
 
+class Keeper(Protocol):
+    """Keeps the index between two starts."""
+
+    def read(self, made_of: str) -> bytes | None:
+        """What was kept for rules written like these; None where nothing was."""
+        ...
+
+    def write(self, made_of: str, body: bytes) -> None:
+        """Keep it; best effort."""
+        ...
+
+
+_keepers: list[Keeper] = []  # of this process: one at most
+
+
+def keep_index(keeper: Keeper) -> None:
+    """From now on the index is looked for there before it is made."""
+    _keepers[:] = [keeper]
+
+
 @cache
 def _index() -> Index:
     """Every alternative of every pattern, by its words."""
+    made_of = _written() if _keepers else ""
+    for keeper in _keepers:
+        if (kept := keeper.read(made_of)) is not None:
+            with suppress(ValueError):
+                return Index(unpacked(kept))
+    laying = Laying()
+    laying.read(_tables())
+    laid = laying.laid(_common())
+    for keeper in _keepers:
+        keeper.write(made_of, packed(laid))
+    return Index(laid)
+
+
+def _written() -> str:
+    """All that is laid out, as it is written."""
+    forms = [(rule.named, rule.pattern.pattern, rule.pattern.flags) for rule in RULES]
+    return repr((forms, [(form.pattern, form.flags) for form in (WARNED, *QUEUE_FORMS)], _common()))
+
+
+def _common() -> bytes:
     names = (*words.LOSS, *words.VAL_LOSS, *words.RATE_NAMES, *words.METRICS, COMMON)
-    return Index(_tables(), " ".join(names).encode())
+    return " ".join(
+        sorted(names)
+    ).encode()  # some are of a set, whose order differs with each start
 
 
 def _tables() -> Iterator[Table]:

@@ -31,6 +31,7 @@ from gpu_tui.transport.local import HereOrThere
 from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
 from gpu_tui.wiring.kept import Kept, open_kept
+from gpu_tui.wiring.kept_index import keep_index
 from gpu_tui.wiring.programs import here, on_box
 from gpu_tui.wiring.secret import secrets_held
 
@@ -159,6 +160,7 @@ async def open_fleet(
         )
         ends = EndWatch(runner.journal, lambda: store.fleet.instances, provider_of, tap, clock)
         runner.ended = ends.tell
+        keep_index(os.environ)
         async with asyncio.TaskGroup() as tasks:
             running = [
                 tasks.create_task(supervisor.run(), name="supervisor"),

@@ -1,0 +1,79 @@
+"""The index of triage, kept between two starts: to make it takes a second of the processor and the memory of as much again.
+
+It is good for one state of the rules and of the code around them: it bears the hash of both, and of this Python. One
+that is of others, broken, or writable by anybody else is made anew. Where none can be kept, only the time is lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from gpu_tui.parse import triage_scan
+from gpu_tui.places import NoHome, xdg
+
+FILE = "triage-index"
+LARGEST = 64 * 1024 * 1024  # bytes
+SOURCES = Path(triage_scan.__file__).parent
+_HASH = hashlib.sha256().digest_size
+
+
+def keep_index(env: Mapping[str, str]) -> None:
+    """Have triage look for its index in the user's cache, and leave it there, when a line first needs it."""
+    with suppress(NoHome):
+        triage_scan.keep_index(IndexFile(xdg(env, "XDG_CACHE_HOME", ".cache") / "gpu-tui" / FILE))
+
+
+class IndexFile:
+    """Where the index is kept."""
+
+    def __init__(self, path: Path, sources: Path = SOURCES) -> None:
+        self._path, self._sources = path, sources
+
+    def read(self, made_of: str) -> bytes | None:
+        """What is kept for the rules as they are; None where that is nothing."""
+        try:
+            with open(
+                os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb"
+            ) as file:
+                about = os.fstat(file.fileno())
+                ours = about.st_uid == os.geteuid() and not about.st_mode & 0o022
+                if not (ours and stat.S_ISREG(about.st_mode)):
+                    return None
+                data = file.read(LARGEST)
+            mark, seal, body = data[:_HASH], data[_HASH : 2 * _HASH], data[2 * _HASH :]
+            if mark != self._mark(made_of) or seal != hashlib.sha256(body).digest():
+                return None
+        except OSError:
+            return None
+        return body
+
+    def write(self, made_of: str, body: bytes) -> None:
+        """Keep it for the next start; best effort."""
+        scratch = self._path.with_name(f".{FILE}.{os.getpid()}")
+        try:
+            data = self._mark(made_of) + hashlib.sha256(body).digest() + body
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.write(data)
+            scratch.replace(self._path)
+        except OSError:
+            with suppress(OSError):
+                scratch.unlink()
+
+    def _mark(self, made_of: str) -> bytes:
+        """The hash of all that an index depends on. Raises OSError where the sources cannot be read."""
+        found = hashlib.sha256(f"{sys.version}\n{sys.byteorder}\n{sys.maxsize}\n".encode())
+        found.update(made_of.encode())
+        files = sorted(self._sources.glob("*.py"))
+        if not files:
+            raise FileNotFoundError(self._sources)
+        for file in files:
+            text = file.read_bytes()
+            found.update(f"\n{file.name} {len(text)}\n".encode() + text)
+        return found.digest()
