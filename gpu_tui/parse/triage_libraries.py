@@ -24,7 +24,21 @@ _CUDA_LIBRARY = (
 )
 
 LIBRARY_FAULTS: tuple[Rule, ...] = (
+    # A place in a kernel behind the words.
+    rule(
+        "gpu_oom",
+        FATAL,
+        "out of memory",
+        r"\bout of memory (?:at|in) \S{1,200}\.cuh?(?::\d| at line \d)",
+    ),
     rule("cuda_error", FATAL, ".cu", _KERNEL_AT + _CUDA_SAYS, "warning"),
+    # RELION's macro around each call of CUDA, whatever the file: the words, the place, the number.
+    rule(
+        "cuda_error",
+        FATAL,
+        "(error-code",
+        rf"(?-i:ERROR): {_CUDA_SAYS} in \S{{1,240}} at line \d{{1,6}} \(error-code \d",
+    ),
     # PhysX and the simulators around it: a kernel or a copy of its own on the card.
     rule(
         "cuda_error",
@@ -122,6 +136,25 @@ LIBRARY_ENDS: tuple[Rule, ...] = (
         r"^(?:ptxas|nvlink|cicc|cudafe\+\+|fatbinary)\b.{0,300}?\b(?:error|fatal) {1,5}: |^Terminating: fork\(\) called from|"
         r"\*{3} buffer overflow detected \*{3}|^The detected CUDA version \(.{1,20}\) mismatches the version that was used to compile",
     ),
+    # Elixir and Erlang, Lua, Ruby, D: the last words of other languages' machines.
+    rule(
+        "exception",
+        FATAL,
+        "** (|pid terminated|terminating during boot",
+        r"^\s{0,8}\*\* \((?-i:(?:[A-Z]\w{0,40}\.){0,6}[A-Z]\w{0,40}(?:Error|Exception)|EXIT from #PID|exit|stop|throw|bad return value)\b|"
+        r"^\W{0,2}(?:kernel pid terminated|runtime terminating during boot) \(",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        ".lua:|.rb:|.d(",
+        r"^(?:\S{1,120}[/\\])?(?:lua(?:jit)?[\d.]{0,4}|th|qlua)(?:\.exe)?: \S{1,160}\.lua:\d{1,6}: \S|"
+        r"^\S{1,200}\.rb:\d{1,6}:in ['`].{1,80}': .{1,400}\((?-i:[A-Z])[\w:]{2,60}\)\s*$|"
+        r"^(?-i:[a-z]\w{0,30}(?:\.[a-z]\w{0,30}){0,5}\.[A-Z]\w{0,30}(?:Error|Exception)@)\S{1,200}\.d\(\d",
+        "warning",
+    ),
+    # Polygraphy's mark of what it gives up for, where the verb of the failure is missing.
+    rule("exception", FATAL, "[!] ", r"^\[!\] invalid (?-i:[A-Z])\w{2,20}\. ", COPED),
     # What an exception without words leaves as the last line.
     rule(
         "exception",

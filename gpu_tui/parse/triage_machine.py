@@ -175,8 +175,8 @@ MACHINE: tuple[Rule, ...] = (
         "gpu_oom",
         FATAL,
         "memory|alloc|cudasuccess|exhausted|oom|reserved in total|rmm failure|gib is|out_of_resources|buffer|"
-        "vram|cache",
-        r"CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|"
+        "vram|cache|execution failed",
+        r"CUDA execution failed with error(?: code:?)? 2\b|CUDA out of memory\. Tried|tried to allocate [\d.]+ ?[KMGT]i?B\b|OutOfMemoryErr|"
         r"ErrorOutOf(?:Device)?Memory\b|_OUT_OF_(?:DEVICE_MEMORY|(?<!CL_OUT_OF_)RESOURCES)|(?:GPU|VRAM|device|"
         r"NPU) memory (?:is |was )?(?:exhausted|insufficient|allocation (?:failed|error))|"
         r"fail(?:ed)? to allocate memory\b|memory object allocation failure|"

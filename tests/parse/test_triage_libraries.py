@@ -87,6 +87,26 @@ exception|_queue.Empty
 host_oom|LLVM ERROR: out of memory
 -|ptxas info    : Used 255 registers, 696 bytes cmem[0]
 -|NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 64.0
+# the last words of other languages' machines
+exception|** (RuntimeError) boom happened
+exception|    ** (Nx.Defn.CompileError) cannot take the gradient of a loop
+exception|** (EXIT from #PID<0.98.0>) shell process exited with reason: an exception was raised:
+exception|** (exit) exited in: GenServer.call(#PID<0.212.0>, :run, 5000)
+exception|Kernel pid terminated (application_controller) ("{application_start_failure,nx}")
+exception|Runtime terminating during boot ({undef,[{exla,start,[]}]})
+exception|luajit: train.lua:33: attempt to index a nil value
+exception|train.rb:3:in `step': undefined method `size' for nil (NoMethodError)
+exception|core.exception.RangeError@app.d(4): Range violation
+exception|[!] Invalid Network. Please ensure the network was created correctly
+gpu_oom|/root/torch/install/bin/luajit: out of memory at /tmp/cutorch/lib/THC/generic/THCStorage.cu:66
+gpu_oom|cuda execution failed with error 2
+cuda_error|cuda execution failed with error 700
+cuda_error|ERROR: unknown error in /opt/relion/src/ml_optimiser_mpi.cpp at line 126 (error-code 999)
+-|** (note) the exit code is 0
+-|lua: loading model.lua:12 layers
+-|app/models/a.rb:3: warning: method redefined (Again)
+-|/usr/lib/ruby/irb.rb:3:in `block in <main>'
+-|[!] Missing translations will be shown in English
 # numbers
 nan|Unexpected result nan on rank 3 at iteration #12 invocation #1 (message='loss')
 nan|loss too large, stop training
