@@ -75,7 +75,17 @@ class Cells:
     @property
     def ended(self) -> list[str]:
         """The newest cells that were seen ending, oldest first."""
-        jobs = [name for table in self._jobs.values() for name in table.ended]
+        named = (told.files for metric, told in self._jobs.items() if metric not in FORGETFUL)
+        files = frozenset().union(*named)
+        home = tuple(path[1:] for path in files if path.startswith("~/"))
+        # The file of a queue's job is told of under the name that it has there.
+        jobs = [
+            name
+            for metric, told in self._jobs.items()
+            for name in told.ended
+            if metric not in FORGETFUL
+            or not any(s.path in files or s.path.endswith(home) for s in told.logs[name])
+        ]
         return list(dict.fromkeys([*self._finished[-READ_ONCE:], *jobs]))
 
     def select(self, cell: str | None) -> None:
@@ -157,6 +167,7 @@ class _Jobs:
     logs: Mapping[str, tuple[LogSource, ...]]
     running: tuple[str, ...]
     ended: tuple[str, ...]
+    files: frozenset[str] = frozenset()  # as its list has them
 
 
 def _jobs_of(table: JobTable) -> _Jobs:
@@ -176,7 +187,8 @@ def _jobs_of(table: JobTable) -> _Jobs:
         for job in over[-JOBS_READ_ONCE:]
         if not any(source.path in taken for source in logs[job.name])
     ]
-    return _Jobs(logs, tuple(job.name for job in live), tuple(ended))
+    files = frozenset(path for job in table.jobs for path in (job.stdout, job.stderr) if path)
+    return _Jobs(logs, tuple(job.name for job in live), tuple(ended), files)
 
 
 def _with_gone(told: _Jobs, known: _Jobs) -> _Jobs:

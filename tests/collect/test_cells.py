@@ -193,6 +193,18 @@ def test_what_keeps_no_record_leaves_the_logs_of_who_is_gone_to_be_read() -> Non
     assert cells.ended == ["1·a", "2·a"]  # what stands in the log of 3 is of the next one now
 
 
+@pytest.mark.parametrize("path", ["/r/out.1", "~/out.1"])
+def test_what_a_queue_gave_its_job_is_read_under_the_name_of_that_job_alone(path: str) -> None:
+    cells = Cells(Instance("a", SshAccess("a")))
+    cells.sampled(replace(jobs(job("7", stdout=path)), metric="task-spooler"))
+    cells.sampled(replace(jobs(job("41", stdout="/r/out.1")), metric="nohup"))
+    cells.sampled(replace(jobs(), metric="nohup"))
+    assert cells.ended == []
+    over = job("7", CellState.FAILED, stdout=path)
+    cells.sampled(replace(jobs(over), metric="task-spooler"))
+    assert cells.ended == (["7·a"] if path[0] == "/" else [])
+
+
 @pytest.mark.parametrize(
     "path",
     ["/dev/zero", "/proc/1/environ", "relative", "/a/../etc/shadow", "/a\nb", "/" + "a" * 2_000],
