@@ -23,6 +23,7 @@ from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.recall import Walk, recall_of
 from gpu_tui.ui.safe import safe
+from gpu_tui.ui.text.calm import no_boxes
 from gpu_tui.ui.text.filters import Filter, FilterError
 from gpu_tui.ui.text.marks import wrap
 from gpu_tui.ui.text.names import cut_name
@@ -214,7 +215,7 @@ def nobody(fleet: FleetView) -> str:
     """Why no instance is selected, and what to do."""
     if fleet.instances:
         return say("no instance passes the filter: esc in Instances empties it")
-    return say("no instances: write a fleet file (gpu-tui init) or run gpu-tui watch HOST")
+    return no_boxes()
 
 
 def nothing_matches(wanted: str, width: int) -> list[Text]:

@@ -11,11 +11,11 @@ from textual.widget import Widget
 
 from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
-from gpu_tui.ui.panes.pane import Moment
+from gpu_tui.ui.panes.pane import Moment, nobody
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text import units
-from gpu_tui.ui.text.marks import line
+from gpu_tui.ui.text.marks import line, wrap
 
 WHOLE = 0.9  # of the asked span is as good as all of it
 SPANS: tuple[tuple[str, float | None], ...] = (
@@ -70,9 +70,8 @@ class ChartScreen(Card):
 
     def title_words(self) -> str:
         """Whose histories."""
-        return say(
-            "Histories · {name}", name=self.moment.selected.name if self.moment.selected else ""
-        )
+        view = self.moment.selected
+        return say("Histories · {name}", name=view.name) if view else say("Histories")
 
     def _names(self) -> list[str]:
         """The histories that there are, what is looked at most first."""
@@ -86,7 +85,9 @@ class ChartScreen(Card):
         view = moment.selected
         names = self._names()
         if view is None or not names:
-            rows.put([line((say("nothing was recorded of this instance yet"), "muted"))])
+            nothing = say("nothing was recorded of this instance yet")
+            words = nobody(moment.fleet) if view is None else nothing
+            rows.put(wrap(words, rows.size.width, "muted"))
             return
         name = self._series = self._series if self._series in names else names[0]
         short, seconds = SPANS[self._span]

@@ -15,8 +15,9 @@ from gpu_tui.ui.clipboard import Copies
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, nothing_matches
 from gpu_tui.ui.screens.filtered import FilteredCard
+from gpu_tui.ui.text.calm import no_findings
 from gpu_tui.ui.text.findings import age_of, columns_of, finding_detail, finding_row, finding_text
-from gpu_tui.ui.text.marks import line, more_below
+from gpu_tui.ui.text.marks import more_below
 from gpu_tui.ui.text.timeline import words_of
 from gpu_tui.ui.widgets.detail import Detail
 from gpu_tui.ui.widgets.near import NearCursor
@@ -58,7 +59,7 @@ class FindingsScreen(FilteredCard):
             one for one in moment.fleet.findings if not self.fits or self.fits.keeps(words_of(one))
         ]
         if not moment.fleet.findings:
-            rows.put([line((say("✓ nothing to see: no findings"), "level-ok"))])
+            rows.put(no_findings(moment.fleet, rows.size.width))
         elif not found:
             rows.put(nothing_matches(self.fits.wanted, rows.size.width))
         else:

@@ -9,10 +9,10 @@ from textual import on
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from gpu_tui.core.speech import say
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment, nothing_matches
 from gpu_tui.ui.screens.filtered import FilteredCard
+from gpu_tui.ui.text.calm import no_findings
 from gpu_tui.ui.text.marks import line, more_below
 from gpu_tui.ui.text.timeline import by_time, dated, day_of, event_row, lanes, summary, words_of
 from gpu_tui.ui.widgets.near import NearCursor
@@ -76,7 +76,7 @@ class TimelineScreen(FilteredCard):
         elif found:
             self._list.put(nothing_matches(self.fits.wanted, width))
         else:
-            self._list.put([line((say("✓ nothing to see: no findings"), "level-ok"))])
+            self._list.put(no_findings(moment.fleet, width))
         self.edge(more_below(self._list.hidden))
 
     @on(Rows.Moved, "#timeline-rows")

@@ -10,9 +10,9 @@ from rich.text import Text
 from gpu_tui.core.anchors import counts_idleness
 from gpu_tui.core.clocks import BOUND_WORDS, FIRED, DangerClock
 from gpu_tui.core.speech import counted, headed, quoted, say, told
-from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.calm import no_clocks
 from gpu_tui.ui.text.fleet import BOUND_SIGN, box_style, clock_style
 from gpu_tui.ui.text.marks import ACT, UNKNOWN, WATCH, fit, line, wrap
 
@@ -168,21 +168,6 @@ def _trust(clock: DangerClock, width: int) -> list[Text]:
     return rows
 
 
-def _calm(fleet: FleetView, width: int) -> list[Text]:
-    """No clock ticks; of boxes that were not read since the start that is not known."""
-    unread = sum(
-        view.last_contact is None and view.verdict is not Verdict.OFF for view in fleet.instances
-    )
-    if not unread:
-        return [line((say("✓ no clock is ticking"), "level-ok"))]
-    words = say(
-        "? no clock is known to tick, but {unread} of {all} boxes were not read so far",
-        unread=unread,
-        all=len(fleet.instances),
-    )
-    return wrap(words, width, "unknown")
-
-
 def clocks(
     fleet: FleetView, selected: InstanceView | None, width: int, *, first: bool = False
 ) -> list[Text]:
@@ -196,7 +181,7 @@ def clocks(
     for row in rows_of(ticking):
         rows += clock_lines(row, now, width)
     if not ticking:
-        rows += _calm(fleet, width)
+        rows += no_clocks(fleet, width)
     rows += armed(fleet, selected, width)
     words = surfaced(selected, width)
     if first and words:

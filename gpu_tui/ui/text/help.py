@@ -135,11 +135,14 @@ def _legend() -> list[Text]:
     return [
         line((say("how far a number may be believed"), "heading")),
         line("  ", ("97%", "level-ok"), say("  read just now")),
+        line("  ", ("△97%", "level-watch"), say(" asks for a look")),
+        line("  ", ("▲97%", "level-act"), say(" asks for a hand, now")),
         line("  ", ("~97%", "stale"), say(" read some time ago, or the link is down")),
         line("  ", ("–", "absent"), say("    the box has no such thing")),
         line(
             "  ", ("?", "unknown"), say("    never read, or the probe hangs: unknown, and not zero")
         ),
+        line("  ", ("≥ ≤", "text"), say("  at least, at most: no more is known")),
         line(),
         line(("! ", "danger"), say("acts outside gpu-tui; not there with --read-only")),
     ]

@@ -44,14 +44,8 @@ def outlook_lines(
     `brief` leaves out what the prices are by, and how cells are moved.
     """
     if not outlook.lanes:
-        return [
-            line(
-                (
-                    say("no queue is known: no fleet file names one, and no run was found"),
-                    "muted",
-                )
-            )
-        ]
+        words = say("no queue is known: no fleet file names one, and no run was found")
+        return wrap(words, width, "muted")
     rows = bounds.flow(_counts(outlook, width), width)
     rows += bounds.flow(_end(outlook, now, zone), width, lead=_lead("ends"))
     rows += bounds.flow(_money(outlook, brief=brief), width, lead=_lead("money"))
