@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from textual import events
 
 from gpu_tui.ui.app import CockpitApp
-from gpu_tui.ui.panes.pane import FilterBar
+from gpu_tui.ui.layout import PANES
+from gpu_tui.ui.panes.pane import FilterBar, Pane
 from gpu_tui.ui.recall import Recall
 from gpu_tui.ui.scenes import ablation
 from gpu_tui.ui.screens.sweep import SweepScreen
@@ -109,3 +111,32 @@ async def test_the_key_right_after_enter_is_the_lists_and_for_the_box_that_passe
         await bar.action_submit()
         assert app._cockpit.selected == other
         assert isinstance(app.focused, Rows)
+
+
+@pytest.mark.parametrize("pane", ["1", "4", "5"])
+async def test_a_key_that_came_in_one_piece_with_enter_is_no_letter_of_the_filter(
+    cockpit: Make, pane: str
+) -> None:
+    app = cockpit(ablation())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press(pane, "slash")
+        await pilot.pause()
+        for key in ("o", "enter", "J", "z", "S"):  # no step of the loop between them
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        (bar,) = app.screen_stack[0].query(f"#{PANES[int(pane) - 1]} FilterBar").results(FilterBar)
+        assert bar.value == "o"
+        assert isinstance(app.screen, SweepScreen)  # the last of them, after the zoom
+        assert len([one for one in app.screen_stack[0].query(Pane) if one.display]) == 1
+
+
+async def test_a_key_that_came_in_one_piece_with_escape_is_the_lists(cockpit: Make) -> None:
+    app = cockpit(ablation())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("1", "slash")
+        await pilot.pause()
+        for key in ("o", "escape", "S"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        assert app.screen_stack[0].query_one("#instances FilterBar", FilterBar).value == ""
+        assert isinstance(app.screen, SweepScreen)

@@ -31,6 +31,8 @@ LONGEST = 1024  # characters of one answer
 class Answer(Field):
     """One answer. It takes no key at first, and never offers its text to be copied."""
 
+    HANDS_ON = False  # the rest of a secret is a key of nothing else
+
     DEFAULT_CSS = """
     Answer { height: 1; border: none; padding: 0 1; background: $panel; }
     Answer:focus { border: none; }

@@ -17,11 +17,21 @@ class Field(Input):
     """
 
     CONTEXT: ClassVar[str] = ""  # of the key table: what the footer says while one types
+    HANDS_ON: ClassVar[bool] = True  # what was typed behind its end goes where the focus went
 
     virtual_size = Reactive(Size(0, 0))
 
     async def _on_key(self, event: events.Key) -> None:
-        """Take a key of editing in its turn: textual takes letters here, and those only once they went all the way up."""
+        """Take a key of editing in its turn: textual takes letters here, and those only once they went all the way up.
+
+        A key that was sent here before the one that left it was taken belongs to whatever has the focus now: a
+        terminal hands over what was typed over a slow line in one piece.
+        """
+        if self.HANDS_ON and self.screen.focused is not self:
+            event.stop()
+            event.prevent_default()
+            await self.app.on_event(events.Key(event.key, event.character))
+            return
         for binding in self._bindings.key_to_bindings.get(event.key, ()):
             if await self.app.run_action(binding.action, self):
                 event.stop()
