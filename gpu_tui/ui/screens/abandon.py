@@ -46,7 +46,7 @@ class AbandonScreen(LosingScreen):
         number = len(sizes)
         words = counted(number, "file") if gate.lost_sizes else counted(number, "path")
         if known:
-            least = "" if len(known) == len(sizes) else "≥ "
+            least = "" if len(known) == len(sizes) else "≥"
             words = say("{files}, {size},", files=words, size=f"{least}{units.size(sum(known))}")
         rows = [line((say("{paths} will be lost for good:", paths=words), "danger"))]
         for at, path in enumerate(gate.lost_paths):

@@ -33,14 +33,14 @@ def wall(at: float, now: float, zone: tzinfo | None) -> str:
 
 
 def left(span: Span) -> str:
-    """Seconds to come: `~3h 10m`, `≥ 2h 00m`, `?`."""
+    """Seconds to come: `~3h 10m`, `≥2h 00m`, `?`."""
     if span.best is not None:
         return f"~{units.span(span.best)}" if span.best > 0 else units.span(0)
-    return f"≥ {units.span(span.low)}" if span.low >= 1 else UNKNOWN
+    return f"≥{units.span(span.low)}" if span.low >= 1 else UNKNOWN
 
 
 def ends(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) -> str:
-    """When it ends: `~18:50`, `after 17:40` (in a column `≥ 17:40`), `?`."""
+    """When it ends: `~18:50`, `after 17:40` (in a column `≥17:40`), `?`."""
     if span.best is not None:
         return f"~{wall(now + span.best, now, zone)}"
     if span.low < 1:
@@ -48,7 +48,7 @@ def ends(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) ->
     first = wall(now + span.low, now, zone)
     if first == FAR:
         return first
-    return f"≥ {first}" if terse else say("after {first}", first=first)
+    return f"≥{first}" if terse else say("after {first}", first=first)
 
 
 def between(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False) -> str:
@@ -62,11 +62,11 @@ def between(span: Span, now: float, zone: tzinfo | None, *, terse: bool = False)
 
 
 def amount(span: Span, currency: str | None) -> str:
-    """Money: `¥12.40` for sure, `~¥31.20`, `≥ ¥65.31`, `?`."""
+    """Money: `¥12.40` for sure, `~¥31.20`, `≥¥65.31`, `?`."""
     if span.best is not None:
         sure = span.high is not None and span.high - span.low <= EXACT * max(span.high, 0.01)
         return f"{'' if sure else '~'}{units.money(span.best, currency)}"
-    return f"≥ {units.money(span.low, currency)}" if span.low >= CENT else UNKNOWN
+    return f"≥{units.money(span.low, currency)}" if span.low >= CENT else UNKNOWN
 
 
 def spent(bills: Mapping[str, Bill]) -> str:

@@ -113,7 +113,7 @@ def _left(clock: DangerClock, now: float) -> str:
         return say("billing") if clock.bills else say("ticking")
     if clock.state == FIRED or deadline <= now:
         return say("fired {now}", now=units.age(now - deadline))
-    return f"{BOUND_SIGN.get(clock.bound, '')} {units.countdown(deadline - now)}".strip()
+    return BOUND_SIGN.get(clock.bound, "") + units.countdown(deadline - now)
 
 
 def _what(clock: DangerClock) -> str:

@@ -59,7 +59,7 @@ def _lead(word: str) -> Text:
 def _counts(outlook: Outlook, width: int) -> list[Text]:
     tally = outlook.tally
     share = tally.done / tally.total if tally.total else 0.0
-    total = str(tally.total) if outlook.whole else f"≥ {tally.total}"
+    total = str(tally.total) if outlook.whole else f"≥{tally.total}"
     size = BAR if width >= 70 else 8
     first = line(
         bar(share, size, "accent"),
