@@ -213,7 +213,7 @@ EVIDENCE: tuple[Rule, ...] = (
         r"\baccess violation\b|\billegal hardware instruction|\bsignal \(?(?:4|6|7|8|11)\b|"
         r"\bcaught (?:fatal )?signal|\btrace/breakpoint trap|\b(?:symbol lookup error|undefined reference to|"
         r"undefined symbol)\b|version `?GLIBC\w{0,6}_[\d.]+'? not found|DLL load failed|"
-        r": cannot open shared object file: no such|is not recognized as an internal or external|"
+        r": cannot open shared object file: no such|is not recognized as (?:an internal or external|(?:the|a) name of a cmdlet)|"
         r"cannot find -l\w|no rule to make target|\bexecutable file not found in\b|\bFIO-[FS]-\d|"
         r"\bread past end of file\b|unable to locate package|could not find a version that satisfies|"
         r"no matching distribution found|\bunhandled (?:exception|rejection|signal|promise)",

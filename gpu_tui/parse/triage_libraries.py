@@ -78,6 +78,13 @@ LIBRARY_LOADS: tuple[Rule, ...] = (
     ),
 )
 LIBRARY_NUMBERS: tuple[Rule, ...] = (
+    # Kaldi's sum over a pass.
+    rule(
+        "nan",
+        SERIOUS,
+        "objective function|objf|log-like",
+        r"\b(?:overall|average) .{0,60}\b(?:objective function|objf|log-like\w{0,8})\b.{0,60}\b(?:is|=|was) -?(?:nan|inf)\b",
+    ),
     # A check of what a step gave back, as Megatron writes it; a loss that somebody stops for.
     rule(
         "nan",
@@ -152,6 +159,33 @@ LIBRARY_ENDS: tuple[Rule, ...] = (
         r"^\S{1,200}\.rb:\d{1,6}:in ['`].{1,80}': .{1,400}\((?-i:[A-Z])[\w:]{2,60}\)\s*$|"
         r"^(?-i:[a-z]\w{0,30}(?:\.[a-z]\w{0,30}){0,5}\.[A-Z]\w{0,30}(?:Error|Exception)@)\S{1,200}\.d\(\d",
         "warning",
+    ),
+    # What a shell cannot do: zsh and fish, a command line too long, cmd.exe, Windows' own texts and WSL as whole lines.
+    rule(
+        "exception",
+        FATAL,
+        "zsh: |fish: |argument list too long|parse error near",
+        r"^(?:\S{1,60}: ?)?zsh: (?:abort|trace trap|bad CPU type|no matches found|parse error|bad pattern|corrupt history)\b|^fish: (?:no matches for wildcard|"
+        r"expected|missing end)\b|^\S{1,120}: (?:\S{1,200}: )?argument list too long\s*$",
+    ),
+    rule(
+        "exception",
+        FATAL,
+        "system cannot|was denied|is denied.|syntax of the command|label syntax|unexpected at this time|windows cannot|input line is too long|unary operator|"
+        "e_fail|e_unexpected|catastrophic failure|windows subsystem",
+        r"^\s{0,8}(?:the system cannot (?:find|open|execute|write to|read from|accept) the \S.{1,60}\.|access is denied\.|"
+        r"the syntax of the command is incorrect\.|the filename, directory name, or volume label syntax is incorrect\.|\S{1,60} was unexpected at this time\.|"
+        r"windows cannot (?:find|open|access) \S.{1,200}|the input line is too long\.|missing expression after unary operator .{1,20}|"
+        r"catastrophic failure|(?:error code: )?Wsl/[\w/]{2,80}|the windows subsystem for linux instance has terminated\.)\s*$",
+        CALM,
+    ),
+    # A program's own `Error (part): `.
+    rule(
+        "exception",
+        FATAL,
+        "error (",
+        r"^(?-i:Error|ERROR|Fatal|FATAL) \([\w.-]{2,40}\): (?!none\b|no error|nan\b|inf\b)['\[a-z]",
+        SURVIVED,
     ),
     # Polygraphy's mark of what it gives up for, where the verb of the failure is missing.
     rule("exception", FATAL, "[!] ", r"^\[!\] invalid (?-i:[A-Z])\w{2,20}\. ", COPED),

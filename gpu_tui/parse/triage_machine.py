@@ -336,7 +336,7 @@ MACHINE: tuple[Rule, ...] = (
         r"enforce fail at inline_container(?!.{0,60}StreamReader)|PytorchStreamWriter|file write failed|"
         r"basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|"
-        r"ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space(?! in the buffer)|"
+        r"ephemeral local storage usage exceeds|not enough (?:free )?(?:disk )?space(?! in (?:the|a|its) (?:\w{1,12}'?s? )?(?:buffer|memory|pool|stack|heap))|"
         r"insufficient (?:free )?(?:disk )?space|disk (?:is |space is )?(?:nearly |almost )?full(?! of\b)|errno (?:28|"
         r"122)\b"
         r"|(?:run|ran|running) out of disk|out of disk ?space|\blow disk space: \d|is over 9\d(?:\.\d+)?% full|(?<!No)DiskPressure|"

@@ -145,7 +145,7 @@ REASONS: tuple[Rule, ...] = (
         r"\b(?:simulation|training|solver|optimi[sz]ation|run) (?:has )?diverged\b(?! ?[:=]| from\b)|"
         r"\bdid not converge\b.{0,60}\b(?:stopping|aborting|exiting)\b|"
         r"\bstopped with the following (?:message|error)\b|(?-i:\bERROR\b).{0,120}\bhas crashed\b\W*$|"
-        r"\bthere was a problem executing\b|\bnot enough space in the buffer\b",
+        r"\bthere was a problem executing\b|\bnot enough space in the (?:\w{1,12}'?s? )?(?:buffer|memory pool)\b",
         f"{SURVIVED}|\\bif\\b|warning|\\bearly\\b",
     ),
     # A key and its value: a state, or an exception by its name.

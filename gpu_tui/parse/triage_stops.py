@@ -153,7 +153,7 @@ STOPS: tuple[Rule, ...] = (
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|"
         r"terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"
-        r"|killed by signal|terminated by signal|\bterminated for an unknown reason\b|"
+        r"|killed by signal|terminated by signal(?! \W?(?:SIG(?:SEGV|ABRT|BUS|FPE|ILL|TRAP|SYS)|[45678]\b|11\b))|\bterminated for an unknown reason\b|"
         r"\bterminated by the (?:external |operating )?system\b|(?:process|worker|job|trainer|rank|container|"
         r"subprocess)\b.{0,40}\b(?:was |been |is |got )?killed\b|^interrupted\b|(?:interrupted|aborted|"
         r"cancell?ed|stopped|terminated|killed) by (?:the )?user\b|\b(?:training|learning|run|job|execution|"

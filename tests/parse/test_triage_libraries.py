@@ -107,7 +107,26 @@ cuda_error|ERROR: unknown error in /opt/relion/src/ml_optimiser_mpi.cpp at line 
 -|app/models/a.rb:3: warning: method redefined (Again)
 -|/usr/lib/ruby/irb.rb:3:in `block in <main>'
 -|[!] Missing translations will be shown in English
+# what a shell cannot do, and Windows' own texts
+exception|The term 'accelerate' is not recognized as the name of a cmdlet, function, script file, or operable program. Check the spelling
+exception|zsh: abort      python train.py
+exception|zsh: no matches found: unsloth[colab]
+exception|fish: Job 1, './train' terminated by signal SIGSEGV (Address boundary error)
+killed|fish: Job 1, './train' terminated by signal SIGKILL (Forced quit)
+exception|bash: /usr/bin/python: Argument list too long
+exception|The system cannot find the path specified.
+exception|else was unexpected at this time.
+exception|Access is denied.
+exception|Error code: Wsl/Service/CreateInstance/E_FAIL
+exception|Error (RNNLM): invalid vocabulary
+exception|ggml_new_object: not enough space in the context's memory pool (needed 100, available 50)
+-|INFO: Access is denied. Trying again in 5 s
+-|The learning rate was unexpected at this time of training
+-|Error (train): 0.0123
+-|fish: Job 1, './train' has ended
 # numbers
+nan|LOG (nnet3-train[5.5]:PrintTotalStats()) Overall average objective function for 'output' is -nan over 1024 frames.
+-|LOG (nnet3-train[5.5]:PrintTotalStats()) Overall average objective function for 'output' is -0.12 over 1024 frames.
 nan|Unexpected result nan on rank 3 at iteration #12 invocation #1 (message='loss')
 nan|loss too large, stop training
 -|Unexpected result in nanoseconds: 12
