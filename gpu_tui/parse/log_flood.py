@@ -26,6 +26,7 @@ QUICK_SECONDS, SLOW_SECONDS = (
     0.008,
 )  # of the processor for one feed: more may be fed, or less
 MOST_READ = 32  # lines that are read before others get their turn; of a flood three times as many
+MOST_LINES = 16_384  # of a flood that are fed at once
 REST = 2_048  # bytes of an unfinished line that are fed with the flood before it
 
 
@@ -141,6 +142,9 @@ def mouthful(data: bytes, most: int = LARGE) -> int:
     At most `most`, and that only of a flood of which few lines have to be read.
     """
     if len(data) > SMALL and data.count(b"\n", 0, SMALL) > FLOOD:
+        lines_of_most = data.count(b"\n", 0, most)
+        if lines_of_most > MOST_LINES:  # each has its price, though it be empty
+            most = max(REST, most * MOST_LINES // lines_of_most)
         # The first line may be the end of one that began before: it is read by itself.
         begin, end = data.find(b"\n") + 1, data.rfind(b"\n", 0, most) + 1
         survey = Survey(data[begin:end])

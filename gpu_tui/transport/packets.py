@@ -5,11 +5,16 @@ Of a big file, and of a log's lines that come one by one, each packet is alike: 
 data. One that is exactly that is decrypted from where it lies and handed to its channel; at the least
 doubt it stays untouched, and asyncssh takes it, and judges it, itself. It deals in asyncssh's private
 parts (2.24); where one is missing, nothing is changed.
+
+A server may cut what it sends into packets of one byte, each of which costs as much as a big one: of more
+than can be taken in a moment the rest waits, and so does the server, while others have their turn.
 """
 
 from __future__ import annotations
 
+import asyncio
 from struct import Struct
+from time import monotonic
 from typing import Any
 
 import asyncssh
@@ -20,6 +25,9 @@ DATA = 94  # SSH_MSG_CHANNEL_DATA, RFC 4254 section 5.2
 LENGTH, TAG = 4, 16  # bytes before and behind what is encrypted, RFC 5647 section 7.2
 LEAST = 32  # bytes; a smaller one is no data
 SHORT = 4_096  # bytes; less is sooner copied than looked at where it lies
+MOMENT = 0.01  # seconds in one turn of the loop, and until the next one
+OFTEN = 32  # packets between two looks at the clock: big ones never get there
+PIECE = 4_096  # bytes that go the long way between two looks
 HEAD = Struct(">BBII")  # length of the padding, type, channel, length of the data
 PARTS = (
     "_inpbuf", "_recv_pkthdr", "_recv_handler", "_recv_encryption", "_recv_seq", "_decompressor",
@@ -42,13 +50,19 @@ class ShortWay:
         self._between = connection._recv_pkthdr  # what asyncssh does next between two packets
         self._cipher: Any = None
         self._open: Any = None
+        self._rest = b""  # of what came, for another turn
+        self._ends = 0.0  # of this turn
         self.taken = 0  # packets
 
     def data_received(self, data: bytes, datatype: Any = None) -> None:
         """Bytes came: take whole packets; what has come of the next one waits in asyncssh's own place."""
+        if self._rest:
+            self._rest += data
+            return
+        self._ends = monotonic() + MOMENT
         connection = self._connection
         if not self._ours():
-            self._long(data, datatype)
+            self._whole_long_way(data, datatype)
             return
         connection._reset_keepalive_timer()
         held, connection._inpbuf = connection._inpbuf, b""
@@ -64,10 +78,41 @@ class ShortWay:
         else:
             self._long(data[cut:], datatype)
 
+    def _whole_long_way(self, data: bytes, datatype: Any) -> None:
+        at = 0
+        while at < len(data):
+            self._long(data[at : at + PIECE], datatype)
+            at += PIECE
+            if at < len(data) and monotonic() > self._ends and self._put_off(data[at:]):
+                return
+
+    def _put_off(self, rest: bytes) -> bool:
+        """Take the rest a moment later. False where the server could not be made to wait."""
+        transport = self._connection._transport
+        if transport is None:  # it was closed meanwhile: nobody wants the rest
+            return True
+        if not hasattr(transport, "pause_reading"):
+            return False
+        self._rest = rest
+        transport.pause_reading()
+        asyncio.get_running_loop().call_later(MOMENT, self._go_on, transport)
+        return True
+
+    def _go_on(self, transport: Any) -> None:
+        rest, self._rest = self._rest, b""
+        if self._connection._transport is not transport:
+            return
+        self.data_received(rest)
+        if not self._rest and self._connection._transport is transport:
+            transport.resume_reading()
+
     def _walk(self, data: bytes, at: int, datatype: Any) -> bool:
         """Take the packets from `at` on; False where all of them were left to asyncssh, from one on."""
-        connection, size = self._connection, len(data)
+        connection, size, count = self._connection, len(data), 0
         while size - at >= LENGTH:
+            count += 1
+            if not count % OFTEN and monotonic() > self._ends and self._put_off(data[at:]):
+                return True
             end = self._end(data, at)
             if end > size and end - at < connection._max_recv_pktlen:
                 break

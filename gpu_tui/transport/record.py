@@ -12,8 +12,11 @@ from gpu_tui.transport.base import (
     Connection,
     FileAccess,
     LinkError,
+    Taker,
     Transport,
     peer_of,
+    take_at_once,
+    write_to,
 )
 
 HELD = 65_536  # bytes of an unfinished line that wait for its end
@@ -44,12 +47,14 @@ class RecordedConnection:
         self.peer = peer_of(connection)
 
     async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
-        """Run a program and record what it printed."""
-        done = await self._connection.run(program, limit=limit, stdout_cap=stdout_cap)
+        """Run a program and record what it printed; also that it was asked, where no answer came."""
         channel = self._recorder.opened(self._instance, program)
-        self._recorder.said(channel, done.stdout)
-        self._recorder.closed(channel)
-        return done
+        try:
+            done = await self._connection.run(program, limit=limit, stdout_cap=stdout_cap)
+            self._recorder.said(channel, done.stdout)
+            return done
+        finally:
+            self._recorder.closed(channel)
 
     @asynccontextmanager
     async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -58,7 +63,7 @@ class RecordedConnection:
         lines = _Lines(self._recorder, channel)
         try:
             async with self._connection.stream(program) as chunks:
-                yield lines.passing(chunks)
+                yield _Passing(chunks, lines)
         finally:
             lines.flush()
             self._recorder.closed(channel)
@@ -84,23 +89,58 @@ class RecordedConnection:
         await self._connection.close()
 
 
+class _Passing:
+    """The chunks of a channel, recorded as they pass; all else that the channel can do, it can."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], lines: _Lines) -> None:
+        self._chunks = chunks
+        self._lines = lines
+        self._taker: Taker | None = None
+
+    def __aiter__(self) -> _Passing:
+        return self
+
+    async def __anext__(self) -> bytes:
+        chunk = await anext(self._chunks)
+        self._lines.hear(chunk)
+        return chunk
+
+    @property
+    def taker(self) -> Taker | None:
+        """See `take_at_once`."""
+        return self._taker
+
+    @taker.setter
+    def taker(self, taker: Taker) -> None:
+        def take(chunk: bytes) -> bool:
+            taken = taker(chunk)
+            if taken:
+                self._lines.hear(chunk)
+            return taken
+
+        self._taker = taker
+        take_at_once(self._chunks, take)
+
+    def write(self, data: bytes) -> None:
+        """See `write_to`."""
+        write_to(self._chunks, data)
+
+
 class _Lines:
-    """Hands on chunks at once and records whole lines."""
+    """Records whole lines."""
 
     def __init__(self, recorder: ByteRecorder, channel: int) -> None:
         self._recorder = recorder
         self._channel = channel
         self._held = b""
 
-    async def passing(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The same chunks."""
-        async for chunk in chunks:
-            data = self._held + chunk
-            cut = data.rfind(b"\n") + 1 or (len(data) if len(data) > HELD else 0)
-            self._held = data[cut:]
-            if cut:
-                self._recorder.said(self._channel, data[:cut])
-            yield chunk
+    def hear(self, chunk: bytes) -> None:
+        """Something came."""
+        data = self._held + chunk
+        cut = data.rfind(b"\n") + 1 or (len(data) if len(data) > HELD else 0)
+        self._held = data[cut:]
+        if cut:
+            self._recorder.said(self._channel, data[:cut])
 
     def flush(self) -> None:
         """What is left."""

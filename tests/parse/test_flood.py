@@ -18,7 +18,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.logs import LogLine, Mark
 from gpu_tui.parse.lines import unescape
-from gpu_tui.parse.log_flood import FLOOD, LARGE, LARGEST, Appetite, mouthful
+from gpu_tui.parse.log_flood import FLOOD, LARGE, LARGEST, MOST_LINES, Appetite, mouthful
 from gpu_tui.parse.log_reader import LogReader, read_line
 from gpu_tui.parse.progress import parse_progress
 from gpu_tui.parse.queue_log import parse_queue_line
@@ -230,6 +230,7 @@ def test_mouthfuls_are_large_only_where_little_is_read() -> None:
     assert alarms[mouthful(alarms) - 1 : mouthful(alarms)] == b"\n"
     assert mouthful(b"x" * 1_000_000) <= 16_384
     assert mouthful(b"short") == 5
+    assert 0 < mouthful(b"\n" * 1_000_000, LARGEST) <= MOST_LINES  # each has its price
 
 
 def test_a_flood_that_is_behind_is_fed_in_ever_larger_parts_and_no_alarm_is_lost() -> None:

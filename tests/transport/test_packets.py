@@ -133,3 +133,31 @@ async def test_a_channel_that_was_closed_is_left_alone(box: Sshd) -> None:
             async with connection.stream(f"exec cat {box.home / 'big'}\n") as chunks:
                 await anext(chunks)
         assert (await connection.run("echo here", limit=10)).stdout == b"here\n"
+
+
+@pytest.mark.parametrize("cipher", ["", "Ciphers chacha20-poly1305@openssh.com\n"])
+async def test_what_is_put_off_to_another_turn_comes_whole_and_in_order(
+    make_box: MakeBox, monkeypatch: pytest.MonkeyPatch, cipher: str
+) -> None:
+    """A server that sends a byte at a time does not get the loop for as long as it likes."""
+    put_off = []
+
+    def counted(way: packets.ShortWay, rest: bytes) -> bool:
+        put_off.append(len(rest))
+        return really(way, rest)
+
+    really = packets.ShortWay._put_off
+    monkeypatch.setattr(packets.ShortWay, "_put_off", counted)
+    monkeypatch.setattr(packets, "MOMENT", 0.0)
+    monkeypatch.setattr(packets, "OFTEN", 2)
+    box = make_box("bytes" if cipher else "plain", extra=cipher)
+    expected = fill(box.home / "big", 3 * MB)
+    fill(box.home / "small", 20_000)
+    bytes_one_by_one = f"dd bs=1 if={box.home / 'small'} 2>/dev/null\n"
+    async with connected(box) as connection:
+        found, done = await asyncio.gather(
+            digest(connection, box.home / "big"), connection.run(bytes_one_by_one, limit=60)
+        )
+        assert found == expected
+        assert done.stdout == (box.home / "small").read_bytes()
+    assert put_off

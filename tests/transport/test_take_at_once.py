@@ -10,6 +10,7 @@ from boxes import Sshd
 from gpu_tui.core.fleet import Instance
 from gpu_tui.transport.base import take_at_once, write_to
 from gpu_tui.transport.connection import SshConnection
+from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
 
 
@@ -77,4 +78,52 @@ async def test_a_fault_of_the_taker_ends_its_channel_only(box: Sshd) -> None:
         with pytest.raises(ValueError, match="of the taker"):
             await anext(chunks)
     assert (await connection.run("echo still here", limit=10)).stdout == b"still here\n"
+    await connection.close()
+
+
+class Kept:
+    """A recorder that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def opened(self, instance: str, program: str) -> int:
+        self.heard.append(program)
+        return 1
+
+    def said(self, channel: int, data: bytes) -> None:
+        self.heard.append(data)
+
+    def closed(self, channel: int) -> None:
+        self.heard.append(None)
+
+
+async def test_one_that_is_recorded_can_do_all_that_others_can(box: Sshd) -> None:
+    """Else a box would be asked in another way as soon as somebody records it."""
+    kept = Kept()
+    connection = await RecordingTransport(SshTransport(), kept).connect(box.instance())
+    taken: list[bytes] = []
+    program = 'main() { echo ready; read -r line; echo "got $line"; read -r line; }\nmain; exit\n'
+    got = asyncio.Event()
+
+    def take(chunk: bytes) -> bool:
+        taken.append(chunk)
+        got.set()
+        return True
+
+    async with connection.stream(program) as chunks:
+        assert await anext(chunks) == b"ready\n"
+        take_at_once(chunks, take)
+        reading = asyncio.ensure_future(anext(chunks))
+        await asyncio.sleep(0)
+        write_to(chunks, b"one\n")
+        async with asyncio.timeout(10):
+            await got.wait()
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+    assert taken == [b"got one\n"]
+    assert kept.heard == [program, b"ready\n", b"got one\n", None]
+    with pytest.raises(TimeoutError):
+        await connection.run("sleep 100\n", limit=0.1)
+    assert kept.heard[4:] == ["sleep 100\n", None]
     await connection.close()
