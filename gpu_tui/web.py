@@ -17,7 +17,6 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from gpu_tui.core.loopback import is_loopback
 
@@ -109,6 +108,11 @@ async def _follow(request: httpx.Request) -> None:
 
 def proxy_for(url: str) -> str | None:
     """The proxy of the URL's scheme, else the one for all; none to this machine, and where $NO_PROXY says so."""
+    from urllib.request import (  # type: ignore[attr-defined]  # as httpx
+        getproxies,
+        proxy_bypass_environment,
+    )
+
     parts = urlsplit(url)
     named = getproxies()
     host = parts.hostname or ""

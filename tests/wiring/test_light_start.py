@@ -1,0 +1,23 @@
+"""What the cockpit loads until it watches every box: what few people need comes when they need it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+COCKPIT = ("ui.app", "wiring.cockpit", "wiring.fleet", "wiring.alerts", "ui.screens.teardown")
+LATER = {
+    "torch", "numpy", "h5py", "plotext",  # charts and checkpoints
+    "httpx", "urllib.request", "http.client",  # platforms with an API, and webhooks
+    "importlib.metadata", "zipfile",  # what a teardown verifies with
+    "pygments", "markdown_it", "multiprocessing", "gpu_tui.demo", "gpu_tui.recording.player",
+}  # fmt: skip
+
+
+def test_the_cockpit_loads_nothing_that_few_need() -> None:
+    words = ", ".join(f"gpu_tui.{name}" for name in COCKPIT)
+    code = f"import sys, {words}; print(sorted({LATER!r} & sys.modules.keys()))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n"
