@@ -41,13 +41,14 @@ from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.screens.cockpit import Cockpit
 from gpu_tui.ui.screens.replay import ReplayCockpit
 from gpu_tui.ui.screens.themes import ThemeScreen
-from gpu_tui.ui.text.bulletin import bulletin, worst_of
+from gpu_tui.ui.text.bulletin import bulletin, in_lines, worst_of
 from gpu_tui.ui.theme import CockpitTheme
-from gpu_tui.ui.toasts import ToastingApp
+from gpu_tui.ui.toasts import LINES, ToastingApp
 from gpu_tui.ui.widgets.logview import LogView
 from gpu_tui.ui.widgets.rows import Rows
 
 FRAME = 0.25  # seconds between two looks at the log in sight
+GLANCE = 2.0  # seconds in which one reads what a key was answered
 NOTE_STANDS = 8.0  # seconds: it may be an error in a file with the place and what to write there
 TOUCH = (events.Key, events.MouseDown, events.MouseScrollUp, events.MouseScrollDown)
 FRAMES = 4  # to a look at everything; keys paint at once, whatever the frame
@@ -115,6 +116,7 @@ class CockpitApp(ToastingApp):
         self._bell, self._desktop = bell, desktop
         self._toasted = False
         self._notices = Notices()
+        self._answered = -GLANCE  # when a person was told something
         self._give_back: Callable[[], None] | None = None
         self.prompter = prompter or ScreenPrompter()
         self.prompter.attach(self, clock, self._moment)
@@ -281,16 +283,23 @@ class CockpitApp(ToastingApp):
                 self._toasted = False
                 self.clear_notifications()
             return
+        if self._clock.boot() - self._answered < GLANCE and self.screen.query("Toast"):
+            return  # what a key was answered is read first; the news waits
         bulletins = self._news.take(fleet)
         self._notices.take(fleet.notes)
         if not (bulletins or self.screen.query("Toast")) and (note := self._notices.next()):
-            self.notify(told(note), timeout=NOTE_STANDS)  # told when no other toast stands
+            # told when no other toast stands
+            self.tell(lambda room: in_lines(told(note), room, LINES), timeout=NOTE_STANDS)
         if bulletins:
             news = [one for bulletin in bulletins for one in bulletin.news]
             worst, others = worst_of(news)
             self._toast(worst, others)
             if any(bulletin.loud for bulletin in bulletins):
                 self._call(worst, others)
+
+    def told_to(self) -> None:
+        """A person was told something."""
+        self._answered = self._clock.boot()
 
     def _toast(self, news: News, others: int) -> None:
         """The worst of what is new, in one line."""

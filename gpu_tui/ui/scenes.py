@@ -175,12 +175,12 @@ SCENES: Mapping[str, Callable[[], SceneStore]] = {
 # --- the ladder -------------------------------------------------------------------------------
 
 _PASSED: tuple[tuple[Rung, str, tuple[str, ...]], ...] = (
-    (Rung.PLAN, "plan", ("release: the meter stops; deletes system disk, data disk; cannot be undone",)),
-    (Rung.QUIESCE, "quiesce", ("nothing writes to the results: no trainer, no open file, 41 s without a change",)),
-    (Rung.MANIFEST, "manifest", ("14 files, 11.4 GiB on the box, each with its SHA-256",)),
-    (Rung.PULL, "pull", ("14 of 14 files here, 11.4 GiB, resumed once",)),
-    (Rung.MATCH, "match", ("5 of 5 cells, 14 hashes equal, nothing missing, nothing unexpected",)),
-    (Rung.LOAD, "load", ("5 checkpoints loaded in a child process, 0 non-finite weights",)),
+    (Rung.PLAN, "Plan", ("release: the meter stops; deletes system disk, data disk; cannot be undone",)),
+    (Rung.QUIESCE, "Quiesce", ("nothing writes to the results: no trainer, no open file, 41 s without a change",)),
+    (Rung.MANIFEST, "Manifest", ("14 files, 11.4 GiB on the box, each with its SHA-256",)),
+    (Rung.PULL, "Pull", ("14 of 14 files here, 11.4 GiB, resumed once",)),
+    (Rung.MATCH, "Match", ("5 of 5 cells, 14 hashes equal, nothing missing, nothing unexpected",)),
+    (Rung.LOAD, "Load", ("5 checkpoints loaded in a child process, 0 non-finite weights",)),
 )  # fmt: skip
 
 
@@ -188,9 +188,9 @@ def ladder_ready(*, ready_at: float = 0.0, expires_at: float | None = None) -> G
     """Six rungs climbed; the phrase is asked for."""
     rungs = [RungView(rung, title, RungState.PASSED, lines) for rung, title, lines in _PASSED]
     rungs += [
-        RungView(Rung.CONFIRM, "confirm", RungState.WORKING, ("waiting for a person",)),
-        RungView(Rung.ACT, "act", RungState.WAITING),
-        RungView(Rung.READ_BACK, "read back", RungState.WAITING),
+        RungView(Rung.CONFIRM, "Confirm", RungState.WORKING, ("waiting for a person",)),
+        RungView(Rung.ACT, "Act", RungState.WAITING),
+        RungView(Rung.READ_BACK, "Read back", RungState.WAITING),
     ]
     return GateView(
         "autodl-1", "release", "release", "ready", tuple(rungs), "autodl-1-3f9c",
@@ -202,11 +202,11 @@ def ladder_blocked() -> GateView:
     """The match failed: two files are missing here, and only giving them up goes on."""
     rungs = [RungView(rung, title, RungState.PASSED, lines) for rung, title, lines in _PASSED[:4]]
     rungs += [
-        RungView(Rung.MATCH, "match", RungState.BLOCKED,
+        RungView(Rung.MATCH, "Match", RungState.BLOCKED,
                  ("2 files differ: no_aug/best.pth, no_aug/best_metrics.json",),
                  next="pull again, or look at why they change on the box"),
         *(RungView(rung, title, RungState.WAITING) for rung, title in (
-            (Rung.LOAD, "load"), (Rung.CONFIRM, "confirm"), (Rung.ACT, "act"), (Rung.READ_BACK, "read back"))),
+            (Rung.LOAD, "Load"), (Rung.CONFIRM, "Confirm"), (Rung.ACT, "Act"), (Rung.READ_BACK, "Read back"))),
     ]  # fmt: skip
     return GateView(
         "autodl-1", "release", "release", "blocked", tuple(rungs), "autodl-1-3f9c",

@@ -31,10 +31,20 @@ class ToastingApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """What has no room in its lines ends in an ellipsis."""
+        """To the person who pressed a key. What has no room in its lines ends in an ellipsis."""
+        self.told_to()
         self.tell(lambda room: in_lines(message, room, LINES), severity=severity, timeout=timeout)
 
-    def tell(self, words: Words, *, severity: SeverityLevel, timeout: float | None = None) -> None:
+    def told_to(self) -> None:
+        """A person was told something."""
+
+    def tell(
+        self,
+        words: Words,
+        *,
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+    ) -> None:
         """In a terminal of another width `words` are asked anew."""
         self.clear_notifications()
         self._words = words

@@ -218,6 +218,29 @@ async def test_news_takes_one_line_and_it_is_that_of_the_keys(cockpit: Make, tex
         assert len(app.screen.query("Toast")) == 1
 
 
+async def test_news_waits_until_the_answer_to_a_key_was_read(
+    cockpit: Make, clock: ManualClock
+) -> None:
+    """ "The gate was shut, nothing was changed" stood for less than a second where a box had news."""
+    store = healthy()
+    app = cockpit(store)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        app.notify("the answer")
+        while not app.screen.query("Toast"):
+            await pilot.pause()
+        view = store.fleet.instances[0]
+        news = finding("xid", Severity.FATAL, view.name, "it broke", "x")
+        store.become(fleet(replace(view, findings=(news,))))
+        app._tick()
+        assert [note.message for note in app._notifications] == ["the answer"]
+        clock.advance(2)
+        app._tick()
+        await pilot.pause()
+        (note,) = app._notifications
+        assert "it broke" in note.message
+
+
 async def test_each_note_has_its_turn_and_a_long_one_ends_in_an_ellipsis(
     cockpit: Make, text_of: Read
 ) -> None:

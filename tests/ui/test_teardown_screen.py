@@ -708,10 +708,10 @@ async def test_another_rung_can_be_looked_at_where_not_all_fits(
     )
     async with app.run_test(size=(80, 24)) as pilot:
         await climb(pilot)
-        assert "── 5 match" in text_of(app)
+        assert "── 5 Match" in text_of(app)
         await pilot.press("h", "h", "left", "left")
         text = text_of(app)
-        assert "── 1 plan" in text
+        assert "── 1 Plan" in text
         assert "ablation_0.yaml" in text
         await pilot.press("end")
         assert "file storage" in text_of(app)  # what survives, under the plan
@@ -736,7 +736,7 @@ async def test_what_shut_the_gate_never_pushes_the_question_out_of_sight(
         assert "Cancel" in text
         assert SECONDS[0].phrase in text.replace("\n", " ")
         assert "evidence void in" in text
-        assert "5✗" in text or "✗ 5 match" in text
+        assert "5✗" in text or "✗ 5 Match" in text
         assert app.screen.query_one("#ladder").size.height >= 2
         field = app.screen.query_one(PhraseField)
         assert app.screen.region.contains_region(field.region)

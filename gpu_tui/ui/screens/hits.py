@@ -68,7 +68,11 @@ class HitsScreen(Card):
             for hit in found
         ]
         if rows:
-            self.rows.put(rows, [str(n) for n in range(len(rows))])
+            head = line(
+                fit(line((say("line"), "faint")), 9, right=True), " ",
+                fit(line((say("where"), "faint")), 7, right=True),
+            )  # fmt: skip
+            self.rows.put(rows, [str(n) for n in range(len(rows))], head)
         else:
             none = say("no line of the whole file fits")
             part = say("no line of what was searched fits")
