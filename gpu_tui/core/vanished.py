@@ -18,6 +18,7 @@ from gpu_tui.core.sweep import CellState
 
 GONE_KEPT = 200  # of one source
 GONE = "its process is gone, and nothing told how it ended"
+NO_MORE = "it is not listed any more, and the processes were not read since"
 UNLISTED = "it is not listed any more, yet its process is there"
 UNTOLD = "suspicious_end"  # the kind of finding of one that was seen at work until then
 ENDS_WITH = "its log ends with: "
@@ -45,6 +46,7 @@ class Vanished:
     _last: dict[str, Job] = field(default_factory=dict)
     _gone: dict[str, Job] = field(default_factory=dict)
     _unlisted: set[str] = field(default_factory=set)  # of those: whose process was seen since
+    _looked: float | None = None  # at the processes
     _starts: dict[str, int] = field(default_factory=dict)  # of who was started again
 
     def follow(self, sample: object) -> None:
@@ -73,6 +75,7 @@ class Vanished:
 
     def saw(self, processes: Sequence[Process], at: float) -> None:
         """Who is there, though a list lost it: tmux whose socket was cleaned away, a log that was deleted."""
+        self._looked = at
         if not self._gone:
             return
         began = {one.pid: at - one.age_seconds for one in processes if one.age_seconds is not None}
@@ -102,11 +105,16 @@ class Vanished:
         gone = (
             replace(job, state=CellState.RUNNING, word="running", why=UNLISTED, finished_at=None)
             if name in self._unlisted
-            else _told(job, endings.get(name, Ending()), now, skew)
+            else _told(job, endings.get(name, Ending()), now, skew, proven=self._proven(job))
             for name, job in self._gone.items()
         )
         here = (_started_again(job, self._starts.get(job.name, 0)) for job in table.jobs)
         return replace(table, jobs=(*gone, *here))
+
+    def _proven(self, job: Job) -> bool:
+        """No process table that would show it is still to come."""
+        looked, at = self._looked, job.finished_at
+        return looked is None or at is None or not job.pids or looked > at
 
 
 def _gone(job: Job, then: str | None, at: float) -> Job:
@@ -137,11 +145,13 @@ def _started_again(job: Job, times: int) -> Job:
     return replace(job, why=f"{job.why}; {said}" if job.why else said, finding=UNTOLD)
 
 
-def _told(job: Job, ending: Ending, now: float, skew: float) -> Job:
+def _told(job: Job, ending: Ending, now: float, skew: float, *, proven: bool) -> Job:
     at = job.finished_at or 0.0
     known = ended(replace(job, finished_at=at + skew), ending)
     if known.why != GONE:
         return known
+    if not proven:
+        return replace(known, why=NO_MORE)
     why = GONE if job.then is None else f"{GONE}; {WENT_ON}{job.then}"
     # What it was is not always known: an editor may leave without a word.
     untold = job.command is not None and now - at >= ON_THE_WAY

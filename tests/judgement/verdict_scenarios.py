@@ -756,6 +756,17 @@ def tmux_lost_its_socket_and_its_panes_live(s: Scene) -> None:
     s.watch(60)
 
 
+@scenario("running", box=NAMELESS)
+def tmux_lost_its_socket_and_nobody_read_the_processes_since(s: Scene) -> None:
+    pane(s, PANE, BELOW)
+    s.wait(1)
+    s.apply(Sampled("box", s.at, "tmux", Absent("no tmux runs on this box", s.at)))
+    s.wait(20)
+    (cell,) = s.view().queue.cells
+    assert cell.why == "gone: it is not listed any more, and the processes were not read since"
+    s.watch(10)
+
+
 @scenario("idle", "suspicious_end:warn", evidence=("its process is gone",), box=NAMELESS)
 def a_tmux_session_was_killed(s: Scene) -> None:
     pane(s, PANE, BELOW)
