@@ -6,12 +6,18 @@ import asyncio
 import json
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 from test_check_real_box import check, write_fleet
+
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.wiring.fleet import open_fleet
 
 TRAINER = """
 import time
@@ -59,3 +65,53 @@ async def test_a_detached_run_is_found_with_its_progress(box, tmp_path: Path) ->
     assert cell["epoch"] >= 1
     assert cell["epochs"] == 400
     assert cell["loss"] is not None
+
+
+UNCOUNTED = """
+import time
+step = 0
+while True:
+    step += 1
+    print(f"step {step} loss {3 / step:.4f}", flush=True)
+    time.sleep(0.2)
+"""
+
+
+async def test_a_detached_run_that_is_killed_in_a_loop_is_told(box, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    script = box.home / "train_loop.py"
+    script.write_text(UNCOUNTED)
+    line = f"for c in first second; do {sys.executable} {script} $c > {box.home}/$c.log 2>&1; done"
+    # bash writes "Killed" to its own stderr, and not into the log as dash does.
+    loop = await asyncio.create_subprocess_exec(
+        "bash", "-c", line, stdin=asyncio.subprocess.DEVNULL, start_new_session=True
+    )
+    fleet = Fleet(None, (box.instance(),), None)
+    try:
+        async with (
+            asyncio.timeout(180),
+            open_fleet(fleet, read_only=True, state=tmp_path) as (room, tap),
+        ):
+
+            def cell(name: str) -> Cell | None:
+                cells = room.store.view(room.clock.now())["box"].queue.cells
+                return next((one for one in cells if one.name == name), None)
+
+            while (first := cell("first")) is None or first.step is None:
+                await tap.next(1.0)
+            assert first.state is CellState.RUNNING
+            os.kill(int(first.job or ""), signal.SIGKILL)
+            while not (
+                told := [
+                    one
+                    for one in room.store.view(room.clock.now())["box"].findings
+                    if one.cell == "first"
+                ]
+            ):
+                await tap.next(1.0)
+    finally:
+        os.killpg(loop.pid, signal.SIGKILL)
+        await loop.wait()
+    (finding,) = told
+    assert (finding.kind, finding.severity) == ("suspicious_end", Severity.WARN)
+    assert "its log shows no total, and nothing told how it ended" in finding.evidence
+    assert finding.evidence.endswith("what started it went on with second")
