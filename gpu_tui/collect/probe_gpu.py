@@ -11,13 +11,32 @@ from gpu_tui.core import metrics
 from gpu_tui.parse import nvidia_smi
 
 GPU_LIMIT = 6.0
+HANGS, KILLED = 124, 137  # exit codes: from here on it was ended
 APPS_AGAIN = 5  # rounds after which the programs on the cards are asked for in any case
 MIG_ROUNDS = 30  # rounds after which it is asked anew how cards are cut
 # Who takes a card or leaves it changes the memory in use there. While that is as it was when the programs
 # were asked for, they are the same: nvidia-smi is by far the dearest program that is started here.
 _GPUS = f"""
-    [ "$n" -gt 0 ] || told=- rounds=0
-    ask query {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}
+    # One that a dead driver holds outlives all who asked, also us: of these there must not be ever more.
+    stuck() {{
+        for at in "$proc"/[0-9]*; do
+            stat=
+            read -r stat <"$at/stat"
+            case $stat in *" (nvidia-smi) D 1 "*)
+                [ "${{1:-$at}}" != "$at" ] || {{ hung=$at; return 0; }} ;;
+            esac
+        done
+        return 1
+    }}
+    [ "$n" -gt 0 ] || told=- rounds=0 doubt=1
+    if [ -n "$doubt" ] && stuck && sleep 1 && stuck "$hung"; then
+        out= code={KILLED}
+        show query "$code"
+    else
+        ask query {GPU_LIMIT:.0f} nvidia-smi {nvidia_smi.GPU_QUERY} {nvidia_smi.FORMAT}
+    fi
+    doubt=
+    [ "$code" -lt {HANGS} ] || doubt=1
     case $code in 0 | 15)
         in_use=
         if [ "${{#out}}" -lt 65536 ]; then

@@ -17,7 +17,9 @@ from shell_box import (
     COMMANDS,
     GPU_ROW,
     HANDOVER,
+    NVIDIA_SMI,
     SHELLS,
+    TAIL,
     Inbox,
     ShellBox,
     ShellConnection,
@@ -506,6 +508,22 @@ async def test_a_hung_nvidia_smi_is_ended_stops_nobody_and_piles_nothing_up(
             assert beats >= 4  # of five: the box goes on while the driver hangs
             assert sum(map(alive, started(files))) <= 1
     assert len(started(files)) >= 3
+
+
+async def test_no_further_nvidia_smi_joins_one_that_a_dead_driver_holds(
+    files: ShellBox, shell: str
+):
+    """Each connection, and each tick of cron, would leave one more that nothing can end."""
+    files.cgroup2()
+    files.file("proc/77/stat", "77 (nvidia-smi) D 1 " + TAIL.format(start=9))
+    files.program("nvidia-smi", f"#!/bin/sh\necho >>{files.root}/asked\n{NVIDIA_SMI}")
+    async with sampling(files, shell, files.group(poll=0.1)) as inbox:
+        for _ in range(2):
+            assert value(await inbox.metric_of("gpus")).error.kind == "hung"
+        assert not (files.root / "asked").exists()
+        files.file("proc/77/stat", "77 (nvidia-smi) Z 1 " + TAIL.format(start=9))
+        while value(await inbox.metric_of("gpus")).error is not None:
+            pass
 
 
 async def test_a_hung_df_is_one_finding_and_stops_nobody(files: ShellBox, shell: str):

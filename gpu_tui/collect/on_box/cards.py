@@ -6,12 +6,15 @@ import signal
 import time
 from contextlib import suppress
 
+from gpu_tui.collect.on_box.files import read_once
 from gpu_tui.collect.on_box.frames import AT_END, MOST, Frames
+from gpu_tui.collect.on_box.lane import pids_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+HANGS, KILLED = 124, 137  # exit codes: from here on it was ended
 MOMENTS = 5  # milliseconds: who ends lets go of its pipe a little earlier
 # A card that gives no share may be in MIG mode: then ask, now and again, how it is cut.
 MAYBE_CUT = re.compile(rb", GPU-.{8}-.{4}-.{4}-.{4}-.{12}, \[N/A\], ", re.DOTALL)
@@ -28,10 +31,12 @@ class Cards:
     """
 
     def __init__(
-        self, nonce: bytes, mark: int, every: int, limit: float, again: int, cut_again: int,
+        self, nonce: bytes, proc: str, mark: int, every: int, limit: float, again: int, cut_again: int,
         query: "Sequence[str]", apps: "Sequence[str]", mig: "Sequence[str]",
     ) -> None:  # fmt: skip
         self._frames = Frames(nonce)
+        self._proc = proc
+        self._doubt = True  # whether the driver lives
         self._mark = mark
         self._every = every
         self._limit = limit
@@ -76,7 +81,15 @@ class Cards:
     def _answer(self) -> "Generator[None, None, None]":
         frames = self._frames
         frames.begin(self._mark, self._number)
-        text, code = yield from self._run(self._query)
+        hung = self._hung() if self._doubt else set()
+        if hung:
+            yield
+            hung &= self._hung()
+        if hung:
+            text, code = b"", KILLED
+        else:
+            text, code = yield from self._run(self._query)
+        self._doubt = code >= HANGS
         frames.show(b"query", text, code)
         if code in (0, 15):
             yield from self._programs(text)
@@ -85,6 +98,14 @@ class Cards:
         frames.say(b"end %d" % self._number)
         frames.flush()
         self._number += 1
+
+    def _hung(self) -> "set[str]":
+        """Those that a dead driver holds: they outlive all who asked, and there must not be ever more of them."""
+        return {
+            pid
+            for pid in pids_in(self._proc)
+            if b" (nvidia-smi) D 1 " in read_once(self._proc + "/" + pid + "/stat")
+        }
 
     def _programs(self, text: bytes) -> "Generator[None, None, None]":
         """Who takes a card or leaves it changes the memory in use there: else they are the same."""

@@ -36,7 +36,7 @@ def _sample(plan: "Mapping[str, Any]") -> None:
     ]
     files = [SmallFiles(mark, beats, parts, places) for mark, beats, parts in plan["files"]]
     tables = [ProcessTable(nonce, places["proc"], *words) for words in plan["tables"]]
-    cards = [Cards(nonce, *words) for words in plan["cards"]]
+    cards = [Cards(nonce, places["proc"], *words) for words in plan["cards"]]
     lanes += cards
     frames, beat = Frames(nonce), 0
     while True:
