@@ -99,6 +99,10 @@ COMPANION = re.compile(
 )
 
 
+# What is said of a file that reads well, and never stands for the weights of anything.
+NO_WEIGHTS = "an optimizer's numbers are in it, and not one weight"
+
+
 def must_load(path: str) -> bool:
     """True where the name says checkpoint or metrics: a file whose bytes alone prove too little."""
     name = path.rsplit("/", 1)[-1].lower()

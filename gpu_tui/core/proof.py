@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from gpu_tui.core.evidence import Cells, FileVerdict, Inventory
 from gpu_tui.core.manifest import (
     MIXED_SUFFIXES,
+    NO_WEIGHTS,
     Manifest,
     MatchReport,
     compare,
@@ -42,19 +43,20 @@ def proves(verdict: FileVerdict, *, on_box: bool = False) -> bool:
 
 
 def weighed(verdicts: Sequence[FileVerdict], required: Required) -> tuple[FileVerdict, ...]:
-    """The verdicts, where files that may hold anything stand for the cells' weights: then the hash of such a
-    file alone proves nothing, and no more does one without a number to look at.
+    """The verdicts, where files stand for the cells' weights: one that holds an optimizer and no model proves
+    nothing, and of those that may hold anything neither does the hash alone, nor one without a number to look at.
     """
-    files = [file for file in required.weights if file.lower().endswith(MIXED_SUFFIXES)]
     paths = [verdict.path for verdict in verdicts]
-    standing = {path for file in files for _, path in holding(file, paths)}
+    standing = {path for file in required.weights for _, path in holding(file, paths)}
 
     def judged(verdict: FileVerdict) -> FileVerdict:
         if verdict.path not in standing:
             return verdict
-        if verdict.load == "ok" and verdict.nonfinite is None:
+        mixed = verdict.path.lower().endswith(MIXED_SUFFIXES)
+        empty = NO_WEIGHTS in verdict.warnings or (mixed and verdict.nonfinite is None)
+        if verdict.load == "ok" and empty:
             verdict = replace(verdict, load="failed", detail="there is not one weight in it")
-        return replace(verdict, checkpoint=True)
+        return replace(verdict, checkpoint=True) if mixed else verdict
 
     return tuple(judged(verdict) for verdict in verdicts)
 

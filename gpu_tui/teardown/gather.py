@@ -52,7 +52,7 @@ from gpu_tui.teardown.roster import read_cells, read_roster
 from gpu_tui.teardown.touched import Sides, touched_since
 from gpu_tui.teardown.verifier import verifier
 from gpu_tui.teardown.verify import load_all
-from gpu_tui.teardown.whose import elsewhere, is_here, sharing
+from gpu_tui.teardown.whose import elsewhere, is_here, one_end, sharing
 from gpu_tui.transport.base import Connection
 
 Share = Callable[[Transfer], None]  # told of progress
@@ -247,11 +247,13 @@ class Gather:
                 asyncio.to_thread(local_tree, self.local),
             )
             local = tree.manifest if not tree.odd else None
+        # The account may take half a minute to answer: what can change meanwhile is looked at after it.
+        state = await self._state()
+        moved = await self._elsewhere(state)
+        seconds = await self._seconds(self._verb) if self._verb else ()
         roster = await self._roster()
         if wanted is not None:
             cells = await self._cells(roster)
-        state = await self._state()
-        if wanted is not None:
             # Hashing takes minutes: what was hashed first may have changed since, and more have come.
             now = await stamps(self.link(), listing.root)
             paths = tuple({*listing.paths, *(now.keys() - there.keys())})
@@ -263,8 +265,6 @@ class Gather:
                 local = None
             stamped = await asyncio.to_thread(stamps_of, now, again)
             since = await asyncio.to_thread(touched_since, self._compared, (now, again), self.local)
-        moved = await self._elsewhere(state)
-        seconds = await self._seconds(self._verb) if self._verb else ()
         read_at = self.clock.boot()
         seen = await self._survey()
         return Recheck(
@@ -398,8 +398,7 @@ class Gather:
         if isinstance(self.provider, WorksElsewhere):
             return None
         if self._verb is not None and not self._verb.park:
-            others = sharing(self.instance, self.fleet())
-            if others:
+            if others := self._other_names():
                 return (
                     f"it is also {some(others)} in the fleet file, whose results would go with it: "
                     "pull those, take that entry out, then open this again"
@@ -411,6 +410,13 @@ class Gather:
                 )
         by_id = self.provider.reads and not inside
         return await elsewhere(self.link(), self.instance, state, by_id=by_id)
+
+    def _other_names(self) -> tuple[str, ...]:
+        """What else the fleet file calls this box: as it is written there, and as it is reached now."""
+        fleet = tuple(self.fleet())
+        reached = (one.name for one in fleet if one_end(self.link(), self.connection(one.name)))
+        names = (*sharing(self.instance, fleet), *reached)
+        return tuple(dict.fromkeys(name for name in names if name != self.name))
 
     def _meter(self, total: int) -> Meter:
         return Meter(total, self.clock.boot, self.share)

@@ -6,6 +6,7 @@ never by its other arguments: `--logger tensorboard` makes nobody a TensorBoard.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from posixpath import basename
 
@@ -16,6 +17,7 @@ DEAD = frozenset({"Z", "X"})
 ENDLESS = frozenset({"infinity", "inf"})  # how long a sleep is that only keeps a box alive
 # Options of interpreters that take the next word, which is no script then.
 _PYTHON_VALUES = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+_WATCH_VALUES = frozenset({"-n", "--interval", "-q", "--equexit", "-s", "--shotsdir"})
 _SHELL_VALUES = frozenset({"--rcfile", "--init-file", "-o", "+o", "-O", "+O"})
 
 INIT = frozenset(
@@ -55,8 +57,26 @@ SERVERS = frozenset(
     }
 )
 WATCHING = frozenset(
-    {"sleep", "tail", "less", "more", "top", "htop", "btop", "watch", "nvtop", "nvitop", "gpustat"}
+    {"sleep", "tail", "less", "more", "top", "htop", "btop", "nvtop", "nvitop", "gpustat"}
 )
+# What `watch` may run again and again: it only reads. Whatever else it runs may bring results here.
+READERS = WATCHING | {
+    *(
+        "nvidia-smi",
+        "rocm-smi",
+        "df",
+        "du",
+        "free",
+        "ls",
+        "ps",
+        "cat",
+        "head",
+        "wc",
+        "grep",
+        "date",
+    ),
+    *("uptime", "who", "w", "squeue", "sinfo", "sacct", "sensors", "vmstat", "iostat", "echo"),
+}
 IDLE = INIT | DAEMONS | SERVERS | WATCHING
 EDITORS = frozenset(
     {".vscode-server", ".cursor-server", "code-server"}
@@ -122,9 +142,25 @@ def _is_idle(process: Process) -> bool:
         return not scripts or process.pid == 1 or scripts[0] in SERVERS
     if program.startswith("python"):
         return any(name in IDLE for name in _scripts(process.argv[1:], "c", _PYTHON_VALUES, "m"))
+    if program == "watch":
+        return _only_reads(process.argv[1:])
     if program == "node":
         return any(part in EDITORS for word in process.argv[:2] for part in word.split("/"))
     return program in IDLE or program.startswith("systemd-")
+
+
+def _only_reads(words: Sequence[str]) -> bool:
+    """The command that `watch` repeats, each part of it: `-n 5 -d sh command` (watch(1))."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in _WATCH_VALUES and rest:
+            rest.pop(0)
+    command = " ".join(rest)
+    if not command or re.search(r"[>`]|\$\(", command):
+        return False
+    parts = (part.split() for part in re.split(r"[;&|\n]+", command))
+    return all(basename(part[0]) in READERS for part in parts if part)
 
 
 def _holds_up(process: Process, table: Mapping[int, Process]) -> bool:

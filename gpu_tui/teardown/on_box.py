@@ -70,6 +70,8 @@ def _load(torch: Any, path: str, besides: str) -> dict[str, Any]:
                 f"it is no checkpoint: none of {', '.join(KEYS)} is in it; "
                 "a bare state_dict passes under any other name (results.artifacts)"
             )
+        if name == "best.pth":
+            _judge(torch, [loaded[key] for key in KEYS if key in loaded], False)
         after = os.fstat(file.fileno())
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise NotOne("it changed while it was read")
@@ -107,7 +109,7 @@ def _judge(torch: Any, loaded: Any, may_be_empty: bool) -> float | None:
         if nodes > NODES:
             raise NotOne(f"it holds more than {NODES} things")
         if isinstance(value, torch.Tensor):
-            tensors += 1
+            tensors += bool(value.numel())
             count, bad = _touch(torch, value, met)
             values, odd = values + count, odd + bad
         elif isinstance(value, (dict, list, tuple)) and id(value) not in met:

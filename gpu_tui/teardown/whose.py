@@ -20,7 +20,7 @@ from pathlib import Path
 
 from gpu_tui.core.fleet import Instance, ProviderState
 from gpu_tui.core.plain import plain
-from gpu_tui.transport.base import Connection, peer_of
+from gpu_tui.transport.base import Connection, login_of, peer_of
 
 LIMIT = 15.0  # seconds
 NAME_LIMIT = 3.0
@@ -83,6 +83,16 @@ def sharing(instance: Instance, fleet: Iterable[Instance]) -> tuple[str, ...]:
     )
 
 
+def one_end(one: Connection, other: Connection | None) -> bool:
+    """Both lead to one login of one sshd, whatever they are called: a proxy tells its boxes apart by the login."""
+    ends = [
+        (peer_of(each), each.host_key or None, login_of(each))
+        for each in (one, other)
+        if each is not None
+    ]
+    return len(ends) == 2 and ends[0] == ends[1] and None not in ends[0]
+
+
 def is_here(boot_id: str | None) -> bool:
     """True where a box of this boot is this machine, or a container of it: its disks go with ours. Blocks."""
     try:
@@ -106,13 +116,18 @@ def judge(
 
     `by_id`: where nothing can be compared, that is a reason as well.
     """
-    if said.ids:
-        if id in said.ids:
-            return None
-        others = ", ".join(sorted(said.ids))
-        return f"the box says that it is {plain(others, 80)}, provider.id is {plain(id, 64)}: correct it"
+    if said.ids == {id}:
+        return None
+    others = plain(", ".join(sorted(said.ids)), 80)
+    if said.ids and id not in said.ids:
+        return f"the box says that it is {others}, provider.id is {plain(id, 64)}: correct it"
     private = {ip for text in inner if (ip := _ip(text)) is not None}
     if not told and not private:
+        if said.ids:
+            return (
+                f"the box gives itself several ids ({others}), and the provider names no address that "
+                "shows which is true: end it at the provider's console"
+            )
         if not by_id:
             return None
         return (

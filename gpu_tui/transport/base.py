@@ -163,6 +163,12 @@ def peer_of(connection: Connection) -> tuple[str, int] | None:
     return found if isinstance(found, tuple) else None
 
 
+def login_of(connection: Connection) -> str | None:
+    """As whom it is logged in; None where nobody knows."""
+    found = getattr(connection, "login", None)
+    return found if isinstance(found, str) and found else None
+
+
 Taker = Callable[[bytes], bool]
 
 

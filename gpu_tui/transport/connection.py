@@ -38,6 +38,7 @@ class SshConnection:
         self._lines = Lines(Line(connection, lost), more)
         self._closed_by_us = False
         self.peer = peer  # where it was reached, None where only a hop knows
+        self.login = connection.get_extra_info("username")
         key = connection.get_server_host_key()
         self.host_key = key.get_fingerprint() if key else ""
 

@@ -106,6 +106,7 @@ class OpenSshConnection:
         self.host_key = ""
         self.via = f"ssh(1): {why}"
         self.peer = chain[-1].numbers  # ssh does not tell where it went
+        self.login = chain[-1].user
         self._program = program
         self._directory = directory
         self._socket = str(directory / "s")

@@ -14,6 +14,7 @@ from gpu_tui.transport.base import (
     LinkError,
     Taker,
     Transport,
+    login_of,
     peer_of,
     take_at_once,
     write_to,
@@ -45,6 +46,7 @@ class RecordedConnection:
         self.host_key = connection.host_key
         self.via = getattr(connection, "via", None)
         self.peer = peer_of(connection)
+        self.login = login_of(connection)
 
     async def run(self, program: str, *, limit: float, stdout_cap: int = 4_194_304) -> Completed:
         """Run a program and record what it printed; also that it was asked, where no answer came."""

@@ -143,6 +143,7 @@ class Scene:
     pace: Pace = field(default_factory=lambda: Pace(0.01, 0.005, 0.01, 0.1))
     providers: dict[str, Provider] = field(default_factory=dict)
     others: list[Instance] = field(default_factory=list)  # of the same fleet file
+    reached: dict[str, Connection] = field(default_factory=dict)  # of the others, where they are
 
     def view(self, name: str) -> InstanceView:
         if name != self.instance.name:
@@ -163,6 +164,11 @@ class Scene:
             logs=(),
         )
 
+    def connected(self, name: str) -> Connection | None:
+        if name in {one.name for one in self.others}:
+            return self.reached.get(name)
+        return self.connection
+
     def provider(self, instance: Instance) -> Provider:
         if instance.name not in self.providers:
             env = {"POD_KEY": self.server.key, **self._address()}
@@ -182,7 +188,7 @@ class Scene:
     def runner(self) -> Runner:
         return Runner(
             view=self.view,
-            connection=lambda name: self.connection,
+            connection=self.connected,
             providers=self.provider,
             profiles=PROFILES,
             journal_dir=self.state,

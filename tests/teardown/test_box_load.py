@@ -27,6 +27,8 @@ class Evil:
         return (os.system, (f"touch {sys.argv[1]}/owned",))
 torch.save({"model": {"w": torch.ones(600)}, "e": Evil()}, f"{sys.argv[1]}/evil/best.pth")
 torch.save({"model": {"w": torch.full((600,), float("nan"))}}, f"{sys.argv[1]}/nan/best.pth")
+for name, model in (("empty", {}), ("hollow", {"w": torch.zeros(0)}), ("named", "resnet18")):
+    torch.save({"model": model, "o": torch.ones(600)}, f"{sys.argv[1]}/{name}/best.pth")
 torch.save({"other": torch.ones(600)}, f"{sys.argv[1]}/odd/best.pth")
 settings = torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.1).state_dict()
 for name in ("optimizer.pt", "model.pt"):
@@ -54,7 +56,7 @@ def _python(box: Sshd, body: str) -> None:
 
 def _results(box: Sshd) -> Path:
     root = box.home / "it's results"
-    for cell in ("good", "cut", "evil", "nan", "odd"):
+    for cell in ("good", "cut", "evil", "nan", "odd", "empty", "hollow", "named"):
         (root / cell).mkdir(parents=True)
     (root / "good/best.pth").write_bytes(GOOD)
     (root / "good/train.log").write_text("epoch 1\n")
@@ -75,6 +77,7 @@ async def test_the_boxs_own_torch_loads_what_has_the_hash_of_the_manifest(
     verdicts = {v.path: v for v in await load_on_box(link, "~/it's results", manifest)}
     assert {path: v.load for path, v in verdicts.items()} == {
         "cut/best.pth": "failed",
+        "empty/best.pth": "failed",
         "evil/best.pth": "refused",
         "good/best.pth": "ok-remote",
         "good/best.keras": "skipped",
@@ -83,6 +86,8 @@ async def test_the_boxs_own_torch_loads_what_has_the_hash_of_the_manifest(
         "good/optimizer.pt": "ok-remote",
         "good/rest.pkl": "skipped",
         "good/scheduler.pt": "ok-remote",
+        "hollow/best.pth": "failed",
+        "named/best.pth": "failed",
         "nan/best.pth": "ok-remote",
         "nan/optimizer.pt": "ok-remote",
         "odd/best.pth": "failed",

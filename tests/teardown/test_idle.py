@@ -37,6 +37,11 @@ WORK = [
     "/opt/conda/bin/accelerate launch jupyter.py",
     "node train.js",
     "torchrun tensorboard",
+    "watch -n 600 rsync -a /scratch/runs/ /root/results",  # between two runs of it nothing shows
+    "watch -n5 nvidia-smi; cp -r /tmp/x /root/results",
+    "watch -d cat /tmp/a > /root/results/a",
+    "watch grep -c x $(./save)",
+    "watch",
 ]
 IDLE = [
     "/usr/sbin/sshd -D",
@@ -59,6 +64,10 @@ IDLE = [
     "sleep infinity",
     "tail -f /dev/null",
     "nginx: worker process",
+    "watch nvidia-smi",
+    "watch -n 0.5 -d nvidia-smi",
+    "/usr/bin/watch --interval 2 --color gpustat --color",
+    "watch -n1 nvidia-smi | head -20; df -h",
 ]
 
 

@@ -28,7 +28,10 @@ def _said(*words: str) -> Claims:
         # what the box says of itself comes first, whatever the addresses are
         (("p-1",), ("192.0.2.9", 1), "192.0.2.3:34446", (), True),
         (("p-2",), ("192.0.2.3", 34446), "192.0.2.3:34446", (), False),
-        (("p-1", "p-2"), None, None, (), True),  # two names of one box
+        # of two ids one at most is true: an image may set such a variable by itself
+        (("p-1", "p-2"), None, None, (), False),
+        (("p-1", "p-2"), ("192.0.2.3", 34446), "192.0.2.3:34446", (), True),
+        (("p-1", "p-2"), ("192.0.2.4", 34446), "192.0.2.3:34446", (), False),
         # the end of our own socket, with its port: hosts are shared, ports are not
         ((), ("192.0.2.3", 34446), "192.0.2.3:34446", (), True),
         ((), ("192.0.2.3", 22), "192.0.2.3:34446", (), False),

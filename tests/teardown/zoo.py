@@ -111,6 +111,15 @@ ZOO: dict[str, tuple[str, str]] = {
     "tensor/best.pth": ("failed", "no checkpoint"),
     "whole/best.pth": ("refused", "save its state_dict() there, under one of model_state_dict"),
     "settings/best.pth": ("failed", "no checkpoint"),
+    "empty-model/best.pth": ("failed", "its model is empty"),
+    "no-model/best.pth": ("failed", "its model is empty"),
+    "hollow-model/best.pth": ("failed", "its model is empty"),
+    "named-model/best.pth": ("failed", "its model is empty"),
+    "model-and-name/best.pth": ("ok", ""),
+    "only-optimizer.pt": ("ok", "an optimizer's numbers are in it, and not one weight"),
+    "beside-optimizer.pt": ("ok", "an optimizer's numbers are in it, and not one weight"),
+    "lightning.ckpt": ("ok", "an optimizer's numbers are in it, and not one weight"),
+    "with-weights.ckpt": ("ok", ""),
     "optimizer.pt": ("ok", "an optimizer's settings are in it, and not one tensor"),
     "sgd/optimizer.pth": ("ok", "an optimizer's settings are in it, and not one tensor"),
     "tensors/optimizer.pt": ("ok", "only 24 bytes"),
@@ -455,6 +464,19 @@ def _worthless(zoo: _Zoo) -> None:
     settings = torch.optim.SGD([torch.nn.Parameter(zoo.w)], lr=0.1).state_dict()
     for name in ("optimizer.pt", "sgd/optimizer.pth", "model-settings.pt", "settings/best.pth"):
         zoo.save(name, settings)
+    adam = {"state": {0: {"exp_avg": zoo.w}}, "param_groups": [{"params": [0]}]}
+    for name, model in (
+        ("empty-model", {"model_state_dict": {}}),
+        ("no-model", {"model": None, "rng": torch.get_rng_state()}),
+        ("hollow-model", {"state_dict": {"w": torch.zeros(0)}}),
+        ("named-model", {"model": "resnet18", "weights": zoo.w}),
+        ("model-and-name", {"model": "resnet18", "state_dict": {"w": zoo.w}}),
+    ):
+        zoo.save(f"{name}/best.pth", {**model, "optimizer": adam})
+    zoo.save("only-optimizer.pt", adam)
+    zoo.save("beside-optimizer.pt", {"epoch": 3, "opt": adam, "rng": torch.get_rng_state()})
+    zoo.save("lightning.ckpt", {"state_dict": {}, "optimizer_states": [adam]})
+    zoo.save("with-weights.ckpt", {"state_dict": {"w": zoo.w}, "optimizer_states": [adam]})
     numbers = {"state": {}, "param_groups": [{"params": torch.arange(3)}]}
     zoo.save("tensors/optimizer.pt", numbers)
     for name, value in {

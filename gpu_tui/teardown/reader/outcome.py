@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from gpu_tui.core.manifest import NO_WEIGHTS
+
 INSTALL = "pip install 'gpu-tui[verify]'"
 NAMES_MOST = 20  # of what a file needs; more are nobody's to allow
 WARNINGS_MOST = 8
@@ -39,4 +41,4 @@ class Seen:
     def no_weights(self) -> None:
         """It reads well, and never stands for weights."""
         self.nonfinite = None
-        self.warnings.append("an optimizer's numbers are in it, and not one weight")
+        self.warnings.append(NO_WEIGHTS)

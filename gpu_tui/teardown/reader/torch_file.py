@@ -23,6 +23,10 @@ NO_MODEL = (
     f"it is no checkpoint: none of {', '.join(WEIGHT_KEYS)} is in it; "
     "a bare state_dict passes under any other name (results.artifacts)"
 )
+EMPTY_MODEL = (
+    f"its model is empty: not one tensor stands under {', '.join(WEIGHT_KEYS)}; save the weights there, "
+    "or under any other name (results.artifacts)"
+)
 NO_DICT = f"it is a whole pickled object: save its state_dict() there, under one of {', '.join(WEIGHT_KEYS)}"
 NESTED = "torch.storage._load_from_bytes"  # how pickle.dump writes a tensor
 LEGACY_PICKLES = 4  # magic, protocol, system, the object
@@ -36,15 +40,43 @@ def read(file: BinaryIO, size: int, name: str, allow: frozenset[str]) -> Seen:
     loaded = _load_best(torch, file, allow) if best else load(torch, file, allow)
     if best and not (isinstance(loaded, dict) and {*WEIGHT_KEYS} & loaded.keys()):
         raise Failed(NO_DICT if isinstance(loaded, Hull) else NO_MODEL)
+    model, others, optimizers = _parted(loaded, best=best)
     tally = Tally(torch)
-    tally.add(loaded)
+    tally.add(model)
+    if best and not (tally.bytes or tally.unread):
+        raise Failed(EMPTY_MODEL)
+    tally.add(others)
+    only_numbers = bool(optimizers) and not (tally.values or tally.unread)
+    tally.add(optimizers)
     companion = bool(COMPANION.fullmatch(name)) and isinstance(loaded, dict | Hull)
     settings = is_state(name) and _is_optimizer(loaded)
     seen = tally.seen(may_be_empty=settings or (companion and bool(loaded)))
     if settings and not seen.tensors:
         seen.warnings.append("an optimizer's settings are in it, and not one tensor")
+    elif only_numbers and not is_state(name):
+        seen.no_weights()
     seen.detail = note
     return seen
+
+
+def _parted(loaded: object, *, best: bool) -> tuple[list[object], list[object], list[object]]:
+    """What stands for the model in a best.pth, the optimizers, and between them everything else."""
+    if _is_optimizer(loaded):
+        return [], [], [loaded]
+    if not isinstance(loaded, dict):
+        return [], [loaded], []
+    keys = {*WEIGHT_KEYS} if best else set()
+    model = [value for key, value in loaded.items() if key in keys]
+    rest = [value for key, value in loaded.items() if key not in keys]
+    optimizers = [value for value in rest if _are_optimizers(value)]
+    return model, [value for value in rest if not _are_optimizers(value)], optimizers
+
+
+def _are_optimizers(value: object) -> bool:
+    """One, or a list of them, as Lightning writes."""
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_optimizer, value))
+    return _is_optimizer(value)
 
 
 def _load_best(torch: Any, file: BinaryIO, allow: frozenset[str]) -> Any:

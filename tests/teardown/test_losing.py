@@ -1,0 +1,112 @@
+"""Attempts to lose somebody's results through the gate, each over a real box. None may reach a call."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from rented import Scene, rest, until
+
+from gpu_tui.core.fleet import ProviderAccess, SshAccess
+from gpu_tui.core.gate import DWELL
+from gpu_tui.teardown.reader.torch_lib import torch_module
+from gpu_tui.transport.ssh import SshTransport
+
+PHRASE = "pod-4n6p"
+
+
+def _arrives(scene: Scene) -> None:
+    """Another machine put it there with the time it had: nothing shows that it is new but its name."""
+    scene.box.write("wide/best-2.pth", b"late", age=7_200.0)
+
+
+def _copy_goes(scene: Scene) -> None:
+    (scene.local / "base/best.pth").unlink()
+
+
+@pytest.mark.parametrize("fault", [_arrives, _copy_goes])
+async def test_what_happens_while_a_slow_account_answers(
+    scene: Scene, fault: Callable[[Scene], None]
+) -> None:
+    """The last question to the provider may take half a minute: the files are looked at after it."""
+    climb = scene.runner().open("pod", "terminate")
+    _, views = await until(climb, lambda view: view.state == "ready")
+    scene.clock.advance(DWELL)
+    async for view in views:
+        if view.ready:
+            break
+    answer, done = scene.server._get, []
+
+    def slow(path: str) -> tuple[int, bytes]:
+        if path.startswith("/v2/network-volumes") and not done:
+            fault(scene)
+            done.append(path)
+        return answer(path)
+
+    scene.server._get = slow  # type: ignore[method-assign]
+    await climb.confirm(PHRASE)
+    last = await rest(views)
+    assert done
+    assert scene.server.calls == []
+    assert last.state == "closed"
+
+
+async def test_a_box_that_the_fleet_file_spells_in_two_ways(scene: Scene) -> None:
+    """By an alias and by its address: the results of the second entry would go with the first."""
+    other = replace(
+        scene.instance,
+        name="second-queue",
+        ssh=replace(scene.instance.ssh, host="me@alias-of-it"),
+        provider=ProviderAccess(),
+    )
+    scene.others = [other]
+    again = await SshTransport().connect(scene.instance)
+    try:
+        scene.reached["second-queue"] = again
+        climb = scene.runner().open("pod", "terminate")
+        view, views = await until(climb, lambda view: view.state in ("closed", "ready"))
+        await views.aclose()
+    finally:
+        await again.close()
+    assert view.state == "closed"
+    assert "it is also second-queue in the fleet file" in (view.closed_because or "")
+
+
+async def test_another_box_behind_the_same_proxy_is_another_box(scene: Scene) -> None:
+    """A platform's ssh proxy has one address and one host key: the login tells its boxes apart."""
+    scene.others = [replace(scene.instance, name="second-queue", provider=ProviderAccess())]
+    scene.others[0] = replace(scene.others[0], ssh=SshAccess("other@proxy"))
+    again = await SshTransport().connect(scene.instance)
+    try:
+        again.login = "other"
+        scene.reached["second-queue"] = again
+        climb = scene.runner().open("pod", "terminate")
+        view, views = await until(climb, lambda view: view.state in ("closed", "ready"))
+        await views.aclose()
+    finally:
+        await again.close()
+    assert view.state == "ready"
+
+
+@pytest.mark.parametrize("name", ["best.pth", "model.pt", "last.ckpt"])
+async def test_an_optimizer_alone_stands_for_no_cell(scene: Scene, name: str) -> None:
+    """The disk was full when the model was saved, and the optimizer beside it was not."""
+    torch = torch_module()
+    module = torch.nn.Linear(16, 16)
+    optimizer = torch.optim.Adam(module.parameters())
+    module(torch.ones(1, 16)).sum().backward()
+    optimizer.step()
+    saved = io.BytesIO()
+    torch.save({"model": {}, "optimizer": optimizer.state_dict()}, saved)
+    for cell in ("base", "wide"):
+        scene.box.write(f"{cell}/{name}", saved.getvalue())
+    results = scene.instance.results
+    scene.set(results=replace(results, artifacts=(name, "best_metrics.json")))
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state in ("blocked", "ready"))
+    await views.aclose()
+    assert view.state == "blocked"
+    assert re.search("not one weight in it|its model is empty", view.closed_because or "")
