@@ -102,7 +102,7 @@ def _bytes(place: Path, tape: Path) -> dict[str, object]:
 
 
 SKETCHED = ("1 Instances", "5 Log", "box-7")  # the frames of the panes and the names of the boxes
-PAINTED = ("8 connecting", "palette")  # only the live cockpit counts them, and has a footer
+PAINTED = ("8 connecting", "teardown")  # the sketch has no footer, and no picture counts them
 FIRST, LIVE = "first true frame", "live cockpit, whole"
 
 
