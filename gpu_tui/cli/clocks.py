@@ -52,11 +52,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         epilog=f"TIME is {FORMS}; a time without a zone is this machine's own",
     )
     mark.add_argument("name", metavar="NAME")
-    mark.add_argument("what", choices=WORDS)
+    mark.add_argument("what", choices=WORDS, metavar="WHAT", help=", ".join(WORDS))
     mark.add_argument("time", nargs="+", metavar="TIME")
     unmark = actions.add_parser("unmark", help="forget what was marked")
     unmark.add_argument("name", metavar="NAME")
-    unmark.add_argument("what", nargs="?", choices=WORDS)
+    unmark.add_argument("what", nargs="?", choices=WORDS, metavar="WHAT", help=", ".join(WORDS))
     for action in (mark, unmark):
         # Flags may also stand behind the action, where a person types them.
         action.add_argument("--fleet", metavar="FILE", default=argparse.SUPPRESS)

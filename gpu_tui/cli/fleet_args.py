@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpu_tui.core.plain import plain
-from gpu_tui.core.speech import told
+from gpu_tui.core.speech import say, told
 
 if TYPE_CHECKING:  # a parser, and the picture of the last time, must not wait for them
     from gpu_tui.core.fleet import Fleet
@@ -25,11 +25,25 @@ def add_fleet_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def seconds(text: str) -> float:
-    """How long to wait: more than nothing, and no more than a day. Raises ValueError."""
-    limit = float(text)
-    if not 0 < limit <= 86_400:
-        raise ValueError(text)
+    """How long to wait, in seconds or as 90s or 2m: more than nothing, and no more than a day."""
+    try:
+        limit = float(text)
+    except ValueError:
+        limit = _duration(text)
+    if not 0 < limit <= 86_400:  # which nan is not, either
+        raise argparse.ArgumentTypeError(
+            say("{text} is no time to wait: write it like 30 or 2m", text=repr(text))
+        )
     return limit
+
+
+def _duration(text: str) -> float:
+    from gpu_tui.parse.duration import DurationError, parse_duration
+
+    try:
+        return parse_duration(text)
+    except DurationError:
+        return 0.0
 
 
 def fleet_path(args: argparse.Namespace) -> Path | None:

@@ -6,13 +6,16 @@ import argparse
 import os
 import shutil
 import sys
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from gpu_tui.cli.fleet_args import add_fleet_arguments, fleet_of, seconds
 from gpu_tui.core.ladder import GateView
 from gpu_tui.core.speech import headed, joined, say, told
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.settings import FleetError
+
+if TYPE_CHECKING:
+    from gpu_tui.state.views import InstanceView
 
 NAME = "pull"
 HELP = "pull, match and load the results of one instance, without teardown"
@@ -44,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
         )
 
     async def act(room: wiring.Room) -> int:
+        box = room.store.view(room.clock.now())[args.name]
+        if not (box.link.live or box.instance.here):
+            raise Unreached(box)
         screen = Lines(sys.stdout)
         last = None
         try:
@@ -69,6 +75,14 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("\n" + say("run it again: what is here is kept"), file=sys.stderr)
         raise
+
+
+class Unreached(Exception):
+    """The box did not answer in time: nothing was begun."""
+
+    def __init__(self, box: InstanceView) -> None:
+        super().__init__(f"{box.name}: {box.link.error or f'no connection ({box.link.state})'}")
+        self.next = box.link.next
 
 
 class Lines:

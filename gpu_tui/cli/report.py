@@ -65,7 +65,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _prepare(out: Path) -> None:
     """Before the fleet is looked at: can anything be written there?"""
-    out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise FleetError(
+            f"{out} is no directory", next="name a directory of yours with --out DIR"
+        ) from None
     if not os.access(out, os.W_OK | os.X_OK):
         raise FleetError(
             f"{out} cannot be written", next="name a directory of yours with --out DIR"

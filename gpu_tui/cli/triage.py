@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import json
 import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +25,7 @@ NAME = "triage"
 HELP = "classify the lines of a log, from a file or standard input"
 EXAMPLE = "gpu-tui triage --json runs/logs/no_aug.log"
 
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 CHUNK = 262_144  # bytes read at once
 QUIET = ("progress", "benign")  # labels that are no kind of finding
 FIELDS = (
@@ -125,9 +127,18 @@ def _open(name: str) -> BinaryIO:
 def _batches(source: BinaryIO) -> Iterator[Sequence[LogLine]]:
     """The lines of each chunk, as soon as the chunk is there; the last one may be open."""
     reader = LogReader()
-    while chunk := source.read(CHUNK):
-        yield reader.feed(chunk)
+    chunk = source.read(CHUNK)
+    as_utf8 = _from_utf16() if chunk.startswith(UTF16) else lambda raw: raw
+    while chunk:
+        yield reader.feed(as_utf8(chunk))
+        chunk = source.read(CHUNK)
     yield reader.close()
+
+
+def _from_utf16() -> Callable[[bytes], bytes]:
+    """What PowerShell's `>` writes; read as it stands every line of it would be quiet."""
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    return lambda raw: decoder.decode(raw).encode("utf-8", "replace")
 
 
 def _summary(lines: int, seen: Counter[tuple[str, Severity]]) -> str:

@@ -34,7 +34,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--roster", metavar="QUEUE", type=Path, help="the queue file that names the cells"
     )
     parser.add_argument(
-        "--expect", metavar="N", type=int, help="how many cells there must be, no more and no fewer"
+        "--expect",
+        metavar="N",
+        type=_cells,
+        help="how many cells there must be, no more and no fewer",
     )
     parser.add_argument(
         "--artifact",
@@ -56,6 +59,13 @@ class NoRoster(Exception):
     """The queue file cannot be read."""
 
     next = "Name the queue file whose cells should be here, or leave --roster out for a manifest's word."
+
+
+def _cells(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(say("{text} is no number of cells", text=repr(text)))
+    return number
 
 
 def run(args: argparse.Namespace) -> int:

@@ -91,3 +91,15 @@ def test_a_reader_that_leaves_is_no_traceback() -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, check=False)
     assert json.loads(done.stdout)["n"] == 1
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_log_as_powershell_writes_it_is_read(name: str) -> None:
+    """Its `>` writes UTF-16 with a mark before it: every line was quiet, and the exit code said so."""
+    mark = "" if name == "utf-16" else "\ufeff"
+    raw = f"{mark}epoch 1\r\nRuntimeError: CUDA out of memory 损\r\n".encode(name)
+    done = triage(raw * 1, "-")
+    assert done.stdout.decode().startswith(
+        "2: fatal gpu_oom: RuntimeError: CUDA out of memory 损\n"
+    )
+    assert done.returncode == 1

@@ -263,7 +263,7 @@ def test_every_error_is_told(chinese: None) -> None:
     [
         (["doctro"], ["没有命令 'doctro'", "是不是 `gpu-tui doctor`？"]),
         (["check", "--fleet", "/nonexistent/f.yaml"], ["--fleet 指定了 /nonexistent/f.yaml", "gpu-tui init"]),
-        (["check", "--limit", "soon"], ["参数 --limit：'soon' 不是秒数"]),
+        (["check", "--limit", "soon"], ["参数 --limit：'soon' 不是可等待的时长：写成 30 或 2m"]),
         (["verify"], ["缺少参数：DIR"]),
         (["triage", "/nonexistent/log"], ["无法读取 /nonexistent/log：没有这个文件或目录"]),
     ],
