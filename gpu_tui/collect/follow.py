@@ -34,6 +34,7 @@ from gpu_tui.transport.base import Connection, take_at_once
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
 QUEUE_HISTORY = 4_194_304
 AGAIN_SECONDS = 0.05  # before a program that ended is started again
+DUMB_SECONDS = 30.0  # in which the box says what there is to read: it waits for a disk else
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file
 EARLY_CAP = box.MOST  # bytes that are held until it is known of which file they are
 NOISE_CAP = 65_536  # of a line that we came into the middle of
@@ -98,7 +99,11 @@ async def follow(
         tail = _Tail(instance.name, source, sink, clock, memory, nonce)
         async with connection.stream(program) as chunks:
             take_at_once(chunks, tail.at_once)
-            await tail.take(chunks)
+            told = asyncio.get_running_loop().call_later(DUMB_SECONDS, tail.dumb)
+            try:
+                await tail.take(chunks)
+            finally:
+                told.cancel()
         if tail.opened:
             wait = AGAIN_SECONDS
         else:
@@ -122,6 +127,7 @@ class _Tail:
         nonce: str,
     ) -> None:
         self.opened = False
+        self._heard = False  # anything of the file
         self._instance = instance
         self._source = source
         self._sink = sink
@@ -152,6 +158,11 @@ class _Tail:
         self._at_once = now
         self._body(chunk)
         return True
+
+    def dumb(self) -> None:
+        """It is time that the box had said something of the file."""
+        if not self._heard:
+            self._fail(f"{self._source.path} does not answer: its mount may be dead")
 
     async def take(self, chunks: AsyncIterator[bytes]) -> None:
         """Until the stream ends, or what comes is not the file that we knew, or no longer its text."""
@@ -211,6 +222,7 @@ class _Tail:
     def _told(self, mark: Mark) -> bool:
         """What the program says. False where nothing that follows may be taken."""
         memory, words = self._memory, mark.split()
+        self._heard = True
         if match := OPEN.fullmatch(mark.strip()):
             self.opened = True
             how, inode, born, *numbers = match.groups()

@@ -15,6 +15,7 @@ from boxes import Sshd
 from shell_box import ShellBox, finish, start
 from test_follow import SOURCE, Follower, append, following
 
+from gpu_tui.collect import follow
 from gpu_tui.collect import follow_program as program
 from gpu_tui.collect.follow import follow_program
 from gpu_tui.collect.tail_memory import TailMemory
@@ -168,7 +169,9 @@ async def test_a_last_line_that_is_written_anew_repeats_no_other(
         await made.heard.until(lambda: any("at its end" in note for note in notes(made)))
         append(log, "\nmore 1\n")
         await made.heard.until(lambda: made.heard.lines()[-1:] == ["more 1"])
+        opened = len(made.heard.of(LogOpened))
         os.truncate(log, log.stat().st_size - 7)
+        await made.heard.until(lambda: len(made.heard.of(LogOpened)) > opened)  # it was seen
         append(log, "less 2\n")
         append(log, "last 1\n")
         await made.heard.until(lambda: made.heard.lines()[-1:] == ["last 1"])
@@ -210,6 +213,23 @@ async def test_thousands_of_files_called_alike_cost_no_process_each(
     made = Follower(box)
     await look(made, connection, ["a 1"])
     assert len(count.read_text()) < 20
+
+
+async def test_a_log_on_a_dead_mount_is_said_to_be_silent(
+    box: Sshd, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever looks at it hangs: that must not look like a log that has nothing to say."""
+    monkeypatch.setattr(follow, "DUMB_SECONDS", 0.5)
+    (box.home / "train.log").write_text("a 1\n")
+    box.program(
+        "stat", '#!/bin/sh\nwhile [ ! -e ~/back ]; do sleep 0.1; done; exec /usr/bin/stat "$@"\n'
+    )
+    made = Follower(box)
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.of(LogFailed))
+        (box.home / "back").touch()
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+    assert ["mount may be dead" in failed.why for failed in made.heard.of(LogFailed)] == [True]
 
 
 async def test_a_directory_that_appears_later(box: Sshd, connection: Connection) -> None:
