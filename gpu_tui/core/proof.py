@@ -25,6 +25,9 @@ NOTES = frozenset({"PULL_MANIFEST.json", "PULL_VERIFIED.json"})
 UNDER_WAY = ".tmp"
 # How the queue's log tells that a cell began and did not come to its end. What is not known is none of it.
 NO_END = "no end line"
+NO_COPY = (
+    "exit 2, as after a copy that failed"  # run_one.sh trained it, and what lies there may be older
+)
 ILL = re.compile(rf"exit -?[0-9]{{1,9}}|{NO_END}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ASTRAY = re.compile(
@@ -70,8 +73,7 @@ def misnamed(manifest: Manifest) -> tuple[str, ...]:
     """Rows of a manifest that no honest list has: a path that leaves the results or stands twice, a hash
     that is none.
     """
-    counts = Counter(f.path for f in manifest.files)
-    twice = {path for path in counts if counts[path] > 1} if len(counts) < counts.total() else set()
+    twice = {path for path, count in Counter(f.path for f in manifest.files).items() if count > 1}
     return tuple(
         file.path or "a file without a name"
         for file in manifest.files
@@ -91,11 +93,12 @@ def home(there: Manifest, here: Manifest) -> MatchReport:
     """The comparison that the gate and `gpu-tui verify` share: exact both ways, but for notes and files
     under way that stand only here.
     """
-    if there.files == here.files:
-        return compare(there, here)
+    return compare(there, here if here.files == there.files else _results(there, here))
+
+
+def _results(there: Manifest, here: Manifest) -> Manifest:
     wanted = {file.path for file in there.files}
-    mine = (file for file in here.files if file.path in wanted or not beside(file.path))
-    return compare(there, Manifest(tuple(mine)))
+    return Manifest(tuple(f for f in here.files if f.path in wanted or not beside(f.path)))
 
 
 @dataclass(frozen=True, slots=True)

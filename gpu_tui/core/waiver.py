@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpu_tui.core.evidence import Cells, Inventory
-from gpu_tui.core.proof import Cover, ended_ill, tops
+from gpu_tui.core.proof import NO_COPY, Cover, ended_ill, tops
 
 TYPED_MOST = 3  # names in the words to type; of more it is their number
 _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
@@ -19,7 +19,7 @@ _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """One exception: `kind` is unfinished, missing, unclosed, unnamed or fewer; `about` are (name, why), none left
+    """One exception: `kind` is unfinished, unsynced, missing, unclosed, unnamed or fewer; `about` are (name, why), none left
     out.
     """
 
@@ -58,6 +58,7 @@ class Waiver:
 NOTHING = "it left nothing"
 LABELS = {
     "unfinished": "cells that did not end well: {}",
+    "unsynced": "cells whose last copy failed: {}",
     "missing": "cells that ended badly and lack results: {}",
     "unclosed": "the queue does not say that it is done",
     "unnamed": "directories that no cell is called: {}",
@@ -66,6 +67,8 @@ LABELS = {
 ADVICE = {
     "unfinished": "what they left is at home and nothing more will come: let them end well and open this "
     "again, or accept it",
+    "unsynced": "what is at home may be of an earlier run, and the newer is lost: copy it into results.remote and "
+    "open this again, or accept it",
     "missing": "nothing more of them is among the results, and what they left elsewhere on the box is lost: "
     "let them end well and open this again, or accept it",
     "unclosed": "every cell ended well all the same: wait for the closing line and open this again, or "
@@ -84,8 +87,10 @@ def waivers(inventory: Inventory, covered: Cover, before: Iterable[str]) -> tupl
     gone = sorted(set(before) - required(inventory))
     ill, states = dict(ended_ill(cells, covered)), dict(cells.unfinished)
     left = {cells.required.cell_of(top, states) for top in tops(inventory.manifest)}
+    ended = [one for one in cells.unfinished if one[0] not in ill]
     found = (
-        Waiver("unfinished", tuple(one for one in cells.unfinished if one[0] not in ill)),
+        Waiver("unfinished", tuple(one for one in ended if one[1] != NO_COPY)),
+        Waiver("unsynced", tuple(one for one in ended if one[1] == NO_COPY)),
         Waiver(
             "missing",
             tuple(

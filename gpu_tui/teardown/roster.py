@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import Instance
-from gpu_tui.core.proof import NO_END
+from gpu_tui.core.proof import NO_COPY, NO_END
 from gpu_tui.core.queue_done import claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
 from gpu_tui.core.required import required_of
@@ -18,7 +18,7 @@ from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path
 from gpu_tui.transport.base import Connection
 
 NO_LOG = "the fleet file names no log of the queue (queue.log): nothing says how it ended"
-TRAINED = frozenset({0, 2})  # exit 2: trained, but the durable copy is missing
+COPY_FAILED = 2  # the exit code of run_one.sh where it trained, and the copy to the results did not come about
 
 
 async def read_roster(connection: Connection, instance: Instance) -> Roster | None:
@@ -67,12 +67,14 @@ def cells_of(roster: Roster, history: QueueHistory) -> Cells:
 
 
 def _end(run: CellRun | None) -> str | None:
-    """None for a cell that trained to its end, else what became of it."""
+    """None for a cell that came to its end, else what became of it."""
     if run is None:
         return "no start line"
     if not run.ended:
         return NO_END
-    return None if run.exit_code in TRAINED else f"exit {run.exit_code}"
+    if run.exit_code == COPY_FAILED:
+        return NO_COPY
+    return None if run.exit_code == 0 else f"exit {run.exit_code}"
 
 
 async def _milestones(connection: Connection, path: str) -> list[str]:

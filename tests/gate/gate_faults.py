@@ -11,6 +11,7 @@ from gate_world import ADDRESS, CELLS, PARK, VOLUME, World
 
 from gpu_tui.core.evidence import Cells, Relocked
 from gpu_tui.core.gate import State
+from gpu_tui.core.proof import NO_COPY
 
 Fault = Callable[[World], None]
 
@@ -126,6 +127,7 @@ def way_by_the_box(world: World) -> None:
 
 EXCEPTIONS: dict[str, dict[str, object]] = {
     "unfinished": {"cells": Cells(("base", "wide"), (("late", "exit 1"),))},
+    "unsynced": {"cells": Cells(("base", "wide"), (("late", NO_COPY),))},
     "missing": {"cells": replace(CELLS, unfinished=(("lost", "exit 1"),))},
     "unclosed": {"cells": replace(CELLS, closed=False)},
     "unnamed": {"cells": Cells(("base", "wide")), "hollow": ("void",)},

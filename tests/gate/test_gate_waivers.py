@@ -17,6 +17,7 @@ from gpu_tui.teardown.words import paint
 
 PHRASES = {
     "unfinished": ("accept unfinished late", "late: exit 1"),
+    "unsynced": ("accept unsynced late", "late: exit 2, as after a copy that failed"),
     "missing": ("accept missing lost", "lost: exit 1, it left nothing"),
     "unclosed": ("accept unclosed queue", "queue: its log does not end with QUEUE DONE"),
     "unnamed": (

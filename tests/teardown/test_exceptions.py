@@ -18,6 +18,12 @@ def _failed(box: RentedBox) -> None:
     box.log.write_text(said.replace(DONE, f"[2026-11-20 12:00:01] {done}"))
 
 
+def _copy_failed(box: RentedBox) -> None:
+    """What lies there is of an earlier run: the copy of this one failed."""
+    _failed(box)
+    box.log.write_text(box.log.read_text().replace("(exit=1)", "(exit=2)"))
+
+
 def _cut(box: RentedBox) -> None:
     box.log.write_text(box.log.read_text().split("[2026-11-20 12:00:00]")[0])
 
@@ -41,6 +47,7 @@ def _hollow(box: RentedBox) -> None:
 
 CASES: dict[str, tuple[Callable[[RentedBox], None], str, str]] = {
     "exit 1": (_failed, "accept unfinished wide", "wide: exit 1"),
+    "exit 2": (_copy_failed, "accept unsynced wide", "wide: exit 2, as after a copy that failed"),
     "no end": (_cut, "accept unfinished wide", "wide: no end line"),
     "exit 1 and nothing left": (
         _crashed,
@@ -87,6 +94,17 @@ async def test_it_is_asked_for_by_name_and_kept(scene: Scene, case: str) -> None
     assert kept["detail"]["typed"] == phrase
     assert kept["evidence"]
     assert kept["detail"]["names"][0].startswith(line)
+
+
+async def test_what_trained_and_was_never_copied_is_no_exception(scene: Scene) -> None:
+    """It lies elsewhere on the box: nobody may wave it through as a cell that left nothing."""
+    _copy_failed(scene.box)
+    (scene.box.results / "wide/best.pth").unlink()
+    climb = scene.runner().open("pod", "terminate")
+    view, views = await until(climb, lambda view: view.state in ("ready", "blocked", "closed"))
+    await views.aclose()
+    assert view.state == "blocked"
+    assert "wide (exit 2, as after a copy that failed): no best.pth" in (view.closed_because or "")
 
 
 @pytest.mark.parametrize("later", [_failed, _stray], ids=["the queue", "the results"])
