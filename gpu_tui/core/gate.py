@@ -185,6 +185,10 @@ class StopPermit:
         self._spent.append(True)
         if provider_id != self.provider_id:
             raise GateShut("this permit is for another instance")
+        self.hold_to(now_boot)
+
+    def hold_to(self, now_boot: float) -> None:
+        """GateShut where its time is over: asked again just before a byte leaves, for a lid may close in between."""
         if not now_boot < self.expires_at:
             raise GateShut("this permit has expired")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -65,8 +65,11 @@ class Api:
         *,
         body: Mapping[str, object] | None = None,
         query: Mapping[str, str] | None = None,
+        still: Callable[[], None] = lambda: None,
     ) -> Reply:
-        """One request, sent once. NoAnswer where nobody knows what came of it."""
+        """One request, sent once. NoAnswer where nobody knows what came of it. `still` may raise at the last
+        moment before anything leaves.
+        """
         key = env.get(self.key_env, "").strip()
         if not key:
             raise KeyRefused(f"no API key: set ${self.key_env}")
@@ -80,6 +83,7 @@ class Api:
             raise NoAnswer(f"no answer ({type(error).__name__})") from error
         import httpx  # loaded by now
 
+        still()
         try:
             async with (
                 asyncio.timeout(self.total_limit),

@@ -133,6 +133,7 @@ class Kubernetes:
             await self._same_place()
         except ProviderError as error:
             return Answer(AnswerKind.REFUSED, f"not sent: {error}")
+        permit.hold_to(self._clock.boot())
         path = PATHS[self._kind].format(self._where.namespace, self._name)
         body = {
             "kind": "DeleteOptions",

@@ -150,27 +150,38 @@ class Platform(ABC):
         call = self.calls.get(permit.verb)
         if call is None:
             return Answer(AnswerKind.REFUSED, f"nothing here carries out {permit.verb}")
-        if call.off_by is not None and (why := await self._off(self.calls[call.off_by], id)):
+        off = None if call.off_by is None else self.calls[call.off_by]
+        if off is not None and (why := await self._off(off, permit)):
             return Answer(
                 AnswerKind.REFUSED, f"{permit.verb} was not sent, for it is not off: {why}"
             )
-        if self.means.clock.boot() - began >= 2 * OFF_LIMIT:
-            return Answer(
-                AnswerKind.REFUSED,
-                f"{permit.verb} was not sent: this machine slept while it was switched off, "
-                "and what was seen before proves nothing now",
-            )
-        return await self._once(call, id)
 
-    async def _off(self, call: Call, id: str) -> str | None:
+        def still() -> None:
+            """What is not switched off first leaves within the permit's own time."""
+            now = self.means.clock.boot()
+            if off is None:
+                permit.hold_to(now)
+            elif now - began >= 2 * OFF_LIMIT:
+                raise Refused(
+                    f"{permit.verb} was not sent: this machine slept while it was switched off, "
+                    "and what was seen before proves nothing now"
+                )
+
+        return await self._once(call, id, still)
+
+    async def _off(self, call: Call, permit: StopPermit) -> str | None:
         """Switch it off, by a call that keeps everything, and wait until it is; why it is not, or None."""
-        began = None
+        began, id = None, permit.provider_id or ""
+
+        def still() -> None:
+            permit.hold_to(self.means.clock.boot())
+
         try:
             while (seen := await self.show(id)) is None or seen.state != "stopped":
                 if seen is None:
                     return "the API says that there is no such instance"
                 if began is None:
-                    answer = await self._once(call, id)
+                    answer = await self._once(call, id, still)
                     if answer.kind is not AnswerKind.ACCEPTED:
                         return answer.text
                     began = self.means.clock.boot()
@@ -181,10 +192,10 @@ class Platform(ABC):
             return str(error)
         return None
 
-    async def _once(self, call: Call, id: str) -> Answer:
+    async def _once(self, call: Call, id: str, still: Callable[[], None] = lambda: None) -> Answer:
         try:
             path = call.path.format(id=checked_id(id, "one of the provider's"))
-            reply = await self._send(call.method, path, None, _filled(call.body, id))
+            reply = await self._send(call.method, path, None, _filled(call.body, id), still)
         except NoAnswer as error:
             return Answer(AnswerKind.UNKNOWN, str(error))
         except ProviderError as error:
@@ -215,12 +226,15 @@ class Platform(ABC):
         path: str,
         query: Mapping[str, str] | None,
         body: Mapping[str, object] | None,
+        still: Callable[[], None] = lambda: None,
     ) -> Reply:
         clock = self.means.clock
         if self._asked is not None and (left := self._asked + self.spacing - clock.boot()) > 0:
             await self.means.sleep(left)
         self._asked = clock.boot()
-        return await self.api.send(self.means.env, method, path, query=query, body=body)
+        return await self.api.send(
+            self.means.env, method, path, query=query, body=body, still=still
+        )
 
     def agreed(self, value: object) -> bool:
         """True where this is what a call that was taken answers."""

@@ -134,6 +134,7 @@ class Slurm:
             self._same(records, also_run=True)
         except ProviderError as error:
             return Answer(AnswerKind.REFUSED, f"not sent: {error}")
+        permit.hold_to(self._clock.boot())
         try:
             done = await self._run(CANCEL, id, limit=CALL_LIMIT)
         except ProviderError as error:

@@ -107,6 +107,25 @@ async def test_one_made_again_after_the_delete_is_not_ours(
     assert (seen.state, seen.facts["status"]) == ("gone", "another job of that name is there now")
 
 
+async def test_a_lid_that_closes_before_the_delete_calls_it_off(
+    finished: KubeServer, namespace: Instance
+) -> None:
+    clock = ManualClock()
+
+    async def slow(argv: Sequence[str], *, limit: float) -> Completed:
+        done = await here(argv, limit=limit)
+        clock.advance(8 * 3_600.0)
+        return done
+
+    means = Means({}, clock, here=slow)
+    kube = Kubernetes(replace(namespace, provider=ProviderAccess(id=ID)), means)
+    assert (await kube.read(ID)).state == "stopped"
+    ends = clock.boot() + 15.0
+    with pytest.raises(GateShut):
+        await kube.stop(StopPermit("lab", ID, "delete", "destroy", "evidence", ends, _MINT))
+    assert finished.deleted == []
+
+
 async def test_what_was_never_seen_is_not_gone(cluster: KubeServer, namespace: Instance) -> None:
     kube = plane(namespace)
     seen = await kube.read(ID)

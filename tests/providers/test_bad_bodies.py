@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +80,9 @@ class Wire:
         *,
         body: Mapping[str, object] | None = None,
         query: Mapping[str, str] | None = None,
+        still: Callable[[], None],
     ) -> Reply:
+        still()
         self.asked.append((method, path, body))
         return Reply(self.status, self.body.replace(KEY.encode(), b"***"))
 

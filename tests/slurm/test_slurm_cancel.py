@@ -227,6 +227,23 @@ async def test_a_broken_connection_is_unknown_until_the_job_is_read_again(
     assert len(desk.sent) == 1
 
 
+async def test_a_lid_that_closes_before_scancel_calls_it_off(slurm: Slurm, desk: Desk) -> None:
+    job, ask = slurm.submit("sleep 300", "--hold", name="doomed"), desk.on_box
+
+    async def slow(argv: Sequence[str], *, limit: float) -> Completed:
+        done = await ask(argv, limit=limit)
+        desk.clock.advance(60.0)
+        return done
+
+    desk.on_box = slow  # type: ignore[method-assign]
+    desk.job(job)
+    assert (await desk.provider.read(job)).state == "running"
+    with pytest.raises(gate.GateShut):
+        await desk.provider.stop(desk.permit())
+    assert desk.sent == []
+    slurm.run("scancel", job)
+
+
 async def test_a_job_that_was_requeued_meanwhile_is_not_cancelled(slurm: Slurm, desk: Desk) -> None:
     job = slurm.submit("sleep 300", name="doomed")
     desk.job(job)
