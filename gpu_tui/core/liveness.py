@@ -5,7 +5,8 @@ Our own programs arrive over stdin and carry no pattern in their arguments, so t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import basename
 
@@ -14,13 +15,19 @@ from gpu_tui.core.sweep import Roster
 
 LAUNCHERS = ("python", "torchrun", "accelerate", "deepspeed", "mpirun", "srun")
 SHELLS = ("sh", "bash", "dash", "zsh", "ash")
-# Programs of Python that serve people and do not train; a patrol of ours among them.
-SERVICES = (
-    "gpu_tui", "gpu-tui", "pytest",
-    "jupyter", "ipykernel", "tensorboard", "wandb", "http.server", "supervisord", "gunicorn", "uvicorn",
-    "visdom", "mlflow", "aim", "ray", "streamlit", "gradio", "code-server", "networkd-dispatcher",
-    "unattended-upgrade", "fail2ban", "apt", "pip",
-)  # fmt: skip
+# Programs of Python that serve people and do not train; a patrol of ours among them. What follows such a name may be a
+# version or a part of it (pip3.11, jupyter-lab): pipeline.py and ray_train.py are somebody's own.
+_SERVICE = re.compile(
+    r"(?:gpu[-_]tui|pytest|jupyter\w*|ipykernel\w*|tensorboard|wandb|http\.server|supervisord|gunicorn|uvicorn|visdom"
+    r"|mlflow|aim|ray|streamlit|gradio|code-server|networkd-dispatcher|unattended-upgrade|fail2ban|aptd?|apt_check|pip)"
+    r"(?:[-.0-9].*)?"
+)
+_OF_RAY = "-packages/ray/"  # its dashboard and monitors write to files, too
+# Programs of Python that a person waits for: prompts, installers, builders, downloaders, monitors.
+_TOOL = re.compile(
+    r"ipython|bpython|ptpython|i?pdb|pudb|conda|mamba|poetry|pipenv|pdm|virtualenv|venv|build|setup|cmake|ninja|meson"
+    r"|tox|nox|mypy|huggingface-cli|hf|modelscope|kaggle|gdown|aws|s3cmd|gsutil|gcloud|dvc|yt-dlp|nvitop|gpustat|glances"
+)
 MULTIPLEXERS = ("tmux", "screen", "zellij", "abduco", "dtach")
 
 
@@ -73,20 +80,38 @@ def works(process: Process) -> bool:
     """A launcher that was given a script, and no service for people."""
     if not is_launcher(process) or len(process.argv) < 2:
         return False
-    script = next((word for word in process.argv[1:] if not word.startswith("-")), "")
-    words = {script.rsplit("/", 1)[-1].removesuffix(".py"), *process.argv[1:4]}
-    return not any(word.startswith(SERVICES) for word in words if word)
+    words = {_script(process), *process.argv[1:4]}
+    return not any(_SERVICE.fullmatch(word) or _OF_RAY in word for word in words)
 
 
-def training_below(processes: Sequence[Process], pid: int) -> Process | None:
-    """The topmost program at or below `pid` that may train."""
-    below = {pid} | descendants(processes, {pid})
-    found = {
-        one.pid: one
-        for one in processes
-        if one.pid in below and one.state not in ("Z", "X") and works(one)
-    }
-    return next((one for one in found.values() if one.ppid not in found), None)
+def is_tool(process: Process) -> bool:
+    """Somebody waits for it, and sees how it ends; `conda run` is for something else."""
+    return _TOOL.fullmatch(_script(process)) is not None and "run" not in process.argv
+
+
+def _script(process: Process) -> str:
+    first = next((word for word in process.argv[1:] if not word.startswith("-")), "")
+    return basename(first).removesuffix(".py")
+
+
+def trainings_below(processes: Sequence[Process]) -> Mapping[int, Process]:
+    """Of each process at or below which programs may train, the topmost of these. All at once: a box may list as many
+    panes as processes.
+    """
+    table = {one.pid: one for one in processes}
+    below: dict[int, list[Process]] = {}
+    for one in table.values():
+        below.setdefault(one.ppid, []).append(one)
+    order = [one for one in table.values() if one.ppid not in table]
+    for one in order:  # grows on the way, each process once
+        order += below.get(one.pid, ())
+    found: dict[int, Process] = {}
+    for one in reversed(order):  # from the leaves; of two children the first one counts
+        if one.state not in ("Z", "X") and works(one) and not is_tool(one):
+            found[one.pid] = one
+        if one.pid in found:
+            found[one.ppid] = found[one.pid]
+    return found
 
 
 def _trains(process: Process) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.liveness import training_below
+from gpu_tui.core.liveness import trainings_below
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sample import Absent, Reading
 from gpu_tui.core.sweep import CellState
@@ -24,6 +24,7 @@ UNTOLD = "suspicious_end"  # the kind of finding of one that was seen at work un
 ENDS_WITH = "its log ends with: "
 WENT_ON = "what started it went on with "
 INIT = 1  # whoever lost its parent is a child of it: that is nobody's loop
+A_HABIT = 2  # starts of a wrapper; a person may have started it anew once
 ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
 
 
@@ -78,6 +79,7 @@ class Vanished:
         self._looked = at
         if not self._gone:
             return
+        programs = trainings_below(processes)
         began = {one.pid: at - one.age_seconds for one in processes if one.age_seconds is not None}
         for name, job in self._gone.items():
             until = job.finished_at or 0.0
@@ -86,7 +88,7 @@ class Vanished:
             # Its number may have been given to one that began since.
             pid = job.pids[0]
             self._unlisted.discard(name)
-            if began.get(pid, at) < until and training_below(processes, pid) is not None:
+            if began.get(pid, at) < until and pid in programs:
                 self._unlisted.add(name)
                 self._gone[name] = replace(job, finished_at=at)
 
@@ -142,7 +144,8 @@ def _started_again(job: Job, times: int) -> Job:
     if not times or not job.live:
         return job
     said = f"it ended and was started again, {times} time{'' if times == 1 else 's'} so far"
-    return replace(job, why=f"{job.why}; {said}" if job.why else said, finding=UNTOLD)
+    finding = UNTOLD if times >= A_HABIT else None
+    return replace(job, why=f"{job.why}; {said}" if job.why else said, finding=finding)
 
 
 def _told(job: Job, ending: Ending, now: float, skew: float, *, proven: bool) -> Job:

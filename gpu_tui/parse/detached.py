@@ -10,7 +10,7 @@ import re
 
 from gpu_tui.core.job_names import WIDTH, name_of_arguments, unique
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
-from gpu_tui.core.liveness import is_launcher, works
+from gpu_tui.core.liveness import is_launcher, is_tool, works
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import CellState
@@ -87,5 +87,5 @@ def _job(row: Process, path: str, box_time: float | None, line: tuple[int, ...])
         started_at=started,
         stdout=path.removesuffix(" (deleted)"),
         pids=line,
-        command=" ".join(row.argv),
+        command=None if is_tool(row) else " ".join(row.argv),
     )

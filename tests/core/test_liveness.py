@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpu_tui.core.liveness import find_run, find_trainers
+import pytest
+
+from gpu_tui.core.liveness import find_run, find_trainers, is_tool, trainings_below, works
 from gpu_tui.core.readings import Process
 from gpu_tui.core.sweep import Roster, RosterCell
 
@@ -49,3 +51,69 @@ def test_without_a_queue_gpu_users_and_training_scripts_count() -> None:
         process(32, 1, "blender", "-b"),
     ]
     assert [p.pid for p in find_trainers(table, [32])] == [30, 32]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("python", "pipeline.py"),
+        ("python", "ray_train.py"),
+        ("python", "aim_higher.py"),
+        ("srun", "python", "train.py"),
+        ("python", "/opt/conda/bin/conda", "run", "-n", "x", "python", "train.py"),
+    ],
+)
+def test_a_name_that_begins_like_a_service_trains(argv: tuple[str, ...]) -> None:
+    one = process(2, 1, *argv)
+    assert works(one)
+    assert not is_tool(one)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("python3.11", "/usr/bin/pip3.11", "install", "torch"),
+        ("python", "-m", "pip", "install", "torch"),
+        ("python", "/usr/bin/jupyter-lab"),
+        ("python", "-m", "ipykernel_launcher", "-f", "k.json"),
+        ("python", "-u", "/o/lib/python3.11/site-packages/ray/_private/log_monitor.py"),
+    ],
+)
+def test_who_serves_people_trains_nothing(argv: tuple[str, ...]) -> None:
+    assert not works(process(2, 1, *argv))
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("python", "/usr/local/bin/ipython"),
+        ("python", "/opt/conda/bin/conda", "create", "-n", "x"),
+        ("python", "setup.py", "install"),
+        ("python3", "/usr/local/bin/huggingface-cli", "download", "x/y"),
+    ],
+)
+def test_a_tool_is_no_training_below_a_pane(argv: tuple[str, ...]) -> None:
+    shell, tool = process(10, 1, "bash"), process(11, 10, *argv)
+    assert trainings_below([shell, tool]) == {}
+    below = process(12, 11, "python", "t.py")
+    assert trainings_below([shell, tool, below])[10] is below
+
+
+def test_the_topmost_training_is_found_for_each_above_it() -> None:
+    shell, top, rank, other = (
+        process(10, 1, "bash"),
+        process(11, 10, "torchrun", "t.py"),
+        process(12, 11, "python", "t.py"),
+        process(13, 10, "python", "u.py"),
+    )
+    found = trainings_below([shell, other, rank, top])
+    assert {pid: found[pid].pid for pid in (10, 11, 12, 13)} == {10: 13, 11: 11, 12: 12, 13: 13}
+
+
+def test_processes_above_each_other_end_the_walk() -> None:
+    loop = [
+        process(10, 11, "bash"),
+        process(11, 10, "python", "t.py"),
+        process(12, 12, "python", "t.py"),
+    ]
+    assert trainings_below(loop) == {}

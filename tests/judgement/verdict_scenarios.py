@@ -720,6 +720,18 @@ def a_wrapper_starts_what_dies_again_and_again(s: Scene) -> None:
 
 
 @scenario("running", box=NAMELESS)
+def a_person_starts_a_run_anew(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 1 loss 0.9\n")
+    listed(s)
+    listed(s, "a:1")
+    s.write(A, "step 1 loss 0.9\n")
+    s.watch(5)
+    (cell,) = s.view().queue.cells
+    assert "it ended and was started again, 1 time so far" in (cell.why or "")
+
+
+@scenario("running", box=NAMELESS)
 def a_file_that_one_cell_after_another_writes_is_no_restart(s: Scene) -> None:
     for number in (0, 1, 2):
         listed(s, f"a:{number}", command=f"python t.py {number}")
@@ -747,6 +759,33 @@ def a_loop_in_a_pane_of_tmux_whose_program_writes_to_the_pane(s: Scene) -> None:
 @scenario("idle", box=NAMELESS)
 def a_shell_in_a_pane_of_tmux_is_no_job(s: Scene) -> None:
     pane(s, PANE)
+
+
+def at_its_prompt(s: Scene) -> None:
+    """The shell of the pane is still there, and nothing below it."""
+    s.processes = (INIT, PANE)
+    s.watch(60)
+    s.say("tmux", JobTable("tmux", (Job("%1", "sweep", CellState.RUNNING, "shell", pids=(30,)),)))
+    s.watch(60)
+
+
+@scenario("idle", box=NAMELESS)
+def a_command_of_a_moment_in_a_pane_of_tmux(s: Scene) -> None:
+    pane(s, PANE, Process(41, 30, "python", ("python", "-c", "1"), "S", age_seconds=20.0))
+    at_its_prompt(s)
+
+
+@scenario("idle", box=NAMELESS)
+def somebody_made_an_environment_in_a_pane_of_tmux(s: Scene) -> None:
+    conda = ("/opt/conda/bin/python", "/opt/conda/bin/conda", "create", "-n", "x")
+    pane(s, PANE, Process(41, 30, "conda", conda, "S", age_seconds=90.0))
+    at_its_prompt(s)
+
+
+@scenario("idle", "suspicious_end:warn", evidence=("its process is gone",), box=NAMELESS)
+def a_training_ended_below_the_shell_of_a_pane(s: Scene) -> None:
+    pane(s, PANE, BELOW)
+    at_its_prompt(s)
 
 
 @scenario("running", because=("1 job runs by the list",), box=NAMELESS)
