@@ -37,6 +37,8 @@ def _plain_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Colours, sizes, agents and fleets of the developer's own shell must not reach a test, nor a test their cache."""
+    # Temporary directories are in memory on many machines, and no test but its own is about that.
+    monkeypatch.setattr("gpu_tui.teardown.mounts.MEMORY", frozenset())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     for name in (
         "NO_COLOR",

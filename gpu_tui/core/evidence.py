@@ -173,7 +173,7 @@ class Pulled:
 class Matched:
     """Both sides read again after the pull. `stamps`: a digest over every path, size, time and inode
     of both sides, so that a file that was merely touched is noticed. `directories`: what stands at the
-    top here.
+    top here. `memory`: mounts that the copies lie on and that are gone when this machine restarts.
     """
 
     remote: Manifest
@@ -183,6 +183,7 @@ class Matched:
     left: NotPulled = (
         NotPulled()
     )  # on the box, as of this look; from here on `stamps` watch the links
+    memory: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

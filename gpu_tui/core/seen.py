@@ -113,7 +113,8 @@ class Seen:
             cells, here = inventory.cells or Cells(), matched.directories if matched else ()
             there = (*inventory.directories, *here)
             self.covered = cover(cells.names, cells.required, inventory.manifest, there)
-            self._waivers = waivers(inventory, self.covered, plan.before if plan else ())
+            before, memory = plan.before if plan else (), matched.memory if matched else ()
+            self._waivers = waivers(inventory, self.covered, before, memory)
 
     def forget(self, kind: type[Event]) -> None:
         """As if it had never been seen."""

@@ -19,7 +19,7 @@ _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """One exception: `kind` is unfinished, unsynced, missing, unclosed, unnamed or fewer; `about` are (name, why), none left
+    """One exception: `kind` is unfinished, unsynced, missing, unclosed, unnamed, fewer or memory; `about` are (name, why), none left
     out.
     """
 
@@ -63,12 +63,15 @@ LABELS = {
     "unclosed": "the queue does not say that it is done",
     "unnamed": "directories that no cell is called: {}",
     "fewer": "missing, though an earlier look saw them: {}",
+    "memory": "copies here that lie in memory: {}",
 }
 ADVICE = {
     "unfinished": "what they left is at home and nothing more will come: let them end well and open this "
     "again, or accept it",
     "unsynced": "what is at home may be of an earlier run, and the newer is lost: copy it into results.remote and "
     "open this again, or accept it",
+    "memory": "they are gone when this machine restarts: name another results.local and open this again, or "
+    "accept it",
     "missing": "nothing more of them is among the results, and what they left elsewhere on the box is lost: "
     "let them end well and open this again, or accept it",
     "unclosed": "every cell ended well all the same: wait for the closing line and open this again, or "
@@ -80,8 +83,12 @@ ADVICE = {
 }
 
 
-def waivers(inventory: Inventory, covered: Cover, before: Iterable[str]) -> tuple[Waiver, ...]:
-    """Every exception that this evidence needs. `covered` is the inventory held against its cells."""
+def waivers(
+    inventory: Inventory, covered: Cover, before: Iterable[str], memory: Iterable[str] = ()
+) -> tuple[Waiver, ...]:
+    """Every exception that this evidence needs. `covered` is the inventory held against its cells, `memory` are
+    mounts here that hold copies and keep nothing.
+    """
     cells = inventory.cells or Cells()
     unclosed = not cells.closed and not cells.unfinished
     gone = sorted(set(before) - required(inventory))
@@ -101,6 +108,7 @@ def waivers(inventory: Inventory, covered: Cover, before: Iterable[str]) -> tupl
         Waiver("unclosed", (("queue", "its log does not end with QUEUE DONE"),) * unclosed),
         Waiver("unnamed", tuple((name, _lacks(parts)) for name, parts in covered.unnamed)),
         Waiver("fewer", tuple((name, "") for name in gone)),
+        Waiver("memory", tuple((at, "results.local lies on it") for at in memory)),
     )
     return tuple(one for one in found if one.about)
 

@@ -45,7 +45,7 @@ from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import directories, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import keep
-from gpu_tui.teardown.mounts import abroad, names_of
+from gpu_tui.teardown.mounts import abroad, in_memory, names_of
 from gpu_tui.teardown.outside import coverage
 from gpu_tui.teardown.pull import pull_files
 from gpu_tui.teardown.roster import read_cells, read_roster
@@ -180,7 +180,8 @@ class Gather:
         tops = await asyncio.to_thread(directories, self.local)
         self._compared = there, here
         stamped = await asyncio.to_thread(stamps_of, there, here)
-        return Matched(remote, tree.manifest, stamped, tuple(sorted(tops)), listing.left)
+        memory = await asyncio.to_thread(in_memory, self.local)
+        return Matched(remote, tree.manifest, stamped, tuple(sorted(tops)), listing.left, memory)
 
     async def loaded(
         self, manifest: Manifest, allowed: frozenset[str] = frozenset(), *, on_box: bool = False

@@ -29,6 +29,8 @@ HERE = frozenset(
         "aufs", "tmpfs", "ramfs", "rootfs", "ecryptfs", "gocryptfs", "encfs",
     }
 )  # fmt: skip
+# Of these, what is gone when this machine restarts.
+MEMORY = frozenset({"tmpfs", "ramfs"})
 # What a kernel shows below a root, where no file is ever kept.
 KERNEL = frozenset(
     {
@@ -100,6 +102,15 @@ def abroad(local: Path, own_names: Collection[str], *, any_host: bool) -> str | 
                 "nothing shows that it outlives the box: name another results.local"
             )
     return None
+
+
+def in_memory(local: Path) -> tuple[str, ...]:
+    """The mounts on which what is put into `local` lies in memory. It asks the file system: not on the event loop."""
+    try:
+        found = below_or_around(_existing(local), mounts())
+    except (Unknown, OSError):
+        return ()  # `abroad` refuses what cannot be told
+    return tuple(mount.at for mount in found if mount.kind.lower() in MEMORY)
 
 
 def below_or_around(path: Path, table: Iterable[Mount]) -> Sequence[Mount]:

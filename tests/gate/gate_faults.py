@@ -131,6 +131,7 @@ EXCEPTIONS: dict[str, dict[str, object]] = {
     "missing": {"cells": replace(CELLS, unfinished=(("lost", "exit 1"),))},
     "unclosed": {"cells": replace(CELLS, closed=False)},
     "unnamed": {"cells": Cells(("base", "wide")), "hollow": ("void",)},
+    "memory": {"memory": ("/tmp",)},
     "fewer": {"before": ("base", "wide", "late", "lost")},
 }
 

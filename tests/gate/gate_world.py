@@ -85,6 +85,7 @@ class World:
     logins: tuple[str, ...] | None = ("ann on pts/0",)
     before: tuple[str, ...] = ()  # what an earlier climb saw
     hollow: tuple[str, ...] = ()  # empty directories on the box
+    memory: tuple[str, ...] = ()  # mounts here that keep nothing
     coverage: Coverage | None = None
     detail: str = ""
     boot: float = 1_000.0
@@ -180,7 +181,9 @@ class World:
         )
 
     def matched(self) -> Matched:
-        return Matched(manifest_of(self.box), manifest_of(self.local), self.stamps())
+        return Matched(
+            manifest_of(self.box), manifest_of(self.local), self.stamps(), memory=self.memory
+        )
 
     def verdict(self, path: str, digest: str) -> FileVerdict:
         text, weights = self.local.get(path, "bad"), path.endswith(".pth")

@@ -170,7 +170,7 @@ MUTANTS: dict[str, Patch] = {
     "no exception is needed": lambda patch: patch.setattr(seen, "waivers", lambda *seen: ()),
     **{
         f"{kind} is no exception": without_waiver(kind)
-        for kind in ("unfinished", "unsynced", "missing", "unclosed", "unnamed", "fewer")
+        for kind in ("unfinished", "unsynced", "missing", "unclosed", "unnamed", "fewer", "memory")
     },
     "any checkpoint is enough": lambda patch: patch.setitem(rules.RULES, evidence.Loaded, any_load),
     "every verb is a park": lambda patch: patch.setattr(Verb, "park", True),

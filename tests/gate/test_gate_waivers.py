@@ -25,6 +25,7 @@ PHRASES = {
         "void: as a cell it lacks best.pth and best_metrics.json",
     ),
     "fewer": ("accept fewer lost", "lost"),
+    "memory": ("accept memory 1", "/tmp: results.local lies on it"),
 }
 
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import io
 import re
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rented import Scene, rest, until
 
 from gpu_tui.core.fleet import ProviderAccess, SshAccess
 from gpu_tui.core.gate import DWELL
+from gpu_tui.teardown import mounts
+from gpu_tui.teardown.mounts import MEMORY  # as it is, before it is emptied for the tests
 from gpu_tui.teardown.reader.torch_lib import torch_module
 from gpu_tui.transport.ssh import SshTransport
 
 PHRASE = "pod-4n6p"
+SHM = Path("/dev/shm")
 
 
 def _arrives(scene: Scene) -> None:
@@ -110,3 +115,20 @@ async def test_an_optimizer_alone_stands_for_no_cell(scene: Scene, name: str) ->
     await views.aclose()
     assert view.state == "blocked"
     assert re.search("not one weight in it|its model is empty", view.closed_because or "")
+
+
+@pytest.mark.skipif(not SHM.is_dir(), reason="this machine has no /dev/shm")
+async def test_copies_in_memory_are_accepted_by_name(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/tmp and /dev/shm of many machines are tmpfs: after a restart nothing of it is there."""
+    monkeypatch.setattr(mounts, "MEMORY", MEMORY)
+    with tempfile.TemporaryDirectory(dir=SHM) as local:
+        scene.set(results=replace(scene.instance.results, local=local))
+        climb = scene.runner().open("pod", "terminate")
+        view, views = await until(climb, lambda view: view.state in ("blocked", "ready"))
+        await views.aclose()
+    assert view.state == "ready"
+    assert [(one.phrase, one.lines[0]) for one in view.seconds] == [
+        ("accept memory 1", "/dev/shm: results.local lies on it")
+    ]
