@@ -6,6 +6,7 @@ closing line say of it together, and where the two disagree the row says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ FROM_START = 0.05  # an attempt first seen beyond this share was resumed, or its
 FAST_END_SHARE = 0.5  # a cell that needs less than this share of the typical time is suspicious
 FAST_SECONDS = 10.0  # by no less than this: stamps have whole seconds, and a start has its own
 FAST_AMONG = 3  # cells of a task that ended, before any of them is called fast
+ROUNDED = 1e-3  # a log says 31.12 of what a file says 31.118: the same epoch's
 NOTHING = CellEvidence()
 ARTIFACT = {True: "present", False: "missing", None: "unknown"}
 WELL = frozenset({CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS})
@@ -203,7 +205,7 @@ def _judge(
         step=seen.step,
         steps=seen.steps,
         loss=seen.loss,
-        metrics={**seen.metrics, **seen.best} if seen.best and state in WELL else seen.metrics,
+        metrics=_results(seen) if state in WELL else seen.metrics,
         part=seen.part,
         exit_code=run.exit_code if run else None,
         started_at=run.started if run else None,
@@ -218,6 +220,14 @@ def _judge(
     if state is CellState.RUNNING:
         cell = _with_eta(cell, seen, usual.seconds(row.task, row.epochs))
     return cell
+
+
+def _results(seen: CellEvidence) -> Mapping[str, float]:
+    """What it left in its file, and beside that what its log said last, unless that is of another epoch."""
+    both = seen.best.keys() & seen.metrics.keys()
+    if all(math.isclose(seen.best[name], seen.metrics[name], rel_tol=ROUNDED) for name in both):
+        return {**seen.metrics, **seen.best}
+    return seen.best
 
 
 def _state(

@@ -27,6 +27,7 @@ def cell_evidence(
     artifacts = _artifacts(kept, now, names)
     scores = kept.value(metrics.SCORES)
     by_run = scores.by_run if scores else {}
+    scored_at, offset = read_on_box(kept, metrics.SCORES) or 0.0, offset_of(kept, now)
     bare = CellEvidence(alive=cells_alive_of(kept, run, now))
     common: dict[tuple[bool | None, str | None], CellEvidence] = {(None, None): bare}
     evidence = {}
@@ -35,8 +36,9 @@ def cell_evidence(
         if (there, why) not in common:
             common[(there, why)] = replace(bare, artifact=there, artifact_why=why)
         seen = common[(there, why)]
-        if (best := by_run.get((found.run if found else None) or name)) is not None:
-            seen = replace(seen, best=best)
+        best = by_run.get((found.run if found else None) or name)
+        if best is not None and scored_at > _ended(kept, name, offset):
+            seen = replace(seen, best=best)  # what was read before is of an earlier run or epoch
         trace = kept.cells.get(name)
         evidence[name] = seen if trace is None else _traced(seen, trace, epochs.get(name), now)
     return evidence
@@ -64,12 +66,16 @@ def _artifacts(
         found = shelf.find(name)
         there = found.there if found else None
         if there is False:
-            run = kept.queue_history.runs.get(name)
-            ended = (run.finished if run else None) or 0.0
             # A table that was read before the cell ended cannot tell that it left nothing.
-            there = None if read_at <= ended - offset + STAMP_SLACK else False
+            there = None if read_at <= _ended(kept, name, offset) else False
         told[name] = (there, found)
     return told
+
+
+def _ended(kept: InstanceState, name: str, offset: float) -> float:
+    """When its queue's log says that it ended, by the box's clock and a little later; 0 where it does not."""
+    run = kept.queue_history.runs.get(name)
+    return run.finished - offset + STAMP_SLACK if run and run.finished else 0.0
 
 
 def _shelf(kept: InstanceState, files: FileTable) -> Shelf:

@@ -52,7 +52,7 @@ def _changed(
     """What joins plan and log, and the names of cells that may be another row now; None for all."""
     roster, history = kept.value(metrics.ROSTER), kept.queue_history
     old = rows.made_of
-    files, scores = kept.fresh(metrics.FILES, now), kept.value(metrics.SCORES)
+    files, scores = kept.fresh(metrics.FILES, now), kept.tracks.get(metrics.SCORES.name)
     alive, offset = cells_alive_of(kept, run, now), offset_of(kept, now)
     rows.made_of = (files, scores, kept.instance, alive, offset)
     join = rows.join

@@ -302,6 +302,20 @@ def test_best_metrics_fill_a_finished_cell_only() -> None:
     assert (done.metrics, running.metrics) == ({"psnr": 31.0}, {"psnr": 29.0})
 
 
+def test_values_of_two_epochs_do_not_stand_side_by_side() -> None:
+    ran = fold(opened(), started("a", 0), finished("a", 90))
+    last = {"psnr": 31.12, "ssim": 0.985}
+
+    def shown(best: dict[str, float]) -> object:
+        seen = CellEvidence(alive=True, best=best, metrics=last)
+        return cells_of(ran, a=seen).cells[0].metrics
+
+    assert shown({"psnr": 28.599}) == {"psnr": 28.599}
+    assert shown({"psnr": 31.118}) == {"psnr": 31.118, "ssim": 0.985}
+    assert shown({"acc": 0.9}) == {**last, "acc": 0.9}
+    assert shown({}) == last
+
+
 EVENTS = st.one_of(
     st.builds(opened, st.integers(1, 4)),
     st.builds(started, st.sampled_from(NAMES), st.floats(0, 1e4)),

@@ -83,3 +83,22 @@ def test_five_thousand_cells_are_counted_and_only_what_runs_is_judged_again() ->
     kept = [old is new for old, new in zip(queue.cells, again.cells, strict=True)]
     assert kept.count(False) == 1
     assert again.cells[1_999].duration_seconds == 15.0
+
+
+def test_a_result_that_was_read_before_its_cell_ended_is_of_an_earlier_run() -> None:
+    bench = Bench()
+    bench.link()
+    bench.alive(RUNNER)
+    bench.sample("roster", ROSTER)
+    bench.sample("scores", Scores({"a": {"psnr": 28.599}}))
+    bench.at += 60
+    bench.lines(*_queue(QueueOpened("q.txt", 2, 1, "box"))[1:])
+    bench.lines(*_queue(CellStarted(bench.at - 9, 1, 2, "a", "t", 4))[1:])
+    bench.lines(CELL, LogLine("x", OK, Progress(epoch=4, epochs=4, metrics={"psnr": 31.12})))
+    bench.lines(*_queue(CellFinished(bench.at, 1, 2, "a", 0))[1:])
+    (cell,) = (one for one in bench.view().queue.cells if one.name == "a")
+    assert cell.metrics == {"psnr": 31.12}
+    bench.at += 60
+    bench.sample("scores", Scores({"a": {"psnr": 31.118}}))
+    (cell,) = (one for one in bench.view().queue.cells if one.name == "a")
+    assert cell.metrics == {"psnr": 31.118}
