@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +15,26 @@ from rented import Scene, rest, until
 
 from gpu_tui.core.fleet import ProviderAccess, SshAccess
 from gpu_tui.core.gate import DWELL
+from gpu_tui.core.ladder import GateView
 from gpu_tui.teardown import mounts
+from gpu_tui.teardown.climb import Climb
 from gpu_tui.teardown.mounts import MEMORY  # as it is, before it is emptied for the tests
 from gpu_tui.teardown.reader.torch_lib import torch_module
 from gpu_tui.transport.ssh import SshTransport
 
 PHRASE = "pod-4n6p"
 SHM = Path("/dev/shm")
+
+
+async def _armed(scene: Scene) -> tuple[Climb, AsyncGenerator[GateView]]:
+    """A ladder that would take the confirmation."""
+    climb = scene.runner().open("pod", "terminate")
+    _, views = await until(climb, lambda view: view.state == "ready")
+    scene.clock.advance(DWELL)
+    async for view in views:
+        if view.ready:
+            break
+    return climb, views
 
 
 def _arrives(scene: Scene) -> None:
@@ -37,12 +51,7 @@ async def test_what_happens_while_a_slow_account_answers(
     scene: Scene, fault: Callable[[Scene], None]
 ) -> None:
     """The last question to the provider may take half a minute: the files are looked at after it."""
-    climb = scene.runner().open("pod", "terminate")
-    _, views = await until(climb, lambda view: view.state == "ready")
-    scene.clock.advance(DWELL)
-    async for view in views:
-        if view.ready:
-            break
+    climb, views = await _armed(scene)
     answer, done = scene.server._get, []
 
     def slow(path: str) -> tuple[int, bytes]:
@@ -132,3 +141,46 @@ async def test_copies_in_memory_are_accepted_by_name(
     assert [(one.phrase, one.lines[0]) for one in view.seconds] == [
         ("accept memory 1", "/dev/shm: results.local lies on it")
     ]
+
+
+def _swapped(place: Path) -> None:
+    """The same bytes under the same name, in another directory."""
+    copy = place.with_name(f"{place.name}-copy")
+    shutil.copytree(place, copy, symlinks=True)
+    place.rename(place.with_name(f"{place.name}-before"))
+    place.symlink_to(copy)
+
+
+def _another_inode(scene: Scene) -> None:
+    path = scene.box.results / "wide/best.pth"
+    other = path.with_name("other")
+    shutil.copy2(path, other)
+    other.rename(path)
+
+
+def _in_the_future(scene: Scene) -> None:
+    """A file server whose clock is ahead: it is never younger than five seconds."""
+    scene.box.write("base/train.log", b"epoch 1 loss 0.3\n", age=-7_200.0)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda scene: _swapped(scene.box.results),
+        lambda scene: _swapped(scene.local),
+        lambda scene: _swapped(scene.local / "base"),
+        _another_inode,
+        _in_the_future,
+        lambda scene: (scene.box.results / "new.pth").symlink_to("base/best.pth"),
+    ],
+    ids=["there", "here", "a cell here", "an inode", "a clock ahead", "a link"],
+)
+async def test_the_same_bytes_in_another_place_are_other_evidence(
+    scene: Scene, fault: Callable[[Scene], object]
+) -> None:
+    climb, views = await _armed(scene)
+    fault(scene)
+    await climb.confirm(PHRASE)
+    last = await rest(views)
+    assert last.state == "closed"
+    assert scene.server.calls == []
