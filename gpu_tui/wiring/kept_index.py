@@ -59,7 +59,8 @@ class IndexFile:
         try:
             data = self._mark(made_of) + hashlib.sha256(body).digest() + body
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            scratch.unlink(missing_ok=True)  # of one that was killed, or laid there by somebody
+            with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(data)
             scratch.replace(self._path)
         except OSError:

@@ -124,6 +124,16 @@ def test_nor_one_that_others_may_write_nor_a_link_nor_a_pipe(place: Path) -> Non
     assert not reads(place)
 
 
+def test_what_lies_where_it_is_written_is_not_written_through(place: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("a letter")
+    place.with_name(f".{FILE}.{os.getpid()}").symlink_to(mine)
+    place.unlink()
+    IndexFile(place).write(triage_scan._written(), b"index")
+    assert reads(place)
+    assert mine.read_text() == "a letter"
+
+
 def test_where_none_can_be_kept_lines_are_judged_all_the_same(
     place: Path, first: tuple[bytes, list[Kind]]
 ) -> None:
