@@ -193,7 +193,11 @@ class SshTransport:
                     login_timeout=0,
                     window=WINDOW,
                 )
-        except (asyncssh.Error, OSError, ValueError) as error:
+        except BaseException as error:
+            if tunnel is None:
+                await client.end_proxy()
+            if not isinstance(error, asyncssh.Error | OSError | ValueError):
+                raise
             named = str(tunnel.get_extra_info("named")) if tunnel is not None else None
             raise _translate(error, route, client, offer, behind=named) from None
         finally:

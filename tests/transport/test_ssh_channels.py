@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 import pytest
@@ -339,10 +340,24 @@ async def test_a_proxy_command_that_leads_nowhere_is_named(
 ) -> None:  # fmt: skip
     if "no answer" in said:
         monkeypatch.setattr(ssh, "HOST_SECONDS", 0.1)
+    begun: list[asyncio.SubprocessTransport] = []
+    loop = asyncio.get_running_loop()
+    begin = loop.subprocess_exec
+
+    async def subprocess_exec(*words: Any, **options: Any) -> Any:
+        found = await begin(*words, **options)
+        begun.append(found[0])
+        return found
+
+    monkeypatch.setattr(loop, "subprocess_exec", subprocess_exec)
     box.config.write_text(f"Host box\n  ProxyCommand {command}\n")
     access = replace(box.ssh_access, host="box", transport=how)
     with pytest.raises(LinkLost, match=f"the ProxyCommand on the way to box:{box.port} {said}"):
         await transport.connect(Instance("box", access))
+    if how is None:  # it is ended, and was waited for
+        (proxy,) = begun
+        assert proxy.is_closing()
+        assert proxy.get_returncode() is not None
 
 
 RELAY = """
