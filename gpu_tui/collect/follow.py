@@ -323,7 +323,11 @@ class _Tail:
             memory.cut = CUT
             return
         self._gap(CUT_SHORT)
-        memory.offset, memory.recent = sent, memory.recent[-sent:]
+        memory.offset, memory.recent, memory.trail = (
+            sent,
+            memory.recent[-sent:],
+            memory.trail[-sent:],
+        )
         memory.line_at, memory.head = None, b""  # of the new text, whose beginning we cannot tell
 
     def _compared(self, data: bytes) -> bytes | None:

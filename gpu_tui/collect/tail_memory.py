@@ -99,6 +99,7 @@ class TailMemory:
         self.redrawn = b"" if rest else self.trail[at:]
         self.offset -= len(self.trail) - at
         self.line_at, self.trail = self.offset, self.trail[:at]
+        self.head = self.head[: self.offset - self.skipped]
         self.recent, self.cut, self.trimmed = self.trail[-OVERLAP:], "", True
         return rest
 

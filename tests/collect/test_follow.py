@@ -455,6 +455,29 @@ async def test_every_shell_and_its_tools_follow_rotation_and_truncation(
     assert made.heard.lines(backfill=True) == ["a 1"]
 
 
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+async def test_a_log_that_is_cut_short_twice_is_read_on(
+    tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the size alone tells of it: of what was read before the first cut nothing may count any more."""
+    monkeypatch.setattr(program, "SELDOM", 0.3)
+    box = box_with(shell, tmp_path)
+    log = box.file("home/train.log", "b\n" * 100)
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines().count("b") == 100)
+        log.write_text("c 1\n")
+        await made.heard.until(lambda: len(made.heard.of(LogOpened)) == 2)
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["c 1"])
+        os.truncate(log, 0)
+        await made.heard.until(
+            lambda: len(made.heard.of(LogOpened)) == 3 or made.heard.of(LogFailed)
+        )
+        append(log, "d 1\n")
+        await made.heard.until(lambda: made.heard.lines()[-1:] == ["d 1"])
+    assert made.heard.lines() == [*["b"] * 100, "c 1", "d 1"]
+
+
 async def test_where_the_kernel_does_not_tell_how_far_tail_is_a_rotation_is_followed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from gpu_tui.collect import follow_program as program
 from gpu_tui.collect.follow import follow_program
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.events import LogFailed, LogOpened, Noted
+from gpu_tui.core.log_range import ANCHOR, Anchor
 from gpu_tui.core.logs import LogSource
 from gpu_tui.transport.base import Connection
 from gpu_tui.transport.ssh import SshTransport
@@ -182,6 +183,19 @@ async def test_a_last_line_that_is_written_anew_repeats_no_other(
         await made.heard.until(lambda: made.heard.lines()[-1:] == ["LAST 1"])
     assert made.heard.lines()[20:] == ["status 1", "more 1", "less 2", "last 1", "LAST 1"]
     assert len(notes(made)) == 1
+
+
+async def test_a_first_line_that_is_written_anew_tells_the_file_by_what_it_is_now(
+    box: Sshd, connection: Connection
+) -> None:
+    """Who asks for older lines shows these bytes: of the old ones no file would be the right one."""
+    log = box.home / "train.log"
+    log.write_text("run 7\nstatus 1\n")
+    made = Follower(box)
+    await look(made, connection, ["run 7", "status 1"])
+    log.write_text("run 7\nstatus 2, of more\n")
+    await look(made, connection, ["run 7", "status 1", "status 2, of more"])
+    assert made.memory.anchor == Anchor(0, log.read_bytes()[:ANCHOR])
 
 
 async def test_a_new_text_that_begins_as_the_old_one_is_news(
