@@ -92,7 +92,7 @@ def told(sentence: str, *, own: bool = False) -> str:
 
     `own`: it is one of them for certain (an error), so that also a template of few letters may fit.
 
-    Sentences joined by a semicolon are told one by one, and a word before a colon is told. What fills a
+    Sentences joined by a semicolon are told one by one, and a word before a colon is told, and what is behind it. What fills a
     field stays as it is, unless the translation asks for `{field:told}`, or `{field:names}` or `{field:quoted}` of a profile.
     """
     if not _words or len(sentence) > LONGEST:
@@ -113,7 +113,7 @@ def _tell(sentence: str, forms: Iterable[_Form]) -> str:
     if joined and (parts := _parts(sentence)) is not None:
         return parts
     word, colon, rest = sentence.partition(": ")
-    return f"{_words[word]}：{rest}" if colon and word in _words else sentence
+    return f"{_words[word]}：{_tell(rest, _forms)}" if colon and word in _words else sentence
 
 
 def quoted(fact: str) -> str:

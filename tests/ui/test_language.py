@@ -9,6 +9,7 @@ import string
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
 from gpu_tui.core.sweep import CellState
+from gpu_tui.core.vanished import GONE, NO_MORE, UNLISTED, WENT_ON
 from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
 from gpu_tui.providers.manual import BESIDE, Manual
 from gpu_tui.resources import load_profiles
@@ -534,6 +536,28 @@ def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None
     assert told("2 jobs run by the list of what runs it, yet nothing moved for 5 min") == (
         "执行器的列表里有 2 个任务在跑，但 5 min 没有动静"
     )
+
+
+@pytest.mark.usefixtures("chinese")
+@pytest.mark.parametrize(
+    ("why", "other"),
+    [
+        (f"gone: {GONE}", "已不在：它的进程不见了，没有任何记录说明它怎样结束"),
+        (f"gone: {NO_MORE}", "已不在：列表里已没有它，之后还没有读过进程表"),
+        (f"gone: {GONE}; {WENT_ON}b", "已不在：它的进程不见了，没有任何记录说明它怎样结束；启动它的脚本已接着跑 b"),
+        (f"running: {UNLISTED}", "运行中：列表里已没有它，但它的进程还在"),
+        ("log: its log ends with: Killed", "日志：日志末尾：Killed"),
+    ],
+)  # fmt: skip
+def test_what_became_of_a_job_that_is_gone_is_told(why: str, other: str) -> None:
+    assert told(why) == other
+
+
+def test_no_word_has_two_translations() -> None:
+    spoken = catalogue("zh")
+    parts = (spoken.screen, spoken.sentences, spoken.names)
+    for one, other in combinations(parts, 2):
+        assert {key for key in one.keys() & other.keys() if one[key] != other[key]} == set()
 
 
 @pytest.mark.usefixtures("chinese")
