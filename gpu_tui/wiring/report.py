@@ -12,6 +12,7 @@ from pathlib import Path
 from gpu_tui import settings
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.mask import Mask
+from gpu_tui.parse.host import HostAddress, parse_host
 from gpu_tui.state.report import Proof
 from gpu_tui.state.views import FleetView
 from gpu_tui.teardown.journal import FILE_NAME, Record, read_journal
@@ -29,12 +30,16 @@ def mask_of(fleet: Fleet, view: FleetView, *, show_hosts: bool) -> Mask:
     for instance in view.instances:
         if instance.instance.ssh.host != instance.name:
             hosts.add(instance.instance.ssh.host)
-        if instance.instance.ssh.jump:
-            hosts.add(instance.instance.ssh.jump)
+        hosts |= {hop.host for hop in hops_of(instance.instance)}
         if instance.provider.address:
             hosts.add(instance.provider.address[0])
     home = str(settings.user_home(os.environ))
     return Mask(tuple(secrets_held(fleet)), tuple(hosts), home, show_hosts)
+
+
+def hops_of(instance: Instance) -> tuple[HostAddress, ...]:
+    """The jump hosts that the fleet file names on the way to this box."""
+    return tuple(parse_host(hop.strip()) for hop in (instance.ssh.jump or "").split(",") if hop)
 
 
 def proofs_of(fleet: Fleet, *, state: Path | None = None) -> Mapping[str, Proof]:

@@ -7,17 +7,16 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Mapping
-from itertools import chain
 from pathlib import Path
 
 from gpu_tui import __version__, settings
-from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse.config_file import Alerts, UserConfig
 from gpu_tui.places import user_name
 from gpu_tui.state.support import Scrub, Surroundings, bundle
 from gpu_tui.state.views import FleetView
 from gpu_tui.teardown.journal import FILE_NAME, read_journal
-from gpu_tui.wiring.report import mask_of
+from gpu_tui.wiring.report import hops_of, mask_of
 
 PARTS = ("textual", "asyncssh", "cryptography", "plotext", "httpx", "torch", "safetensors")
 TERMINAL = ("TERM", "COLORTERM", "TERM_PROGRAM", "LANG", "LC_ALL", "LC_CTYPE", "NO_COLOR")
@@ -44,7 +43,7 @@ def bundle_of(fleet: Fleet, view: FleetView, audit: Iterable[str]) -> str:
 def _scrub(fleet: Fleet, view: FleetView) -> Scrub:
     mask = mask_of(fleet, view, show_hosts=False)
     boxes = [one.instance for one in view.instances]
-    hosts = {*mask.hosts, platform.node(), *chain.from_iterable(map(_hosts, boxes))}
+    hosts = {*mask.hosts, platform.node()}
     hosts |= {host for one in view.instances for host, _ in one.provider.addresses}
     hosts |= {word for one in view.instances for word in (*one.provider.inner, one.link.hop or "")}
     kept = {  # ids, and whatever lies about in the environment under a telling name
@@ -56,13 +55,10 @@ def _scrub(fleet: Fleet, view: FleetView) -> Scrub:
     }
     secrets = (*mask.secrets, *sorted(kept, key=len, reverse=True))
     users = {user_name(), *(user for box in boxes if (user := box.ssh.user))}
+    users |= {hop.user for box in boxes for hop in hops_of(box) if hop.user}
     words = type(mask)(secrets, tuple(sorted(filter(None, hosts))), mask.home)
     names = [box.name for box in boxes]
     return Scrub(words, names, sorted(users))
-
-
-def _hosts(box: Instance) -> Iterable[str]:
-    return [box.ssh.host, *(box.ssh.jump or "").split(",")] if box.ssh.host != box.name else []
 
 
 def _versions() -> dict[str, str]:

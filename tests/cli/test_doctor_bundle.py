@@ -83,6 +83,18 @@ def test_nothing_that_names_or_opens_anything_is_in_it(bundle: str, canary: str)
     assert canary not in bundle
 
 
+@pytest.mark.parametrize("host", ["alice-h100", "gpu7"])
+def test_who_is_on_the_way_is_not_in_it(host: str) -> None:
+    """Also where the box is called as its host is, and where a jump host is one word of several."""
+    box = replace(BOX, ssh=SshAccess(host, jump="ssh://carol@gate7:2223, gate8"))
+    store = Store(Fleet(None, (box,), None), {})
+    said = "gate7: carol@gate7:2223 refused; gate8: no answer from 2001:db8::5 or ('fe80::1', 22)"
+    store.apply(LinkChanged(box.name, NOW, LinkState("refused", NOW, error=said)))
+    bundle = bundle_of(Fleet(None, (box,), None), store.view(NOW), [])
+    for canary in ("gate7", "carol", "2223", "gate8", "2001", "db8", "fe80"):
+        assert canary not in bundle, canary
+
+
 def test_what_helps_is_in_it(bundle: str) -> None:
     for line in (
         "- theme: day",
