@@ -206,10 +206,10 @@ sift() { # the files of one pattern; a sweep may have called thousands so, and o
     [ -e "$1" ] || [ $# -gt 1 ] || return 0
     looked=$(stat -L -c '%i:%W %Y' -- "$@") files=$#
     for name; do
-        if [ -n "$looked" ]; then
+        if [ "$files" != 0 ]; then
             set -- $looked
-            looked=
-            [ $# = $((2 * files)) ] || set -- # one is gone, or leads nowhere
+            [ $# = $((2 * files)) ] || set -- # one is gone, or leads nowhere, or they are too many
+            files=0
         fi
         this=$1 written=$2
         [ $# = 0 ] || shift 2

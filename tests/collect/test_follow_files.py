@@ -229,6 +229,24 @@ async def test_thousands_of_files_called_alike_cost_no_process_each(
     assert len(count.read_text()) < 20
 
 
+async def test_rotated_files_that_one_stat_cannot_take_are_read_all_the_same(
+    box: Sshd, connection: Connection
+) -> None:
+    """Their names may be more than a kernel lets a program have for arguments."""
+    box.program("stat", f'#!/bin/sh\n[ $# -lt 12 ] || exit 126\nexec {shutil.which("stat")} "$@"\n')
+    log = box.home / "train.log"
+    for number in range(10, 20):
+        (box.home / f"train.log.{number}").write_text("long before\n")
+    log.write_text("a 1\n")
+    made = Follower(box)
+    await look(made, connection, ["a 1"])
+    append(log, "a 2\n")
+    rotate(log, "train.log.2", "b 1\n")
+    rotate(log, "train.log.1", "c 1\n")
+    await look(made, connection, ["a 1", "a 2", "b 1", "c 1"])
+    assert made.memory.gaps == 0
+
+
 async def test_a_log_on_a_dead_mount_is_said_to_be_silent(
     box: Sshd, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
