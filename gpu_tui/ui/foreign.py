@@ -37,6 +37,10 @@ LINUX = _palette(
     "000000", "aa0000", "00aa00", "aa5500", "0000aa", "aa00aa", "00aaaa", "aaaaaa",
     "555555", "ff5555", "55ff55", "ffff55", "5555ff", "ff55ff", "55ffff", "ffffff",
 )  # fmt: skip
+LINEAR = tuple(
+    part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+    for part in (number / 255 for number in range(256))
+)
 BLACK, WHITE = Color.from_ansi(0), Color.from_ansi(15)
 
 
@@ -112,7 +116,12 @@ def _rgb(colour: Color) -> ColorTriplet:
 
 
 def _between(one: ColorTriplet, other: ColorTriplet, share: float) -> ColorTriplet:
-    return ColorTriplet(*(round(a + (b - a) * share) for a, b in zip(one, other, strict=True)))
+    (red, green, blue), (a, b, c) = one, other
+    return ColorTriplet(
+        round(red + (a - red) * share),
+        round(green + (b - green) * share),
+        round(blue + (c - blue) * share),
+    )
 
 
 def _contrast(one: ColorTriplet, other: ColorTriplet) -> float:
@@ -121,8 +130,5 @@ def _contrast(one: ColorTriplet, other: ColorTriplet) -> float:
 
 
 def _luminance(colour: ColorTriplet) -> float:
-    shares = (part / 255 for part in colour)
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in shares
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    red, green, blue = colour
+    return 0.2126 * LINEAR[red] + 0.7152 * LINEAR[green] + 0.0722 * LINEAR[blue]

@@ -11,16 +11,19 @@ from palettes import worst
 from rich.color import Color
 from rich.style import Style
 
-from gpu_tui.core.logs import LogSource
+from gpu_tui.core.findings import Severity
+from gpu_tui.core.logs import LogLine, LogSource, Mark, Span
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.depth import Depth
 from gpu_tui.ui.foreign import legible
 from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.text.logs import MOST_INKS, log_row
 from gpu_tui.ui.theme import CockpitTheme
 from gpu_tui.ui.theme_file import load_theme
 from gpu_tui.ui.widgets.logview import LogView
 
+PLAIN = Mark("benign", Severity.NONE, alarm=False)
 THEMES = Path(__file__).parents[2] / "themes"
 NAMES = ("amber", "blue-orange", "contrast", "night", "day")
 COLOURS = (
@@ -94,3 +97,26 @@ async def test_no_line_of_a_log_is_hidden_on_screen(
             ink, paper = seen[word].color, seen[word].bgcolor or app.worn.base["background"]
             assert ink is not None
             assert worst(seen[word], ink, paper, Depth.FULL) >= 3, word
+
+
+def test_a_line_of_which_each_letter_has_its_own_colour_holds_up_nobody() -> None:
+    spans = tuple(Span(at, at + 1, f"#{at:06x} on #{4096 - at:06x}") for at in range(4_096))
+    entry = LogLine("x" * 4_096, PLAIN, spans=spans)
+    asked: list[str] = []
+
+    def ink(written: str) -> Style:
+        asked.append(written)
+        return Style(bold=True)
+
+    for first, shift, part in ((0, 0, None), (4_000, 4_000, None), (2_000, 0, (2_000, 2_100))):
+        asked.clear()
+        row = log_row(0, entry, inks=ink, shift=shift, part=part)
+        assert row.plain.endswith("xxx")
+        assert len(asked) == MOST_INKS
+        assert asked[0] == spans[first].style
+
+
+def test_a_colour_that_comes_again_is_no_new_one() -> None:
+    spans = tuple(Span(at, at + 1, ("red", "blue")[at % 2]) for at in range(200))
+    row = log_row(0, LogLine("x" * 200, PLAIN, spans=spans))
+    assert sum(str(span.style) in ("red", "blue") for span in row.spans) == 200

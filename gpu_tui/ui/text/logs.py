@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len, chop_cells
 from rich.style import Style
 from rich.text import Text
 
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.logs import LogLine
+from gpu_tui.core.logs import LogLine, Span
 from gpu_tui.core.metrics import DETACHED
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.sample import Freshness
@@ -34,6 +34,7 @@ MARKS: dict[str, str] = {
     "warning": "mark-warning", "progress": "mark-progress", "benign": "mark-none",
 }  # fmt: skip
 KINDS = {"inode": "inode_full", "killed": "crashed", "exception": "crashed"}
+MOST_INKS = 24  # of one row: a new one costs a tenth of a millisecond, and a box may colour each letter anew
 NUMBER = 7
 GUTTER = NUMBER + 3
 BOOKMARK = "◆"
@@ -66,8 +67,7 @@ def log_row(
     gutter = "▶" if current else "█" if entry.mark.alarm else "▏"
     body = Text(safe(entry.text), style, no_wrap=True, end="")
     if not entry.mark.alarm:
-        for span in entry.spans:
-            body.stylize(inks(span.style), span.start, span.end)
+        _colour(body, entry.spans, part or (shift, len(body)), inks)
     if part is not None:
         body = body[part[0] : part[1]]
     elif shift:
@@ -83,6 +83,21 @@ def log_row(
         before,
         body,
     )
+
+
+def _colour(
+    body: Text, spans: Sequence[Span], seen: tuple[int, int], inks: Callable[[str], Style | str]
+) -> None:
+    """Draw the spans in sight in the box's colours; of more than there is time for, the last in our own."""
+    known: dict[str, Style | str] = {}
+    for span in spans:
+        if span.end <= seen[0] or span.start >= seen[1]:
+            continue
+        if span.style not in known:
+            if len(known) == MOST_INKS:
+                continue
+            known[span.style] = inks(span.style)
+        body.stylize(known[span.style], span.start, span.end)
 
 
 def wrapped(text: str, width: int) -> list[tuple[int, int]]:
