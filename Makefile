@@ -58,7 +58,7 @@ bench: $(STAMPS)/apt $(STAMPS)/dev ## measure what it costs; ARGS="latency flood
 	cd tests && ../$(BIN)/python -m bench $(ARGS)
 
 judgement: $(STAMPS)/apt $(STAMPS)/dev ## how often triage, progress and verdicts are right
-	cd tests && for report in lines progress verdicts; do ../$(BIN)/python -m judgement.report_$$report || exit 1; done
+	cd tests && for report in lines masked progress verdicts; do ../$(BIN)/python -m judgement.report_$$report || exit 1; done
 
 clean: ## forget the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist

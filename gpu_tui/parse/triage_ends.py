@@ -8,7 +8,7 @@ from gpu_tui.parse.triage_chinese import CHINESE_ENDS
 from gpu_tui.parse.triage_daemons import DAEMON_ENDS
 from gpu_tui.parse.triage_drivers import DRIVER_ENDS
 from gpu_tui.parse.triage_evidence import EVIDENCE
-from gpu_tui.parse.triage_grammar import GRAMMAR
+from gpu_tui.parse.triage_grammar import FAILED, GRAMMAR
 from gpu_tui.parse.triage_hosts import HOST_ENDS, HOST_LOST
 from gpu_tui.parse.triage_libraries import LIBRARY_ENDS
 from gpu_tui.parse.triage_plain import PLAIN
@@ -30,6 +30,7 @@ from gpu_tui.parse.triage_samples import SAMPLES
 from gpu_tui.parse.triage_sweeps import SWEEP_ENDS, SWEEP_LOST
 from gpu_tui.parse.triage_told import LAST, TOLD
 from gpu_tui.parse.triage_tongues import TONGUE_ENDS
+from gpu_tui.parse.triage_turns import TURNS
 
 _NETWORK = (
     r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|"
@@ -304,7 +305,7 @@ ENDS: tuple[Rule, ...] = (
         r" value)?[\"\']?\s?[:=(]{0,2}\s{0,6}(?:[1-9]\d{0,19}\b(?!\.\d|%)|-(?:1|\d{6,12})\b|0xc\d{7})|"
         r"\bterminated with (?:exit )?(?:code|status) -?[1-9]|non-?zero exit|non-?zero (?:error |return )?(?:code|status|value)|"
         r"failed with (?:exit |error |return )?(?:code|rc|status|ret|errno)\b(?:[:=]|: )? ?-?[1-9]|\bexit_(?:status|"
-        r"code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bended \((?:exit )?(?:code|status) [1-9]|\bfinish(?:ed)? status ?= ?[1-9]|"
+        r"code)[\"']?[\s:=]{1,12}[1-9]\d{0,9}\b|\bended \((?:exit )?(?:code|status) [1-9]|\b(?:finished|quit|ended|stopped|died|completed|terminated) with (?:an? )?(?:error |exit |return )?(?:code|status)[:=]? ?(?!20\d)-?[1-9]\d{0,2}\b|\bfinish(?:ed)? status ?= ?[1-9]|"
         r"(?:^\W{0,3}|\b(?:exit\w{0,4}|finish\w{0,3}|done|end\w{0,3}|return\w{0,3}|fail\w{0,3}|with|stopp\w{0,3}|"
         r"completed?|\.(?:py|sh))[\s:,(]{1,3})(?-i:rc) ?[=:] ?-?[1-9]\d{0,2}\b(?!\.\d)|\breturn code:? -[1-9]\d{0,9}\b|\bexitcode\s*[:=]?\s*[1-9]\d{0,3}\b|return(?:ed)? code ?(?:=|:|"
         r"is)? ?[1-9]|\*\*\* \[.{0,400}\] Error \d|wandb:.{0,12}program failed",
@@ -334,7 +335,7 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "fail|errored|crash|blocked|abort|terminated with the following|executing job with|during processing|"
+        "fail|errored|crash|blocked|abort|succeed|successful|wrong|ended|went down|unexpectedly|abnormally|terminated with the following|executing job with|during processing|"
         "but 1 process returned",
         r"^[\w/-]{1,80}\.[\w./-]{1,160} FAILED$|\bworker\.status\.FAILED\b|"
         r"terminated with the following error|^error executing job with overrides|"
@@ -342,7 +343,8 @@ ENDS: tuple[Rule, ...] = (
         r"experiment|sweep|stage|actor|node|process|container|pod|child|setup|arm|main|script|program|"
         r"command|build|pipeline|launcher|simulation|installation|compilation|finetun\w{1,4}|"
         r"pretrain\w{0,4})\b(?:[ #:\[(]{1,3}[\w./\-]{1,60}\]?\)?:?){0,2} (?:has |have |is |was |"
-        r": ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED)\b(?!-)|cell\(s\) FAILED|"
+        rf": ?)?(?:FAILED|failed|errored|crashed|aborted|BLOCKED|{FAILED}|(?:went down|(?:terminated|stopped|exited) (?:abnormally|unexpectedly))(?!.{{0,24}}\bre(?:spawn|start)))\b(?!-)|"
+        r"cell\(s\) FAILED|"
         r"DURABLE SYNC (?:FAILED|BLOCKED)|PROFILE SETUP FAILED|\bstate=FAILED|(?-i:(?:changed|"
         r"changed from \w{1,12}) to \W?F(?:AILED|ailed)\b)|"
         r"^\s{0,4}\d{3,12}(?:[._+][\w+.]{1,12})?\s.{0,120}(?-i:\bFAILED)\b(?:\s|$)|(?:CrashLoopBackOff|"
@@ -370,6 +372,7 @@ ENDS: tuple[Rule, ...] = (
     *RUN_ENDS,
     *SWEEP_ENDS,
     *PLAIN,
+    *TURNS,
     *BRIEF,
     *GRAMMAR[:-1],
     *LAST,

@@ -45,7 +45,7 @@ WITHOUT = (
     r"|\bswitching to\b|\bchanging (?:\w{1,16} ){1,2}to\b|\blooking for (?:a )?new\b|\bre-?download|\bsleep(?:ing)? for\b|\bgoing to (?:sleep|"
     r"the next)\b|\b(?:not )?recommended\b|, you can \w|[.;,!] (?:so )?(?:returning|leaving|keeping|dropping|"
     r"treating|unmerging|resizing|applying|starting from (?!scratch))\b|, switch to\b|(?:failed to|could not|"
-    r"cannot) import [\w.-]{1,40}\W*$|\b(?:cannot|can.t|couldn.t|could not|unable to|failed to) (?:log|"
+    r"cannot|able to|manage to) import [\w.-]{1,40}\W*$|\b(?:cannot|can.t|couldn.t|could not|unable to|failed to) (?:log|"
     r"estimate|guarantee|preview|display|plot|visualize|hash|be hashed)\b|"
     r"\b(?:set|change|pin|raise|lower|adjust|increase) (?:the )?(?:\w{1,12} ){0,2}(?:affinity|priority|nice\w{0,4}|ulimit|governor|clocks?|persistence|"
     r"power limit|memlock|oom_score\w{0,4})\b|"

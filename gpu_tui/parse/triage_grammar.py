@@ -22,6 +22,12 @@ WRONG = (
     r"|corrupt\w{0,3}|exceed\w{0,3}|insufficient|mismatch|incompatible|not enough|violat\w{1,4}|broken|"
     r"wrong)\b|(?:Error|Exception)\b"
 )
+# That something was not done: before the verb, and behind the one who tried.
+CANNOT = r"(?:failed to|(?:(?:is|are|was|were) )?(?:un|not )able to|(?:did|does|do)(?: not|n.t) manage to)"
+FAILED = (
+    r"(?:did(?: not|n.t) succeed|(?:was|were) (?:unsuccessful|not successful)|went (?:terribly |horribly |badly )?wrong|"
+    r"ended (?:in|with) (?:an? )?(?:failure|error|exception))"
+)
 # Tools that keep the house, and parts that are looked for and not needed.
 HOUSE = (
     r"^(?:\S{0,40}/)?(?:rm|mv|ls|mkdir|grep|find|chmod|chown|du|df|cat|cp|touch|ln|ldconfig\S{0,8}|debconf|"
@@ -44,9 +50,9 @@ GRAMMAR: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "fail|cannot|can not|can't|could not|couldn't|unable",
+        "fail|cannot|can not|can't|could not|couldn't|unable|able to|manage to",
         HEAD
-        + r"(?:(?:an? |the )?(?:failed|failure|unable) to [a-z]{3,20}:? \S|(?:cannot|can ?not|can.t|"
+        + rf"(?:(?:an? |the )?(?:{CANNOT}|failure to) [a-z]{{3,20}}:? \S|(?:cannot|can ?not|can.t|"
         r"could not|couldn.t) [a-z]{3,20} \S)",
         f"{COPED}|{HOUSE}|\\bskip|\\bfactory\\b",
     ),
@@ -91,8 +97,9 @@ GRAMMAR: tuple[Rule, ...] = (
     rule(
         "network",
         FATAL,
-        "lost com|lost con",
-        r"\blost (?:communication|connection|contact|connectivity)\b",
+        "lost |dropped ",
+        r"\b(?:lost|dropped) (?:(?:its|the|all) )?(?:communication|connection|contact|connectivity)\b|"
+        r"\bha(?:s|ve) lost [a-z]{4,20} (?:with|to) ",
         f"{SURVIVED}|{CALM}|{ASIDE}",
     ),
     rule(

@@ -10,12 +10,12 @@ from gpu_tui.parse.triage_evidence import COPED, STAMP
 from gpu_tui.parse.triage_grammar import HEAD
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SURVIVED, Rule, rule
 
-_WHO = (
+WHO = (
     r"(?:process(?:es)?|workers?|ranks?|nodes?|hosts?|trainers?|controller|master|scheduler|daemon|agent|actor|"
     r"raylet|job|server|engine|peer|container|child|parent|learner|launcher|coordinator|executor|replica|tracker|"
     r"simulator|environment|producer|consumer|loader|subprocess|thread)"
 )
-_WHOM = rf"(?:[\w.-]{{1,20}} )?{_WHO}(?: (?:with )?(?:pid |id |#)?[\w.:/-]{{1,40}})?"
+_WHOM = rf"(?:[\w.-]{{1,20}} )?{WHO}(?: (?:with )?(?:pid |id |#)?[\w.:/-]{{1,40}})?"
 _STEP = (
     r"(?:epoch|step|iter(?:ation)?|batch|stage|phase|fold|trial|episode \d|layer|line|block|round|seed|task|cell|node|"
     r"rank|gpu|device|validation|evaluation|training|forward|backward|preprocessing|setup|initiali[sz]ation|startup|"
@@ -125,10 +125,10 @@ PLAIN: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "no longer|vanished|gone|died|disappeared|went away|not alive|dead",
+        "no longer|vanished|gone|died|disappeared|went away|went down|not alive|dead",
         rf"^\W{{0,4}}(?:[\w./-]{{1,40}}: )?(?:error\W{{1,3}})?(?:the |one or more |some |a |an |our )?{_WHOM} "
         r"(?:(?:is|are|has|have|was|were) )?(?:no longer (?:exists?|alive|running|responding|respond|available|reachable|"
-        r"connected|registered)|vanished|gone(?: away)?|died|disappeared|went away|not alive|dead)\b"
+        r"connected|registered)|vanished|gone(?: away)?|died|disappeared|went (?:away|down)|not alive|dead)\b"
         + _END,
         f"{COPED}|\\bif\\b|\\bwhen\\b|\\breward|\\bepisode",
     ),
@@ -372,7 +372,7 @@ PLAIN: tuple[Rule, ...] = (
         "exception",
         FATAL,
         "ready|stopping|stopped",
-        rf"\b{_WHO}\b.{{0,24}}\b(?:exited|died|crashed|stopped|terminated|failed) before (?:it |being |becoming |was |reaching |it was )*"
+        rf"\b{WHO}\b.{{0,24}}\b(?:exited|died|crashed|stopped|terminated|failed) before (?:it |being |becoming |was |reaching |it was )*"
         r"(?:ready|started|healthy|initiali[sz]ed|up)\b|\b(?:too (?:large|small|high|low|many|big)|unstable|exploded|diverged|"
         r"inconsistent|corrupted|out of (?:range|bounds|sync))\W{1,3}(?:stopping|stopped|exiting|aborting|giving up|terminating)\b",
         f"{SURVIVED}|early|patience|improv|\\bwarn",

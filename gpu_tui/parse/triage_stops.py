@@ -15,6 +15,7 @@ from gpu_tui.parse.triage_rule import (
 )
 from gpu_tui.parse.triage_runs import RUN_STOPS
 from gpu_tui.parse.triage_tongues import TONGUE_STOPS
+from gpu_tui.parse.triage_turns import TURNS_STOPS
 
 _RENTED = (
     r"(?:instances?|pods?|machine|vm|workspace|notebook|runtime|session|kernel|container|gpus?)"
@@ -31,6 +32,7 @@ STOPS: tuple[Rule, ...] = (
     *RUN_STOPS,
     *DAEMON_STOPS,
     *PLAIN_STOPS,
+    *TURNS_STOPS,
     rule(
         "preempted",
         FATAL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_tui.parse.triage_evidence import COPED, SUBJECT
-from gpu_tui.parse.triage_grammar import HEAD, HOUSE
+from gpu_tui.parse.triage_grammar import CANNOT, FAILED, HEAD, HOUSE
 from gpu_tui.parse.triage_rule import CALM, FATAL, SURVIVED, Rule, rule
 
 # Somebody is spoken to or tells of himself: an answer, a story, a question, what a model wrote with its marks.
@@ -12,16 +12,21 @@ _PROSE = (
     r"^\W{0,4}(?:step \d{1,2}\W{1,4}|final |answer\b|since\b|therefore\b|\d{1,2}\. [A-Z][a-z]+ [a-z]+ [a-z])"
 )
 
+_TALKS = r"\b(?:which|who|means|hence|therefore|thus|however|so that|that)\b|^\s{0,8}[*\u2022-] |^\W{0,4}(?:When|While|Although|As|After|Because|But|And|Then) "
+
 # Advice to reduce something does not say that the program did.
 _REDUCIBLE = COPED.replace(r"|\breducing\b", "", 1)
-_GONE = r"(?:died|crashed|aborted|disconnected|(?:is |was |has been )?(?:lost|gone|dead)|exited unexpectedly)"
+_GONE = (
+    r"(?:died|crashed|aborted|disconnected|(?:is |was |has been )?(?:lost|gone|dead)|went down|"
+    r"(?:exited|terminated|stopped) (?:unexpectedly|abnormally))"
+)
 
 TOLD: tuple[Rule, ...] = (
     # Somebody and that he is gone: the whole line says no more.
     rule(
         "exception",
         FATAL,
-        "died|crashed|aborted|disconnected|lost|gone|dead|exited unexpectedly|no server running|something went",
+        "died|crashed|aborted|disconnected|lost|gone|dead|went down|unexpectedly|abnormally|no server running|something went",
         r"^\W{0,4}(?:the |your )?(?:\w{1,16} )?(?:runtime|session|server|kernel|instance|machine|program|"
         r"process|job|training|worker|client|backend)s? (?:has |have |was )?"
         + _GONE
@@ -194,19 +199,31 @@ TOLD: tuple[Rule, ...] = (
 
 # Behind every other rule: one strong word that nothing on the line takes back.
 LAST: tuple[Rule, ...] = (
+    # What failed, said without that word, where a sentence ends or the reason begins.
+    rule(
+        "exception",
+        FATAL,
+        "succeed|successful|wrong|ended",
+        rf"\b{FAILED}(?:\s*[!.:]*\s*$| ?[:;,] ?\S|[.!] [A-Z(]| \(| (?:with|due|because|after|while|when|during|on|in|at)\b)",
+        f"{COPED}|{HOUSE}|{_PROSE}|\\bif\\b|\\bwhat\\b|\\b(?:images?|samples?|attacks?|answers?|episodes?)\\b",
+    ),
     rule(
         "hang",
         FATAL,
-        "timed out|too long|hung",
+        "timed out|too long|hung|in time|within|timeout|deadline",
         r"\b(?:[a-z]{2,8}\d{1,5}|process|task|job|thread|driver|kernel) (?:has |is )?hung\W*$|\btimed out\b|"
-        r"\btook too long to\b",
+        r"\btook too long to\b|\bdid(?: not|n.t) (?:respond|answer|reply|finish|complete|start|return|arrive|come up|"
+        r"become [a-z]{3,12}|[a-z]{4,12}) (?:in time|within)\b|\b(?:timeout|deadline|time limit) (?:has |was )?(?:expired|exceeded|elapsed|passed)\b|"
+        r"\bexceeded (?:its|the|a) (?:[a-z]{2,12} )?(?:time-?out|deadline)\b",
         f"{COPED}|{HOUSE}|{_PROSE}|flight recorder|flush|timed out (?:while |when )?shut(?:ting)? ?down",
     ),
     rule(
         "exception",
         FATAL,
-        "error ",
-        HEAD + r"error (?!handling|report|logg|check|rat|train|dur)[a-z]{3,16}ing \S",
+        "error |fail|problem|trouble|exception ",
+        HEAD
+        + r"(?:an? )?(?:error|failed|failure|problems?|trouble|exception) (?:(?:while|when|in|during) )?"
+        r"(?!handling|report|logg|check|rat|train|dur|solv|pend)[a-z]{3,16}ing \S",
         f"{COPED}|{HOUSE}",
     ),
     rule(
@@ -214,11 +231,21 @@ LAST: tuple[Rule, ...] = (
         FATAL,
         "exception raised|exception was|does not exist|unable to|cannot|can not|can't|couldn't|could not|"
         "refused|denied",
-        r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdoes not exist\b|\bunable to [a-z]{3}|"
+        r"\bexception (?:was )?(?:raised|thrown) (?:from|in|by)\b|\bdoes not exist\b|"
+        r"\bunable to [a-z]{3}|"
         r"\b(?:cannot|can not|can.t|could not|couldn.t) (?:be )?[a-z]{3}|\b(?:permission|access|connection|"
         r"request) (?:was )?(?:refused|denied)\b",
         f"{COPED}|{HOUSE}|{_PROSE}|most recent call|client socket|primary GPU|\\b(?:cannot|"
         f"can not) be (?:used|combined|mixed|undone|changed|reproduced|guaranteed)\\b",
+        also=rf"[\d:=\[(/_<'\"`]|{SUBJECT}",
+    ),
+    # Who did not do what he was to do: he is named in a few words, where the message begins.
+    rule(
+        "exception",
+        FATAL,
+        "able to|manage to|failed to",
+        HEAD + rf"(?:[\w.'\"`#:/()\[\]-]{{1,60}} ){{1,5}}?{CANNOT} [a-z]{{3}}",
+        f"{COPED}|{HOUSE}|{_PROSE}|{_TALKS}",
         also=rf"[\d:=\[(/_<'\"`]|{SUBJECT}",
     ),
     # A word that stories use as well: only where the line looks like a log's.

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import re
 
-_STAMPS = (
-    r"(?:(?:\[\d{4}-\d\d-\d\d [\d:.,]{8,18}\]|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?)"
+# What a logger of any program calls itself. A level is none of it: where it is calm, that is the line's.
+_LEVEL = r"(?i:[^\]|:]{0,24}\b(?:info|debug|warn|warning|notice|trace|verbose|error|err|fatal|critical|hint|tip|note|[idwvnef])\b)"
+_NAMED = (  # the form is looked at first, which is cheap
+    rf"\[(?!{_LEVEL})[A-Za-z][\w .:/#@=-]{{0,40}}\]:? |\((?=[\w.]{{1,40}}\.py:)(?!{_LEVEL})[\w.]{{1,40}}:\d{{1,5}}\):? |"
+    rf"(?=[\w./-]{{1,40}}\[\d)(?!{_LEVEL}|kernel|systemd|sshd|cron|CRON)[\w./-]{{1,40}}\[\d{{1,8}}\]: |"
+    rf"(?=[a-z_]\w{{0,30}}\.\w)(?!{_LEVEL})[a-z_]\w{{0,30}}(?:\.\w{{1,30}}){{1,4}}: |"
+    rf"\| [\w.]{{1,40}}:\w{{1,40}}:\d{{1,5}} - |(?=[a-z_][\w.]{{1,40}} [-|] )(?!{_LEVEL})[a-z_][\w.]{{1,40}} [-|] "
+)
+_STAMPS = (  # each is taken for one thing only: none is read a second way
+    r"(?>(?:(?:\[\d{4}-\d\d-\d\d [\d:.,]{8,18}\]|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?)"
     r"(?: [-|])?:? |\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? |\[?(?:std(?:err|out)|STD(?:ERR|OUT))\]?(?: ?[:|])? |"
     r" {0,3}\d{1,4}: |\[?pod/[\w./-]{1,120}\]? |(?:worker|node|gpu|host|rank|box|trainer)[\w.-]{0,40}: |"
-    r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} (?!kernel|systemd|sshd|cron|CRON)[\w./-]{1,40}\[\d{1,8}\]: )*"
+    r"[A-Z][a-z]{2} [ \d]\d [\d:]{8} [\w.-]{1,60} (?!kernel|systemd|sshd|cron|CRON)[\w./-]{1,40}\[\d{1,8}\]: |"
+    rf"{_NAMED})*)"
 )
 _BAR = r"(?:.{0,300}\d(?:it/s|s/it|B/s|steps?/s|examples/s)[^\[\]]{0,120}\](?=[^\s,\]|]))?"
 # A line of JSON up to what its message says. One that is told calmly is left as it stands.

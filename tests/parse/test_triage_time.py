@@ -24,7 +24,7 @@ from gpu_tui.parse.triage_scan import _judge, kinds_of
 
 SEEDS = [
     "a", "1", " ", "-", "loss ", "nan ", "x=nan ", "error: ", "Error", "failed to load ", "out of memory ",
-    "0/", "1,234", "epoch ", "step 1/", "[ ", "A_", "a.", "connection ", "killed ", "=== Queue x", "%|", "━", "━ ", "━━━ ", "━╸", "╸",
+    "0/", "1,234", "epoch ", "step 1/", "[ ", "A_", "a.", "connection ", "killed ", "[a] ", "a.b: ", "a - ", "not able to ", "=== Queue x", "%|", "━", "━ ", "━━━ ", "━╸", "╸",
     "10", "01", "1000", "% ", "Error ", "cuda out of memory ", "\x1b[", "\x9d", "\x1b]0;", "\x1b[31m",
 ]  # fmt: skip
 SMALL, LARGE = 1_500, 15_000  # characters; the larger is still judged whole
