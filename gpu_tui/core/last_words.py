@@ -38,6 +38,7 @@ _ILL = re.compile(
 )
 _HOWEVER = re.compile(r"\b(?:stopped|ended|over)\b|^real\b", re.IGNORECASE)  # well or not
 _BARE = re.compile(r"\W*(?:all )?\w+\W*")
+_ONE_OF = ("complete", "finished", "done", "ended", "over", "stop", "converged", "real", "reached")
 SHOWN = 80
 
 
@@ -57,6 +58,9 @@ def last_word(lines: Sequence[str]) -> LastWord | None:
     """The last of these lines that is about the end of the whole run, not of one epoch."""
     for place in range(len(lines) - 1, -1, -1):
         text = lines[place]
+        low = text.lower()
+        if not any(word in low for word in _ONE_OF):
+            continue
         early = _STOPPED_EARLY.search(text)
         if _NOT_YET.search(text) or not (
             early or (_ENDED.search(text) and not _ONE_OF_MANY.search(text))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from gpu_tui.core import metrics
@@ -37,7 +37,7 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
 
     `alive`: a training lives on the box; None = nobody knows.
     """
-    tables = []
+    tables, endings = [], _Endings(kept)
     box_now = box_time(kept.tracks, now)
     skew = 0.0 if box_now is None else box_now - now
     for metric in metrics.JOBS:
@@ -45,20 +45,20 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
         if table is None:
             if vanished is not None and vanished.any:
                 empty = JobTable(metric.name)
-                tables.append(vanished.complete(empty, _endings(kept), now, skew))
+                tables.append(vanished.complete(empty, endings, now, skew))
             continue
         if vanished is not None:
-            table = vanished.complete(table, _endings(kept), now, skew)
+            table = vanished.complete(table, endings, now, skew)
         if kept.fresh(metric, now) is None:
             why = kept.tracks.get(metric.name, NO_TRACK).why
             why = f"not heard of since: {why}" if why else "not heard of for a while"
             table = replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
         tables.append(table)
-    tables = _left_last(told_once(tables), _endings(kept))
+    tables = _left_last(told_once(tables), endings)
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
-        tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), _endings(kept)))
-    if (logs := _logs(kept, now, alive, tables)) is not None:
+        tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), endings))
+    if (logs := _logs(kept, now, alive, tables, endings)) is not None:
         tables.append(logs)
     return tables
 
@@ -128,7 +128,11 @@ def _left_last(tables: list[JobTable], endings: Mapping[str, Ending]) -> list[Jo
 
 
 def _logs(
-    kept: InstanceState, now: float, alive: bool | None, tables: list[JobTable]
+    kept: InstanceState,
+    now: float,
+    alive: bool | None,
+    tables: list[JobTable],
+    endings: Mapping[str, Ending],
 ) -> JobTable | None:
     """The cells that only their logs tell of, where nothing that the fleet file names tells more."""
     instance = kept.instance
@@ -147,7 +151,7 @@ def _logs(
         box_now=box_now,
         stall_after=instance.stall_after,
         alive=alive if kept.fresh(metrics.FILES, now) is not None else None,
-        endings=_endings(kept),
+        endings=endings,
         seen_at=seen_at,
         cut=kept.log_lives.cut,
         before=kept.log_lives.before,
@@ -202,10 +206,26 @@ def scheduled(kept: InstanceState, now: float) -> tuple[str | None, tuple[Job, .
     return TITLES[kept.instance.scheduler or ""], table.jobs if table else None, why
 
 
-def _endings(kept: InstanceState) -> Mapping[str, Ending]:
-    """What the logs of all followed cells say of their ends."""
-    named = {source.cell for source in kept.logs if source.cell is not None}
-    return {name: _ending(kept, name) for name in named | kept.cells.keys()}
+class _Endings(Mapping[str, Ending]):
+    """What the logs of the followed cells say of their ends, each when it is asked for: of who runs nobody asks."""
+
+    def __init__(self, kept: InstanceState) -> None:
+        named = {source.cell for source in kept.logs if source.cell is not None}
+        self._kept, self._names = kept, named | kept.cells.keys()
+        self._known: dict[str, Ending] = {}
+
+    def __getitem__(self, name: str) -> Ending:
+        if name not in self._known:
+            if name not in self._names:
+                raise KeyError(name)
+            self._known[name] = _ending(self._kept, name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _ending(kept: InstanceState, name: str) -> Ending:

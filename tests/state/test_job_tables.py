@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from test_store import CELL, OK, RUNNER, Bench
+
 from gpu_tui.core.jobs import Job, JobTable
+from gpu_tui.core.logs import LogLine
 from gpu_tui.core.sweep import CellState
+from gpu_tui.state import job_tables
 from gpu_tui.state.job_tables import told_once
 
 PANE = Job("%1", "main", CellState.RUNNING, "running", pids=(100,))
@@ -67,3 +72,25 @@ def test_a_program_is_told_of_by_itself_and_not_by_the_file_that_an_earlier_one_
     for writer in (WRITER, Job("120", "vit", GONE, "gone", stdout="/vit.log")):
         tables = told_once([JobTable("nohup", (writer,)), JobTable("nohup.out", (left,))])
         assert "vit" in [job.name for table in tables for job in table.jobs]
+
+
+def test_the_last_words_of_who_still_runs_are_looked_for_by_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    look = job_tables.last_word
+    monkeypatch.setattr(job_tables, "last_word", lambda lines: asked.append(1) or look(lines))
+    bench = Bench()
+    bench.link()
+    bench.alive(RUNNER)
+    runs = Job("40", "a", CellState.RUNNING, "running", stdout="/a.log", pids=(40,), command="t")
+    bench.sample("nohup", JobTable("nohup", (runs,)))
+    for _ in range(3):
+        bench.at += 1
+        bench.lines(CELL, LogLine("Training completed.", OK))
+        bench.view()
+    assert asked == []
+    bench.at += 1
+    bench.sample("nohup", JobTable("nohup"))
+    bench.view()
+    assert asked == [1]
