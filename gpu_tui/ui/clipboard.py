@@ -90,9 +90,12 @@ async def to_tmux(text: str, env: Mapping[str, str]) -> bool:
         async with asyncio.timeout(TMUX_SECONDS):
             await tmux.communicate(text.encode("utf-8", "replace"))
     except TimeoutError:
-        with suppress(ProcessLookupError):
-            tmux.kill()
-        await tmux.wait()
+        return False
+    finally:  # also where the next text is copied before this one was taken
+        if tmux.returncode is None:
+            with suppress(ProcessLookupError):
+                tmux.kill()
+            await tmux.wait()
     return tmux.returncode == 0
 
 
