@@ -333,6 +333,7 @@ main() {
         limit @MOST@
         follow
     fi
+    [ -z "$same" ] || [ "$size" -ge "$at" ] || cut=${cut:-cut} # while nobody looked
     if [ -n "$same" ] && [ "$cut" = cut ] && [ "$size" -gt $((at - trail)) ]; then
         how=trimmed from=$((at - trail))
         limit @MOST@

@@ -185,6 +185,22 @@ async def test_a_last_line_that_is_written_anew_repeats_no_other(
     assert len(notes(made)) == 1
 
 
+async def test_a_log_that_is_found_without_its_end_repeats_nothing_else(
+    box: Sshd, connection: Connection
+) -> None:
+    """Nobody looked while its last line was taken back: it is shorter, and else the same."""
+    log = box.home / "train.log"
+    lines = [f"line {number} of the log" for number in range(20)]
+    log.write_text("\n".join([*lines, "status 1"]) + "\n")
+    made = Follower(box)
+    await look(made, connection, [*lines, "status 1"])
+    os.truncate(log, log.stat().st_size - 9)
+    append(log, "new 2\n")
+    await look(made, connection, [*lines, "status 1", "new 2"])
+    log.write_text("another run\n")
+    await look(made, connection, [*lines, "status 1", "new 2", "another run"])
+
+
 async def test_a_first_line_that_is_written_anew_tells_the_file_by_what_it_is_now(
     box: Sshd, connection: Connection
 ) -> None:
