@@ -39,7 +39,8 @@ def mask_of(fleet: Fleet, view: FleetView, *, show_hosts: bool) -> Mask:
 
 def hops_of(instance: Instance) -> tuple[HostAddress, ...]:
     """The jump hosts that the fleet file names on the way to this box."""
-    return tuple(parse_host(hop.strip()) for hop in (instance.ssh.jump or "").split(",") if hop)
+    jump = instance.ssh.jump or "none"
+    return tuple(map(parse_host, map(str.strip, jump.split(",")))) if jump != "none" else ()
 
 
 def proofs_of(fleet: Fleet, *, state: Path | None = None) -> Mapping[str, Proof]:

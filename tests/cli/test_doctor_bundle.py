@@ -95,6 +95,13 @@ def test_who_is_on_the_way_is_not_in_it(host: str) -> None:
         assert canary not in bundle, canary
 
 
+def test_no_jump_host_is_no_name() -> None:
+    """`jump: none` turns off what an ssh config says."""
+    box = replace(BOX, ssh=replace(BOX.ssh, jump="none"))
+    fleet = Fleet(None, (box,), None)
+    assert "- cells: none" in bundle_of(fleet, Store(fleet, {}).view(NOW), [])
+
+
 def test_what_helps_is_in_it(bundle: str) -> None:
     for line in (
         "- theme: day",
