@@ -192,7 +192,7 @@ class Platform(ABC):
             return str(error)
         return None
 
-    async def _once(self, call: Call, id: str, still: Callable[[], None] = lambda: None) -> Answer:
+    async def _once(self, call: Call, id: str, still: Callable[[], None]) -> Answer:
         try:
             path = call.path.format(id=checked_id(id, "one of the provider's"))
             reply = await self._send(call.method, path, None, _filled(call.body, id), still)

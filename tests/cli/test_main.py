@@ -92,8 +92,8 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
             "gpu-tui clocks --help",
         ),
         *(
-            (["check", "--limit", limit], "invalid seconds value", "gpu-tui check --help")
-            for limit in ("30s", "0", "nan", "inf")
+            (["check", "--limit", limit], "is no time to wait", "gpu-tui check --help")
+            for limit in ("30x", "0", "nan", "inf")
         ),
         (
             ["profiles", "--js"],

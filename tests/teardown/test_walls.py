@@ -69,7 +69,10 @@ def test_what_a_platform_sends_beside_questions_takes_a_permit() -> None:
         ("providers/rented.py", "self._platform.call(permit, self._id)"),
         ("providers/featurize.py", "self._api.call(permit, self._id)"),
         ("providers/platform.py", "self._send(method, path, query, body)"),
-        ("providers/platform.py", "self._send(call.method, path, None, _filled(call.body, id))"),
+        (
+            "providers/platform.py",
+            "self._send(call.method, path, None, _filled(call.body, id), still)",
+        ),
     }
     asked = {
         ast.unparse(keyword.value)
