@@ -25,7 +25,7 @@ from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
 from gpu_tui.new_file import write_private
 from gpu_tui.settings import must_not_act
-from gpu_tui.state.views import FleetView, InstanceView
+from gpu_tui.state.views import FleetView, InstanceView, signs_of
 
 NAME = "doctor"
 HELP = "audit the way to each box, what it can tell, and this machine"
@@ -244,7 +244,7 @@ def _shell_item(box: InstanceView) -> Item:
 
 def _platform_items(box: InstanceView) -> Iterator[Item]:
     """What it shows to be, where nobody named a platform."""
-    signs = box.track(SIGNS).value or ()
+    signs = signs_of(box.track(SIGNS).value, box.track(GPUS).value)
     for name in dict.fromkeys(sign.platform for sign in signs):
         shown = next(sign.name for sign in signs if sign.platform == name)
         hint = f"Write platform: {name}: its clocks, disks and way to stop count only then."

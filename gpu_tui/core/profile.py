@@ -153,6 +153,9 @@ class Profile:
         return tuple(tier for tier in self.storage if meet(tier.applies_to, having))
 
 
+LOGIN_NODE = "slurm"  # the platform of boxes that hand out jobs and compute nothing
+
+
 def scheduler_of(profile: Profile) -> str | None:
     """Who runs the jobs there, where nothing else is said: a login node without its Slurm would show nobody's work."""
     return "slurm" if profile.kind == "slurm" else None

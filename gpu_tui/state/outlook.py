@@ -32,7 +32,7 @@ from gpu_tui.state.facts import (
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.oom import oom_of
 from gpu_tui.state.queue_rows import queue_rows
-from gpu_tui.state.views import Cost, InstanceView
+from gpu_tui.state.views import Cost, InstanceView, signs_of
 
 RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
 UNSEEN = frozenset({Verdict.CANNOT_TELL, Verdict.UNREACHABLE})
@@ -126,7 +126,7 @@ def _open_end(kept: InstanceState) -> tuple[Condition, ...]:
 
 def _unnamed(kept: InstanceState) -> Iterator[Condition]:
     """Nobody said which platform this is, and the box shows it: what that one deletes or bills is not counted."""
-    signs = kept.value(metrics.SIGNS) or ()
+    signs = signs_of(kept.value(metrics.SIGNS), kept.value(metrics.GPUS))
     if not signs or not kept.instance.signs:
         return
     names = " or ".join(dict.fromkeys(sign.platform for sign in signs))

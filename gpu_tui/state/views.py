@@ -14,7 +14,7 @@ from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.metrics import Metric
-from gpu_tui.core.profile import Profile
+from gpu_tui.core.profile import LOGIN_NODE, Profile, Sign
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import NO_TRACK, Freshness, Track
 from gpu_tui.core.series import Point
@@ -171,6 +171,14 @@ def utilization(table: GpuTable | None) -> float | None:
 
 
 SHORTEST = 0.2  # seconds between two readings that make a rate: probes come no faster than that
+
+
+def signs_of(signs: Sequence[Sign] | None, gpus: GpuTable | None) -> tuple[Sign, ...]:
+    """What a box shows of its platform. One with cards of its own is no login node, though it may know a Slurm:
+    taken for one, what runs there without a job would be seen by nobody.
+    """
+    cards = gpus is not None and bool(gpus.gpus)
+    return tuple(sign for sign in signs or () if not (cards and sign.platform == LOGIN_NODE))
 
 
 def cpu_rates(old: CpuCounters, old_at: float, new: CpuCounters, new_at: float) -> CpuUse:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from gpu_tui import settings
 from gpu_tui.core.metrics import GPUS, SIGNS
-from gpu_tui.core.profile import Profile
+from gpu_tui.core.profile import LOGIN_NODE, Profile
 from gpu_tui.core.speech import counted, say
 from gpu_tui.parse.fleet_file import FALLBACK_PLATFORM
 from gpu_tui.state.settled import settled
-from gpu_tui.state.views import InstanceView
+from gpu_tui.state.views import InstanceView, signs_of
 from gpu_tui.wiring.fleet import open_fleet
 from gpu_tui.wiring.looks import looks_of
 from gpu_tui.wiring.process import run
@@ -81,7 +81,7 @@ def seen_of(view: InstanceView) -> Seen:
         told = say("{host} answers and has {cards}.", host=host, cards=cards)
         return Seen("level-ok", words, f"{told}{shown}", platform)
     reason = table.error.kind if table is not None and table.error is not None else "no answer"
-    if platform == "slurm":  # a login node needs none
+    if platform == LOGIN_NODE:  # a login node needs none
         words = say("✓ answers, a login node of Slurm")
         told = say("{host} answers; the cards are on the nodes behind it.", host=host)
         return Seen("level-ok", f"{words}{took}", f"{told}{shown}", platform)
@@ -91,7 +91,7 @@ def seen_of(view: InstanceView) -> Seen:
 
 def _shown(view: InstanceView) -> tuple[str | None, str]:
     """The platform that the box shows, if it is one, and a sentence of how."""
-    signs = view.track(SIGNS).value or ()
+    signs = signs_of(view.track(SIGNS).value, view.track(GPUS).value)
     if len({sign.platform for sign in signs}) != 1:
         return None, ""
     one = signs[0]

@@ -64,11 +64,15 @@ def test_a_box_that_is_well() -> None:
 
 def test_what_a_box_shows_to_be_where_no_platform_is_named() -> None:
     signs = (Sign("runpod", "env", "RUNPOD_POD_ID"), Sign("slurm", "env", "SLURM_CONF"))
-    samples = {**WELL, SIGNS.name: Reading(signs, NOW)}
-    box = look(samples=samples).instances[0]
-    told = [item for item in box_items(box) if item.check == "platform"]
-    assert [item.status for item in told] == ["warn", "warn"]
-    assert "runpod: it has RUNPOD_POD_ID" in told[0].detail
+    none = Reading(GpuTable(error=GpuError("no-nvidia-smi", "no nvidia-smi")), NOW)
+
+    def told(samples: Mapping[str, object]) -> list[Item]:
+        box = look(samples={**samples, SIGNS.name: Reading(signs, NOW)}).instances[0]
+        return [item for item in box_items(box) if item.check == "platform"]
+
+    assert [item.status for item in told({**WELL, GPUS.name: none})] == ["warn", "warn"]
+    (item,) = told(WELL)  # with cards of its own it is no login node
+    assert "runpod: it has RUNPOD_POD_ID" in item.detail
 
 
 UNWELL = [
