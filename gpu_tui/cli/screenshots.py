@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "names",
         nargs="*",
         metavar="NAME",
-        help="which ones (all): a picture, a view at every size, or demo: the film",
+        help="which ones (all): a picture, a view at every size, a size such as 80x24, or demo: the film",
     )
     parser.add_argument(
         "--out", type=Path, default=Path("screenshots"), metavar="DIR", help="where (screenshots/)"
@@ -47,11 +47,10 @@ def run(args: argparse.Namespace) -> int:
     if not args.names:
         names = list(SHOTS)
     try:
-        themes = load_themes(themes_dir())
-        for path in render(names, args.out, themes):
-            print(path)
+        for path in render(names, args.out, themes_dir()):
+            print(path, flush=True)
         if not args.names or film.NAME in args.names:
-            print(film.write_film(args.out, themes))
+            print(film.write_film(args.out, load_themes(themes_dir())))
     except OSError as error:
         raise NotDrawn(
             f"{args.out} cannot be written: {error.strerror}",

@@ -45,6 +45,10 @@ class Cells:
         self._written: dict[str, str] = {}  # log -> the job that ran and wrote it, the newest last
         self.selected: str | None = None
 
+    def recall(self, metric: str, table: JobTable) -> None:
+        """What an earlier watch saw, before anything else is told: the logs of who is gone since are read."""
+        self._jobs[metric] = _jobs_of(table)
+
     def sources(self, cell: str) -> tuple[LogSource, ...]:
         """The logs of one cell: of a job its stdout and stderr, else the one that the pattern names."""
         for jobs in self._jobs.values():
@@ -70,6 +74,10 @@ class Cells:
         for cell in self.wanted(most):
             for source in self.sources(cell):
                 found.setdefault(source.path, source)
+        below_home = tuple(path[1:] for path in found if path.startswith("~/"))
+        twice = (s for s in found.values() if s.path[0] != "~" and s.path.endswith(below_home))
+        for source in list(twice):
+            del found[source.path]
         return list(found.values())[:most]
 
     @property

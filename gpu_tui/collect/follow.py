@@ -39,6 +39,7 @@ LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a
 EARLY_CAP = box.MOST  # bytes that are held until it is known of which file they are
 NOISE_CAP = 65_536  # of a line that we came into the middle of
 SHORT = 2_048  # bytes, of a few lines: they are read before the loop turns
+SAME = 64  # bytes that are the same by no chance
 QUIET_SECONDS = 0.005  # with nothing taken so before: many of them must not come in one turn
 
 OPEN = re.compile(
@@ -53,6 +54,7 @@ WHY = {
 }
 CUT_SHORT = "was cut short: what was written just before, if anything, was not read"
 TRIMMED = "is written anew at its end: what stood there in between, if anything, was not read"
+ANEW = "was cut and written anew: up to {} of its beginning were not read"
 GONE = "was replaced and is gone: what it said last, if anything, was not read"
 
 
@@ -64,7 +66,7 @@ def follow_program(
         "INODE": str(memory.inode),
         "BORN": memory.born,
         "OFFSET": str(memory.offset),
-        "HAVE": str(len(memory.recent)),
+        "HAVE": str(len(memory.known)),
         "TRAIL": str(len(memory.trail)),
         "SINCE": str(memory.since),
         "PAST": " ".join((*memory.past, *others)),
@@ -112,6 +114,12 @@ async def follow(
                 why = f"{source.path} cannot be followed: the box needs sh, stat, tail and cat"
                 sink(LogFailed(instance.name, clock.now(), source, why))
         await asyncio.sleep(wait)
+
+
+def _same_end(one: bytes, other: bytes) -> int:
+    """How many bytes at the end of both are the same."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return next((count for count, (a, b) in enumerate(pairs) if a != b), len(other))
 
 
 class _Tail:
@@ -238,6 +246,9 @@ class _Tail:
             case [b"cut", sent] if self.opened and (count := whole(sent)) is not None:
                 self._cut(count)
                 return False
+            case [b"doubt", most] if self.opened and (count := whole(most)) is not None:
+                memory.doubt = count
+                return False
             case [b"trial"]:
                 self._on_trial = True
             case [b"done"] if self.opened:
@@ -248,10 +259,6 @@ class _Tail:
                 memory.done, memory.cut = True, ""
                 if memory.left != memory.offset:
                     self._gap(GONE)
-            case [b"rewritten", most] if (count := whole(most)) is not None:
-                self._gap(
-                    "was cut and written anew: up to {} of its beginning were not read", count
-                )
             case [b"divided"]:
                 self._gap("is still written under its old name, too: only the new file is read on")
             case [b"past", *files]:
@@ -271,7 +278,7 @@ class _Tail:
             self._overlap = memory.trail
             return
         if self._how in (b"resumed", b"rest", b"copy"):
-            self._overlap = memory.recent
+            self._overlap = memory.known
             if not self._overlap:
                 self._again()
             return
@@ -313,7 +320,7 @@ class _Tail:
         """We are where we were, in this file or in a copy of it."""
         memory = self._memory
         memory.inode, memory.born, _ = self._file
-        memory.cut, memory.done = "", False
+        memory.cut, memory.doubt, memory.done = "", -1, False
         self._tell_opened(resumed=True)
 
     def _cut(self, sent: int) -> None:
@@ -335,15 +342,19 @@ class _Tail:
         data = self._held + data
         if self._how == b"trimmed":
             return self._trimmed(data)
-        if len(data) < len(self._overlap):
+        size, doubt = len(self._overlap), self._memory.doubt
+        if len(data) < size:
             self._held = data
-            return b"" if self._overlap.startswith(data) else None
-        if not data.startswith(self._overlap):
+            return b"" if doubt > 0 or self._overlap.startswith(data) else None
+        same = _same_end(data[:size], self._overlap)
+        if doubt > 0 and same >= min(size, SAME):  # what follows the old text's length was read
+            self._gap(ANEW, doubt if same == size else self._memory.offset - same)
+            self._memory.line_at, self._memory.head = None, b""  # of the new text, as in _cut
+        elif same < size:
             return None
-        rest = data[len(self._overlap) :]
         self._held, self._overlap = b"", b""
         self._again()
-        return rest
+        return data[size:]
 
     def _trimmed(self, data: bytes) -> bytes | None:
         """All but the last line that we read must still stand there; that one is read again."""

@@ -10,7 +10,8 @@ It reads one identity of the file per run and says on stdout, between the bytes,
     left SIZE                       the path is another file; ours has this size, and stood still for a moment
     done                            all of a file was read that nobody writes any more
     cut POSITION                    it was cut short; POSITION bytes of the new text were sent already
-    rewritten POSITION              it was cut and written anew, beyond POSITION, before tail looked
+    doubt POSITION                  it may be another text, written anew before tail looked; of one that
+                                    grew beyond POSITION so much was not read, else it is 0
     beat                            nothing; a dead link is noticed by who writes
 
 HOW is `new` and `resumed` for the file at the path (where a mount makes numbers up, `resumed` may be
@@ -23,8 +24,9 @@ OVERLAP bytes that were read last.
 Under bash and busybox the program starts no process while it waits: `read -t` on stdin is its clock.
 Under bash GNU tail, too, speaks in marks: it is called by the sign, writes out what it has before it says that the
 file was truncated, and so says it exactly where it happened. Elsewhere (busybox) the size is looked
-at every few seconds: a file that was cut and grew beyond its old size between two looks is then not
-seen to be another text.
+at every few seconds. That a text was written anew, so fast that nobody saw it shorter, tells the text
+before a place that was read; where it is no longer than before, its time of change, and while that is old
+looking costs nothing more. What of it was read the client finds by what it has.
 """
 
 from __future__ import annotations
@@ -34,11 +36,12 @@ import shlex
 from gpu_tui.collect.shell import terse
 
 MOST = 67_108_864  # bytes that are read at most of what came while we were away
-OVERLAP = 64  # bytes read again at a resume, to see that it is still the same text
+OVERLAP = 256  # bytes read again at a resume, to see that it is still the same text
 LOOK = 2  # seconds between looks whether the path is still our file
 SELDOM = 8  # the same where each look, or each wait too, is a process
 CHECK = 8  # looks, while a file grows, until one whether it is still the same text
 SURE = 10  # looks, half a second each, at a renamed file that does not grow, until tail must have read all of it
+MARK = 500  # files that are named in one mark
 SILENT = 30  # seconds without a sign of life from a client that has given one before
 
 # stdin is the lifeline: at its end (the client left, however) the whole process group goes. A client
@@ -67,8 +70,8 @@ tick() { # wait $1 seconds; $2 where looking is a process
 }
 
 look() { # at the file that fd 4 holds
-    set -- $(stat -L -c '%i %W %Y %s' /proc/self/fd/4)
-    inode=$1 born=$2 changed=$3 size=$4
+    set -- $(stat -L -c '%i %W %Y %s %y' /proc/self/fd/4)
+    inode=$1 born=$2 changed=$3 size=$4 moment=$5-$6
     [ -n "$size" ]
 }
 
@@ -79,28 +82,69 @@ position() { # how far tail has read
     reached=
 }
 
-text_before() { od -An -tx1 -j "$(($1 > @OVERLAP@ ? $1 - @OVERLAP@ : 0))" -N @OVERLAP@ /proc/self/fd/4; }
+text_before() { od -v -An -tx1 -j "$(($1 > @OVERLAP@ ? $1 - @OVERLAP@ : 0))" -N @OVERLAP@ /proc/self/fd/4; }
+
+let_go() { # of tail, which was stopped
+    kill "$tail"
+    kill -s CONT "$tail"
+    wait "$copy"
+    say "$@"
+    exit
+}
 
 see_rewritten() { # another text where there was one before
     position
     [ -n "$reached" ] && [ "$reached" != "$spot" ] || return
     now=$(text_before "$spot")
     [ "${#now}" -ge "${#text}" ] || return # shorter: tail will say so
-    case $now in "$text"*) ;; *) say rewritten "$spot" ;; esac
-    spot=$reached text=$(text_before "$reached")
+    case $now in
+        "$text"*) spot=$reached text=$(text_before "$reached") ;;
+        *)
+            kill -s STOP "$tail"
+            let_go doubt "$spot" ;;
+    esac
 }
 
-see_cut() { # smaller than it was
+see_same() { # written to since we looked, and tail has got nothing: is it still the same text?
+    after=$((n + @CHECK@))
+    # Who has not read all of it yet may only be slow.
+    [ -n "$reached" ] && look && [ "$size" = "$reached" ] || return
+    [ "$size" != "$spot" ] || [ "$(text_before "$spot")" != "$text" ] || return
+    kill -s STOP "$tail"
+    position
+    [ "$reached" != "$size" ] || let_go doubt 0
+    kill -s CONT "$tail"
+}
+
+fresh() { # fd 7 is as new as this moment: a pipe, which is no file; older ones make it by a process
+    case $BASH_VERSION in
+        4.* | 5.0*)
+            after=$((n + @CHECK@))
+            eval 'exec 7< <(:)' ;;
+        *) eval 'exec 7<<<.' ;;
+    esac
+}
+
+see_written() { # to our file, by who cut it and wrote it anew before tail looked
+    [ "$n" -ge "$after" ] || return
+    [ /proc/self/fd/7 -nt "$path" ] && return
+    fresh
+    position
+    [ "$reached" != "$mark" ] || see_same
+    mark=$reached
+}
+
+see_cut() { # smaller than it was, or another text of the same size
+    written=$moment
     look || return
     if [ "$size" -lt "$seen" ]; then
         kill -s STOP "$tail"
         position
-        kill "$tail"
-        kill -s CONT "$tail"
-        wait "$copy"
         [ "${reached:-0}" -le "$size" ] || reached=0
-        say cut "${reached:-0}"
-        exit
+        let_go cut "${reached:-0}"
+    elif [ "$size" = "$seen" ] && [ "$moment" != "$written" ]; then
+        position
+        see_same
     fi
     seen=$size
 }
@@ -121,15 +165,15 @@ left_alone() { # the path is another file, and nobody has written to ours for a 
 }
 
 watch() {
-    n=0 seen=$size away=0 reached= lost=
+    n=0 seen=$size mark=$size after=0 away=0 reached= lost=
     while kill -0 "$tail" && kill -0 "$$"; do
         if [ "$away" = 0 ]; then tick @LOOK@ @SELDOM@; else tick 0.5 1; fi
         n=$((n + 1))
         [ $((n % 15)) != 0 ] || [ -n "$heard" ] || say beat
         if [ "$path" -ef /proc/self/fd/4 ]; then
             away=0 lost=
-            if [ -z "$exact" ]; then see_cut
-            elif [ $((n % @CHECK@)) = 0 ]; then see_rewritten; fi
+            if [ -z "$exact" ]; then see_cut; else see_written; fi
+            [ $((n % @CHECK@)) != 0 ] || see_rewritten
         elif [ -e "$path" ]; then
             ! left_alone || break
         elif [ -z "$lost" ]; then
@@ -167,10 +211,11 @@ pass() { # on what tail prints
 }
 
 follow() {
+    [ -z "$exact" ] || fresh
     spot=$size text=$(text_before "$size")
     if [ -n "$exact" ]; then
         say trial
-        exec -a "$sign" tail --pid="$$" -c "+$((from + 1))" -f -- "$real" 2>&1 3<&- 4<&- &
+        exec -a "$sign" tail --pid="$$" -c "+$((from + 1))" -f -- "$real" 2>&1 3<&- 4<&- 7<&- &
         tail=$! copy=$!
         opened && watch
     else
@@ -303,6 +348,7 @@ whole() {
 main() {
     exec 3<&0 </dev/null 2>/dev/null
     export LC_ALL=C
+    unset BASH_COMPAT # by which here-strings become files
     sign=$(printf '\037%s' @NONCE@) clock= exact= heard= tail= said=
     if [ "${BASH_VERSINFO:-0}" -ge 4 ]; then
         clock=read
@@ -351,7 +397,12 @@ main() {
     fi
     old= since=0 newest=/proc/self/fd/4 # who was renamed since we hold it is no older than it
     list_rotated
-    say past $all
+    some= count=0
+    for this in $all; do # a mark has an end
+        some="$some $this" count=$((count + 1))
+        [ $((count % @MARK@)) != 0 ] || { say past $some; some=; }
+    done
+    say past $some
     how=new from=0 most=@MOST@
     [ "$known" != 0 ] || most=@HISTORY@
     limit "$most"
@@ -391,6 +442,7 @@ def program(quoted_path: str, words: dict[str, str]) -> str:
         "SELDOM": str(SELDOM),
         "CHECK": str(CHECK),
         "SURE": str(SURE),
+        "MARK": str(MARK),
     }
     for word, value in {**fixed, **words}.items():
         text = text.replace(f"@{word}@", value)

@@ -88,7 +88,12 @@ TMUX = f"""
     fi
 """
 
-# Of a program that pipes its output into `tee LOG`, the file of that tee is the log; other ends of pipes tell nothing.
+# As /proc/PID/comm has them: what starts trainings, and what torch calls itself there.
+PROGRAMS = "python*|pt_main_thread|torchrun*|accelerate*|deepspeed*|mpirun*"
+HELD = 1_500  # open files that are looked at, of all programs together: workers hold what the first one does
+
+# Of a program that pipes its output into `tee LOG`, the file of that tee is the log; other ends of pipes tell nothing,
+# but a log that the program holds open does, wherever its output goes.
 DETACHED = f"""
     fed() {{
         pipe="pipe:[$1]" file=$2 IFS=$newline
@@ -107,21 +112,26 @@ DETACHED = f"""
     grab {LIMIT:.0f} stat -c %N -- "$proc"/[0-9]*/fd/1
     [ "$code" -ge 124 ] || code=0
     open outputs
-    seen=$out kept=$code pids= IFS=$newline
+    seen=$out kept=$code pids= programs= others= IFS=$newline
     set -f
     set -- $out # a line each: to cut them off one by one takes the square of their number
     set +f
     unset IFS
     for line; do
         case $line in
-            *" -> "?/dev/* | *" -> "/dev/* | *pipe:* | *socket:* | *anon_inode* | *deleted*) ;;
-            */fd/1*" -> "*)
-                pid=${{line%%/fd/1*}}
-                pid=${{pid##*/}}
-                case $pid in
-                    *[!0-9]* | "") ;;
-                    *) put ">$mark $line"; pids="$pids $pid" ;;
-                esac ;;
+            */fd/1*" -> "*) pid=${{line%%/fd/1*}} pid=${{pid##*/}} name= ;;
+            *) continue ;;
+        esac
+        case $pid in *[!0-9]* | "") continue ;; esac
+        {{ read -r name <"$proc/$pid/comm"; }} 2>/dev/null
+        case $name in
+            {PROGRAMS}) programs="$programs $pid" ;;
+            *) name= ;;
+        esac
+        case $line in
+            *" -> "?/dev/* | *" -> "/dev/* | *pipe:* | *socket:* | *anon_inode* | *deleted*)
+                [ -z "$name" ] || {{ others="$others$line$newline"; pids="$pids $pid"; }} ;;
+            *) put ">$mark $line"; pids="$pids $pid" ;;
         esac
     done
     set --
@@ -152,6 +162,28 @@ DETACHED = f"""
         done
     fi
     close "$kept"
+    if [ -n "$programs" ]; then
+        set --
+        for pid in $programs; do
+            [ "$#" -lt {HELD} ] || break
+            set -- "$@" "$proc/$pid"/fd/[3-9] "$proc/$pid"/fd/[1-9][0-9]
+        done
+        errors=2
+        grab {LIMIT:.0f} stat -c %N -- "$@"
+        errors=1
+        IFS=$newline
+        set -f
+        set -- $others $out
+        set +f
+        unset IFS
+        open held
+        for line; do
+            case $line in
+                */fd/1[!0-9]*" -> "* | */fd/1" -> "* | *.log* | *.out* | *.txt* | *.err* | *tfevents* | *.wandb* | */dev/nvidia[0-9]*) put ">$mark $line" ;;
+            esac
+        done
+        close "$code"
+    fi
     if [ -n "$pids" ]; then
         open uptime; lines uptime "$proc/uptime"; close 0
         open clock; now; close 0
@@ -266,19 +298,22 @@ def _tmux(_: Target, sections: Sections) -> object:
     return NoValue("no tmux session") if seen.exit != 0 else parse_tmux(seen.body)
 
 
-def _detached(_: Target, sections: Sections) -> object:
+def _detached(target: Target, sections: Sections) -> object:
     if code := sections.get("outputs", NOTHING).exit:
         kind = FailureKind.HUNG if code in TIMED_OUT else FailureKind.UNREAD
         return NoValue("where processes write to cannot be read", kind)
-    texts = {name: sections.get(name, NOTHING).body for name in ("stat", "cmdline", "outputs")}
+    names = ("outputs", "stat", "cmdline", "held")
+    outputs, stat, cmdline, held = (sections.get(name, NOTHING).body for name in names)
     host = parse_host(sections.get("clock", NOTHING).body)
     uptime = sections.get("uptime", NOTHING).body.decode("ascii", "replace")[7:]
     return parse_detached(
-        texts["outputs"],
-        texts["stat"],
-        texts["cmdline"],
+        outputs,
+        stat,
+        cmdline,
         parse_uptime(uptime),
         host.box_time if host else None,
+        held=held,
+        logs=target.instance.logs,
     )
 
 

@@ -31,8 +31,9 @@ from gpu_tui.collect.frames import MAX_SECTION
 from gpu_tui.collect.on_box.lane import PLAY
 from gpu_tui.collect.probe import MISSING_FILE, TOO_LONG, UNREADABLE_FILE, Probe
 from gpu_tui.collect.program_bash import FOR_BASH
+from gpu_tui.collect.program_loop import LOOP_FOR_BASH, loop_words
 from gpu_tui.collect.program_prelude import PRELUDE
-from gpu_tui.collect.program_python import NATIVE, write_python
+from gpu_tui.collect.program_python import CARDS, NATIVE, write_python
 from gpu_tui.collect.program_table import TABLE, TABLE_FOR_BASH
 from gpu_tui.collect.shell import terse
 
@@ -155,7 +156,7 @@ lane() {
                 [ -n "$due" ] || exit
             done
         else
-            rest "$2"
+            [ -n "$loop" ] || rest "$2" # whose rows say when
             kill -s 0 "$$" || exit # the main loop is gone, and we were not in its process group
         fi
     done
@@ -219,7 +220,7 @@ rouse() { # PID
 }
 
 main() {
-    bash=
+    bash= loops= loop= steady=
     if [ -n "$BASH_VERSION" ]; then
         case $BASH_VERSION in [0-3].* | 4.[0-3].*) ;; *) bash=1; eval @FOR_BASH@ ;; esac
     fi
@@ -367,7 +368,12 @@ def write_program(
         "PROC": proc,
         "CGROUP": cgroup,
     }
-    constants["FOR_BASH"] = shlex.quote(_filled(FOR_BASH + TABLE_FOR_BASH, constants))
+    for probe in snippets:
+        if probe.metric == CARDS:
+            constants |= loop_words(stride_of(probe, poll) * tick)
+    # On a narrow line the text for python is not sent, and nor is this.
+    for_bash = FOR_BASH + TABLE_FOR_BASH + (LOOP_FOR_BASH if python and "LOOP" in constants else "")
+    constants["FOR_BASH"] = shlex.quote(_filled(for_bash, constants))
     main, launcher, on_box = MAIN + END, LAUNCHER, ""
     if python:
         main, launcher = MAIN + ROLES + END, FOR_PYTHON + LAUNCHER

@@ -12,9 +12,10 @@ from types import ModuleType
 from gpu_tui.collect.on_box import cards, files, frames, lane, sample, table, threads
 from gpu_tui.collect.probe import Probe
 from gpu_tui.collect.probe_box import READ_FROM
-from gpu_tui.collect.probe_gpu import APPS_AGAIN, MIG_ROUNDS
+from gpu_tui.collect.probe_gpu import APPS_AGAIN, LOOP_LATE, LOOP_ROUNDS, MIG_ROUNDS, looped
 from gpu_tui.core import metrics
-from gpu_tui.parse.nvidia_smi import APPS_QUERY, FORMAT, GPU_QUERY, MIG_QUERY
+from gpu_tui.core.idle import HELD_BYTES
+from gpu_tui.parse.nvidia_smi import APPS_QUERY, FORMAT, GPU_QUERY, MIB, MIG_QUERY
 
 MODULES: tuple[ModuleType, ...] = (frames, files, threads, lane, cards, table, sample)
 CARDS, TABLE = metrics.GPUS.name, metrics.PROCESSES.name
@@ -58,10 +59,12 @@ def write_python(
         if probe.metric in READ_FROM
     ]
     plan["tables"] = [words for probe, words in asked.items() if probe.metric == TABLE]
-    plan["cards"] = [
-        (mark, every, probe.limit_seconds, APPS_AGAIN, MIG_ROUNDS, *questions)
-        for probe, (mark, every, _) in asked.items()
-        if probe.metric == CARDS
-    ]
+    for probe, (mark, every, _) in asked.items():
+        if probe.metric == CARDS:
+            period = every * tick
+            limits = mark, every, probe.limit_seconds, APPS_AGAIN, MIG_ROUNDS
+            loop = LOOP_ROUNDS, period, LOOP_LATE, HELD_BYTES // MIB
+            asks = GPU_QUERY, FORMAT, looped(period)
+            plan["cards"] = [(*limits, *loop, *questions, asks)]
     plan["lanes"] = [(name, *words) for name, words in lanes.items()]
     return f"{program()}\nrun({plan!r})\n"

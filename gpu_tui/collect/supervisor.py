@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 
 from gpu_tui.collect.link import LONGEST_WAIT, Link
@@ -11,6 +11,7 @@ from gpu_tui.collect.watched import Watched
 from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import Sink
@@ -32,8 +33,12 @@ class Supervisor:
         random: Random | None = None,
         *,
         longest_wait: float = LONGEST_WAIT,
+        before: Callable[[Instance], Mapping[str, JobTable]] = lambda _: {},
     ) -> None:
-        """`longest_wait` caps the back-off, in seconds."""
+        """`longest_wait` caps the back-off, in seconds. `before`: who ran on a box when an earlier watch of it
+        looked last, by metric.
+        """
+        self._before = before
         self._fleet = fleet
         self._transport = transport
         self._sink = sink
@@ -123,7 +128,7 @@ class Supervisor:
     def _watch(self, instance: Instance) -> None:
         if self._group is None:
             return
-        box = Watched(instance, self._sink, self._clock)
+        box = Watched(instance, self._sink, self._clock, self._before(instance))
         box.link = Link(
             instance,
             self._transport,

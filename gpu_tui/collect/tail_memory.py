@@ -25,7 +25,8 @@ class TailMemory:
     opened. `done`: all of it was read and nobody writes it any more; `left`: the size that it had when it
     was seen to stand still and the path to be another file, else -1; `cut`: it was seen cut short
     (CUT), not at its end only (OTHER), and there is no copy made before (ALONE). `trail` is as `recent`,
-    and more; `trimmed`: its end was cut off once, and `redrawn` is the line that was taken and is read again. `line_at` is the byte where the unfinished line, or
+    and more; `doubt`: the file may be another text, of
+    which so many bytes were not read, else -1; `trimmed`: its end was cut off once, and `redrawn` is the line that was taken and is read again. `line_at` is the byte where the unfinished line, or
     the next one, begins; `head` are the first bytes taken, at `skipped`.
     `past` are files known to be older. `gaps` counts what could not be read, `lost` its known bytes.
     """
@@ -44,6 +45,7 @@ class TailMemory:
     done: bool = False
     left: int = -1
     cut: str = ""
+    doubt: int = -1
     trimmed: bool = False
     past: tuple[str, ...] = ()
     gaps: int = 0
@@ -54,6 +56,11 @@ class TailMemory:
     def file(self) -> str:
         """What the box tells this file from others by."""
         return f"{self.inode}:{self.born}"
+
+    @property
+    def known(self) -> bytes:
+        """What must stand just before `offset` in the file that this one is taken for."""
+        return self.recent if self.doubt < 0 else self.trail
 
     @property
     def caught_up(self) -> bool:
@@ -83,7 +90,7 @@ class TailMemory:
         self.inode, self.born, self.offset, self.skipped = inode, born, offset, offset
         self.line_at, self.head = offset, b""
         self.recent = self.trail = self.redrawn = b""
-        self.done, self.left, self.cut, self.trimmed = False, -1, "", False
+        self.done, self.left, self.cut, self.doubt, self.trimmed = False, -1, "", -1, False
         return rest
 
     def last_line(self) -> int | None:

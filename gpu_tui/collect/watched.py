@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -22,6 +22,7 @@ from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Instance
+from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.ports import Sink
@@ -51,12 +52,21 @@ class Watched:
 
     link: Link
 
-    def __init__(self, instance: Instance, sink: Sink, clock: Clock) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        sink: Sink,
+        clock: Clock,
+        before: Mapping[str, JobTable] | None = None,
+    ) -> None:
+        """`before`: who ran when an earlier watch looked last, by metric."""
         self._instance = instance
         self._sink = sink
         self._clock = clock
         self._memories: dict[LogSource, TailMemory] = {}
         self._cells = Cells(instance)
+        for metric, table in (before or {}).items():
+            self._cells.recall(metric, table)
         self._read: set[LogSource] = set()
         self._changed = asyncio.Event()
         self._room = CELL_TAILS

@@ -14,6 +14,9 @@ from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.profile import Tier, Verb
 from gpu_tui.core.required import COPIED, Required
 
+# (card, why): in use by nobody who is seen on the box, or its driver does not say whether it is.
+Cards = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -27,7 +30,8 @@ class Identity:
 @dataclass(frozen=True, slots=True)
 class Cells:
     """The queue as its file and log say now. `doubtful`: lines that are no cell, names twice. `closed`: the
-    log's last line of the queue's own says that it is done. `required`: what each of them must leave.
+    log's last line of the queue's own says that it is done. `required`: what each of them must leave. `began`: (name, epoch second) of the
+    last starts whose time is known.
     """
 
     finished: tuple[str, ...] = ()
@@ -35,6 +39,7 @@ class Cells:
     doubtful: tuple[str, ...] = ()
     closed: bool = True
     required: Required = COPIED
+    began: tuple[tuple[str, float], ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -127,12 +132,18 @@ class Plan:
 @dataclass(frozen=True, slots=True)
 class Quiet:
     """Work on the box. `running` None: the process table was not read. `busy`: files just written,
-    None where that cannot be told.
+    None where that cannot be told. `cards`: those that work for nobody who is seen there, or do not say.
     """
 
     running: tuple[str, ...] | None
     busy: tuple[str, ...] | None = ()
     why: str | None = None
+    cards: Cards = ()
+
+    @property
+    def at_work(self) -> tuple[str, ...] | None:
+        """What works there, seen or not: what a park must be accepted with."""
+        return at_work(self.running, self.cards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +156,8 @@ class Accepted:
 @dataclass(frozen=True, slots=True)
 class Inventory:
     """Every result file on the box, hashed there. `refused`: (path, why) of what cannot be pulled;
-    `directories`: what stands at the top there, empty or not.
+    `directories`: what stands at the top there, empty or not. `older`: (cell, by how much)
+    whose newest weights were written before its last start.
     """
 
     manifest: Manifest
@@ -155,6 +167,7 @@ class Inventory:
     coverage: Coverage | None = None
     directories: tuple[str, ...] = ()
     left: NotPulled = NotPulled()
+    older: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +299,12 @@ class Recheck:
     logins: tuple[str, ...] | None = None
     touched: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
+    cards: Cards = ()
+
+    @property
+    def at_work(self) -> tuple[str, ...] | None:
+        """As of `Quiet`."""
+        return at_work(self.running, self.cards)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +349,16 @@ class Loss:
     running: tuple[str, ...]
     proven: Manifest
     sizes: tuple[int | None, ...] = ()  # of `paths`; None where it is not known
+
+
+def at_work(running: tuple[str, ...] | None, cards: Cards) -> tuple[str, ...] | None:
+    """Running work and the cards at work, each named alike at every look: how much they do changes."""
+    return None if running is None else (*running, *unseen_work(cards))
+
+
+def unseen_work(cards: Cards) -> tuple[str, ...]:
+    """The cards as work, in a person's words."""
+    return tuple(f"{card} may work for somebody who is not seen there" for card, _ in cards)
 
 
 def basis_of(instance: Instance, verb: Verb | None, tiers: tuple[Tier, ...]) -> str:

@@ -251,7 +251,7 @@ def _quiet_rule(gate: Gate, quiet: Quiet, now: float) -> str | None:
 
 def _accept_rule(gate: Gate, accepted: Accepted, now: float) -> str | None:
     quiet = gate.of(Quiet)
-    if quiet is None or accepted.running != quiet.running:
+    if quiet is None or accepted.running != quiet.at_work:
         return "what runs is not what was accepted"
     return None
 
@@ -473,10 +473,10 @@ def _same_stamps(gate: Gate, seen: Recheck, now: float) -> str | None:
 
 
 def _still_quiet(gate: Gate, seen: Recheck, now: float) -> str | None:
-    if seen.running is None:
+    if seen.at_work is None:
         return "the process table could not be read again"
     allowed = set(gate.allowed_work)
-    if new := [work for work in seen.running if work not in allowed]:
+    if new := [work for work in seen.at_work if work not in allowed]:
         return f"work started: {some(new)}"
     if gate.park:
         return None
@@ -680,7 +680,7 @@ class Gate(Seen):
 
     def _enter(self, state: State, event: Event, now_boot: float, now_wall: float) -> None:
         before, quiet = self.state, self.of(Quiet)
-        if state is State.ACCEPTING and quiet is not None and not quiet.running:
+        if state is State.ACCEPTING and quiet is not None and not quiet.at_work:
             state = State.READY
         self.state = state
         self.rung = STATE_RUNG.get(state, self.rung)

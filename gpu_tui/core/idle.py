@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from gpu_tui.core.readings import Gpu, GpuTable
 
 BUSY_SHARE = 0.05
-HELD_BYTES = 1 << 30  # a card that holds less and lists nobody has nobody
+# A card that holds less and lists nobody has nobody: the part reserved for itself counted as used before 525.
+HELD_BYTES = 1 << 30
 LONGEST_STEP = 30.0  # seconds between two looks; what lies between looks further apart is unknown
 NO_CARD = frozenset({"no-nvidia-smi", "no-device"})
 

@@ -15,6 +15,7 @@ from gpu_tui.core.sweep import Roster
 
 LAUNCHERS = ("python", "torchrun", "accelerate", "deepspeed", "mpirun", "srun")
 SHELLS = ("sh", "bash", "dash", "zsh", "ash")
+PROMPTS = (*SHELLS, "fish", "csh", "tcsh", "ksh")
 # Programs of Python that serve people and do not train; a patrol of ours among them. What follows such a name may be a
 # version or a part of it (pip3.11, jupyter-lab): pipeline.py and ray_train.py are somebody's own.
 _SERVICE = re.compile(
@@ -66,7 +67,7 @@ def find_trainers(processes: Sequence[Process], gpu_pids: Iterable[int]) -> tupl
         process
         for process in processes
         if process.state not in ("Z", "X")
-        and (process.pid in using or (is_launcher(process) and _trains(process)))
+        and (process.pid in using or (is_launcher(process) and trains(process)))
     )
 
 
@@ -87,6 +88,16 @@ def works(process: Process) -> bool:
 def is_tool(process: Process) -> bool:
     """Somebody waits for it, and sees how it ends; `conda run` is for something else."""
     return _TOOL.fullmatch(_script(process)) is not None and "run" not in process.argv
+
+
+def is_typed_at(process: Process) -> bool:
+    """A shell that runs no script and no command: somebody sits at it, or it waits for one who left."""
+    words = process.argv
+    if not words or basename(words[0]).lstrip("-") not in PROMPTS:
+        return False
+    return all(
+        word.startswith("--") or (word.startswith("-") and "c" not in word) for word in words[1:]
+    )
 
 
 def _script(process: Process) -> str:
@@ -114,7 +125,8 @@ def trainings_below(processes: Sequence[Process]) -> Mapping[int, Process]:
     return found
 
 
-def _trains(process: Process) -> bool:
+def trains(process: Process) -> bool:
+    """By a word of its arguments it is about training."""
     return any(
         "train" in basename(word) or "finetune" in basename(word) for word in process.argv[1:]
     )

@@ -82,7 +82,11 @@ NO_FILES = ("/dev/", "/proc/", "/sys/")  # what lies there is read for ever, or 
 
 
 def may_follow(path: str | None) -> bool:
-    """True for a path that a box named and that may be tailed: absolute, plain, of a file like any other."""
+    """True for a path that a box named and that may be tailed: absolute or below the home there, plain, of a
+    file like any other.
+    """
     if path is None or not path.isprintable() or not 1 < len(path) <= PATH_MOST:
         return False
-    return path.startswith("/") and "/../" not in f"{path}/" and not path.startswith(NO_FILES)
+    return (
+        path.startswith(("/", "~/")) and "/../" not in f"{path}/" and not path.startswith(NO_FILES)
+    )

@@ -64,6 +64,10 @@ class ByteRecorder(Protocol):
         """A channel brought bytes."""
         ...
 
+    def seam(self, data: bytes, at: int) -> int:
+        """The last place up to `at` where a line without end may be cut, and no secret with it; 0: none."""
+        ...
+
     def closed(self, channel: int) -> None:
         """A channel ended."""
         ...

@@ -14,7 +14,11 @@ HIDDEN = "[hidden]"
 _SHAPES = (
     # Tokens that name their maker by a prefix.
     r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
-    r"|glpat-[\w-]{16,}|rpa_[A-Za-z0-9]{16,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abprs]-[\w-]{10,})",
+    r"|glpat-[\w-]{16,}|rpa_[A-Za-z0-9]{16,}|A[KS]IA[0-9A-Z]{16}|AIza[\w-]{30,}|xox[abprs]-[\w-]{10,}"
+    r"|nvapi-[\w-]{20,}|wandb_v1_\w{20,}|npm_[A-Za-z0-9]{30,}|pypi-AgE[\w-]{30,}|ya29\.[\w-]{20,}"
+    r"|dckr_pat_[\w-]{20,}|tskey-[a-z]{2,12}-[\w-]{16,}|\d{8,10}:AA[\w-]{33})",
+    # Who knows such an address may write there.
+    r"(\bhttps://(?:hooks\.slack\.com/services|discord(?:app)?\.com/api/webhooks)/)[\w/-]{20,}",
     # Only at the start of a run of its letters: else a run of many starts costs the square of its length.
     r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}",
     r"(\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{8,}",
@@ -23,6 +27,9 @@ _SHAPES = (
     r"((?:api_?key|access_?key|secret|passw(?:or)?d|passphrase|credential|auth_?token|(?<![a-z])token)s?"
     r"[\"']?(?:\s*[=:]\s*|\s+)[\"']?)(?![\d.]+\b|<|\[hidden\]|none\b|null\b|true\b|false\b)"
     r"(?=[^\s\"',;]*[\d\W_])[^\s\"',;]{8,}",
+    # What stands at a password's name behind a sign is none of a training's numbers, however short.
+    r"((?:passw(?:or)?d|passphrase)[\"']?\s{0,4}[=:]\s{0,4}[\"']?)"
+    r"(?!<|\[hidden\]|none\b|null\b|true\b|false\b)[^\s\"',;]{4,}",
     # A pod's environment, as kubectl prints it; also inside of an annotation, where quotes are escaped.
     r'("name\\?":\s*\\?"[^"\\]{0,80}(?:key|token|secret|passw|credential|auth)[^"\\]{0,80}\\?",'
     r'\s*\\?"value\\?":\s*\\?")[^"\\]+',
@@ -34,13 +41,50 @@ _SHAPES = (
 _SECRET = tuple(re.compile(shape, re.IGNORECASE | re.MULTILINE) for shape in _SHAPES)
 
 
+SHORT = 6  # characters: a known word that is shorter may be a part of any other
+SHORTEST = 4  # and of these none is looked for: it would say more where it is hidden
+LONGEST = 2_048  # characters of a secret that is found where a text is cut
+
+
 def redact(text: str, known: Iterable[str] = ()) -> str:
     """`text` without what looks like a secret, and without the `known` ones."""
-    for secret in known:
-        if len(secret) >= 6:
-            text = text.replace(secret, HIDDEN)
+    for secret in sorted(known, key=len, reverse=True):  # a short one may be a part of a longer one
+        text = _without(text, secret)
     for shape in _SECRET:
         text = shape.sub(
             lambda found: (found[1] or "") + HIDDEN if found.re.groups else HIDDEN, text
         )
+    return text
+
+
+def seam(text: str, known: Iterable[str], at: int) -> int:
+    """The last place up to `at` where `text` may be cut in two, each of them redacted by itself.
+
+    Behind `at` there are LONGEST characters more, or the end. 0 where one secret lies over all of it.
+    """
+    begin = max(0, at - 2 * LONGEST)
+    near = text[begin : at + LONGEST]
+    spans = [found.span() for shape in _SECRET for found in shape.finditer(near)]
+    for secret in known:
+        if len(secret) >= SHORTEST:
+            spans += [found.span() for found in re.finditer(re.escape(secret), near)]
+    for first, last in sorted(spans, reverse=True):
+        if begin + first < at < begin + last:
+            at = begin + first
+    return at
+
+
+def _without(text: str, secret: str) -> str:
+    """Without a known one; also without what a cut left of it at the beginning and the end of the text."""
+    if len(secret) < SHORT:
+        word = rf"(?<!\w){re.escape(secret)}(?!\w)"
+        return re.sub(word, HIDDEN, text) if len(secret) >= SHORTEST else text
+    text = text.replace(secret, HIDDEN)
+    sizes = range(len(secret) - 1, SHORT - 1, -1)
+    if text[:SHORT] in secret:
+        size = next((size for size in sizes if text.startswith(secret[-size:])), 0)
+        text = HIDDEN + text[size:] if size else text
+    if text[-SHORT:] in secret:
+        size = next((size for size in sizes if text.endswith(secret[:size])), 0)
+        text = text[: len(text) - size] + HIDDEN if size else text
     return text

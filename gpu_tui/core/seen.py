@@ -24,6 +24,7 @@ from gpu_tui.core.evidence import (
     Pulled,
     Quiet,
     SecondResource,
+    unseen_work,
 )
 from gpu_tui.core.manifest import Manifest, MatchReport
 from gpu_tui.core.profile import Verb
@@ -94,11 +95,13 @@ class Seen:
 
     @property
     def allowed_work(self) -> tuple[str, ...]:
-        """Running work that a person accepted by name."""
+        """Running work that a person accepted by name; before a destruction only of cards, as an exception."""
         if self.loss is not None:
             return self.loss.running
-        accepted = self.of(Accepted)
-        return accepted.running if accepted and self.park else ()
+        accepted, quiet = self.of(Accepted), self.of(Quiet)
+        if self.park:
+            return accepted.running if accepted else ()
+        return unseen_work(quiet.cards) if quiet else ()
 
     def of(self, kind: type[E]) -> E | None:
         """The latest evidence of one kind."""
@@ -114,7 +117,9 @@ class Seen:
             there = (*inventory.directories, *here)
             self.covered = cover(cells.names, cells.required, inventory.manifest, there)
             before, memory = plan.before if plan else (), matched.memory if matched else ()
-            self._waivers = waivers(inventory, self.covered, before, memory)
+            quiet = self.of(Quiet)
+            cards = quiet.cards if quiet else ()
+            self._waivers = waivers(inventory, self.covered, before, memory, cards)
 
     def forget(self, kind: type[Event]) -> None:
         """As if it had never been seen."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.liveness import trainings_below
+from gpu_tui.core.liveness import is_typed_at, trainings_below
 from gpu_tui.core.readings import Process
+from gpu_tui.core.run_memory import GONE_FOR, LONGEST, Memory, sign, written
 from gpu_tui.core.sample import Absent, Reading
 from gpu_tui.core.sweep import CellState
 
@@ -23,8 +24,11 @@ UNLISTED = "it is not listed any more, yet its process is there"
 UNTOLD = "suspicious_end"  # the kind of finding of one that was seen at work until then
 ENDS_WITH = "its log ends with: "
 WENT_ON = "what started it went on with "
+WRITES = "its program went on with "
 INIT = 1  # whoever lost its parent is a child of it: that is nobody's loop
-A_HABIT = 2  # starts of a wrapper; a person may have started it anew once
+A_HABIT = 2  # starts by one and the same script; a person may have started it anew once
+A_RUSH = 4  # starts by who knows whom, each at once: a person reads first what went wrong
+AT_ONCE = 45.0  # seconds without it, between two looks: no script waits for long
 ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
 
 
@@ -39,6 +43,14 @@ class Ending:
     said: str | None = None
     well: bool = False
 
+    @property
+    def good(self) -> bool:
+        """It came to its end, as far as the log tells."""
+        return self.complete or self.well
+
+
+NOTHING = Ending()
+
 
 @dataclass(slots=True)
 class Vanished:
@@ -49,6 +61,42 @@ class Vanished:
     _unlisted: set[str] = field(default_factory=set)  # of those: whose process was seen since
     _looked: float | None = None  # at the processes
     _starts: dict[str, int] = field(default_factory=dict)  # of who was started again
+    _loops: dict[str, int] = field(
+        default_factory=dict
+    )  # of these, how often it was a script's doing
+    _rushes: dict[str, int] = field(default_factory=dict)  # or may have been
+    _typed: frozenset[int] = (
+        frozenset()
+    )  # shells at which a person sits, when the processes were read
+    _memory: Memory | None = None  # until the first look
+    _recalled: dict[str, float] = field(
+        default_factory=dict
+    )  # who was gone at that look, and when it was
+
+    def recall(self, memory: Memory | None) -> None:
+        """What an earlier watch of this box knew, before anything else is told."""
+        self._memory = memory
+
+    def memory(self, box: str, at: float) -> str:
+        """For the next watch, as of a look at `at`; empty where there is nobody to remember."""
+        live = (job for job in self._last.values() if job.live)
+        return written(box, at, live, self._gone.values())
+
+    def _remember(self, at: float) -> None:
+        """Who was there when another watch looked last is judged as if we had; when they went is not known: they
+        were there until then.
+        """
+        memory, self._memory = self._memory, None
+        if memory is None or not 0 <= at - memory.seen_at <= LONGEST:
+            return
+        # How long it took is then not known, and by half an hour too little would be a finding of its own.
+        self._last = {job.name: replace(job, started_at=None) for job in memory.live}
+        self._gone = {
+            job.name: replace(job, why=job.why or GONE)
+            for job in memory.gone
+            if at - (job.finished_at or 0.0) <= GONE_FOR
+        }
+        self._recalled = dict.fromkeys((*self._last, *self._gone), at)
 
     def follow(self, sample: object) -> None:
         """The newest answer. One that failed tells of nobody; an absence tells that nobody is there."""
@@ -59,24 +107,54 @@ class Vanished:
                 self._take({}, at)
 
     def _take(self, now: dict[str, Job], at: float) -> None:
-        there = {job.id for job in now.values()}  # a second one beside it may have changed its name
+        until = at
+        if self._memory is not None:
+            until = min(at, self._memory.seen_at)
+            self._remember(at)
+        there = {job.id: job for job in now.values()}
         for name, job in now.items():
             before = self._gone.pop(name, None) or self._last.get(name)
             self._unlisted.discard(name)
             if before is not None and _again(before, job) and before.id not in there:
                 self._starts[name] = self._starts.get(name, 0) + 1
+                self._whose_start(before, job, at)
         for name, job in self._last.items():
-            if name not in now and job.id not in there and job.live:
-                self._gone[name] = _gone(job, _next(job, self._last, now), at)
+            if name in now or not job.live:
+                continue
+            same = there.get(job.id)
+            if same is None:
+                self._gone[name] = _gone(job, _next(job, self._last, now), until)
+            elif None not in (job.stdout, same.stdout) and job.stdout != same.stdout:
+                self._gone[name] = _left_behind(job, same, until)
+            # Else it has another name: a second one beside it is called as it was, or its log was found.
         while len(self._gone) > GONE_KEPT:
             del self._gone[next(iter(self._gone))]
         self._unlisted &= self._gone.keys()
+        self._recalled = {name: at for name, at in self._recalled.items() if name in self._gone}
         self._starts = {n: many for n, many in self._starts.items() if n in now or n in self._gone}
+        self._loops = {n: many for n, many in self._loops.items() if n in self._starts}
+        self._rushes = {n: many for n, many in self._rushes.items() if n in self._starts}
         self._last = now
+
+    def _whose_start(self, before: Job, job: Job, at: float) -> None:
+        """A script's or a person's: by how long nobody ran, and by what started both."""
+        name, parent = job.name, job.pids[1:2]
+        if before.finished_at is not None and at - before.finished_at > AT_ONCE:
+            self._rushes.pop(name, None)  # somebody thought about it
+        else:
+            self._rushes[name] = self._rushes.get(name, 0) + 1
+            script = parent and parent != (INIT,) and parent[0] not in self._typed
+            if script and parent == before.pids[1:2]:
+                self._loops[name] = self._loops.get(name, 0) + 1
+
+    def _fails(self, name: str) -> bool:
+        """It ends and is started again by itself, and not because somebody tries what is better."""
+        return self._loops.get(name, 0) >= A_HABIT or self._rushes.get(name, 0) >= A_RUSH
 
     def saw(self, processes: Sequence[Process], at: float) -> None:
         """Who is there, though a list lost it: tmux whose socket was cleaned away, a log that was deleted."""
         self._looked = at
+        self._typed = frozenset(one.pid for one in processes if is_typed_at(one))
         if not self._gone:
             return
         programs = trainings_below(processes)
@@ -106,12 +184,30 @@ class Vanished:
         """
         gone = (
             replace(job, state=CellState.RUNNING, word="running", why=UNLISTED, finished_at=None)
-            if name in self._unlisted
-            else _told(job, endings.get(name, Ending()), now, skew, proven=self._proven(job))
+            if name in self._unlisted and not endings.get(name, NOTHING).good
+            else _told(
+                job,
+                endings.get(name, NOTHING),
+                skew,
+                proven=self._proven(job),
+                heard=self._heard(job, now, known=name in endings),
+            )
             for name, job in self._gone.items()
         )
-        here = (_started_again(job, self._starts.get(job.name, 0)) for job in table.jobs)
+        here = (
+            _started_again(job, self._starts.get(job.name, 0), fails=self._fails(job.name))
+            for job in table.jobs
+        )
         return replace(table, jobs=(*gone, *here))
+
+    def _heard(self, job: Job, now: float, *, known: bool) -> bool:
+        """What its log said last has come, if anything did."""
+        at = self._recalled.get(job.name)
+        if at is not None and (known or job.stdout is None):
+            return (
+                True  # it was over before we came: its log was read from its end, or there is none
+            )
+        return now - ((job.finished_at or 0.0) if at is None else at) >= ON_THE_WAY
 
     def _proven(self, job: Job) -> bool:
         """No process table that would show it is still to come."""
@@ -125,6 +221,11 @@ def _gone(job: Job, then: str | None, at: float) -> Job:
     )
 
 
+def _left_behind(job: Job, now: Job, at: float) -> Job:
+    """One program may train several in turn, each with a log of its own: its process tells nothing of this one."""
+    return replace(_gone(job, None, at), why=f"{WRITES}{now.name}", pids=())
+
+
 def _next(job: Job, before: Mapping[str, Job], now: Mapping[str, Job]) -> str | None:
     """What the same shell has begun in its place."""
     parent = job.pids[1:2]
@@ -136,19 +237,19 @@ def _next(job: Job, before: Mapping[str, Job], now: Mapping[str, Job]) -> str | 
 
 def _again(before: Job, job: Job) -> bool:
     """The same program, begun anew."""
-    same = before.command is not None and before.command == job.command
+    same = before.command is not None and sign(before.command) == sign(job.command)
     return same and before.id != job.id and job.live
 
 
-def _started_again(job: Job, times: int) -> Job:
+def _started_again(job: Job, times: int, *, fails: bool) -> Job:
     if not times or not job.live:
         return job
     said = f"it ended and was started again, {times} time{'' if times == 1 else 's'} so far"
-    finding = UNTOLD if times >= A_HABIT else None
+    finding = UNTOLD if fails else None
     return replace(job, why=f"{job.why}; {said}" if job.why else said, finding=finding)
 
 
-def _told(job: Job, ending: Ending, now: float, skew: float, *, proven: bool) -> Job:
+def _told(job: Job, ending: Ending, skew: float, *, proven: bool, heard: bool) -> Job:
     at = job.finished_at or 0.0
     known = ended(replace(job, finished_at=at + skew), ending)
     if known.why != GONE:
@@ -157,7 +258,7 @@ def _told(job: Job, ending: Ending, now: float, skew: float, *, proven: bool) ->
         return replace(known, why=NO_MORE)
     why = GONE if job.then is None else f"{GONE}; {WENT_ON}{job.then}"
     # What it was is not always known: an editor may leave without a word.
-    untold = job.command is not None and now - at >= ON_THE_WAY
+    untold = job.command is not None and heard
     return replace(known, why=why, finding=UNTOLD if untold else None)
 
 

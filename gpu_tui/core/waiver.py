@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpu_tui.core.evidence import Cells, Inventory
+from gpu_tui.core.evidence import Cards, Cells, Inventory
 from gpu_tui.core.proof import NO_COPY, Cover, ended_ill, tops
 
 TYPED_MOST = 3  # names in the words to type; of more it is their number
@@ -19,7 +19,7 @@ _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """One exception: `kind` is unfinished, unsynced, missing, unclosed, unnamed, fewer or memory; `about` are (name, why), none left
+    """One exception: `kind` is unfinished, unsynced, missing, unclosed, unnamed, fewer, older, memory or cards; `about` are (name, why), none left
     out.
     """
 
@@ -63,13 +63,18 @@ LABELS = {
     "unclosed": "the queue does not say that it is done",
     "unnamed": "directories that no cell is called: {}",
     "fewer": "missing, though an earlier look saw them: {}",
+    "older": "cells whose weights are older than their last start: {}",
     "memory": "copies here that lie in memory: {}",
+    "cards": "cards that may work for somebody who is not seen: {}",
 }
 ADVICE = {
     "unfinished": "what they left is at home and nothing more will come: let them end well and open this "
     "again, or accept it",
     "unsynced": "what is at home may be of an earlier run, and the newer is lost: copy it into results.remote and "
     "open this again, or accept it",
+    "older": "a run that went on and found no better leaves that behind, and so does one that saved nothing: look "
+    "at its log, and accept it where the older is the result",
+    "cards": "another container or another user of that machine ends with it: ask whose work it is, or accept it",
     "memory": "they are gone when this machine restarts: name another results.local and open this again, or "
     "accept it",
     "missing": "nothing more of them is among the results, and what they left elsewhere on the box is lost: "
@@ -84,10 +89,14 @@ ADVICE = {
 
 
 def waivers(
-    inventory: Inventory, covered: Cover, before: Iterable[str], memory: Iterable[str] = ()
+    inventory: Inventory,
+    covered: Cover,
+    before: Iterable[str],
+    memory: Iterable[str] = (),
+    cards: Cards = (),
 ) -> tuple[Waiver, ...]:
     """Every exception that this evidence needs. `covered` is the inventory held against its cells, `memory` are
-    mounts here that hold copies and keep nothing.
+    mounts here that hold copies and keep nothing, `cards` are at work for nobody who was seen.
     """
     cells = inventory.cells or Cells()
     unclosed = not cells.closed and not cells.unfinished
@@ -108,6 +117,8 @@ def waivers(
         Waiver("unclosed", (("queue", "its log does not end with QUEUE DONE"),) * unclosed),
         Waiver("unnamed", tuple((name, _lacks(parts)) for name, parts in covered.unnamed)),
         Waiver("fewer", tuple((name, "") for name in gone)),
+        Waiver("older", inventory.older),
+        Waiver("cards", cards),
         Waiver("memory", tuple((at, "results.local lies on it") for at in memory)),
     )
     return tuple(one for one in found if one.about)

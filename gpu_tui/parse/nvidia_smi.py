@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from gpu_tui.core.idle import HELD_BYTES
 from gpu_tui.core.plain import plain
 from gpu_tui.core.readings import Gpu, GpuError, GpuProcess, GpuTable
 
@@ -47,9 +48,6 @@ FORMAT = "--format=csv,noheader,nounits"
 HUNG = "nvidia-smi did not return in time and was ended"
 MIB = 1 << 20
 MAX_LINES = 512
-IN_USE = (
-    1 << 30
-)  # bytes; below this a card may hold memory for itself (the reserved part before 525)
 TIMED_OUT = frozenset({124, 137, 143})  # by `timeout`: coreutils, after -k, busybox
 NOT_FOUND = frozenset({126, 127})
 
@@ -253,4 +251,4 @@ def _completed(
 
 
 def _busy(gpu: Gpu) -> bool:
-    return gpu.memory_used is not None and gpu.memory_used >= IN_USE
+    return gpu.memory_used is not None and gpu.memory_used >= HELD_BYTES

@@ -60,6 +60,7 @@ def read_names(text: str, draft: Draft) -> None:
         pairs.append(("val_loss", cut(better, "value"), better.start()))
     if draft.find(forms.CURRENT_RATE, "current l"):
         draft.report = True
+    summed_up = "train_runtime" in draft.low
     best: dict[str, int] = {}
     for name, printed, at in pairs:
         if printed is None:
@@ -69,6 +70,8 @@ def read_names(text: str, draft: Draft) -> None:
         if draft.sure and _NUMBERED.search(name):
             draft.sure = False
         field_name, rank = _field_of(key, text[:at])
+        if summed_up and field_name == "loss":
+            field_name = None  # the mean over the whole run, which is no last loss
         if field_name in ("loss", "val_loss"):
             draft.report = True
         if field_name:

@@ -101,7 +101,7 @@ CAUSES: tuple[Rule, ...] = (
         "nccl",
         WARN,
         "nccl warn|net/ib|net/ofi|c10d|socket|ifname",
-        r"NCCL WARN.{0,20}(?:lib wrapper not|NET/IB : (?:No device|Unable to open|No IB)|"
+        r"NCCL WARN.{0,20}(?:lib wrapper not|rank \d{1,6} failed to IPC register|Could not find real path|NET/IB : (?:No device|Unable to open|No IB)|"
         r"Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|"
         r"find a path)|.{0,40}\bACS\b|.{0,30}iommu|.{0,24}\bGot async event ?: (?:client rereg|port active|"
         r"[\w_ ]{2,12} change\b|communication established|last WQE|path migrated|send queue drained))|"
@@ -124,7 +124,8 @@ CAUSES: tuple[Rule, ...] = (
         "nccl|distbackend|gloo|client socket|server socket|rendezvous|tcpstore|recvvalue|sendbytes|"
         "distnetwork|diststore|ucx|ibv_|deadline_exceeded|startconnect|pollconnect|warn call to|horovod|"
         "no socket interface|remote peer|remote process|coordination|lost peer|lost connection to rank|"
-        "lost communication|peer|store|waiting for clients|crash on rank|collective ops",
+        "lost communication|peer|store|waiting for clients|crash on rank|collective ops|proxy call|polling for opid|net : call",
+        r"\bproxy call to rank \d{1,6} failed\b|\bsocket recv failed while polling\b|\bnet : call to \w{2,12} (?:from|to) \S{1,60} failed\b|"
         r"\bbootstrap : no socket interface found\b|\bseconds waiting for clients\b|\bpossible application crash on rank\b|"
         r"\b(?:broken pipe|error|interrupted|connection \w{4,8})\b.{0,40}\bTCPStore\b|\bCollective ops is aborted by\b|"
         r"(?<![a-z])(?:mca_)?btl_tcp_\w{3,40}\b.{0,120}\b(?:failed|unexpected|reset|refused|timed out)\b|"

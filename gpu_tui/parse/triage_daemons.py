@@ -253,7 +253,7 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         "network",
         WARN,
         "error while downloading from|rate limiting ",
-        r"^error while downloading from |\brate limiting (?:is )?(?:enabled|disabled)\b|"
+        r"(?:^|[|B] {2,80})error while downloading from |\brate limiting (?:is )?(?:enabled|disabled)\b|"
         r"\bdisabled rate limiting\b",
     ),
     # A file system's server, a pod or a host that a client lost.

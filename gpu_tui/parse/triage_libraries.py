@@ -48,6 +48,21 @@ LIBRARY_FAULTS: tuple[Rule, ...] = (
         r"\bPhysX error: (?=.{0,80}\bfail)(?:.{0,40}(?-i:\bGPU\b)|.{0,40}(?-i:\bcu[A-Z]\w{3,30})|Synchroniz)",
         "warning :",
     ),
+    # A card that the library was not built for.
+    rule(
+        "cuda_error",
+        SERIOUS,
+        "not compatible with the current|no longer supports this gpu",
+        r"\bcapability sm_\d{2,3}\w? is not compatible with the current \w{3,12} installation\b|\bno longer supports this GPU\b",
+    ),
+    # A back end of ggml by its name, and what it could not do; kernels that a program builds for the card it finds.
+    rule(
+        "cuda_error",
+        FATAL,
+        "ggml_|kernels for",
+        r"\bggml_(?:cuda|hip|musa|sycl|vulkan|vk|metal)_\w{2,40}: .{1,60}\bfailed\b|\bfailed to (?:compile|build) (?:\w{1,20} ){0,3}kernels for (?:the )?GPU\b",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     # A convolution for which no way was found.
     rule(
         "cuda_error",
@@ -117,6 +132,14 @@ LIBRARY_ENDS: tuple[Rule, ...] = (
         "occurred when|occurred while|occurred during|occurred in",
         HEAD + r"(?:an? |the )?(?:failure|crash) (?:has )?occurr?ed (?:when|while|during|in) \S",
         COPED,
+    ),
+    # Two heads of a report: a program's own bug, and the event that Windows writes of a program that crashed.
+    rule(
+        "exception",
+        FATAL,
+        "internal error|faulting application",
+        r"^\W{0,4}(?:fatal )?internal error(?: \([\w ]{2,20}\))?(?:[:.!]|\s*$)|^Faulting application name: \S",
+        SURVIVED,
     ),
     # A signal that the program itself tells of, at whatever level, before its stack.
     rule("exception", FATAL, "signal", r"\bcatche?s a (?:failure|fatal) signal\b"),

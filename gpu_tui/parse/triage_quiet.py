@@ -191,6 +191,16 @@ QUIET: tuple[Rule, ...] = (
         r"^\W{0,12}[\w .-]{1,60}[:=]\s{0,4}[\"'<]?[\w.]{0,60}(?:Squared|Absolute|Percentage|Logarithmic|"
         r"Tweedie)Error\b[\"'>(),]{0,4}\s*$|^[\w ./:-]{1,120}\b(?:tests?|suite|case)\b[\w ./:-]{0,60}: skipped\W*$",
     ),
+    # What would tell more of a failure, and is not there: the failure itself is told elsewhere.
+    rule(
+        "benign",
+        NONE,
+        "trace of|traceback of|dump|logs of|log of|logs for",
+        r"\b(?:stack ?trace|back ?trace|traceback|core dump|crash report|logs?) (?:of|for|from) (?:the )?(?:failed|failing|crashed|dead|killed) .{1,60}\b"
+        r"(?:not (?:be )?(?:found|fetched|available|shown|read)|unavailable|is missing)\b|\bfailed to write core dump\b",
+    ),
+    # A limit that a step met once and was not ended for.
+    rule("warning", WARN, "at some point", r"\bexceeded step memory limit at some point\b"),
     # An exit that a program saw and passed over.
     rule("warning", WARN, "ignoring non", r"\bignoring (?:the |a )?non-?zero (?:exit|return)\b"),
     # A compiler tries which of its kernels are the fastest: what does not fit is left out. A priority that stays as it is,

@@ -6,6 +6,9 @@ from gpu_tui.parse.triage_evidence import COPED
 from gpu_tui.parse.triage_rule import ADVICE, CALM, FATAL, SERIOUS, SURVIVED, WARN, Rule, rule
 
 _ARM = r"(?:runs?|jobs?|tasks?|trials?|cells?|arms?|seeds?|stages?|experiments?|configs?)"
+# A state of one that failed, and those that stand beside it where states are counted.
+_BAD_STATE = r"(?:ERROR|ERRORED|FAILED|CRASHED)"
+_STATE = r"(?:RUNNING|PENDING|PAUSED|QUEUED|TERMINATED|COMPLETED|SUCCEEDED|FINISHED|DONE|KILLED|ERROR|ERRORED|FAILED|CRASHED)"
 _LEFT = r"(?:disappeared|vanished|left the (?:cluster|group|job|pool)|is gone|went away)"
 
 SWEEP_CAUSES: tuple[Rule, ...] = (
@@ -17,6 +20,15 @@ SWEEP_CAUSES: tuple[Rule, ...] = (
         r"\bnot enough (?:free )?memory (?:on|in) (?:the )?(?:device|GPU|card|VRAM)\b|\b(?:VRAM|HBM|GPU memory|"
         r"device memory) (?:is |was )?(?:exhausted|insufficient|full)\b",
         f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
+    # A monitor of memory says whom it killed.
+    rule(
+        "host_oom",
+        FATAL,
+        "killed this|killed the",
+        r"\bkilled (?:this|the) (?:worker|task|actor|process|job|container|replica)s?\b",
+        f"{SURVIVED}|{CALM}|\\bto free\\b|\\bGPU memory\\b|^\\W{{0,4}}if\\b",
+        also=r"\b(?:memory|RAM)\b",
     ),
     rule(
         "cuda_error",
@@ -113,6 +125,16 @@ SWEEP_ENDS: tuple[Rule, ...] = (
         "failed|fail|crashed",
         rf"^\W{{0,4}}(?-i:FAILED|FAIL|CRASHED)[\]:]? {_ARM}\b[ =#:]{{1,3}}\S",
         f"{SURVIVED}|[:=] ?(?:0\\s*$|none|\\[\\])",
+    ),
+    # A count of states, and a row of a table of trials: its name, its state.
+    rule(
+        "exception",
+        FATAL,
+        "error|failed|crashed",
+        rf"[(:|{{] ?(?-i:(?:\d{{1,6}} {_STATE}[,|] ?){{0,6}}[1-9]\d{{0,5}} {_BAD_STATE}\b)(?=[),|]| \||\s*$)|"
+        rf"(?-i:\b{_BAD_STATE}[:=] ?[1-9]\d{{0,5}}\b.{{0,60}}\b{_STATE}[:=] ?\d|\b{_STATE}[:=] ?\d.{{0,60}}\b{_BAD_STATE}[:=] ?[1-9])|"
+        rf"^\s{{0,4}}[|\u2502] ?(?=[^\s|\u2502]{{0,80}}\d)[\w.-]{{4,80}}\s{{1,60}}(?:[|\u2502]\s{{0,4}})?(?-i:{_BAD_STATE})\s{{0,40}}(?:[|\u2502\d]|$)",
+        SURVIVED,
     ),
     # A row of a list of runs: when it was made, and its state.
     rule(

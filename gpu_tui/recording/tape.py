@@ -29,7 +29,7 @@ from typing import Any, BinaryIO
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import Event, LogArrived, LogCame
 from gpu_tui.core.fleet import Fleet
-from gpu_tui.core.redact import redact
+from gpu_tui.core.redact import redact, seam
 from gpu_tui.recording.codec import CodecError, decode, encode
 from gpu_tui.recording.reel import Place, Reel
 from gpu_tui.recording.shape import is_time
@@ -129,6 +129,10 @@ class TapeWriter:
     def said(self, channel: int, data: bytes) -> None:
         """A channel brought bytes: whole lines, so that a secret is never cut in two."""
         self._put({"t": self._now(), "bytes": channel, "text": data.decode("latin-1")})
+
+    def seam(self, data: bytes, at: int) -> int:
+        """See `redact.seam`."""
+        return seam(data.decode("latin-1"), self._secrets, at)
 
     def closed(self, channel: int) -> None:
         """A channel ended."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpu_tui.core.fleet import Money
 from gpu_tui.state.history import Anchored
 from gpu_tui.state.paid import Paid
-from gpu_tui.state.timeline import last_alive
+from gpu_tui.state.timeline import last_alive, stop_mark
 from gpu_tui.state.views import Cost
 
 if TYPE_CHECKING:
@@ -31,11 +31,13 @@ def cost_of(kept: InstanceState, now: float, anchored: Anchored) -> Cost:
         rate = 0.0 if kept.provider.state == "gone" else stored
         unknown = ENDED if kept.provider.state == "ended" else STORAGE
         return _over(rate, currency, since, kept.paid, unknown)
+    if _said_off(kept, anchored):
+        return _over(None, currency, since, paid_until_now(kept), STORAGE)
     if price is None:
         return Cost(why={"per_hour": NO_PRICE})
     spent, why = None, {}
     if since is not None:
-        spent = _spent(kept, since, now, price)
+        spent = _spent(kept, since, _until(kept, now, anchored), price)
         if told is not None and kept.meter.changed:
             why["spent"] = "the price changed meanwhile: each hour at the price it had"
     return Cost(price.amount, currency, spent, since, "api" if told else "fleet-file", why)
@@ -56,7 +58,7 @@ def paid_until_now(kept: InstanceState) -> Paid | None:
     """What it has cost until it was last known to run; None where price or beginning are not known."""
     anchored = kept.history.anchors(kept.instance.name)
     price, since = kept.provider.price or kept.instance.price, _since(kept, anchored)
-    seen = [kept.provider.read_at, last_alive({kind: at for kind, (at, _) in anchored.items()})]
+    seen = [kept.provider.read_at, last_alive(_times(anchored))]
     until = max((at for at in seen if at is not None), default=None)
     if price is None or since is None or until is None:
         return None
@@ -65,9 +67,30 @@ def paid_until_now(kept: InstanceState) -> Paid | None:
 
 
 def _since(kept: InstanceState, anchored: Anchored) -> float | None:
-    """When the bill of the present run began, else when the box was first seen."""
-    first = anchored.get("first_seen")
-    return kept.provider.started_at or (first[0] if first else None)
+    """When the bill of the present run began, else since when it is known to run: since the box was first seen,
+    or since it was switched on after that. Nobody knows how long it was off between the two.
+    """
+    if kept.provider.started_at:
+        return kept.provider.started_at
+    seen = [anchored[kind][0] for kind in ("first_seen", "begun_at") if kind in anchored]
+    return max(seen) if "first_seen" in anchored else None
+
+
+def _until(kept: InstanceState, now: float, anchored: Anchored) -> float:
+    """Until when it is known to run: while it does not answer, and no API calls it running, it may be off."""
+    told = kept.provider.state == "running" and not kept.provider.error
+    alive = last_alive(_times(anchored))
+    return now if kept.link.live or told or alive is None else min(now, alive)
+
+
+def _said_off(kept: InstanceState, anchored: Anchored) -> bool:
+    """A person says that it was stopped, and nothing was heard of it since."""
+    heard = kept.link.live or kept.provider.state != "unknown"
+    return not heard and stop_mark(_times(anchored)) is not None
+
+
+def _times(anchored: Anchored) -> dict[str, float]:
+    return {kind: at for kind, (at, _) in anchored.items()}
 
 
 def _spent(kept: InstanceState, since: float, until: float, price: Money) -> float | None:

@@ -28,7 +28,7 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.queue_history import CellStarted, QueueHistory, QueueOpened
 from gpu_tui.core.readings import CpuCounters, GpuTable
-from gpu_tui.core.sample import NO_TRACK, Freshness, Reading, Track
+from gpu_tui.core.sample import NO_TRACK, Absent, Freshness, Reading, Track
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.core.vanished import Vanished
@@ -41,6 +41,7 @@ from gpu_tui.state.meter import Meter
 from gpu_tui.state.paid import remember, remembered
 from gpu_tui.state.panes import with_programs
 from gpu_tui.state.past import Past
+from gpu_tui.state.runs_before import RunsBefore
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, LogView, T, cpu_rates, utilization
@@ -85,6 +86,9 @@ class InstanceState:
         self.queue_history = QueueHistory()
         self.cells: dict[str, CellTrace] = {}
         self.vanished = {metric.name: Vanished() for metric in metrics.UNRECORDED}
+        self._runs = RunsBefore(history, instance)
+        for name, memory in self._runs.read().items():
+            self.vanished[name].recall(memory)
         self.book = Book(instance.name)
         self.provider = ProviderState()
         self.end: OpenEnd | None = None  # of a teardown
@@ -157,6 +161,9 @@ class InstanceState:
         self.tracks[event.metric] = old.follow(event.sample)
         if event.metric in self.vanished:
             self.vanished[event.metric].follow(event.sample)
+            if isinstance(event.sample, Reading | Absent):
+                runs = self.vanished[event.metric]
+                self._runs.keep(event.metric, runs, event.sample.taken_at)
         if isinstance(event.sample, Reading):
             self._contact(event.at)
             self.timeline.sampled(event.metric, event.sample)

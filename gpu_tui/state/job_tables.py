@@ -66,15 +66,20 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
 def told_once(tables: list[JobTable]) -> list[JobTable]:
     """Without what another list tells better: a program that writes to the file which a queue (task-spooler,
     pueue) gave its job, whose name and end it knows, and which learns from it when it began; a pane of tmux whose program writes to a file, which is
-    its log.
+    its log, and a program that writes to no file in a pane of tmux.
     """
     queued = [job.stdout for t in tables if t.source not in (NOHUP, LEFT) for job in t.jobs]
     files = {path for path in queued if path}
     below_home = tuple(path[1:] for path in files if path.startswith("~/"))
 
+    panes = {
+        pid for t in tables if t.source == metrics.TMUX.name for job in t.jobs for pid in job.pids
+    }
+
     def given(job: Job) -> bool:
-        path = job.stdout or ""
-        return path in files or path.endswith(below_home)
+        if job.stdout is None:
+            return not panes.isdisjoint(job.pids)
+        return job.stdout in files or job.stdout.endswith(below_home)
 
     begun = {
         job.stdout: job
@@ -210,7 +215,8 @@ class _Endings(Mapping[str, Ending]):
     """What the logs of the followed cells say of their ends, each when it is asked for: of who runs nobody asks."""
 
     def __init__(self, kept: InstanceState) -> None:
-        named = {source.cell for source in kept.logs if source.cell is not None}
+        read = (source for source, log in kept.logs.items() if log.end)  # not only opened
+        named = {source.cell for source in read if source.cell is not None}
         self._kept, self._names = kept, named | kept.cells.keys()
         self._known: dict[str, Ending] = {}
 

@@ -129,7 +129,7 @@ def _why(view: FleetView) -> str:
 def patrol_lines(view: InstanceView, now: float, last: Tick | None = None) -> list[str]:
     """Three to five lines for one instance; the first names it with its verdict and why."""
     seen = view.last_contact
-    age = say("never read") if seen is None else _ago(now - seen)
+    age = _unread(now, last) if seen is None else _ago(now - seen)
     because = joined(map(told, view.because[:REASONS_SHOWN]))
     lines = [
         f"{headed(view.name, say(view.verdict))} ({because}) [{listed((say(view.link.state), age))}]",
@@ -138,6 +138,11 @@ def patrol_lines(view: InstanceView, now: float, last: Tick | None = None) -> li
     more = [f"  {line}" for line in (_findings_line(view), _money_line(view, now)) if line]
     box = plain(f"  {_box_line(view)}", LINE if view.link.live else LINK)
     return [*(plain(line, LINE) for line in lines), box, *(plain(line, LINE) for line in more)]
+
+
+def _unread(now: float, last: Tick | None) -> str:
+    """It gave nothing this time; what earlier patrols had of it is another thing."""
+    return say("not read") if last is None else say("last read {age}", age=_ago(now - last.at))
 
 
 def _since(view: InstanceView, last: Tick | None) -> str:

@@ -21,7 +21,8 @@ from gpu_tui.core.events import (
     Sampled,
     TeardownEnd,
 )
-from gpu_tui.core.fleet import Fleet
+from gpu_tui.core.fleet import Fleet, Instance
+from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.logs import LogSource
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
@@ -32,6 +33,7 @@ from gpu_tui.state.history import History, NoHistory
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.logbuffer import POOL, LogBuffer, LogPool
 from gpu_tui.state.outlook import view_of
+from gpu_tui.state.runs_before import RunsBefore
 from gpu_tui.state.timeline import note_balance
 from gpu_tui.state.views import FleetView
 
@@ -82,6 +84,10 @@ class Store:
         made = InstanceState(instance, profile, self._history, self._pool)
         made.end, made.own_end = self._ends.get(name), self._own_ends.get(name)
         return made
+
+    def runs_before(self, instance: Instance) -> Mapping[str, JobTable]:
+        """Who ran there when it was last watched, by metric: their logs may hold an end that nobody saw."""
+        return RunsBefore(self._history, instance).lists()
 
     def replace_fleet(self, fleet: Fleet) -> None:
         """Take an edited fleet file: an instance that is watched as before keeps all that is known of it."""

@@ -43,9 +43,10 @@ from gpu_tui.teardown.box import BoxError
 from gpu_tui.teardown.diary import Diary, names, sentence
 from gpu_tui.teardown.gather import Gather
 from gpu_tui.teardown.journal import Held, Hold, Journal, JournalDamaged, Reading
+from gpu_tui.teardown.judging import Judging
 from gpu_tui.teardown.past import box_of, seen_before
 from gpu_tui.teardown.settle import settle
-from gpu_tui.teardown.words import paint
+from gpu_tui.teardown.words import Kept, paint
 from gpu_tui.transport.base import LinkError, RemoteFileError
 
 HOLD_TRIES = 3
@@ -89,6 +90,9 @@ class Climb:
         self._hold: Hold | None = None
         self._known: frozenset[str] | None = None  # names that the journal has of this box
         self._closed = False
+        self._kept = Kept()
+        self._judging = Judging(gate, clock, lambda: paint(gate, clock.boot(), kept=self._kept))
+        self._apply = self._judging.apply
         if refusal:
             self._apply(Relocked(refusal))
         self._latest = paint(gate, clock.boot())
@@ -143,8 +147,7 @@ class Climb:
 
     async def relock(self, reason: str) -> None:
         """Shut the gate, unless the call has left."""
-        if not self._gate.called and not self._gate.ended:
-            self._apply(Relocked(reason))
+        if await self._judging.shut(reason):
             self._publish()
 
     async def close(self) -> None:
@@ -152,10 +155,8 @@ class Climb:
         if self._closed:
             return
         self._closed = True
-        gate = self._gate
-        if not gate.called and not gate.ended:
-            self._apply(Relocked("cancelled"))
-            gate.outcome = "cancelled"
+        if await self._judging.shut("cancelled"):
+            self._gate.outcome = "cancelled"
             self._publish()
             with suppress(OSError, JournalDamaged):
                 await self._diary.write("cancelled")
@@ -193,7 +194,7 @@ class Climb:
             if self._act_task is None:
                 self._release()
         self._publish()
-        if gate.state is State.CLOSED:
+        if gate.state is State.CLOSED and gate.because != "cancelled":  # close() writes of that
             with suppress(OSError, JournalDamaged):
                 await self._diary.write("relock", reason=gate.because)
 
@@ -228,7 +229,10 @@ class Climb:
         gate, write = self._gate, self._diary.write
         before, acknowledged = gate.state, gate.acknowledged
         self._transfer = None
-        self._apply(event)
+        if isinstance(event, Tick | Relocked):
+            self._apply(event)
+        else:
+            await self._judging.take(event)
         self._publish()
         if isinstance(event, Acknowledged) and gate.acknowledged != acknowledged:
             await self._acknowledged(event)
@@ -242,7 +246,7 @@ class Climb:
                 deletes = list(verb.deletes) if verb else []
                 if plan and plan.cells:
                     detail |= await self._news(plan.identity, plan.cells.names)
-                await write("plan", running=names(event.running), deletes=deletes, **detail)
+                await write("plan", running=names(event.at_work), deletes=deletes, **detail)
             case Inventory():
                 files, size = len(event.manifest.files), event.manifest.total_bytes
                 detail |= await self._news(event.identity, required(event))
@@ -252,7 +256,8 @@ class Climb:
             case Pulled():
                 await write("pulled", files=event.files, bytes=event.bytes, **detail)
             case Matched():
-                await write("matched", digest=event.remote.digest, **detail)
+                digest = await asyncio.to_thread(lambda: event.remote.digest)
+                await write("matched", digest=digest, **detail)
             case Loaded():
                 bad = [v.path for v in event.verdicts if v.load in ("failed", "refused")]
                 await write("loaded", files=len(event.verdicts), bad=bad[:50], **detail)
@@ -376,16 +381,16 @@ class Climb:
             self._hold.close()
             self._hold = None
 
-    def _apply(self, event: Event) -> State:
-        return self._gate.apply(event, self._clock.boot(), self._clock.now())
-
     def _publish(self) -> None:
+        if self._judging.busy:
+            return  # it is done when the gate has judged
         view = paint(
             self._gate,
             self._clock.boot(),
             transfer=self._transfer,
             acted=self._acted,
             read=self._read,
+            kept=self._kept,
         )
         if view != self._latest:
             self._latest = view

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.evidence import (
+    Cards,
     Cells,
     FileVerdict,
     Inventory,
@@ -24,6 +25,7 @@ from gpu_tui.core.evidence import (
     Quiet,
     Recheck,
     SecondResource,
+    at_work,
     basis_of,
     stamps_of,
 )
@@ -40,12 +42,14 @@ from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
 from gpu_tui.teardown.box import HIDDEN, BoxError, Survey, survey, work
 from gpu_tui.teardown.box_load import load_on_box
+from gpu_tui.teardown.cards import unseen_cards
 from gpu_tui.teardown.hashing import one_file, stamps
 from gpu_tui.teardown.inventory import Hashed, own_claim, remote_manifest
 from gpu_tui.teardown.listing import Listing, list_remote
 from gpu_tui.teardown.local import directories, local_stamps, local_tree
 from gpu_tui.teardown.manifest_file import keep
 from gpu_tui.teardown.mounts import abroad, in_memory, names_of
+from gpu_tui.teardown.older import older
 from gpu_tui.teardown.outside import coverage
 from gpu_tui.teardown.pull import pull_files
 from gpu_tui.teardown.roster import read_cells, read_roster
@@ -121,7 +125,8 @@ class Gather:
         """Rung 2: what works there now."""
         seen = await self._survey()
         running = await self._work(seen, await self._roster())
-        return Quiet(running, seen.busy, HIDDEN if seen.hidden and running is None else None)
+        hidden = HIDDEN if seen.hidden and running is None else None
+        return Quiet(running, seen.busy, hidden, await self._cards(seen))
 
     async def inventory(self) -> Inventory:
         """Rung 3: every result file, hashed on the box."""
@@ -133,14 +138,16 @@ class Gather:
         manifest, failed = await remote_manifest(self.link(), listing, meter, known)
         claim = await own_claim(self.link(), listing, manifest)
         looked = await stamps(self.link(), listing.root)
+        cells = await self._cells(await self._roster())
         return Inventory(
             manifest=manifest,
             identity=identity,
-            cells=await self._cells(await self._roster()),
+            cells=cells,
             refused=listing.refused + failed + claim,
             coverage=await coverage(self.link(), listing.root, self.instance.mounts, looked),
             directories=listing.directories,
             left=listing.left,
+            older=older(cells, looked) if cells else (),
         )
 
     async def pulled(self, manifest: Manifest) -> Pulled:
@@ -221,7 +228,7 @@ class Gather:
         return Listed(
             paths=listing.paths + listing.left.paths,
             identity=seen.identity(self.instance, self.link()),
-            running=await self._work(seen, roster),
+            running=at_work(await self._work(seen, roster), await self._cards(seen)),
             sizes=listing.sizes + (None,) * len(listing.left.paths),
         )
 
@@ -266,6 +273,7 @@ class Gather:
                 local = None
             stamped = await asyncio.to_thread(stamps_of, now, again)
             since = await asyncio.to_thread(touched_since, self._compared, (now, again), self.local)
+        cards = await self._cards(await self._survey())
         read_at = self.clock.boot()
         seen = await self._survey()
         return Recheck(
@@ -288,6 +296,7 @@ class Gather:
             logins=self._logins(seen),
             touched=tuple(sorted(touched)),
             moved=since,
+            cards=cards,
         )
 
     # --- parts ---
@@ -357,6 +366,12 @@ class Gather:
         if away is None or seen.processes is None:
             return None
         return away + tuple(f"pid {pid} writes {plain(path, 60)}" for pid, path in seen.writers)
+
+    async def _cards(self, seen: Survey) -> Cards:
+        """The cards that work for somebody unseen. A cluster's login node is no place of our work."""
+        if isinstance(self.provider, WorksElsewhere):
+            return ()
+        return await unseen_cards(self.link(), seen)
 
     def _logins(self, seen: Survey) -> tuple[str, ...] | None:
         """Who else has a terminal there. A cluster's login node is everybody's, and no box of ours."""

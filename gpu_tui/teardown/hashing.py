@@ -31,7 +31,10 @@ _GNU = re.compile(
     rf"(\d{{1,20}}) (\d{{1,18}}) \S+ \S+ \S+ ({_DAY}) ({_TIME})\.(\d{{1,9}}) ([+-]\d{{4}})",
     re.ASCII,
 )
-_BSD = re.compile(r"(\d{1,20}) (\d{1,18}) \S+ (\d{1,12})\.(\d{1,9})", re.ASCII)
+_BSD = re.compile(r"(\d{1,20}) (\d{1,18}) (-?\d{1,12})\.\d+ (\d{1,12})\.(\d{1,9})", re.ASCII)
+_WRITTEN = re.compile(
+    rf"\d{{1,20}} \d{{1,18}} ({_DAY}) ({_TIME})(?:\.\d{{1,9}})? ([+-]\d{{4}}) \S+ \S+ \S+", re.ASCII
+)
 YOUNG = 3  # box seconds: what changed within them may change again and look the same
 
 
@@ -91,9 +94,21 @@ def file_of(stamp: str) -> tuple[int, int, int] | None:
             return None
         return int(inode), int(size), int(seconds) * 10**9 + int(fraction.ljust(9, "0"))
     if match := _BSD.fullmatch(stamp):
-        inode, size, whole, fraction = match.groups()
+        inode, size, _, whole, fraction = match.groups()
         return int(inode), int(size), int(whole) * 10**9 + int(fraction.ljust(9, "0"))
     return None
+
+
+def written_at(stamp: str) -> float | None:
+    """When a file's bytes were last written, in epoch seconds; None where the stamp says it in no way known here."""
+    if match := _WRITTEN.fullmatch(stamp):
+        try:
+            at = datetime.strptime(f"{match[1]} {match[2]} {match[3]}", "%Y-%m-%d %H:%M:%S %z")
+            return at.timestamp()
+        except (ValueError, OverflowError):
+            return None
+    match = _BSD.fullmatch(stamp)
+    return float(match[3]) if match else None
 
 
 def one_file(stamp: str, seen: tuple[int, ...]) -> bool:

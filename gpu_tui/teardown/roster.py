@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import secrets
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import Instance
@@ -15,9 +17,12 @@ from gpu_tui.core.sweep import Roster, RosterCell
 from gpu_tui.parse.queue_file import decode_roster
 from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.teardown.box import SURVEY_LIMIT, TEXT_CAP, read_text, shell_path
+from gpu_tui.teardown.older import zone_of
 from gpu_tui.transport.base import Connection
 
 NO_LOG = "the fleet file names no log of the queue (queue.log): nothing says how it ended"
+_WRITTEN = re.compile(r"[0-9]{1,11}\b", re.ASCII)
+_LOGIN = re.compile(r"(?:^| )([+-])([01][0-9])([0-5][0-9]) *$", re.ASCII)
 COPY_FAILED = 2  # the exit code of run_one.sh where it trained, and the copy to the results did not come about
 
 
@@ -36,11 +41,17 @@ async def read_roster(connection: Connection, instance: Instance) -> Roster | No
 async def read_cells(connection: Connection, instance: Instance, roster: Roster) -> Cells:
     """The roster joined with what the queue's log says of each cell."""
     queue, history = instance.queue, QueueHistory()
-    for line in await _milestones(connection, queue.log) if queue.log else ():
+    told = await _milestones(connection, queue.log) if queue.log else Milestones()
+    for line in told.lines:
         event = parse_queue_line(line)
         if event is not None:
             history = history.fold(event)
-    cells = replace(cells_of(roster, history), required=required_of(instance.results))
+    zone = zone_of(history.done.stamp if history.done else None, told.written, told.login)
+    cells = replace(
+        cells_of(roster, history),
+        required=required_of(instance.results),
+        began=began(roster, history, zone),
+    )
     if queue.log is None:
         return replace(cells, unfinished=tuple((name, NO_LOG) for name in cells.names))
     return cells
@@ -66,6 +77,19 @@ def cells_of(roster: Roster, history: QueueHistory) -> Cells:
     )
 
 
+def began(
+    roster: Roster, history: QueueHistory, zone: float | None
+) -> tuple[tuple[str, float], ...]:
+    """(cell, epoch second) of each last start whose time is known. `zone`: seconds that stamps are ahead of UTC."""
+    names = dict.fromkeys(cell.name for cell in roster.cells)
+    runs = ((name, history.runs.get(name)) for name in names)
+    return tuple(
+        (name, run.started - zone)
+        for name, run in runs
+        if zone is not None and run is not None and run.started is not None
+    )
+
+
 def _end(run: CellRun | None) -> str | None:
     """None for a cell that came to its end, else what became of it."""
     if run is None:
@@ -77,13 +101,34 @@ def _end(run: CellRun | None) -> str | None:
     return None if run.exit_code == 0 else f"exit {run.exit_code}"
 
 
-async def _milestones(connection: Connection, path: str) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Milestones:
+    """The queue log's own lines; when it was last written, in epoch seconds; how far our own login's wall time
+    is ahead of UTC, in seconds.
+    """
+
+    lines: Sequence[str] = ()
+    written: float | None = None
+    login: float | None = None
+
+
+async def _milestones(connection: Connection, path: str) -> Milestones:
     """The queue log's own lines, found on the box: a log full of progress bars can be huge."""
-    mark = secrets.token_hex(8)
+    mark, log = secrets.token_hex(8), shell_path(path)
     program = (
-        f"tr '\\r' '\\n' <{shell_path(path)} 2>/dev/null | grep -a -e '^=== Queue' -e '] STARTING ' "
+        f"tr '\\r' '\\n' <{log} 2>/dev/null | grep -a -e '^=== Queue' -e '] STARTING ' "
         f"-e '] FINISHED ' -e 'QUEUE DONE' | tail -n 20000\necho {mark}\n"
+        f"{{ stat -c %Y -- {log} || stat -f %m -- {log}; }} 2>/dev/null | head -n 1; date +%z\n"
     )
     done = await connection.run(program, limit=SURVEY_LIMIT, stdout_cap=TEXT_CAP)
     lines = done.stdout.decode("utf-8", "replace").split("\n")
-    return lines[: lines.index(mark)] if mark in lines else []
+    if mark not in lines:
+        return Milestones()
+    at = lines.index(mark)
+    times = " ".join(lines[at + 1 :])
+    written, login = _WRITTEN.match(times), _LOGIN.search(times)
+    return Milestones(
+        lines[:at],
+        float(written[0]) if written else None,
+        float(f"{login[1]}1") * (int(login[2]) * 3600 + int(login[3]) * 60) if login else None,
+    )

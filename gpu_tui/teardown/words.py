@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 import humanize
 
@@ -30,6 +32,8 @@ from gpu_tui.teardown.local import OWN
 from gpu_tui.teardown.roster import NO_LOG
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
 
+E = TypeVar("E")
+T = TypeVar("T")
 TITLES = {
     Rung.PLAN: "Plan",
     Rung.QUIESCE: "Quiesce",
@@ -66,6 +70,21 @@ LINE = 400  # characters of one row
 Acted = tuple[tuple[str, ...], tuple[str, ...]]  # what rungs 8 and 9 say
 
 
+class Kept:
+    """What was said of evidence, as long as it is the very same: of many files that takes a while, each beat."""
+
+    def __init__(self) -> None:
+        self._said: dict[Callable[[Any], Any], tuple[object, Any]] = {}
+
+    def of(self, say: Callable[[E], T], evidence: E) -> T:
+        """`say(evidence)`, which no clock and nothing else has a part in."""
+        known, said = self._said.get(say, (self, None))
+        if known is not evidence:
+            said = say(evidence)
+            self._said[say] = evidence, said
+        return cast("T", said)
+
+
 def paint(
     gate: Gate,
     now_boot: float,
@@ -73,18 +92,22 @@ def paint(
     transfer: Transfer | None = None,
     acted: tuple[str, ...] = (),
     read: tuple[str, ...] = (),
+    kept: Kept | None = None,
 ) -> GateView:
-    """The whole ladder as it stands. `acted` is what became of the call, `read` what the read-back saw last."""
+    """The whole ladder as it stands. `acted` is what became of the call, `read` what the read-back saw last,
+    `kept` what was said of the same evidence before.
+    """
+    kept = kept or Kept()
     verb = gate.verb
     closed = gate.because if gate.state in (State.BLOCKED, State.CLOSED) else None
     quiet = gate.of(Quiet)
-    asks = quiet.running or () if quiet and gate.state is State.ACCEPTING else ()
+    asks = quiet.at_work or () if quiet and gate.state is State.ACCEPTING else ()
     return GateView(
         instance=gate.instance,
         verb=verb.verb if verb else "pull",
         label=verb.label if verb else "pull and verify",
         state=gate.state.value,
-        rungs=tuple(_rung(gate, rung, transfer, (acted, read)) for rung in Rung),
+        rungs=tuple(_rung(gate, rung, transfer, (acted, read), kept) for rung in Rung),
         phrase=gate.phrase,
         ready=gate.ready(now_boot),
         ready_at=gate.ready_at,
@@ -115,10 +138,10 @@ def lost(loss: Loss) -> tuple[str, ...]:
     )
 
 
-def _rung(gate: Gate, rung: Rung, transfer: Transfer | None, acted: Acted) -> RungView:
+def _rung(gate: Gate, rung: Rung, transfer: Transfer | None, acted: Acted, kept: Kept) -> RungView:
     state = _state(gate, rung)
     moving = transfer if state is RungState.WORKING else None
-    lines = _lines(gate, rung, acted)
+    lines = _lines(gate, rung, acted, kept)
     here = rung is (gate.stuck or gate.rung)
     if state is RungState.BLOCKED and gate.because and here:
         lines = (*lines, gate.because)
@@ -131,14 +154,14 @@ def _rung(gate: Gate, rung: Rung, transfer: Transfer | None, acted: Acted) -> Ru
         lines=_harmless(lines),
         share=moving.share if moving else None,
         transfer=moving,
-        next=_next(gate, rung) if state is RungState.BLOCKED else None,
+        next=_next(gate, rung, kept) if state is RungState.BLOCKED else None,
     )
 
 
-def _next(gate: Gate, rung: Rung) -> str:
+def _next(gate: Gate, rung: Rung, kept: Kept) -> str:
     if rung is Rung.LOAD and gate.override_phrase:
         return READER if gate.offer and gate.offer.unread else ALLOW
-    if rung is Rung.LOAD and _unread(gate.of(Loaded)):
+    if rung is Rung.LOAD and kept.of(_unread, gate.of(Loaded)):
         return READER
     pull = gate.kind == "pull"
     again = "pull again: what is here is kept" if pull else "open the ladder again"
@@ -192,7 +215,7 @@ def _state(gate: Gate, rung: Rung) -> RungState:
     return RungState.BLOCKED if shut else RungState.WORKING
 
 
-def _lines(gate: Gate, rung: Rung, acted: Acted) -> tuple[str, ...]:
+def _lines(gate: Gate, rung: Rung, acted: Acted, kept: Kept) -> tuple[str, ...]:
     match rung:
         case Rung.PLAN:
             plan = gate.of(Plan)
@@ -200,13 +223,13 @@ def _lines(gate: Gate, rung: Rung, acted: Acted) -> tuple[str, ...]:
         case Rung.QUIESCE:
             return _quiet(gate.of(Quiet))
         case Rung.MANIFEST:
-            return _manifest(gate.of(Inventory))
+            return kept.of(_manifest, gate.of(Inventory))
         case Rung.PULL:
             return _pulled(gate.of(Pulled))
         case Rung.MATCH:
             return _match(gate)
         case Rung.LOAD:
-            return _load(gate)
+            return _load(gate, kept)
         case Rung.CONFIRM:
             return _confirm(gate)
         case Rung.ACT:
@@ -220,10 +243,11 @@ def _quiet(quiet: Quiet | None) -> tuple[str, ...]:
         return ()
     if quiet.running is None:
         return (quiet.why or "the process table could not be read",)
-    if not quiet.running and quiet.busy == ():
+    if not quiet.at_work and quiet.busy == ():
         return ("nothing works there and no result is being written",)
     busy = (f"written within {SETTLE:.0f} s: {plain(path)}" for path in quiet.busy or ())
-    return _first((*quiet.running, *busy))
+    cards = (f"{card}: {why}" for card, why in quiet.cards)
+    return _first((*quiet.running, *cards, *busy))
 
 
 def _manifest(inventory: Inventory | None) -> tuple[str, ...]:
@@ -294,10 +318,19 @@ def _match(gate: Gate) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _load(gate: Gate) -> tuple[str, ...]:
+def _load(gate: Gate, kept: Kept) -> tuple[str, ...]:
     loaded = gate.of(Loaded)
     if loaded is None:
         return ()
+    lines, notes = kept.of(_loads, loaded)
+    allowed = (f"allowed by hand: {', '.join(sorted(gate.allowed))}",) if gate.allowed else ()
+    unread = kept.of(_unread, loaded)
+    unseen = (f"{unread} not read at all: no reader is installed",) if unread else ()
+    return (*lines, *allowed, *unseen, *_first(notes))
+
+
+def _loads(loaded: Loaded) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """How many were loaded, and what is to be said of single files."""
     verdicts = loaded.verdicts
     good = sum(verdict.load == "ok" for verdict in verdicts)
     there = sum(verdict.load == "ok-remote" for verdict in verdicts)
@@ -307,10 +340,6 @@ def _load(gate: Gate) -> tuple[str, ...]:
     ]
     if there:
         lines.append(f"{there} loaded by the box's own torch only: the weaker proof")
-    if gate.allowed:
-        lines.append(f"allowed by hand: {', '.join(sorted(gate.allowed))}")
-    if unread := _unread(loaded):
-        lines.append(f"{unread} not read at all: no reader is installed")
     notes = [
         f"{plain(verdict.path)}: {plain(words)}"
         for verdict in verdicts
@@ -320,7 +349,7 @@ def _load(gate: Gate) -> tuple[str, ...]:
         )
         if words
     ]
-    return (*lines, *_first(tuple(dict.fromkeys(notes))))
+    return tuple(lines), tuple(dict.fromkeys(notes))
 
 
 def _tells(verdict: FileVerdict) -> bool:

@@ -7,9 +7,10 @@ none. Each box and each jump host has at most six logins in any minute, further 
 from __future__ import annotations
 
 import asyncio
+from bisect import insort
 from collections import deque
-from collections.abc import AsyncIterator, Hashable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Hashable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 
 from gpu_tui.transport import patience
 
@@ -33,8 +34,9 @@ class Doors:
     ) -> AsyncIterator[None]:
         """Hold a place at the server `where` for one login of `who`. Waiting costs no time limit."""
         async with AsyncExitStack() as held:
-            with patience.person_types(patience.mine()):
-                await self._turn(who)
+            with patience.person_types(patience.mine()), self._turn(who) as wait:
+                if wait > 0:
+                    await asyncio.sleep(wait)
                 if behind is not None:
                     await held.enter_async_context(self._room(f"behind {behind}", BEHIND))
                 await held.enter_async_context(self._room(where, HANDSHAKES))
@@ -44,16 +46,19 @@ class Doors:
         """Whether `who` may log in once more without need."""
         return len(self._recent(who)) < SPARE
 
-    async def _turn(self, who: Hashable) -> None:
-        clock = asyncio.get_running_loop().time
-        recent = self._recent(who)
-        if len(recent) >= LOGINS:
-            # Those who wait stand in a row: each counts as a login of the time when its turn comes.
-            turn = max(clock(), recent[-LOGINS] + MINUTE)
-            recent.append(turn)
-            await asyncio.sleep(turn - clock())
-        else:
-            recent.append(clock())
+    @contextmanager
+    def _turn(self, who: Hashable) -> Iterator[float]:
+        """Take a place in the minute: the seconds until it comes. Who is called off before knocking gives it back."""
+        now, recent = asyncio.get_running_loop().time(), self._recent(who)
+        # Those who wait stand in a row: each counts as a login of the time when its turn comes.
+        turn = now if len(recent) < LOGINS else max(now, recent[-LOGINS] + MINUTE)
+        insort(recent, turn)
+        try:
+            yield turn - now
+        except asyncio.CancelledError:
+            with suppress(ValueError):
+                recent.remove(turn)
+            raise
 
     def _recent(self, who: Hashable) -> deque[float]:
         logins = self._logins.setdefault(who, deque())

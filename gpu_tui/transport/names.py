@@ -48,7 +48,9 @@ def _ask(asked: Asked, loop: asyncio.AbstractEventLoop, answer: asyncio.Future[F
     host, port, family = asked
     found: Found | Exception
     try:
-        infos = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
+        # Of a plain name as text Python would load 1 MB of Unicode's tables.
+        plain = host.encode() if host.isascii() else host
+        infos = socket.getaddrinfo(plain, port, family=family, type=socket.SOCK_STREAM)
         found = [(info[0], info[4]) for info in infos]  # type: ignore[misc]  # AF_INET or AF_INET6
     except (OSError, UnicodeError) as error:
         found = error

@@ -7,7 +7,8 @@ doubt it stays untouched, and asyncssh takes it, and judges it, itself. It deals
 parts (2.24); where one is missing, nothing is changed.
 
 A server may cut what it sends into packets of one byte, each of which costs as much as a big one: of more
-than can be taken in a moment the rest waits, and so does the server, while others have their turn.
+than can be taken in a moment the rest waits, and so does the server, while others have their turn. Who goes
+on like that for seconds waits longer and longer, up to a share of the loop that does not hurt hundreds of others.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ LENGTH, TAG = 4, 16  # bytes before and behind what is encrypted, RFC 5647 secti
 LEAST = 32  # bytes; a smaller one is no data
 SHORT = 4_096  # bytes; less is sooner copied than looked at where it lies
 MOMENT = 0.01  # seconds in one turn of the loop, and until the next one
+PATIENT = 50  # turns in a row after which the wait grows by another moment
+LONGEST = 9  # moments of it, for one that is taken
+FAIR = 131_072  # bytes of one turn: who brings so many floods us with his text, which is worth the time
+CALM = 1.0  # seconds without such a turn: then it was one flood, and the next is another
 OFTEN = 32  # packets between two looks at the clock: big ones never get there
 PIECE = 4_096  # bytes that go the long way between two looks
 HEAD = Struct(">BBII")  # length of the padding, type, channel, length of the data
@@ -52,6 +57,9 @@ class ShortWay:
         self._open: Any = None
         self._rest = b""  # of what came, for another turn
         self._ends = 0.0  # of this turn
+        self._came = 0  # bytes, in this turn
+        self._turns = 0  # in a row in which more came than could be taken
+        self._calm_at = 0.0
         self.taken = 0  # packets
 
     def data_received(self, data: bytes, datatype: Any = None) -> None:
@@ -59,7 +67,7 @@ class ShortWay:
         if self._rest:
             self._rest += data
             return
-        self._ends = monotonic() + MOMENT
+        self._ends, self._came = monotonic() + MOMENT, len(data)
         connection = self._connection
         if not self._ours():
             self._whole_long_way(data, datatype)
@@ -95,7 +103,12 @@ class ShortWay:
             return False
         self._rest = rest
         transport.pause_reading()
-        asyncio.get_running_loop().call_later(MOMENT, self._go_on, transport)
+        now = monotonic()
+        if self._came - len(rest) < FAIR:
+            self._turns = self._turns + 1 if now < self._calm_at else 0
+        wait = MOMENT * min(LONGEST, 1 + self._turns // PATIENT)
+        self._calm_at = now + wait + CALM
+        asyncio.get_running_loop().call_later(wait, self._go_on, transport)
         return True
 
     def _go_on(self, transport: Any) -> None:

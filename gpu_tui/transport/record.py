@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.ports import ByteRecorder
+from gpu_tui.core.redact import LONGEST
 from gpu_tui.transport.base import (
     Completed,
     Connection,
@@ -139,7 +140,9 @@ class _Lines:
     def hear(self, chunk: bytes) -> None:
         """Something came."""
         data = self._held + chunk
-        cut = data.rfind(b"\n") + 1 or (len(data) if len(data) > HELD else 0)
+        cut = data.rfind(b"\n") + 1
+        if not cut and len(data) > HELD:
+            cut = self._recorder.seam(data, len(data) - LONGEST) or len(data)
         self._held = data[cut:]
         if cut:
             self._recorder.said(self._channel, data[:cut])

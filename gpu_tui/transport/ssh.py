@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import asyncssh
@@ -64,6 +65,9 @@ HOST_SECONDS = 15.0  # per host on the way: a login at 400 ms one way takes 6.5 
 SHELL_SECONDS = 15.0
 LOSS_SECONDS = 2.0  # to learn what was lost: a jump host may have gone
 
+# A `Match exec` may hang for seconds, and hundreds of boxes read the same files: nobody else's threads wait for that.
+READERS = ThreadPoolExecutor(32, "ssh-config")
+
 UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN)
 
 
@@ -84,7 +88,8 @@ class SshTransport:
     async def connect(self, instance: Instance) -> SshConnection | OpenSshConnection:
         """Connect and log in, by ourselves or, where we cannot, by ssh. Raises a LinkError."""
         ASKER.set(self._desk.asker(instance.name))
-        *before, route = await asyncio.to_thread(routes_to, instance.ssh)
+        loop = asyncio.get_running_loop()
+        *before, route = await loop.run_in_executor(READERS, routes_to, instance.ssh)
         chain = tuple(before)
         why = next((host.via for host in (route, *chain) if host.via), None)
         if why is None or instance.ssh.transport == "direct":

@@ -1,7 +1,7 @@
 """Signs for terminals that have fewer of them: every drawing has a form in ASCII, and one for the Linux console.
 
 A sign becomes another of the same width, so that no column moves; two signs that mean different things
-never become the same one.
+never become the same one. A bound takes the blank before it too: `at least` is no arrow.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ TABLES: Mapping[Glyphs, Mapping[str, str]] = {
     Glyphs.ASCII: _ASCII,
     Glyphs.CONSOLE: _ASCII | _CONSOLE | {"═": "═"},
 }
+BOUNDS = {"≥": ">=", "≤": "<="}  # with the blank before them; `>` alone is an arrow's
 BRAILLE = range(0x2800, 0x2900)
 CACHE = 4096
 
@@ -80,15 +81,23 @@ class Redrawn(LineFilter):
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The same line, as wide as before."""
-        return [
-            segment
-            if segment.text.isascii()
-            else Segment(segment.text.translate(self._table), segment.style, segment.control)
-            for segment in segments
-        ]
+        made: list[Segment] = []
+        for segment in segments:
+            text = segment.text
+            if text[:1] in BOUNDS and made and made[-1].text.endswith(" "):
+                pair, before = BOUNDS[text[0]], made[-1]
+                made[-1] = Segment(before.text[:-1] + pair[0], before.style, before.control)
+                text = pair[1] + text[1:]
+            made.append(
+                segment if text.isascii() and text == segment.text
+                else Segment(self.text(text), segment.style, segment.control)
+            )  # fmt: skip
+        return made
 
     def text(self, text: str) -> str:
         """`text` redrawn."""
+        for sign, pair in BOUNDS.items():
+            text = text.replace(f" {sign}", pair)
         return text.translate(self._table)
 
 

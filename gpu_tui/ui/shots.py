@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import html
+import multiprocessing
+import os
 import re
 import shutil
 import subprocess
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -27,10 +31,15 @@ from gpu_tui.ui.scenes import SCENES, ladder_ready, sweep
 from gpu_tui.ui.screens.teardown import TeardownScreen
 from gpu_tui.ui.scripted import ScriptedLadder
 from gpu_tui.ui.theme import CockpitTheme
+from gpu_tui.ui.theme_file import load_themes
 
 Steps = Callable[[Pilot[None], CockpitApp], Awaitable[None]]
 CONVERT_SECONDS = 60
+FEW = 8  # pictures that one process draws as fast as several
+TOUCHING = 0.2  # pixels between two rectangles of a row that are one
 STRETCH = 16  # characters in one piece of a picture: over more of them a font drifts off the grid
+# Signs that come from another font, whose cells are not as wide: each stands at its own place.
+FOREIGN = r"\u2800-\u28ff\u2e80-\uffef"
 
 
 async def _nothing(pilot: Pilot[None], app: CockpitApp) -> None:
@@ -65,7 +74,7 @@ class Shot:
 
 
 THEMES = ("night", "day", "contrast", "blue-orange", "amber")
-SIZES = ((80, 24), (100, 30), (160, 45))
+SIZES = ((60, 20), (80, 24), (100, 30), (140, 40), (160, 45), (200, 60))
 MAIN = (160, 45)
 
 # What there is to see: a scene, and the keys that lead there. Each is drawn at every size of SIZES.
@@ -107,28 +116,47 @@ SHOTS: Mapping[str, Shot] = dict(_every_shot())
 
 
 def names_of(name: str) -> list[str]:
-    """The picture of that name, or those of the view of that name at every size."""
+    """The picture of that name; those of the view of that name at every size; those of that size."""
     if name in VIEWS:
         return [f"{name}-{width}x{height}" for width, height in SIZES]
+    if name in {f"{width}x{height}" for width, height in SIZES}:
+        return [f"{view}-{name}" for view in VIEWS]
     return [name] if name in SHOTS else []
 
 
-# Those that are also drawn as PNG; of the others the SVG is smaller and sharper.
-PICTURES = frozenset({"cockpit-night", "cockpit-day", "cockpit-80x24"})
+# That which is also drawn as PNG; of the others the SVG is smaller and sharper.
+PICTURES = frozenset({"cockpit-night"})
 
 
-def render(names: Iterable[str], out: Path, themes: Sequence[CockpitTheme]) -> list[Path]:
-    """Write each named shot into `out`; returns the files written, the PNG beside its SVG."""
-    out.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
-    for name in names:
-        path = out / f"{name}.svg"
-        path.write_text(asyncio.run(picture(SHOTS[name], themes)), "utf-8")
-        written.append(path)
-        png = to_png(path) if name in PICTURES else None
-        if png is not None:
-            written.append(png)
-    return written
+def path_of(name: str) -> Path:
+    """Where a picture lies: those of one size in a folder of their own."""
+    view, _, size = name.rpartition("-")
+    return Path(size, f"{view}.svg") if view in VIEWS and size[0].isdigit() else Path(f"{name}.svg")
+
+
+def render(names: Iterable[str], out: Path, themes: Path) -> Iterator[Path]:
+    """Write each named shot into `out` in the themes of a folder, several at once; yields the files written, the
+    PNG behind its SVG.
+    """
+    places = {name: out / path_of(name) for name in names}
+    for folder in {place.parent for place in places.values()}:
+        folder.mkdir(parents=True, exist_ok=True)
+    drawn = partial(draw, themes=themes)
+    workers = min(os.cpu_count() or 1, max(1, len(places) // FEW))
+    if workers == 1:
+        for place in map(drawn, places, places.values()):
+            yield from place
+        return
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        for place in pool.map(drawn, places, places.values(), chunksize=FEW):
+            yield from place
+
+
+def draw(name: str, path: Path, themes: Path) -> list[Path]:
+    """Write one shot to `path`, and a PNG beside it where it has one; returns the files written."""
+    path.write_text(asyncio.run(picture(SHOTS[name], load_themes(themes))), "utf-8")
+    png = to_png(path) if name in PICTURES else None
+    return [path] if png is None else [path, png]
 
 
 async def picture(shot: Shot, themes: Sequence[CockpitTheme]) -> str:
@@ -196,15 +224,60 @@ def _masked(view: FleetView, mask: Callable[[str], str]) -> FleetView:
     )
 
 
-def plain_svg(svg: str) -> str:
-    """The SVG without what converters stumble over: spaces stay, fonts are the ones installed."""
-    svg = svg.replace("&#160;", " ").replace("<text ", '<text xml:space="preserve" ')
-    return re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
-
-
 _TEXT = re.compile(
     r'(<text [^>]*?)x="([\d.]+)"([^>]*?) textLength="([\d.]+)"([^>]*>)([^<]*)(</text>)'
 )
+_CLIPS = re.compile(
+    r' clip-path="url\(#[^)]*-line-\d+\)"|<clipPath id="[^"]*-line-\d+">.*?</clipPath>\s*',
+    re.DOTALL,
+)
+_GROUNDS = re.compile(r"(?:<rect [^>]*/>){2,}")
+_GROUND = re.compile(
+    r'<rect fill="([^"]*)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"([^>]*)/>'
+)
+
+
+def plain_svg(svg: str) -> str:
+    """The SVG without what converters stumble over: spaces stay, fonts are the ones installed.
+
+    A third of its size: no line is clipped to where it ends anyway, and one ground is one rectangle.
+    """
+    svg = svg.replace("&#160;", " ").replace("<text ", '<text xml:space="preserve" ')
+    svg = re.sub(r"@font-face\s*\{.*?\}\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"terminal-(\d+)-", r"t\1-", _CLIPS.sub("", svg))
+    return _TEXT.sub(_measured, _GROUNDS.sub(_joined, svg))
+
+
+def _measured(found: re.Match[str]) -> str:
+    """A text as long as its cells: Rich takes every character for one, and wide ones would be squeezed."""
+    head, x, middle, length, tail, content, end = found.groups()
+    text = html.unescape(content)
+    if cell_len(text) == len(text):
+        return found[0]
+    wanted = float(length) / len(text) * cell_len(text)
+    return f'{head}x="{x}"{middle} textLength="{wanted:.5g}"{tail}{content}{end}'
+
+
+def _joined(found: re.Match[str]) -> str:
+    """Rectangles that touch in a row and have one colour, as one."""
+    rows: list[list[str]] = []
+    for one in _GROUND.finditer(found[0]):
+        fill, x, y, width, *_ = rect = list(one.groups())
+        last = rows[-1] if rows else None
+        alike = last is not None and (last[0], last[2]) == (fill, y)
+        if last and alike and abs(float(last[1]) + float(last[3]) - float(x)) < TOUCHING:
+            last[3] = f"{float(x) + float(width) - float(last[1]):.5g}"
+            continue
+        rows.append(rect)
+    return "".join(
+        f'<rect fill="{fill}" x="{x}" y="{y}" width="{width}" height="{height}"{more}/>'
+        for fill, x, y, width, height, more in rows
+    )
+
+
+_OWN = rf"[^\s{FOREIGN}]{{1,{STRETCH}}}"
+_PIECE = re.compile(rf"[{FOREIGN}]|{_OWN}(?: {_OWN})?")
+_PIECE_FOREIGN = re.compile(rf"[{FOREIGN}]")
 
 
 def word_by_word(svg: str) -> str:
@@ -214,10 +287,11 @@ def word_by_word(svg: str) -> str:
         head, x, middle, length, tail, content, end = found.groups()
         text = html.unescape(content)
         cells = cell_len(text)
-        if not cells or (cells <= STRETCH and " " not in text.strip()):
+        plain = cells <= STRETCH and " " not in text.strip()
+        if not cells or (plain and not _PIECE_FOREIGN.search(text)):
             return found[0]
         step, made = float(length) / cells, []
-        for word in re.finditer(rf"\S{{1,{STRETCH}}}(?: \S{{1,{STRETCH}}})?", text):
+        for word in _PIECE.finditer(text):
             at = float(x) + step * cell_len(text[: word.start()])
             shown = html.escape(word[0], quote=False)
             made.append(f'{head}x="{at:.1f}"{middle}{tail}{shown}{end}')

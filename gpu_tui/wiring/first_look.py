@@ -28,7 +28,7 @@ LIMIT = 12.0  # seconds for one look
 def run_first(
     candidates: Sequence[Candidate], profiles: Mapping[str, Profile], file: str
 ) -> Picked | None:
-    """Ask a person what to watch. None where they left."""
+    """Ask a person what to watch. None where they left; a signal that ended it ends the program with its code."""
     from gpu_tui.ui.first_run import FirstRun, platforms_first
     from gpu_tui.ui.terminal import draw_on_the_terminal
 
@@ -44,7 +44,10 @@ def run_first(
         theme=looks["theme"],
         filters=looks["filters"],
     )
-    return run(app.run_async())
+    picked = run(app.run_async())
+    if app.return_code:
+        raise SystemExit(app.return_code)
+    return picked
 
 
 async def look_at(host: str, platform: str) -> Seen:

@@ -134,7 +134,7 @@ async def open_fleet(
         for complaint in shelf.complaints:
             tap(Noted(None, clock.now(), complaint))
         taped = RecordingTransport(ways, tape) if tape is not None else ways
-        supervisor = Supervisor(fleet, taped, tap, clock)
+        supervisor = Supervisor(fleet, taped, tap, clock, before=store.runs_before)
 
         def provider_of(instance: Instance) -> Provider:
             name = instance.name

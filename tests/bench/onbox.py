@@ -9,8 +9,8 @@ among processes of its own, of which `IDLE` sleep: what others start here is not
 - processes started and files opened for writing: counted by strace, in a run of their own.
 - what is left ten seconds after the client was killed with SIGKILL, many times.
 
-The box's nvidia-smi is `true`; how often it ran is counted, and its share is taken off. What it takes to
-start it is not. On a machine with a card one more row tells what the sampler takes with the card's own.
+The box's nvidia-smi is a small program of ours (without a compiler `true`); how often it was called is counted,
+and its share is taken off. What it takes to start it is not. On a machine with a card one more row tells what the sampler takes with the card's own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SHELLS = {
     "busybox": "busybox ash -s",
 }
 PROGRAMS = {"python": "/usr/bin/python3"}
-SETTLE = 8.0  # seconds from the first reading to the start of a measurement
+SETTLE = 12.0  # seconds from the first reading to the start of a measurement
 AT_ONCE = 5  # clients that live at the same time, before they are killed
 CGROUPS = (  # where cgroups are made, and the file with the clock: version 1, version 2
     ("/sys/fs/cgroup/cpuacct", "cpuacct.usage", 1e-9),
@@ -69,6 +69,7 @@ class Cost:
     written: int | None
 
 
+CALLED = "called"  # as many bytes as calls of the stand-in
 IDLE = 60  # processes that sleep on each box
 ALONE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 
@@ -189,7 +190,7 @@ def _box(shell: str, nvidia_smi: str = "") -> Iterator[Sshd]:
             env={"PATH": f"{directory}/box/bin:{tools}:/usr/sbin:/usr/bin:/sbin:/bin"},
             extra=f"ForceCommand exec {' '.join(words)}\n",
         )
-        (box.bin / "nvidia-smi").symlink_to(nvidia_smi or str(shutil.which("true")))
+        (box.bin / "nvidia-smi").symlink_to(nvidia_smi or _stand_in(box.bin))
         if shell in ("dash", "busybox"):
             box.program("bash", "#!/bin/sh\nexit 1\n")
         if shell != "python":
@@ -200,6 +201,22 @@ def _box(shell: str, nvidia_smi: str = "") -> Iterator[Sshd]:
             yield box.start()
         finally:
             box.stop()
+
+
+def _stand_in(where: Path) -> str:
+    if (cc := shutil.which("cc")) is None:
+        return str(shutil.which("true"))
+    called = where / CALLED
+    called.touch()
+    words = [cc, "-O1", f'-DCALLED="{called}"', "-o", str(where / "stand-in")]
+    subprocess.run([*words, str(Path(__file__).with_name("onbox_nvidia_smi.c"))], check=True)
+    return str(where / "stand-in")
+
+
+def _calls(box: Sshd, looks: int) -> float:
+    """How often nvidia-smi was started. `true` tells of no memory in use: its programs are asked for now and again."""
+    called = box.bin / CALLED
+    return called.stat().st_size if called.exists() else looks * (1 + 1 / APPS_AGAIN)
 
 
 def _instance(box: Sshd, tail: bool) -> Instance:
@@ -240,21 +257,21 @@ async def _processor(
     async with _Watch(_instance(box, tail)) as watch:
         await asyncio.sleep(SETTLE)
         with _meter(list(box.processes())) as sampler, _meter(box.session_pids()) as sshd:
-            calls, used, relayed, began = watch.cards, sampler(), sshd(), time.monotonic()
-            each = await _cost_of_true(seconds)
+            calls, used, relayed = _calls(box, watch.cards), sampler(), sshd()
+            began = time.monotonic()
+            each = await _cost_of("true" if cards_too else str(box.bin / "nvidia-smi"), seconds)
             passed = time.monotonic() - began
-            # The stand-in tells of no memory in use: its programs are asked for now and again.
             own = sampler() - used
             if not cards_too:
-                own -= (watch.cards - calls) * (1 + 1 / APPS_AGAIN) * each
+                own -= (_calls(box, watch.cards) - calls) * each
             return own / passed, (sshd() - relayed) / passed
 
 
-async def _cost_of_true(seconds: float) -> float:
+async def _cost_of(program: str, seconds: float) -> float:
     """Processor seconds of one run of what stands for nvidia-smi, at its pace: a cache grows cold."""
     ends, costs = time.monotonic() + seconds, []
     while time.monotonic() < ends:
-        costs += [_run_true(), _run_true()]
+        costs += [_run(program), _run(program)]
         await asyncio.sleep(2)
     return sum(costs) / len(costs)
 
@@ -263,12 +280,12 @@ def _lone_true(times: int = 10) -> float:
     costs = []
     for _ in range(times):
         time.sleep(1)
-        costs.append(_run_true())
+        costs.append(_run("true"))
     return statistics.median(costs)
 
 
-def _run_true() -> float:
-    path = str(shutil.which("true"))
+def _run(program: str) -> float:
+    path = str(shutil.which(program))
     _, _, usage = os.wait4(os.posix_spawn(path, [path], os.environ), 0)
     return usage.ru_utime + usage.ru_stime
 
@@ -337,7 +354,8 @@ async def _counted(box: Sshd, seconds: float, tail: bool) -> tuple[float, int]:
 
 _CALL = re.compile(r"(\d+) +([\d.]+) (?:<\.\.\. )?(\w+)(.*?)(?: = (-?\d+).*)?$")
 _WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|^\((?!.*O_RDONLY)")
-_HARMLESS = re.compile(r'"(/dev/(null|tty)|/proc/\d+/fd/\d)"')  # the latter a pipe of its own
+# Of the second a pipe of its own; the last is the stand-in's.
+_HARMLESS = re.compile(rf'"(/dev/(null|tty)|/proc/\d+/fd/\d|[^"]*/{CALLED})"')
 
 
 def _read(text: str, began: float, ended: float) -> tuple[float, int]:

@@ -202,14 +202,43 @@ def test_what_a_queue_gave_its_job_is_read_under_the_name_of_that_job_alone(path
     assert cells.ended == []
     over = job("7", CellState.FAILED, stdout=path)
     cells.sampled(replace(jobs(over), metric="task-spooler"))
-    assert cells.ended == (["7·a"] if path[0] == "/" else [])
+    assert cells.ended == ["7·a"]
 
 
 @pytest.mark.parametrize(
     "path",
-    ["/dev/zero", "/proc/1/environ", "relative", "/a/../etc/shadow", "/a\nb", "/" + "a" * 2_000],
+    [
+        "/dev/zero",
+        "/proc/1/environ",
+        "relative",
+        "~",
+        "~me/a",
+        "/a/../etc/shadow",
+        "/a\nb",
+        "/" + "a" * 2_000,
+    ],
 )
 def test_a_path_that_is_no_plain_file_is_not_tailed(path: str) -> None:
     cells = Cells(Instance("a", SshAccess("a"), scheduler="slurm"))
     cells.sampled(jobs(job("1", stdout=path)))
     assert cells.tails(6) == []
+
+
+def test_the_log_of_a_pueue_task_lies_below_the_home_and_is_followed() -> None:
+    cells = Cells(instance(None))
+    task = Job("1", "a", CellState.RUNNING, "running", stdout="~/.local/share/pueue/1.log")
+    wild = Job("2", "b", CellState.RUNNING, "running", stdout="~/../../etc/shadow")
+    cells.sampled(Sampled("a", 0.0, "pueue", Reading(JobTable("pueue", (task, wild)), 0.0)))
+    writer = Job("9", "1", CellState.RUNNING, "running", stdout="/root/.local/share/pueue/1.log")
+    cells.sampled(Sampled("a", 0.0, "nohup", Reading(JobTable("nohup", (writer,)), 0.0)))
+    assert paths(cells.tails(4)) == [("~/.local/share/pueue/1.log", "a")]
+
+
+def test_the_log_of_a_run_that_is_gone_since_an_earlier_watch_is_read_once() -> None:
+    cells = Cells(Instance("a", SshAccess("a")))
+    there = Job("41", "vit", CellState.RUNNING, "running", stdout="/r/vit.log")
+    over = Job("40", "old", CellState.CANNOT_TELL, "gone", finished_at=5.0, stdout="/r/old.log")
+    cells.recall("nohup", JobTable("nohup", (there, over)))
+    cells.sampled(Sampled("a", 0.0, "nohup", Reading(JobTable("nohup"), 0.0)))
+    assert cells.ended == ["old", "vit"]
+    assert cells.tails(4) == []

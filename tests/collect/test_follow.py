@@ -456,6 +456,57 @@ async def test_every_shell_and_its_tools_follow_rotation_and_truncation(
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+@pytest.mark.parametrize("more", ["", "run 1, step 3 of 3\n"], ids=["as it was", "grown since"])
+async def test_another_text_of_the_same_size_is_read(
+    tmp_path: Path, shell: str, more: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No size tells of it, and tail has nothing to print; only the file's time does."""
+    monkeypatch.setattr(program, "SELDOM", 0.3)
+    monkeypatch.setattr(program, "LOOK", 0.3)
+    box = box_with(shell, tmp_path)
+    old, new = ("".join(f"run {run}, step {n} of 3\n" for n in (1, 2)) for run in (1, 2))
+    log = box.file("home/train.log", old)
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() == old.splitlines())
+        append(log, more)
+        old, new = old + more, new + more.replace("run 1", "run 2")
+        await made.heard.until(lambda: made.heard.lines() == old.splitlines())
+        for text in (new, old):
+            with log.open("r+") as file:  # at once: never is it seen shorter
+                file.write(text)
+            last = text.splitlines()[-1]
+            await made.heard.until(lambda last=last: made.heard.lines()[-1] == last)
+        append(log, "last\n")
+        await made.heard.until(lambda: made.heard.lines()[-1] == "last")
+    assert made.heard.lines() == (old + new + old + "last\n").splitlines()
+    assert made.memory.gaps == 2
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
+async def test_a_log_that_is_only_touched_is_left_alone(
+    tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "SELDOM", 0.1)
+    monkeypatch.setattr(program, "LOOK", 0.1)
+    monkeypatch.setattr(program, "CHECK", 2)
+    box = box_with(shell, tmp_path)
+    log = box.file("home/train.log", "a 1\n")
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+        append(log, "a 2\n")
+        await made.heard.until(lambda: made.heard.lines() == ["a 1", "a 2"])
+        for _ in range(10):
+            os.utime(log)
+            await asyncio.sleep(0.2)  # a look
+        append(log, "a 3\n")
+        await made.heard.until(lambda: made.heard.lines() == ["a 1", "a 2", "a 3"])
+    assert made.memory.gaps == 0
+    assert len(made.heard.of(LogOpened)) <= 2  # one more, to be sure, where it had grown
+
+
+@pytest.mark.parametrize("shell", ["dash", "bash", "busybox"])
 async def test_a_log_that_is_cut_short_twice_is_read_on(
     tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -245,6 +245,29 @@ async def test_thousands_of_files_called_alike_cost_no_process_each(
     assert len(count.read_text()) < 20
 
 
+async def test_as_many_rotated_files_as_there_are_are_named(
+    box: Sshd, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One mark cannot hold them all: what is too long for one is nobody's word."""
+    monkeypatch.setattr(program, "MARK", 100, raising=False)
+    named: list[tuple[str, ...]] = []
+    remember = TailMemory.remember
+
+    def hear(memory: TailMemory, *files: str) -> None:
+        named.append(files)
+        remember(memory, *files)
+
+    monkeypatch.setattr(TailMemory, "remember", hear)
+    log = box.home / "train.log"
+    for number in range(300):
+        (box.home / f"train.log.{number + 10}").touch()
+    log.write_text("a 1\n")
+    made = Follower(box)
+    await look(made, connection, ["a 1"])
+    assert len({file for files in named for file in files}) == 300
+    assert max(map(len, named)) <= 100
+
+
 async def test_rotated_files_that_one_stat_cannot_take_are_read_all_the_same(
     box: Sshd, connection: Connection
 ) -> None:

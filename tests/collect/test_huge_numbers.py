@@ -74,6 +74,10 @@ def test_no_rung_of_a_teardown_raises_at_it_either(odd: str) -> None:
     assert address("1.2.3.4", odd) is None
 
 
+def test_a_file_from_before_1970_has_its_inode_all_the_same() -> None:
+    assert file_of("12 34 -1.000000000 1700000000.123456789") == (12, 34, 1700000000123456789)
+
+
 def test_no_job_of_a_cluster_does() -> None:
     assert _order("12_3") == (12, 3)
     assert _order(HUGE)
@@ -85,7 +89,7 @@ def test_no_table_of_a_cluster_that_has_lost_its_mark_does(about: bytes) -> None
     assert isinstance(read_jobs(TARGET, sections), NoValue)
 
 
-@pytest.mark.parametrize("words", [b"cut", b"rewritten"])
+@pytest.mark.parametrize("words", [b"cut", b"doubt"])
 async def test_no_tail_does(words: bytes) -> None:
     huge = HUGE.encode()
 

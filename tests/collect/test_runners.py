@@ -213,6 +213,35 @@ async def test_a_program_whose_output_goes_through_tee_has_the_log_of_the_tee(
     assert job.stdout == f"{box.root}/home/vit b16.log"
 
 
+@pytest.mark.parametrize("output", ["/dev/null", "pipe"])
+async def test_a_program_whose_output_nobody_keeps_has_the_log_that_it_holds_open(
+    box: RunnerBox, shell: str, output: str
+) -> None:
+    log = box.file("home/runs/vit.log", "")
+    script = box.file(
+        "home/fit.py", f"import time\nlog = open({str(log)!r}, 'a')\ntime.sleep(600)\n"
+    )
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(script)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if output == "/dev/null" else subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        async with asked(box, shell, logs=f"{box.root}/home/runs/{{cell}}.log") as inbox:
+            async with asyncio.timeout(90):  # it may not have opened it yet
+                while not (
+                    found := [
+                        j for j in table(await inbox.metric("nohup")).jobs if process.pid in j.pids
+                    ]
+                ):
+                    pass
+    finally:
+        process.kill()
+        await process.wait()
+    assert [(job.name, job.stdout) for job in found] == [("vit", str(log))]
+
+
 async def test_the_disk_that_a_run_nobody_named_writes_to_is_watched(
     box: RunnerBox, shell: str
 ) -> None:

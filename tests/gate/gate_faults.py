@@ -66,6 +66,7 @@ FAULTS: dict[str, Fault] = {
     "provider silent": _set(provider="unknown"),
     "job starts": _set(running=("python train.py (pid 9)",)),
     "table lost": _set(running=None),
+    "a card is taken": _set(cards=(("GPU-7", "in use"),)),
     "somebody logs in": _set(logins=("ann on pts/0", "bob on pts/1")),
     "logins lost": _set(logins=None),
     "writer starts": _set(busy=("base/best.pth",)),
@@ -132,6 +133,8 @@ EXCEPTIONS: dict[str, dict[str, object]] = {
     "unclosed": {"cells": replace(CELLS, closed=False)},
     "unnamed": {"cells": Cells(("base", "wide")), "hollow": ("void",)},
     "memory": {"memory": ("/tmp",)},
+    "older": {"older": (("late", "written before it began"),)},
+    "cards": {"cards": (("GPU-0", "in use"), ("nvidia-smi", "it gave no answer"))},
     "fewer": {"before": ("base", "wide", "late", "lost")},
 }
 

@@ -36,6 +36,9 @@ def _machine(world: World) -> list[str]:
         found.append("nobody knows what runs")
     elif [one for one in world.running if one not in accepted] and not world.verb.park:
         found.append("work is running")
+    unseen = {card for card, _ in world.cards} - world.excepted
+    if unseen - {line.split()[0] for line in accepted} and not world.verb.park:
+        found.append("a card works for somebody whom nobody thought of")
     return found
 
 
@@ -82,6 +85,7 @@ def _strange(world: World) -> set[str]:
     cells = world.cells or CELLS
     there = {path.split("/")[0] for path in world.box if "/" in path} | set(world.hollow)
     odd = {name for name, _ in cells.unfinished} or ({"queue"} if not cells.closed else set())
+    odd |= {name for name, _ in world.older}
     return odd | (there - set(cells.names)) | (set(world.before) - there - set(cells.names))
 
 

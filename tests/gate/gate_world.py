@@ -31,6 +31,7 @@ from gpu_tui.core.evidence import (
     SecondResource,
     Tick,
     Typed,
+    at_work,
 )
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
@@ -86,6 +87,8 @@ class World:
     before: tuple[str, ...] = ()  # what an earlier climb saw
     hollow: tuple[str, ...] = ()  # empty directories on the box
     memory: tuple[str, ...] = ()  # mounts here that keep nothing
+    cards: tuple[tuple[str, str], ...] = ()  # cards that work for somebody unseen
+    older: tuple[tuple[str, str], ...] = ()  # cells whose weights are of before their start
     coverage: Coverage | None = None
     detail: str = ""
     boot: float = 1_000.0
@@ -178,6 +181,7 @@ class World:
             self.cells,
             coverage=self.coverage,
             directories=tuple(sorted(tops | set(self.hollow))),
+            older=self.older,
         )
 
     def matched(self) -> Matched:
@@ -205,6 +209,9 @@ class World:
     def verdicts(self) -> Loaded:
         rows = manifest_of(self.box).files
         return Loaded(tuple(self.verdict(row.path, row.sha256) for row in rows), self.verifier)
+
+    def works(self) -> tuple[str, ...] | None:
+        return at_work(self.running, self.cards)
 
     def stamps(self) -> str:
         return repr((sorted(self.meta.items()), sorted(self.box), sorted(self.local)))
@@ -244,6 +251,7 @@ class World:
             stamps=self.stamps() if full else "",
             verifier=self.verifier,
             logins=self.logins,
+            cards=self.cards,
         )
 
     # --- steps of the climb ---
@@ -263,9 +271,9 @@ class World:
                 self.met = self.logins
                 return self.apply(self.plan())
             case State.QUIESCING:
-                return self.apply(Quiet(self.running, self.busy))
+                return self.apply(Quiet(self.running, self.busy, cards=self.cards))
             case State.ACCEPTING:
-                return self.apply(Accepted(self.running or ()))
+                return self.apply(Accepted(self.works() or ()))
             case State.LISTING:
                 return self.apply(self.inventory())
             case State.PULLING:
@@ -279,7 +287,7 @@ class World:
                 self.loaded_by = self.verifier
                 return self.apply(self.verdicts())
             case State.BLOCKED if self.gate.of(Listed) is None:
-                return self.apply(Listed(tuple(self.box), self.identity, self.running))
+                return self.apply(Listed(tuple(self.box), self.identity, self.works()))
             case _:
                 return self.apply(Tick())
 

@@ -65,6 +65,7 @@ FLAWS: dict[str, dict[str, Flaw]] = {
     "quiet": {
         "table lost": _with(running=None),
         "work": _with(running=("python train.py (pid 9)",)),
+        "a card": _with(cards=(("GPU-0", "in use"),)),
         "writers unknown": _with(busy=None),
         "writing": _with(busy=(BASE,)),
     },
@@ -113,6 +114,7 @@ ABANDONED: dict[str, dict[str, Flaw]] = {
     "quiet": {
         "table lost": FLAWS["quiet"]["table lost"],
         "work": FLAWS["quiet"]["work"],
+        "a card": FLAWS["quiet"]["a card"],
         "a proven file is written": _with(busy=(BASE,)),
     },
     "remote": {

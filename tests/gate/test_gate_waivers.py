@@ -25,6 +25,8 @@ PHRASES = {
         "void: as a cell it lacks best.pth and best_metrics.json",
     ),
     "fewer": ("accept fewer lost", "lost"),
+    "older": ("accept older late", "late: written before it began"),
+    "cards": ("accept cards GPU-0 nvidia-smi", "GPU-0: in use"),
     "memory": ("accept memory 1", "/tmp: results.local lies on it"),
 }
 
@@ -236,3 +238,24 @@ def test_a_file_at_the_top_is_no_directory() -> None:
     world.box["notes.log"] = "ok"
     assert world.arm() is State.READY
     assert world.gate.waivers == ()
+
+
+def test_a_card_that_was_accepted_may_work_more_or_less_and_no_other_may_begin() -> None:
+    world = World()
+    excepted_way(world, "cards")
+    confirm(world)
+    world.cards = (("GPU-0", "more of it is in use"),)
+    assert world.press() is not None
+    assert wrongs(world) == []
+
+
+def test_a_park_is_accepted_with_the_cards_that_work_for_somebody_unseen() -> None:
+    world = World(verb=PARK, cards=(("GPU-0", "in use"),))
+    world.step()
+    assert world.step() is State.ACCEPTING
+    assert paint(world.gate, world.boot).needs_acceptance == (
+        "GPU-0 may work for somebody who is not seen there",
+    )
+    assert world.arm() is State.READY
+    confirm(world)
+    assert world.press() is not None

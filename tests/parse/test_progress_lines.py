@@ -240,3 +240,14 @@ def test_places_in_a_program_and_shares_of_a_bar_are_no_metrics(
     read = parse_progress(line)
     assert read is not None
     assert read.metrics == metrics
+
+
+def test_the_mean_over_the_run_in_the_summary_of_hf_is_no_last_loss() -> None:
+    said = parse_progress(
+        "{'train_runtime': 812.3, 'train_steps_per_second': 0.77, 'train_loss': 1.234, 'epoch': 3.0}"
+    )
+    assert said is not None
+    assert (said.loss, said.epoch, said.metrics["train_loss"]) == (None, 3, 1.234)
+    said = parse_progress("{'train_loss': 0.5, 'epoch': 2.98}")
+    assert said is not None
+    assert said.loss == 0.5

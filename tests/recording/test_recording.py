@@ -9,7 +9,8 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import is_dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -35,7 +36,7 @@ from gpu_tui.recording.player import Player, place_of
 from gpu_tui.recording.scout import tell
 from gpu_tui.recording.tape import TapeError, TapeReader, TapeWriter
 from gpu_tui.state.store import Store
-from gpu_tui.transport.record import RecordingTransport
+from gpu_tui.transport.record import RecordedConnection, RecordingTransport
 from gpu_tui.transport.replay import ReplayTransport
 from gpu_tui.transport.ssh import SshTransport
 from gpu_tui.wiring import SystemClock
@@ -504,6 +505,13 @@ async def test_a_record_that_is_not_understood_is_told_and_the_rest_plays(tmp_pa
         ("Authorization: Bearer abc.def-123456", f"Authorization: Bearer {HIDDEN}"),
         ("--password hunter2hunter2 --lr 1", f"--password {HIDDEN} --lr 1"),
         ('"api_key": "a1b2c3d4e5f6"', f'"api_key": "{HIDDEN}"'),
+        ("password=hunter", f"password={HIDDEN}"),
+        ("sshpass: password: abc4", f"sshpass: password: {HIDDEN}"),
+        ("NGC nvapi-" + "a-B_4" * 8, f"NGC {HIDDEN}"),
+        (
+            "https://hooks.slack.com/services/" + "T0/B0/" + "x" * 24,
+            f"https://hooks.slack.com/services/{HIDDEN}",
+        ),
         ('"name": "HF_TOKEN",\n  "value": "ab"', f'"name": "HF_TOKEN",\n  "value": "{HIDDEN}"'),
         (
             r"{\"name\":\"WANDB_API_KEY\",\"value\":\"ab\"}",
@@ -523,12 +531,69 @@ def test_what_looks_like_a_secret_is_hidden(text: str, hidden: str) -> None:
         "eos_token: <|endoftext|>  pad_token=None",
         "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
         "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "secret_weapon layer norm; passwordless login works",
+        "secret_weapon layer norm; passwordless login works; password: <none>; passphrase = None",
         "https://huggingface.co/org/model:main",
     ],
 )
 def test_what_a_log_says_anyway_stays(text: str) -> None:
     assert redact(text) == text
+
+
+@pytest.mark.parametrize("size", [1, 700, 30_000, 200_000])
+@pytest.mark.parametrize(
+    "secret", [ENV_SECRET, TOKEN, "api_key=a1b2c3d4e5f6"], ids=["known", "by its looks", "named"]
+)
+async def test_no_secret_is_cut_in_two_with_an_endless_line(
+    tmp_path: Path, secret: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each part by itself would look like nothing."""
+    monkeypatch.setattr("gpu_tui.transport.record.HELD", 10_000)
+    line = b"".join(
+        b"%07d %s " % (at, secret.encode()) for at in range(600 if size == 1 else 6_000)
+    )
+
+    class Endless:
+        host_key = None
+
+        @asynccontextmanager
+        async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
+            async def chunks() -> AsyncIterator[bytes]:
+                for at in range(0, len(line), size):
+                    yield line[at : at + size]
+
+            yield chunks()
+
+    path = tmp_path / "endless.tape"
+    with TapeWriter(path, Fleet("s", ()), SystemClock(), secrets=[ENV_SECRET]) as tape:
+        async with RecordedConnection(cast(Any, Endless()), "box", tape).stream("tail") as chunks:
+            async for _ in chunks:
+                pass
+    said = [record.body["text"] for record in TapeReader(path).records() if "bytes" in record.body]
+    assert size > 20_000 or len(said) > 1
+    hidden = secret.partition("a1b2")[0] * secret.startswith("api") + HIDDEN
+    assert "".join(said) == line.decode().replace(secret, hidden)
+
+
+def test_a_known_secret_is_found_in_the_pieces_of_a_long_line() -> None:
+    """Whoever cut it repeats a part of it: what stands at the end of one piece is whole in the next."""
+    for at in range(6, len(ENV_SECRET)):
+        assert redact(f"so {ENV_SECRET[:at]}", [ENV_SECRET]) == f"so {HIDDEN}"
+        assert redact(f"{ENV_SECRET[-at:]} then", [ENV_SECRET]) == f"{HIDDEN} then"
+
+
+def test_a_short_known_word_is_hidden_where_it_stands_alone() -> None:
+    assert redact("with pa55, not pa555 or xpa55", ["pa55"]) == f"with {HIDDEN}, not pa555 or xpa55"
+    assert redact("abc", ["abc"]) == "abc"
+
+
+@pytest.mark.parametrize(
+    "known", [("abcd", "abcd-EFGHIJ-KLMN"), ("zz-tokens", "tokens-very-hush-hush")]
+)
+def test_a_known_word_does_not_break_a_longer_one_of_which_it_is_a_part(
+    known: tuple[str, str],
+) -> None:
+    for words in (known, known[::-1]):
+        assert redact(f"{known[1]} then", words) == f"{HIDDEN} then"
 
 
 def test_what_comes_faster_than_it_is_packed_is_bounded_and_counted(

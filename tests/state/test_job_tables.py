@@ -28,7 +28,7 @@ def test_a_pane_whose_program_writes_to_a_file_is_told_of_by_the_file() -> None:
 
 
 def test_the_next_program_of_a_pane_is_not_the_one_that_is_gone() -> None:
-    gone = Job("120", "vit", GONE, "gone", pids=WRITER.pids)
+    gone = Job("120", "vit", GONE, "gone", stdout="/vit.log", pids=WRITER.pids)
     assert names((PANE,), (gone,)) == ["main", "vit"]
     assert names((Job("%1", "main", GONE, "gone", pids=(100,)),), (gone,)) == ["vit"]
 
@@ -94,3 +94,11 @@ def test_the_last_words_of_who_still_runs_are_looked_for_by_nobody(
     bench.sample("nohup", JobTable("nohup"))
     bench.view()
     assert asked == [1]
+
+
+def test_a_program_in_a_pane_that_writes_to_no_file_is_the_pane() -> None:
+    pane = Job("%1", "exp", CellState.RUNNING, "running", pids=(40,))
+    inside = Job("41", "train", CellState.RUNNING, "running", pids=(41, 40, 1))
+    outside = Job("51", "other", CellState.RUNNING, "running", pids=(51, 1))
+    panes, programs = told_once([JobTable("tmux", (pane,)), JobTable("nohup", (inside, outside))])
+    assert (panes.jobs, programs.jobs) == ((pane,), (outside,))

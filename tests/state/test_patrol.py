@@ -106,6 +106,8 @@ def test_the_first_check_is_a_baseline_and_the_next_says_what_changed() -> None:
     assert (told["done"], told["epoch"], told["oom_kill"]) == (1, 4, None)
     away = replace(view, tracks={})
     assert "since" not in patrol_lines(away, T0, last)[1]
+    assert patrol_lines(away, T0, last)[0].endswith("last read 10 min ago]")  # not: never
+    assert patrol_lines(away, T0)[0].endswith("not read]")
     # A queue that could not be read this time has not lost its cells.
     unread = replace(view, queue=Queue(), instance=replace(view.instance, queue=QueueFiles("/q")))
     assert "since" not in patrol_lines(unread, T0, last)[1]

@@ -76,16 +76,18 @@ class RentedBox:
         self.boot(BOOT_ID)
         self.process(1, ["/sbin/init"])
         self.says_its_id(POD["id"])
+        # Not the cards of the machine that the tests run on.
+        sshd.program("nvidia-smi", "#!/bin/sh\necho No devices were found\nexit 6\n")
         self.queue.write_text(
             "configs/base.yaml reconstruction 2\nconfigs/wide.yaml reconstruction\n"
         )
         self.log.write_text(
             "=== Queue queue.txt: 2 ablations, starting from 1 on box ===\n"
-            "[2026-11-20 10:00:00] [1/2] STARTING base (reconstruction, 2ep)\n"
-            "[2026-11-20 11:00:00] [1/2] FINISHED base (exit=0)\n"
-            "[2026-11-20 11:00:01] [2/2] STARTING wide (reconstruction, 20ep)\n"
-            "[2026-11-20 12:00:00] [2/2] FINISHED wide (exit=0)\n"
-            "[2026-11-20 12:00:01] === QUEUE DONE on box -- all 2 cell(s) exited 0 ===\n"
+            "[2020-11-20 10:00:00] [1/2] STARTING base (reconstruction, 2ep)\n"
+            "[2020-11-20 11:00:00] [1/2] FINISHED base (exit=0)\n"
+            "[2020-11-20 11:00:01] [2/2] STARTING wide (reconstruction, 20ep)\n"
+            "[2020-11-20 12:00:00] [2/2] FINISHED wide (exit=0)\n"
+            "[2020-11-20 12:00:01] === QUEUE DONE on box -- all 2 cell(s) exited 0 ===\n"
         )
         for seed, cell in enumerate(("base", "wide")):
             self.write(f"{cell}/best.pth", checkpoint_bytes(seeded_weights(Random(seed), 8), 3))

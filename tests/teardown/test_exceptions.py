@@ -9,13 +9,13 @@ from collections.abc import Callable
 import pytest
 from rented import RentedBox, Scene, rest, until
 
-DONE = "[2026-11-20 12:00:01] === QUEUE DONE on box -- all 2 cell(s) exited 0 ===\n"
+DONE = "[2020-11-20 12:00:01] === QUEUE DONE on box -- all 2 cell(s) exited 0 ===\n"
 
 
 def _failed(box: RentedBox) -> None:
     said = box.log.read_text().replace("FINISHED wide (exit=0)", "FINISHED wide (exit=1)")
     done = "=== QUEUE DONE on box -- 1 cell(s) FAILED: wide ===\n"
-    box.log.write_text(said.replace(DONE, f"[2026-11-20 12:00:01] {done}"))
+    box.log.write_text(said.replace(DONE, f"[2020-11-20 12:00:01] {done}"))
 
 
 def _copy_failed(box: RentedBox) -> None:
@@ -25,7 +25,7 @@ def _copy_failed(box: RentedBox) -> None:
 
 
 def _cut(box: RentedBox) -> None:
-    box.log.write_text(box.log.read_text().split("[2026-11-20 12:00:00]")[0])
+    box.log.write_text(box.log.read_text().split("[2020-11-20 12:00:00]")[0])
 
 
 def _crashed(box: RentedBox) -> None:
@@ -121,7 +121,7 @@ async def test_it_is_void_when_what_it_names_changes(
             break
     if later is _failed:
         scene.box.log.write_text(
-            scene.box.log.read_text() + "[2026-11-20 12:30:00] [2/2] FINISHED wide (exit=1)\n"
+            scene.box.log.read_text() + "[2020-11-20 12:30:00] [2/2] FINISHED wide (exit=1)\n"
         )
     else:
         later(scene.box)

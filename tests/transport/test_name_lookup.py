@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -26,10 +29,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The questions to a name server that answers none of them before the test is over."""
     real, over, heard = socket.getaddrinfo, threading.Event(), list[str]()
 
-    def look_up(host: str, *args: object, **kinds: object) -> object:
-        if "invalid" not in str(host):
+    def look_up(host: str | bytes, *args: object, **kinds: object) -> object:
+        if "invalid" not in (name := os.fsdecode(host)):
             return real(host, *args, **kinds)  # type: ignore[arg-type]
-        heard.append(host)
+        heard.append(name)
         over.wait(20)
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
 
@@ -59,6 +62,17 @@ async def test_a_name_server_that_is_silent_is_named_and_asked_once(
         with pytest.raises(NameUnknown, match="no name server answers"):
             await transport.connect(Instance("x", SshAccess(SILENT)))
     assert asked == [SILENT]
+
+
+def test_a_plain_name_is_asked_for_without_the_tables_of_unicode() -> None:
+    ask = """
+import asyncio, sys
+from gpu_tui.transport.names import Names
+assert asyncio.run(Names().look_up("localhost", 22, 0))
+print("encodings.idna" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 async def test_the_next_address_is_tried_and_all_that_failed_are_told() -> None:

@@ -8,6 +8,8 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import asyncssh
 import pytest
@@ -133,6 +135,62 @@ async def test_a_channel_that_was_closed_is_left_alone(box: Sshd) -> None:
             async with connection.stream(f"exec cat {box.home / 'big'}\n") as chunks:
                 await anext(chunks)
         assert (await connection.run("echo here", limit=10)).stdout == b"here\n"
+
+
+def test_who_sends_tiny_packets_for_ever_gets_less_and_less_of_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, waits, paused = [0.0], [], []
+
+    def taken(_: bytes, __: object = None) -> None:
+        now[0] += 1.1 * packets.MOMENT  # for whatever it holds
+
+    transport = SimpleNamespace(
+        pause_reading=lambda: paused.append(True), resume_reading=lambda: paused.append(False)
+    )
+    connection: Any = SimpleNamespace(
+        data_received=taken, _recv_pkthdr=None, _recv_encryption=None, _transport=transport
+    )
+    go_on: list[Callable[[], None]] = []
+
+    def later(wait: float, do: Callable[[Any], None], what: Any) -> None:
+        waits.append(wait)
+        go_on.append(lambda: do(what))
+
+    monkeypatch.setattr(packets, "monotonic", lambda: now[0])
+    monkeypatch.setattr(
+        packets.asyncio, "get_running_loop", lambda: SimpleNamespace(call_later=later)
+    )
+    way = packets.ShortWay(connection)
+    for _ in range(700):
+        way.data_received(b"x" * (packets.PIECE + 1))
+        now[0] += waits[-1]
+        go_on.pop()()
+    assert waits[0] == packets.MOMENT  # a flood that ends is taken as fast as ever
+    assert sum(waits[:50]) == pytest.approx(50 * packets.MOMENT)
+    assert waits == sorted(waits)
+    assert waits[-1] == pytest.approx(packets.LONGEST * packets.MOMENT)
+    assert not paused[-1]
+    now[0] += 10
+    way.data_received(b"x" * (packets.PIECE + 1))
+    assert waits[-1] == packets.MOMENT
+
+
+def test_a_flood_of_text_is_never_made_to_wait_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    transport = SimpleNamespace(pause_reading=lambda: None)
+    way = packets.ShortWay(
+        SimpleNamespace(data_received=None, _recv_pkthdr=None, _transport=transport)
+    )  # type: ignore[arg-type]
+    monkeypatch.setattr(
+        packets.asyncio,
+        "get_running_loop",
+        lambda: SimpleNamespace(call_later=lambda wait, *_: waits.append(wait)),
+    )
+    for _ in range(200):
+        way._came = packets.FAIR + 100
+        way._put_off(b"x" * 100)
+    assert set(waits) == {packets.MOMENT}
 
 
 @pytest.mark.parametrize("cipher", ["", "Ciphers chacha20-poly1305@openssh.com\n"])

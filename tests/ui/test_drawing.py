@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +17,12 @@ from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import counted
 from gpu_tui.resources import load_profiles
 from gpu_tui.ui.plot import TICKS, render_plot, time_ticks
-from gpu_tui.ui.screens.chart import place, unit
-from gpu_tui.ui.shots import SHOTS, picture, plain_svg
+from gpu_tui.ui.shots import SHOTS, VIEWS, names_of, path_of, picture, plain_svg
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.area import SCALE, area
 from gpu_tui.ui.text.card import verb_choices
 from gpu_tui.ui.text.fleet import SETS, columns
+from gpu_tui.ui.text.histories import place, unit
 from gpu_tui.ui.text.marks import bar, fit, line, wrap
 from gpu_tui.ui.text.survival import named
 from gpu_tui.ui.theme import CockpitTheme
@@ -117,6 +119,26 @@ def test_fit_counts_cells_and_not_characters() -> None:
     assert fit(line("ab"), 4, right=True).plain == "  ab"
 
 
+@given(
+    st.lists(st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True)), max_size=300),
+    st.integers(0, 120),
+    st.integers(0, 12),
+)
+def test_a_history_several_lines_high_fills_its_place_or_is_left_out(
+    values: list[float | None], width: int, height: int
+) -> None:
+    rows = area(values, width, height, "history")
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    assert bool(rows) is (bool(known) and width > SCALE + 1 and height >= 2)
+    assert len(rows) in (0, height)
+    assert all(row.cell_len == width for row in rows)
+
+
+def test_a_history_falls_from_its_highest_to_its_lowest_and_shows_what_is_no_number() -> None:
+    rows = [row.plain for row in area([2.0, 1.5, 1.0, math.nan], SCALE + 1 + 4, 2, "history")]
+    assert rows == [f"{units.number(2.0):>8} █▁  ", f"{units.number(1.0):>8} ██▁·"]
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=True)), max_size=40))
 def test_no_series_breaks_the_chart(values: list[float | None]) -> None:
@@ -199,10 +221,29 @@ def test_the_command_renders_what_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["screenshots", "teardown", "--out", str(tmp_path)]) == 0
-    assert "autodl-1-3f9c" in (tmp_path / "teardown-80x24.svg").read_text("utf-8")
-    assert str(tmp_path / "teardown-160x45.svg") in capsys.readouterr().out
+    assert "autodl-1-3f9c" in (tmp_path / "80x24" / "teardown.svg").read_text("utf-8")
+    assert str(tmp_path / "160x45" / "teardown.svg") in capsys.readouterr().out
     assert main(["screenshots", "nothing", "--out", str(tmp_path)]) == 2
     assert "There are: cockpit, clocks" in capsys.readouterr().err
+
+
+def test_a_size_is_a_name_too_and_has_its_folder() -> None:
+    small = names_of("60x20")
+    assert len(small) == len(VIEWS)
+    assert {path_of(name).parent for name in small} == {Path("60x20")}
+    assert path_of("cockpit-blue-orange") == Path("cockpit-blue-orange.svg")
+    assert len({path_of(name) for name in SHOTS}) == len(SHOTS)
+
+
+def test_one_ground_is_one_rectangle() -> None:
+    def rect(fill: str, x: float, y: float, width: float) -> str:
+        return f'<rect fill="{fill}" x="{x}" y="{y}" width="{width}" height="24.65" shape-rendering="crispEdges"/>'
+
+    svg = rect("#1", 0, 1.5, 12.2) + rect("#1", 12.2, 1.5, 61) + rect("#2", 73.2, 1.5, 12.2)
+    svg += rect("#2", 0, 25.9, 12.2) + rect("#2", 24.4, 25.9, 12.2)
+    assert re.findall(r'fill="(..)" x="([^"]*)" y="[^"]*" width="([^"]*)"', plain_svg(svg)) == [
+        ("#1", "0", "73.2"), ("#2", "73.2", "12.2"), ("#2", "0", "12.2"), ("#2", "24.4", "12.2"),
+    ]  # fmt: skip
 
 
 @example(1800.0)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpu_tui.core.cell_table import Order
+from gpu_tui.core.sweep import Queue
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.habits import Habits
 from gpu_tui.state.views import Cost, InstanceView
@@ -72,6 +73,21 @@ def test_prices_of_two_currencies_are_not_compared() -> None:
 def test_what_looks_equal_changes_no_places() -> None:
     off = [replace(view, verdict=Verdict.OFF) for view in views()]
     assert in_order(off, Order("gpu", falling=True)) == sorted(off, key=need)
+
+    one, two, *_ = sorted((view for view in views() if view.queue.running), key=need)
+    later = [
+        replace(view, queue=queue_at(view, part)) for view, part in ((one, 0.501), (two, 0.504))
+    ]
+    assert in_order(later, Order("cell", falling=True)) == later
+
+
+def queue_at(view: InstanceView, part: float) -> Queue:
+    """With what runs there so far on its way."""
+    cells = view.queue.cells
+    return replace(
+        view.queue,
+        cells=tuple(replace(c, part=part) if c is view.queue.running else c for c in cells),
+    )
 
 
 def test_amounts_come_first_where_they_are_most_and_words_in_their_order() -> None:

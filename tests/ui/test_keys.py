@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
@@ -84,12 +85,17 @@ def test_the_manual_has_every_key_and_the_readme_those_of_the_footer() -> None:
 
 
 def test_help_shows_every_key_and_no_dangerous_one_when_read_only() -> None:
-    text = "\n".join(line.plain for line in help_lines(140, read_only=False, replay=True))
+    text = "\n".join(line.plain for line in help_lines(100, read_only=False, replay=True))
     for width in (80, 140):
         first, second = help_lines(width, read_only=True, replay=True)[:2]
         assert first.plain.startswith("in a replay"), "what only a recording has leads there"
         assert "Pause the recording" in second.plain
     assert all(key.help in text for key in KEYS)
+    for width, share in ((140, 0.6), (196, 0.42)):  # side by side, and about evenly
+        rows = [line.plain for line in help_lines(width, read_only=False, replay=True)]
+        assert max(map(cell_len, rows)) <= width
+        assert all(where in "\n".join(rows) for where in CONTEXTS.values())
+        assert len(rows) <= share * len(text.splitlines())
     quiet = "\n".join(line.plain for line in help_lines(70, read_only=True))
     assert [key.help for key in KEYS if key.help in quiet and key.dangerous] == []
 

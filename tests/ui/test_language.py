@@ -26,7 +26,7 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import Instance, ProviderAccess, SshAccess
 from gpu_tui.core.speech import Catalogue, quoted, say, speak, told
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import GONE, NO_MORE, UNLISTED, WENT_ON
+from gpu_tui.core.vanished import GONE, NO_MORE, UNLISTED, WENT_ON, WRITES
 from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
 from gpu_tui.providers.manual import BESIDE, Manual
 from gpu_tui.resources import load_profiles
@@ -545,6 +545,8 @@ def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None
         (f"gone: {GONE}", "已不在：它的进程不见了，没有任何记录说明它怎样结束"),
         (f"gone: {NO_MORE}", "已不在：列表里已没有它，之后还没有读过进程表"),
         (f"gone: {GONE}; {WENT_ON}b", "已不在：它的进程不见了，没有任何记录说明它怎样结束；启动它的脚本已接着跑 b"),
+        (f"gone: {WRITES}b", "已不在：它的程序已接着跑 b"),
+        ("python with its output to a pipe", "python，输出到管道"),
         (f"running: {UNLISTED}", "运行中：列表里已没有它，但它的进程还在"),
         ("log: its log ends with: Killed", "日志：日志末尾：Killed"),
     ],

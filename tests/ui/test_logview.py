@@ -99,12 +99,12 @@ async def test_a_log_whose_box_is_not_reached_is_not_called_followed(
 ) -> None:
     async with bench(cockpit) as log:
         await log.add("line")
-        assert "1/1 · following" in text_of(log.app)
+        assert " · following" in text_of(log.app)
         (box,) = log.store.fleet.instances
         log.store.become(fleet(replace(box, link=LinkState("timeout", error="no answer"))))
         log.app._tick()
         await log.pilot.pause()
-        assert "1/1 · no link: nothing comes now" in text_of(log.app)
+        assert " · no link: nothing comes now" in text_of(log.app)
 
 
 async def test_what_is_no_longer_kept_leaves_a_paused_view_at_the_oldest_line(

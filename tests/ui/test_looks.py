@@ -14,7 +14,7 @@ from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import Preset
 from gpu_tui.ui.panes.pane import Pane
 from gpu_tui.ui.screens.columns import CHOICES
-from gpu_tui.ui.shots import word_by_word
+from gpu_tui.ui.shots import plain_svg, word_by_word
 from gpu_tui.ui.text.fleet import ORDER
 
 Make = Callable[..., CockpitApp]
@@ -137,3 +137,16 @@ def test_a_long_line_in_a_picture_stays_on_the_grid_of_cells() -> None:
         assert float(x) == pytest.approx(at * 12.2, abs=0.06)
         assert len(run) <= 16
         at += len(run)
+
+
+def test_signs_of_another_font_stand_on_the_grid_one_by_one() -> None:
+    line = '<text class="a" x="0" y="20" textLength="97.6" clip-path="url(#b)">⣀⣀中文⠤a</text>'
+    placed = re.findall(r'x="([\d.]+)"[^>]*>([^<]*)<', word_by_word(line))
+    assert [run for _, run in placed] == ["⣀", "⣀", "中", "文", "⠤", "a"]
+    assert [float(x) for x, _ in placed] == pytest.approx([0, 12.2, 24.4, 48.8, 73.2, 85.4])
+
+
+def test_a_wide_character_in_a_picture_has_two_cells() -> None:
+    line = '<text class="a" x="0" y="20" textLength="24.4" clip-path="url(#t-line-1)">{}</text>'
+    assert 'textLength="48.8"' in plain_svg(line.format("中文"))
+    assert 'textLength="24.4"' in plain_svg(line.format("ab"))

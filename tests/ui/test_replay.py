@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
+from textual.widgets._toast import Toast
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.findings import Severity
@@ -173,3 +175,22 @@ def test_the_line_of_the_tape_fits_and_tells_what_is_known(width: int) -> None:
     assert width < 80 or "┄" in text.plain  # not searched yet
     known = tape_line(replace(head, known_to=3_600.0), width)
     assert "┄" not in known.plain
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24)])
+async def test_what_is_said_by_the_way_does_not_cover_the_line_of_the_tape(
+    size: tuple[int, int],
+) -> None:
+    app = replayed(Tape())
+    async with app.run_test(size=size, notifications=True) as pilot:
+        await pilot.pause()
+        app.notify(
+            "no further finding: this is the end of the recording, and it has three lines " * 3
+        )
+        async with asyncio.timeout(5):
+            while not (toasts := [one for one in app.screen.query(Toast) if one.region.height]):
+                await pilot.pause()
+        (toast,) = toasts
+        tape = app.screen.query_one("#tape").region
+        assert toast.region.height == 3
+        assert toast.region.bottom <= tape.y

@@ -43,3 +43,46 @@ async def test_every_box_is_in_sight_where_there_is_room(
         assert app.screen._list.rows.hidden == (0, hidden)
         panes = {name: app.screen.pane(name).outer_size.height for name in ("vitals", "log")}
         assert min(panes.values()) >= 10
+
+
+async def test_a_large_screen_draws_the_losses_where_lines_would_stay_empty(
+    cockpit: Callable[..., CockpitApp], text_of: Callable[[CockpitApp], str]
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(200, 60)) as pilot:
+        await pilot.pause()
+        assert "loss of no_aug" in text_of(app)
+        await pilot.resize_terminal(160, 45)
+        await pilot.pause()
+        assert "loss of no_aug" not in text_of(app)
+
+
+async def test_a_zoomed_pane_of_vitals_has_a_chart_for_each_of_what_matters_most(
+    cockpit: Callable[..., CockpitApp], text_of: Callable[[CockpitApp], str]
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=(200, 60)) as pilot:
+        await pilot.press("3", "z")
+        await pilot.pause()
+        text = text_of(app)
+        for title in ("GPU utilisation", "GPU memory", "memory of its limit", "loss of baseline"):
+            assert f"{title}, last 10 min" in text
+        assert text.count(" now") == 4
+
+
+@pytest.mark.parametrize(("size", "between"), [((200, 60), 2), ((100, 40), 2)])
+async def test_on_a_high_screen_a_finding_stands_right_under_the_list(
+    cockpit: Callable[..., CockpitApp],
+    text_of: Callable[[CockpitApp], str],
+    size: tuple[int, int],
+    between: int,
+) -> None:
+    app = cockpit()
+    async with app.run_test(size=size) as pilot:
+        await pilot.press("f")
+        await pilot.pause()
+        rows = text_of(app).split("\n")
+        last = next(n for n, row in enumerate(rows) if "idle billing" in row)
+        whole = next(n for n, row in enumerate(rows) if "nan on autodl-1" in row)
+        assert whole - last == between
+        assert not any("▼" in row for row in rows)

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
+from textual.color import Color as TextualColor
 
 from gpu_tui import ui
 from gpu_tui.core.levels import Level
@@ -129,6 +130,16 @@ def test_signs_that_mean_different_things_stay_different(glyphs: Glyphs) -> None
         assert len(set(redrawn.text(BLOCKS))) == len(BLOCKS)
     for sign, other in TABLES[glyphs].items():
         assert cell_len(other) == cell_len(sign), sign
+
+
+@pytest.mark.parametrize("glyphs", [Glyphs.ASCII, Glyphs.CONSOLE])
+def test_a_bound_is_no_arrow_where_signs_are_few(glyphs: Glyphs) -> None:
+    redrawn = Redrawn(glyphs)
+    told = "spent ≥12.40 → 13:57, ≤3"
+    assert redrawn.text(told) == "spent>=12.40 > 13:57,<=3"
+    parts = [Segment("spent "), Segment("≥12.40 → 13:57,"), Segment(" "), Segment("≤3")]
+    shown = "".join(part.text for part in redrawn.apply(parts, TextualColor(0, 0, 0)))
+    assert shown == redrawn.text(told)
 
 
 def test_every_sign_of_ours_has_a_form_for_terminals_that_lack_it() -> None:

@@ -13,6 +13,7 @@ from gpu_tui.ui.panes.pane import FilterBar, Pane
 from gpu_tui.ui.recall import Recall
 from gpu_tui.ui.scenes import ablation
 from gpu_tui.ui.screens.sweep import SweepScreen
+from gpu_tui.ui.widgets.place_bar import PlaceBar
 from gpu_tui.ui.widgets.rows import Rows
 
 Make = Callable[..., CockpitApp]
@@ -139,4 +140,16 @@ async def test_a_key_that_came_in_one_piece_with_escape_is_the_lists(cockpit: Ma
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await pilot.pause()
         assert app.screen_stack[0].query_one("#instances FilterBar", FilterBar).value == ""
+        assert isinstance(app.screen, SweepScreen)
+
+
+async def test_a_key_that_came_in_one_piece_with_a_place_is_the_logs(cockpit: Make) -> None:
+    app = cockpit()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("5")
+        await pilot.pause()
+        for key in ("colon", "1", "enter", "S"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await pilot.pause()
+        assert app.screen_stack[0].query_one("#log PlaceBar", PlaceBar).value == "1"
         assert isinstance(app.screen, SweepScreen)

@@ -1,4 +1,9 @@
-"""nvidia-smi, started anew for each look: by far the most that is started on a box, so it is not left to sh."""
+"""nvidia-smi, by far the dearest program that is asked on a box, so it is not left to sh.
+
+It is started anew for a look, which tells how it ended; and where that went well and others use the
+cards, it goes on in its own loop: most of what it takes is its start. What a loop may do wrong
+(`probe_gpu`) ends it, and then it is called again.
+"""
 
 import os
 import re
@@ -27,12 +32,14 @@ class Cards:
     read from `fd`, or for a beat where that is -1. So it never waits in anybody's way.
 
     `every` in beats, `limit` in seconds for one program. The programs on the cards are asked for `again`
-    after so many rounds, and after `cut_again` how cards are cut; the rest are nvidia-smi's arguments.
+    after so many rounds, and after `cut_again` how cards are cut. A loop lives for `loops` rounds, one each
+    `period` seconds, of which none may be more than `late`, while each card has more than `in_use` MiB. The rest are nvidia-smi's arguments.
     """
 
     def __init__(
         self, nonce: bytes, proc: str, mark: int, every: int, limit: float, again: int, cut_again: int,
-        query: "Sequence[str]", apps: "Sequence[str]", mig: "Sequence[str]",
+        loops: int, period: float, late: float, in_use: int,
+        query: "Sequence[str]", apps: "Sequence[str]", mig: "Sequence[str]", loop: "Sequence[str]",
     ) -> None:  # fmt: skip
         self._frames = Frames(nonce)
         self._proc = proc
@@ -42,15 +49,26 @@ class Cards:
         self._limit = limit
         self._again = again
         self._cut_again = cut_again
-        self._query, self._apps, self._mig = query, apps, mig
+        self._loops = loops
+        self._least = loops * period / 2
+        self._patience = period + late
+        self._in_use = in_use
+        self._query, self._apps, self._mig, self._loop = query, apps, mig, loop
         self._surroundings = dict(os.environb)  # os.environ itself is translated anew at each start
         self._cut = b""
         self._told: bytes | None = None
         self._rounds = self._number = 0
         self._due = False
         self.fd = -1
-        self.pid = 0  # of the program that lives
+        self.pid = 0  # of the program that was called
         self._ends = 0.0
+        self._trusted = True  # that a loop does as it should
+        self._rows: list[tuple[bytes, int]] = []  # what each of a loop has to be: `as_expected`
+        self._looping = 0  # the loop's pid
+        self._prints = -1  # what it prints into
+        self._left = 0  # looks
+        self._began = 0.0
+        self._heard = b""
         self._round: Generator[None, None, None] | None = None
         AT_END.append(self._end)
 
@@ -62,7 +80,7 @@ class Cards:
     def beat(self, beat: int) -> None:
         """Look after the program, and begin a round where it is time and the last one went out."""
         self._due = self._due or not beat % self._every
-        if self.pid and time.monotonic() > self._ends:
+        if (self.pid or self._looping) and time.monotonic() > self._ends:
             self._end()
         if self._round is not None and self.fd < 0:
             self.proceed()
@@ -79,25 +97,83 @@ class Cards:
                 self._round = None
 
     def _answer(self) -> "Generator[None, None, None]":
+        yield from self._frame()
+        while self._looping:  # its rows, not the beats, say when
+            yield from self._frame()
+
+    def _frame(self) -> "Generator[None, None, None]":
         frames = self._frames
         frames.begin(self._mark, self._number)
-        hung = self._hung() if self._doubt else set()
-        if hung:
-            yield
-            hung &= self._hung()
-        if hung:
-            text, code = b"", KILLED
-        else:
-            text, code = yield from self._run(self._query)
+        text, code = (yield from self._next_rows()), 0
+        if not text:
+            text, code = yield from self._call()
         self._doubt = code >= HANGS
         frames.show(b"query", text, code)
+        self._rows = []
         if code in (0, 15):
             yield from self._programs(text)
+            if self._trusted and not code and not self._cut and self._told is not None:
+                self._rows = expected(text, self._in_use)
         else:
             self._told = None
         frames.say(b"end %d" % self._number)
         frames.flush()
         self._number += 1
+        if not self._rows:
+            yield from self._leave_loop()
+
+    def _call(self) -> "Generator[None, None, tuple[bytes, int]]":
+        hung = self._hung() if self._doubt else set()
+        if hung:
+            yield
+            hung &= self._hung()
+        if hung:
+            return b"", KILLED
+        return (yield from self._run(self._query))
+
+    def _next_rows(self) -> "Generator[None, None, bytes]":
+        """What the loop prints next; of several looks the last. Empty: a call has to tell."""
+        if not self._rows:
+            return b""
+        if self._left <= 0:
+            # One that came round too fast does not wait between two looks.
+            if self._looping and time.monotonic() - self._began < self._least:
+                self._trusted = False
+            yield from self._leave_loop()
+            if not self._trusted:
+                return b""
+            try:
+                self._looping, self._prints = self._started(self._loop)
+            except OSError:
+                self._trusted = False
+                return b""
+            self._left, self._began, self._heard = self._loops, time.monotonic(), b""
+        number = len(self._rows)
+        lines: list[bytes] = []
+        self._ends = time.monotonic() + self._patience
+        while self._trusted and len(lines) < number:
+            self.fd = self._prints
+            yield
+            part = os.read(self.fd, 65_536)
+            self.fd = -1
+            *lines, rest = (self._heard + part.replace(b"\0", b"")).split(b"\n")
+            good = (as_expected(row, *self._rows[at % number]) for at, row in enumerate(lines))
+            self._trusted = bool(part) and all(good) and len(rest) < MOST
+            self._left -= len(lines) // number
+            whole = len(lines) // number * number
+            self._heard = b"\n".join([*lines[whole:], rest])
+        if not self._trusted:
+            yield from self._leave_loop()
+            return b""
+        return b"\n".join(lines[whole - number : whole])
+
+    def _leave_loop(self) -> "Generator[None, None, None]":
+        if self._looping:
+            self._left = 0
+            os.close(self._prints)
+            self._kill(self._looping)
+            yield from self._ended(self._looping)
+            self._looping = 0
 
     def _hung(self) -> "set[str]":
         """Those that a dead driver holds: they outlive all who asked, and there must not be ever more of them."""
@@ -129,9 +205,28 @@ class Cards:
 
     def _run(self, words: "Sequence[str]") -> "Generator[None, None, tuple[bytes, int]]":
         """What it printed, and its exit code as sh has it. Whoever holds our pipe is waited for."""
+        try:
+            self.pid, ours = self._started(words)
+        except OSError as error:
+            return b"", 127 if isinstance(error, FileNotFoundError) else 126
+        self._ends = time.monotonic() + self._limit
+        self.fd, text, part = ours, b"", b"-"
+        while part:
+            yield
+            part = os.read(ours, 65_536)
+            text = (text + part)[: MOST + 1]
+        os.close(ours)
+        self.fd = -1
+        status = yield from self._ended(self.pid)
+        self.pid = 0
+        code = 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
+        return text.replace(b"\0", b"").rstrip(b"\n"), code
+
+    def _started(self, words: "Sequence[str]") -> "tuple[int, int]":
+        """Its pid, and what to read of it."""
         ours, its = os.pipe()
         try:
-            self.pid = os.posix_spawnp(
+            pid = os.posix_spawnp(
                 "nvidia-smi",
                 ["nvidia-smi", *words],
                 self._surroundings,
@@ -142,34 +237,47 @@ class Cards:
                 ],
                 setsigdef=[signal.SIGPIPE],
             )
-        except OSError as error:
+        except OSError:
             os.close(ours)
-            return b"", 127 if isinstance(error, FileNotFoundError) else 126
+            raise
         finally:
             os.close(its)
-        self._ends = time.monotonic() + self._limit
-        self.fd, text, part = ours, b"", b"-"
-        while part:
-            yield
-            part = os.read(ours, 65_536)
-            text = (text + part)[: MOST + 1]
-        os.close(ours)
-        self.fd = -1
+        return pid, ours
+
+    def _ended(self, pid: int) -> "Generator[None, None, int]":
+        """How it ended."""
         tries = 0
         while True:
-            ended, status = os.waitpid(self.pid, os.WNOHANG)
+            ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
-                break
+                return status
             tries += 1
             if tries < MOMENTS:
                 time.sleep(0.001)
             else:
                 yield
-        self.pid = 0
-        code = 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-        return text.replace(b"\0", b"").rstrip(b"\n"), code
 
     def _end(self) -> None:
-        if self.pid:
+        for pid in (self.pid, self._looping):
+            self._kill(pid)
+
+    def _kill(self, pid: int) -> None:
+        if pid:
             with suppress(OSError):
-                os.kill(self.pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
+
+
+def expected(text: bytes, in_use: int) -> "list[tuple[bytes, int]]":
+    """What each row of a loop has to begin with, and how many of its fields tell nothing.
+
+    None where a card is not in use: a loop keeps all of them open, and so from being reset or put to sleep.
+    """
+    rows = [row.split(b", ", 4) for row in text.split(b"\n")]
+    if not all(len(row) == 5 and row[3].isdigit() and int(row[3]) > in_use for row in rows):
+        return []
+    return [(b"%s, %s, " % (row[0], row[1]), b", ".join(row).count(b"[")) for row in rows]
+
+
+def as_expected(row: bytes, begins: bytes, unknown: int) -> bool:
+    """Is it the row of this card? One that tells less than a call did may be the loop's fault."""
+    return row.startswith(begins) and row.count(b"[") == unknown

@@ -110,5 +110,8 @@ def read_table(file: BinaryIO, name: str) -> Seen:
 def _whole(file: BinaryIO) -> bytes:
     data = file.read(CAP + 1)
     if len(data) > CAP:
-        raise Failed("far too long for metrics")
+        raise Failed(
+            f"more than {CAP >> 20} MB, the most that is read of such a file: keep it compressed on the box"
+            " (as .gz), and its hash is enough"
+        )
     return data

@@ -52,7 +52,7 @@ class LogPane(Pane):
         super().__init__()
         self.view = LogView(id="log-view")
         self._block = Block(id="remedy")
-        self._place_bar = PlaceBar(self.close_filter)
+        self._place_bar = PlaceBar(typed=self._placed, left=self.close_filter)
         self._store = store
         self._control = control
         self._fits = Filter()
@@ -106,9 +106,11 @@ class LogPane(Pane):
         name = log.source.cell or PurePosixPath(log.source.path).name
         if sum(one.source.cell == log.source.cell for one in view.logs) > 1:
             name += f" · {PurePosixPath(log.source.path).name}"
-        place = f"{[one.source for one in view.logs].index(log.source) + 1}/{len(view.logs)}"
+        if len(view.logs) > 1:
+            at = [one.source for one in view.logs].index(log.source) + 1
+            name += f" · {at}/{len(view.logs)}"
         said = remarks(self.view, view, log, self.reach.searching)
-        self.entitle(f"{view.name} · {name} · {place}", " · ".join(said))
+        self.entitle(f"{view.name} · {name}", " · ".join(said))
         self._explain(log)
 
     def _explain(self, log: Followed) -> None:
@@ -252,14 +254,12 @@ class LogPane(Pane):
         if self.source() is not None:
             self._place_bar.open(say(HINT))
 
-    @on(PlaceBar.Typed)
-    def _placed(self, event: PlaceBar.Typed) -> None:
-        event.stop()
-        place = place_of(event.text)
+    def _placed(self, text: str) -> None:
+        place = place_of(text)
         if place is None:
             self._place_bar.complain()
             self.app.notify(
-                say("{text} is no place in a log", text=event.text.strip()), timeout=2, markup=False
+                say("{text} is no place in a log", text=text.strip()), timeout=2, markup=False
             )
             return
         self._place_bar.close()

@@ -14,6 +14,7 @@ from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
+from gpu_tui.ui.text.area import area
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import fit, line, more_below, wrap
 from gpu_tui.ui.text.sweep import (
@@ -28,6 +29,7 @@ from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
+COURSE_LINES, COURSE_MOST = 8, 12  # spare lines from which losses are drawn, and how high at most
 ROOMY = 86  # cells from which there is room for a line about results
 
 
@@ -55,6 +57,16 @@ def _seen(view: InstanceView, cell: Cell, width: int) -> object:
     losses = view.series.get(f"loss:{cell.name}", ())
     first = cell.state is CellState.CANNOT_TELL and is_fresh(view)
     return view.name, cell, width, view.link.live, first, len(losses), losses[-1:]
+
+
+def _course(view: InstanceView, cell: Cell | None, width: int, spare: int) -> list[Text]:
+    """Where lines would stay empty: the losses of the cell under the cursor."""
+    losses = view.series.get(f"loss:{cell.name}", ()) if cell is not None else ()
+    if cell is None or spare < COURSE_LINES or len(losses) < 2 or width < ROOMY // 2:
+        return []
+    tall = min(spare - 3, COURSE_MOST)
+    drawn = area([value for _, value in losses], width, tall, "history")
+    return [line((say("loss of {of}", of=cell.name), "muted")), *drawn, line()] if drawn else []
 
 
 class QueuePane(Pane):
@@ -133,7 +145,8 @@ class QueuePane(Pane):
         sums = totals(view, moment.outlook.of(view.name), moment.zone, width)
         if (there := results_note(view)) is not None and width >= ROOMY:
             sums = [fit(there, width), *sums]
-        self._block.put([*notes, *sums])
+        spare = self.content_size.height - 1 - len(self.rows.lines) - len(notes) - len(sums)
+        self._block.put([*_course(view, cell, width, spare), *notes, *sums])
 
     def keep_only(self, fits: Filter) -> None:
         """By a cell's name and state."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 from textual.widget import Widget
@@ -10,14 +10,19 @@ from textual.widget import Widget
 from gpu_tui.core.speech import say
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.panes.pane import Moment, Pane, nobody
-from gpu_tui.ui.plot import render_plot
-from gpu_tui.ui.text.marks import line, more_below, wrap
-from gpu_tui.ui.text.units import percent
+from gpu_tui.ui.plot import Point, render_plot
+from gpu_tui.ui.text.histories import SHARES, place, title, unit
+from gpu_tui.ui.text.marks import fit, line, more_below, wrap
 from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.widgets.rows import Rows
 
 CHART_SECONDS = 600.0
 CHART_LINES = 10  # fewer spare lines than this stay empty
+TALL_CHART, MOST_LINES = (
+    12,
+    20,
+)  # lines of a chart with its title: from which there are two rows, and its height
+TWO_CHARTS, GAP = 150, 2  # cells from which two stand side by side, and those between them
 
 
 class VitalsPane(Pane):
@@ -42,19 +47,40 @@ class VitalsPane(Pane):
             self.entitle()
             return
         lines = vitals(view, rows.size.width, rows.size.height)
-        rows.put([*lines, *_chart(view, rows.size.width, rows.size.height - len(lines))])
+        rows.put([*lines, *_charts(view, rows.size.width, rows.size.height - len(lines))])
         self.entitle(view.name, more_below(rows.hidden))
 
 
-def _chart(view: InstanceView, width: int, spare: int) -> list[Text]:
-    """Where the pane has room to spare, as when it is zoomed: the last minutes of the GPU, with axes."""
-    points = [
-        point for point in view.series.get("gpu", ()) if point[0] >= view.taken_at - CHART_SECONDS
-    ]
-    if spare < CHART_LINES or len(points) < 2:
+def _charts(view: InstanceView, width: int, spare: int) -> list[Text]:
+    """Where the pane has room to spare, as when it is zoomed: the last minutes of what matters most, with axes."""
+    if spare < CHART_LINES:
         return []
-    chart = render_plot(points, width, min(spare - 2, 16), top=1.0, unit=percent)
-    title = line(
-        (say("GPU utilisation, last 10 min"), "heading"), (say("   c: all histories"), "faint")
-    )
-    return [line(), title, *(line(row) for row in chart.split("\n"))]
+    since = view.taken_at - CHART_SECONDS
+    past = {
+        name: [point for point in view.series[name] if point[0] >= since]
+        for name in sorted(view.series, key=place)
+    }
+    names = [name for name, points in past.items() if len(points) > 1]
+    if not names:
+        return []
+    across = min(len(names), 2 if width >= TWO_CHARTS else 1)
+    down = max(1, min((len(names) + across - 1) // across, 2, spare // TALL_CHART))
+    wide, tall = (width - GAP * (across - 1)) // across, min(spare // down - 2, MOST_LINES)
+    rows: list[Text] = []
+    for first in range(0, across * down, across):
+        charts = [_chart(name, past[name], wide, tall) for name in names[first : first + across]]
+        rows.append(line())
+        rows += [
+            line(*(fit(part, wide + GAP) for part in parts[:-1]), parts[-1])
+            for parts in zip(*charts, strict=True)
+        ]
+    hint = line((say("   c: all histories"), "faint"))
+    return [rows[0], line(rows[1], hint) if across == 1 else rows[1], *rows[2:]]
+
+
+def _chart(name: str, points: Sequence[Point], width: int, height: int) -> list[Text]:
+    top = 1.0 if name in SHARES else None
+    chart = render_plot(points, width, height, top=top, unit=unit(name))
+    words = say("{history}, last 10 min", history=title(name))
+    drawn = [line(row) for row in chart.split("\n")[:height]]
+    return [line((words, "heading")), *drawn, *[line()] * (height - len(drawn))]

@@ -95,6 +95,10 @@ class Card(ModalScreen[str | None]):
         """Lines are made for one width."""
         self.call_after_refresh(lambda: self.show(self.moment))
 
+    @on(Rows.Placed)
+    def _placed(self) -> None:
+        self.show(self.moment)
+
     @property
     def on_top(self) -> bool:
         """Nothing stands over it. textual calls a screen current, too, that lies right under another one,

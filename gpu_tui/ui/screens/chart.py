@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -15,6 +15,7 @@ from gpu_tui.ui.panes.pane import Moment, nobody
 from gpu_tui.ui.plot import render_plot
 from gpu_tui.ui.screens.card import Card
 from gpu_tui.ui.text import units
+from gpu_tui.ui.text.histories import SHARES, place, title, unit
 from gpu_tui.ui.text.marks import line, wrap
 
 WHOLE = 0.9  # of the asked span is as good as all of it
@@ -23,33 +24,6 @@ SPANS: tuple[tuple[str, float | None], ...] = (
     ("last hour", 3600.0),
     ("since start", None),
 )
-SHARES = {"gpu": "GPU utilisation", "gpu_memory": "GPU memory", "memory": "memory of its limit"}
-ORDER = (*SHARES, "loss", "bytes", "inodes")  # what is looked at most comes first
-UNITS: dict[str, Callable[[float], str]] = {"bytes": units.size, "inodes": units.count}
-
-
-def place(name: str) -> tuple[int, str]:
-    """Where a history comes among the others."""
-    kind = name.partition(":")[0]
-    return (ORDER.index(kind) if kind in ORDER else len(ORDER)), name
-
-
-def unit(name: str) -> Callable[[float], str]:
-    """How the values of a history are written."""
-    if name in SHARES:
-        return units.percent
-    return UNITS.get(name.partition(":")[0], units.number)
-
-
-def title(name: str) -> str:
-    """A history in words: `bytes:/data` is what is used of /data."""
-    kind, _, of = name.partition(":")
-    words = {
-        "loss": say("loss of {of}", of=of),
-        "bytes": say("bytes used on {of}", of=of),
-        "inodes": say("inodes used on {of}", of=of),
-    }
-    return say(SHARES.get(name, "")) or words.get(kind, name)
 
 
 class ChartScreen(Card):
@@ -105,11 +79,11 @@ class ChartScreen(Card):
         span = moment.fleet.taken_at - points[0][0] if points else 0.0
         if seconds is not None and points and span < seconds * WHOLE:
             word = say("{word}, of which {span} are recorded", word=word, span=units.span(span))
-        place = say("   {series} of {names}", series=names.index(name) + 1, names=len(names))
+        which = say("   {series} of {names}", series=names.index(name) + 1, names=len(names))
         head, below = f"   {word}", [view.series_basis.get(name, "")]
-        if cell_len(title(name) + head + place) > rows.size.width and word != short:
-            head, below = f"   {short}", [word, *below]
-        first = line((title(name), "strong"), (head, "accent"), (place, "faint"))
+        if cell_len(title(name) + head + which) > rows.size.width and word != short:
+            head, below = "", [word, *below]
+        first = line((title(name), "strong"), (head, "accent"), (which, "faint"))
         basis = line((" · ".join(filter(None, below)), "faint"))
         rows.put([first, basis, *(line(row) for row in chart.split("\n"))])
 

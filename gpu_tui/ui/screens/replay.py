@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
@@ -43,7 +42,7 @@ class ReplayCockpit(Cockpit):
         super().__init__(store, None, profiles, keymap=keymap)
         self._playback = playback
         self._line = OneLine(id="tape")
-        self._place = PlaceBar(self.action_back)
+        self._place = PlaceBar(typed=self._typed, left=self.action_back)
         self._drawn = ""  # the badge in the header
         self._unfound = ""  # what is to be said if the finding that was asked for is not there
         self._sought = False  # a finding was asked for, and its box is not selected yet
@@ -146,9 +145,8 @@ class ReplayCockpit(Cockpit):
         else:
             super().action_back()
 
-    @on(PlaceBar.Typed)
-    def _typed(self, event: PlaceBar.Typed) -> None:
-        if self._playback.seek(event.text) is not None:
+    def _typed(self, text: str) -> None:
+        if self._playback.seek(text) is not None:
             self._place.complain()
             return
         self._place.close()

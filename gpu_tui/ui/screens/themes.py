@@ -16,6 +16,7 @@ from gpu_tui.core.speech import say, told
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.pane import Moment
 from gpu_tui.ui.screens.card import Card
+from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.fleet import SEVERITY_GLYPH, VERDICTS
 from gpu_tui.ui.text.marks import BLOCKS, fit, gauge, line, more_below
 from gpu_tui.ui.theme import CockpitTheme
@@ -58,7 +59,7 @@ class ThemeScreen(Card):
         if first:
             self._list.point(self._now)
         self._edge()
-        self._sample.put(sample())
+        self._sample.put(sample(width))
 
     def _edge(self) -> None:
         self.edge(more_below(self._list.hidden))
@@ -89,32 +90,21 @@ class ThemeScreen(Card):
         self.dismiss(None)
 
 
-def sample() -> list[Text]:
-    """What the meanings look like, in their own words."""
+def sample(width: int) -> list[Text]:
+    """What the meanings look like, in their own words; each on as many lines as it needs."""
     fresh = Freshness.FRESH
     known = ((0.42, fresh), (0.42, Freshness.STALE), (None, Freshness.ABSENT), (None, Freshness.UNKNOWN))  # fmt: skip
+
+    def row(head: str, *pieces: Text, gap: int = 2) -> list[Text]:
+        return flow(list(pieces), width, lead=line((head, "heading")), gap=gap)
+
     return [
         line(),
-        line((say("numbers    "), "heading"), *_spaced(
-            gauge(0.42, Level.OK, fresh, 8), gauge(0.91, Level.WATCH, fresh, 8), gauge(0.99, Level.ACT, fresh, 8)
-        )),
-        line((say("believed   "), "heading"), *_spaced(
-            *(gauge(share, Level.OK, how) + line((f" {say(how)}", "muted")) for share, how in known)
-        )),
-        line((say("verdicts   "), "heading"), *_spaced(
-            *(line((f"{glyph} {say(word)}", style)) for glyph, word, style, _ in list(VERDICTS.values())[:5])
-        )),
-        line(("", "heading"), "           ", *_spaced(
-            *(line((f"{glyph} {say(word)}", style)) for glyph, word, style, _ in list(VERDICTS.values())[5:])
-        )),
-        line((say("findings   "), "heading"), *_spaced(
-            *(line((f"{glyph} {say(severity)}", f"severity-{severity}")) for severity, glyph in SEVERITY_GLYPH.items() if glyph.strip())
-        )),
-        line((say("log lines  "), "heading"), *_spaced(*(line((say(mark), f"mark-{mark}")) for mark in MARKS), gap=" ")),
-        line((say("boxes      "), "heading"), *_spaced(*(line((f"▌box-{n}", f"box-{n}")) for n in range(1, 7)))),
-        line((say("money      "), "heading"), *_spaced(line(("¥2.08", "money")), line((BLOCKS, "history")), line((say(" badge "), "badge")), line((say(" STOP "), "danger-badge")), line(("text", "text")), line(("muted", "muted")), line(("faint", "faint")))),
+        *row(say("numbers    "), gauge(0.42, Level.OK, fresh, 8), gauge(0.91, Level.WATCH, fresh, 8), gauge(0.99, Level.ACT, fresh, 8)),
+        *row(say("believed   "), *(gauge(share, Level.OK, how) + line((f" {say(how)}", "muted")) for share, how in known)),
+        *row(say("verdicts   "), *(line((f"{glyph} {say(word)}", style)) for glyph, word, style, _ in VERDICTS.values())),
+        *row(say("findings   "), *(line((f"{glyph} {say(severity)}", f"severity-{severity}")) for severity, glyph in SEVERITY_GLYPH.items() if glyph.strip())),
+        *row(say("log lines  "), *(line((say(mark), f"mark-{mark}")) for mark in MARKS), gap=1),
+        *row(say("boxes      "), *(line((f"▌box-{n}", f"box-{n}")) for n in range(1, 7))),
+        *row(say("money      "), line(("¥2.08", "money")), line((BLOCKS, "history")), line((say(" badge "), "badge")), line((say(" STOP "), "danger-badge")), line(("text", "text")), line(("muted", "muted")), line(("faint", "faint"))),
     ]  # fmt: skip
-
-
-def _spaced(*pieces: Text, gap: str = "  ") -> list[Text]:
-    return [piece for each in pieces for piece in (each, line(gap))]

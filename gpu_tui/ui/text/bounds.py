@@ -84,19 +84,19 @@ def tone(span: Span) -> str:
     return "strong" if span.best is not None else "unknown" if span.low < 1 else "level-watch"
 
 
-def flow(pieces: list[Text], width: int, *, lead: Text | None = None) -> list[Text]:
-    """Pieces side by side, on as many lines as they need; `lead` stands before the first."""
+def flow(pieces: list[Text], width: int, *, lead: Text | None = None, gap: int = 3) -> list[Text]:
+    """Pieces side by side, `gap` cells apart, on as many lines as they need; `lead` stands before the first."""
     first = lead if lead is not None else line()
     indent = first.cell_len
     rows: list[Text] = []
     row, empty = first, True
     for piece in pieces:
         for number, part in enumerate(_parts(piece, width - indent)):
-            gap = 0 if empty else 3
-            if number or (not empty and row.cell_len + gap + part.cell_len > width):
+            apart = 0 if empty else gap
+            if number or (not empty and row.cell_len + apart + part.cell_len > width):
                 rows.append(row)
-                row, gap = line(" " * indent), 0
-            row = line(row, " " * gap, part)
+                row, apart = line(" " * indent), 0
+            row = line(row, " " * apart, part)
             empty = False
     return [*rows, row] if not empty else rows
 

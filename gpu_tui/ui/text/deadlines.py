@@ -21,6 +21,7 @@ COUNT, NARROW_COUNT = (
     11,
 )  # cells of a countdown: with its sign, and where there is no room for one
 NARROW = 40
+HANGING = 72  # below it the words of a clock stand under its countdown, and not behind it
 NAMES_SHOWN = 3
 CLOCK_MARK = {"level-act": ACT, "level-watch": WATCH}
 BASES = {
@@ -83,15 +84,19 @@ def clock_lines(row: Row, now: float, width: int) -> list[Text]:
         rows = [line(first, (what, style))]
     else:
         first.rstrip()
-        rows = [first, *wrap(what, width, style, indent=count + 2)]
+        rows = [first, *wrap(what, width, style, indent=_indent(width))]
     for text in _worth(clock):
-        rows += wrap(text, width, "muted", indent=count + 2)
-    rows += wrap(f"→ {quoted(clock.avoid)}", width, "accent", indent=count + 2)
+        rows += wrap(text, width, "muted", indent=_indent(width))
+    rows += wrap(f"→ {quoted(clock.avoid)}", width, "accent", indent=_indent(width))
     return rows + _trust(clock, width)
 
 
 def _count(width: int) -> int:
     return COUNT if width >= NARROW else NARROW_COUNT
+
+
+def _indent(width: int) -> int:
+    return 4 if width < HANGING else COUNT + 2
 
 
 def _boxes(names: Sequence[str]) -> list[Text]:
@@ -157,13 +162,13 @@ def _trust(clock: DangerClock, width: int) -> list[Text]:
         verified=clock.verified,
         start=start,
     )
-    rows = wrap(text, width, "faint", indent=_count(width) + 2)
+    rows = wrap(text, width, "faint", indent=_indent(width))
     if clock.stale_fact:
         rows += wrap(
             say("the fact is over 6 months old: re-check it"),
             width,
             "level-watch",
-            indent=_count(width) + 2,
+            indent=_indent(width),
         )
     return rows
 

@@ -15,7 +15,7 @@ KEY_CELLS = 10
 EDGE = " "
 GAP = "   "
 WAYS = ("help", "close", "leave")  # to all keys, or out
-TWO = 130  # from this width on there are two columns
+COLUMN = 64  # cells of one: as many stand side by side as there is room for, at most three
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ def help_lines(
     wanted: str = "",
     contexts: Sequence[str] = (),
 ) -> list[Text]:
-    """Every key, grouped by where it works; in two columns where there is room.
+    """Every key, grouped by where it works; side by side where there is room.
 
     With `wanted` only the keys whose row has all of its words, in one column; with `contexts` only those of
     a place before the cockpit, where no numbers wear signs.
     """
     words = wanted.lower().split()
-    two = width >= TWO and not words and not contexts
-    room = (width // 2 if two else width) - 2 - KEY_CELLS
+    side = 1 if words or contexts else max(1, min(3, width // COLUMN))
+    room = width // side - 2 - KEY_CELLS - (len(GAP) if side > 1 else 0)
     blocks: list[list[Text]] = []
     # What only a recording has stands first there: who asks for help wants to get about in it.
     for context in contexts or sorted(CONTEXTS, key=lambda name: name != "replay"):
@@ -107,18 +107,31 @@ def help_lines(
             line((say("no key does {wanted!r}; try one word of it", wanted=wanted), "muted"))
         ]
         return [row for block in blocks for row in block] or nothing
-    if not two:
+    if side == 1:
         return [row for block in blocks for row in block] + _legend()
-    lead = 2 if replay else 1  # its own keys, and those of everywhere
-    left = [row for block in blocks[:lead] for row in block] + _legend()
-    right = [row for block in blocks[lead:] for row in block]
-    half = width // 2
-    tall = max(len(left), len(right))
-    pad = line()
+    lead = 2 if replay else 1  # its own keys, and those of everywhere; then the signs
+    return _side_by_side([*blocks[:lead], [*_legend(), line()], *blocks[lead:]], side, width)
+
+
+def _side_by_side(blocks: Sequence[Sequence[Text]], count: int, width: int) -> list[Text]:
+    """Blocks in `count` columns that are as even as whole blocks allow, one below the other in each."""
+    tall = max(len(block) for block in blocks)
+    while len(columns := _stacked(blocks, tall)) > count:
+        tall += 1
+    part, none = width // count, line()
     return [
-        line(fit(left[n] if n < len(left) else pad, half), right[n] if n < len(right) else pad)
-        for n in range(tall)
+        line(*(fit(column[n] if n < len(column) else none, part) for column in columns))
+        for n in range(max(map(len, columns)))
     ]
+
+
+def _stacked(blocks: Sequence[Sequence[Text]], tall: int) -> list[list[Text]]:
+    columns: list[list[Text]] = [[]]
+    for block in blocks:
+        if columns[-1] and len(columns[-1]) + len(block) > tall:
+            columns.append([])
+        columns[-1] += block
+    return columns
 
 
 def _lit(row: Text, words: Sequence[str]) -> Text:

@@ -31,6 +31,8 @@ from gpu_tui.ui.text.marks import (
 )
 
 LABEL = 8
+AMOUNT = 22  # cells of `300.0 MiB / 24.0 GiB`, where histories stand in one column behind it
+LEAST_PAST = 20  # cells of a history; with fewer it is left out
 SIZE, INODES = 14, 10  # cells of ` of 50.0 GiB` and of ` of 3.2M`
 LEAST_PATH = 12
 _FIXED = 2 * (SHARE + 1) + 2  # the two shares of a mount, and the gap behind them
@@ -124,6 +126,35 @@ def _history(view: InstanceView, name: str, width: int, style: str, top: float |
     return spark(values, width, style, top) if values else line()
 
 
+def _graph(width: int) -> int:
+    """Cells of a bar."""
+    return max(6, min(18, (width - LABEL - 5) // 3))
+
+
+def _past_room(width: int) -> int:
+    """Cells of the histories that stand behind what is used; none where that would leave too few."""
+    room = width - LABEL - 5 - _graph(width) - 2 - AMOUNT
+    return room if room >= LEAST_PAST else 0
+
+
+def _past(view: InstanceView, name: str, width: int, before: Text) -> Text:
+    """The history behind a line of which `before` has been written since its bar."""
+    room = _past_room(width)
+    drawn = _history(view, name, room, "history", 1.0)
+    return line(" " * max(1, AMOUNT - before.cell_len), drawn) if drawn.plain else line()
+
+
+def _utilization(view: InstanceView, width: int) -> Text:
+    """How busy the card was; beside other histories in their column, with how long it looks back."""
+    if not (room := _past_room(width)):
+        room = width - LABEL - 5 - _graph(width) - 2
+        return _history(view, "gpu", room, "history", 1.0)
+    points = view.series.get("gpu", ())[-room:]
+    seen = points[-1][0] - points[0][0] if points else 0.0
+    words = line((say("last {span}", span=units.age(seen)) if seen >= 1 else "", "faint"))
+    return line(words, _past(view, "gpu", width, words))
+
+
 def _gpus(view: InstanceView, width: int) -> list[Text]:
     track = view.track(metrics.GPUS)
     fresh = view.freshness(metrics.GPUS)
@@ -144,24 +175,25 @@ def _gpus(view: InstanceView, width: int) -> list[Text]:
 
 
 def _gpu(view: InstanceView, gpu: Gpu, table: GpuTable, fresh: Freshness, width: int) -> list[Text]:
-    graph = max(6, min(18, (width - LABEL - 5) // 3))
+    graph = _graph(width)
     mig = say("  MIG {mig}", mig=gpu.mig) if gpu.mig else ""
     title = line(_label(f"gpu {gpu.index}"), (gpu.name + mig, "strong"))
     if fresh is not Freshness.FRESH:
         title.append_text(_age_note(view, metrics.GPUS))
     used = share(gpu.memory_used, gpu.memory_total)
-    room = width - LABEL - 5 - graph - 2
     utilization = line(
         _label("  util"),
         gauge(gpu.utilization, Level.OK, fresh, graph),
         "  ",
-        _history(view, "gpu", room, "history", 1.0) if len(table.gpus) == 1 else line(),
+        _utilization(view, width) if len(table.gpus) == 1 else line(),
     )
+    amount = _plain(units.used_of(gpu.memory_used, gpu.memory_total), fresh)
     vram = line(
         _label("  vram"),
         gauge(used, level("gpu_memory", used), fresh, graph),
         "  ",
-        _plain(units.used_of(gpu.memory_used, gpu.memory_total), fresh),
+        amount,
+        _past(view, "gpu_memory", width, amount) if len(table.gpus) == 1 else line(),
     )
     return [
         title,
@@ -239,14 +271,18 @@ def _memory(view: InstanceView, width: int) -> list[Text]:
     if memory is None:
         return [line(_label("memory"), believed(None, fresh), _age_note(view, metrics.MEMORY))]
     used = share(memory.used, memory.limit)
-    graph = max(6, min(18, (width - LABEL - 5) // 3))
+    graph = _graph(width)
+    amount = line(
+        _plain(units.used_of(memory.used, memory.limit), fresh),
+        (say("  no limit") if memory.limit is None else "", "muted"),
+        _age_note(view, metrics.MEMORY) if fresh is Freshness.STALE else "",
+    )
     first = line(
         _label("memory"),
         gauge(used, level("memory", used), fresh, graph),
         "  ",
-        _plain(units.used_of(memory.used, memory.limit), fresh),
-        (say("  no limit") if memory.limit is None else "", "muted"),
-        _age_note(view, metrics.MEMORY) if fresh is Freshness.STALE else "",
+        amount,
+        _past(view, "memory", width, amount) if amount.cell_len < AMOUNT else line(),
     )
     return [first, *flow(_memory_notes(view, memory), width, lead=_label(""))]
 
@@ -281,7 +317,7 @@ def _cpu(view: InstanceView, width: int) -> list[Text]:
         if cpu.quota_cores is not None
         else say(" cores, no quota")
     )
-    graph = max(6, min(18, (width - LABEL - 5) // 3))
+    graph = _graph(width)
     first = line(
         _label("cpu"),
         gauge(used, Level.OK, fresh, graph),

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from textual import on
 from textual.binding import BindingType
-from textual.message import Message
 from textual.widgets import Input
 
 from gpu_tui.ui.keys import bindings
@@ -15,7 +14,9 @@ from gpu_tui.ui.widgets.field import Field
 
 
 class PlaceBar(Field):
-    """Hidden until it is opened. What is typed leaves as `Typed`; escape calls `left`."""
+    """Hidden until it is opened. Enter hands `typed` what stands there, escape calls `left`: both at once, so that
+    the key after them is no letter of the place.
+    """
 
     CONTEXT = "place"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("place")]
@@ -27,16 +28,9 @@ class PlaceBar(Field):
     PlaceBar.-open { display: block; }
     """
 
-    class Typed(Message):
-        """A person pressed enter."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    def __init__(self, left: Callable[[], object]) -> None:
+    def __init__(self, *, typed: Callable[[str], object], left: Callable[[], object]) -> None:
         super().__init__(select_on_focus=False, max_length=40)
-        self._left = left
+        self._typed, self._left = typed, left
         self.cursor_blink = False
 
     def open(self, hint: str) -> None:
@@ -51,6 +45,10 @@ class PlaceBar(Field):
         self.remove_class("-open")
         return was
 
+    async def action_submit(self) -> None:
+        """There."""
+        self._typed(self.value)
+
     def action_leave(self) -> None:
         """Nothing is to be gone to."""
         self._left()
@@ -62,8 +60,3 @@ class PlaceBar(Field):
     @on(Input.Changed)
     def _keep_changes(self, event: Input.Changed) -> None:
         event.stop()
-
-    @on(Input.Submitted)
-    def _tell(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.post_message(self.Typed(event.value))

@@ -45,6 +45,9 @@ class Rows(Painted, can_focus=True):
     class Chosen(Moved):
         """Enter, or two clicks on one line."""
 
+    class Placed(Message):
+        """It has another height now, by what it holds: how much is out of sight is another number."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines: list[Text] = []
@@ -249,6 +252,8 @@ class Rows(Painted, can_focus=True):
         """Another height shows other lines."""
         self._keep_in_sight()
         self.refresh()
+        if self.styles.is_auto_height:
+            self.post_message(self.Placed())
 
     def on_focus(self) -> None:
         """The cursor looks different with the focus."""

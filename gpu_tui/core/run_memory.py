@@ -1,0 +1,116 @@
+"""Runs of those who keep no record, as text between two looks of ours: cron's `check`, a cockpit that was shut.
+
+The text is our own file's, and yet read as a stranger's: what is odd in it is no run. A command, which may hold a
+key, is kept as its hash alone, which is all that it takes to know it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from gpu_tui.core.jobs import Job
+from gpu_tui.core.plain import plain
+from gpu_tui.core.sweep import CellState
+
+LIVE_KEPT, GONE_KEPT = 200, 50  # of one source
+LONGEST = 3 * 86_400.0  # seconds since a run was seen: whoever looks again after that begins anew
+GONE_FOR = 86_400.0  # seconds for which one that is gone is told of again
+_SIGN = "sha256:"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Who was there at `seen_at` (our time), and who was gone by then. `box`: where that was."""
+
+    box: str
+    seen_at: float
+    live: tuple[Job, ...] = ()
+    gone: tuple[Job, ...] = ()
+
+
+def sign(command: str | None) -> str | None:
+    """What tells a command from another; of a sign itself it is the same."""
+    if command is None or command.startswith(_SIGN):
+        return command
+    return _SIGN + hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def written(box: str, seen_at: float, live: Iterable[Job], gone: Iterable[Job]) -> str:
+    """For the history. Empty where there is nobody to remember."""
+    # When it began is reckoned anew at each look, and never twice the same.
+    now = [_row(replace(job, started_at=None)) for job in live][-LIVE_KEPT:]
+    then = [_row(job) for job in gone][-GONE_KEPT:]
+    if not now and not then:
+        return ""
+    return json.dumps({"box": box, "at": seen_at, "live": now, "gone": then}, ensure_ascii=False)
+
+
+def remembered(text: str | None, box: str) -> Memory | None:
+    """What was written of this box; None where nothing was, or it was another one."""
+    try:
+        made = json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(made, dict) or made.get("box") != box:
+        return None
+    at = _time(made.get("at"))
+    if at is None:
+        return None
+    return Memory(box, at, _jobs(made.get("live"), live=True), _jobs(made.get("gone"), live=False))
+
+
+def _row(job: Job) -> dict[str, object]:
+    return {
+        "id": job.id,
+        "name": job.name,
+        "stdout": job.stdout,
+        "stderr": job.stderr,
+        "pids": job.pids,
+        "command": sign(job.command),
+        "started": job.started_at,
+        "finished": job.finished_at,
+        "then": job.then,
+        "why": job.why,
+    }
+
+
+def _jobs(rows: object, *, live: bool) -> tuple[Job, ...]:
+    listed: Sequence[object] = rows if isinstance(rows, list) else ()
+    return tuple(job for row in listed[:LIVE_KEPT] if (job := _job(row, live=live)) is not None)
+
+
+def _job(row: object, *, live: bool) -> Job | None:
+    if not isinstance(row, dict):
+        return None
+    id, name, finished = _text(row.get("id")), _text(row.get("name")), _time(row.get("finished"))
+    pids = row.get("pids")
+    if not id or not name or (finished is None and not live):
+        return None
+    return Job(
+        id=plain(id, 20),
+        name=plain(name, 80),
+        state=CellState.RUNNING if live else CellState.CANNOT_TELL,
+        word="running" if live else "gone",
+        started_at=_time(row.get("started")),
+        finished_at=None if live else finished,
+        stdout=_text(row.get("stdout")),
+        stderr=_text(row.get("stderr")),
+        pids=tuple(pid for pid in pids if type(pid) is int) if isinstance(pids, list) else (),
+        command=_text(row.get("command")),
+        then=_text(row.get("then")),
+        why=None if (why := _text(row.get("why"))) is None else plain(why, 400),
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and len(value) <= 4_096 else None
+
+
+def _time(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)

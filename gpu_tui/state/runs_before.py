@@ -1,0 +1,59 @@
+"""Who ran on a box when it was last watched, by whomever: kept in the history, read at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpu_tui.core import metrics
+from gpu_tui.core.fleet import Instance
+from gpu_tui.core.jobs import JobTable
+from gpu_tui.core.run_memory import Memory, remembered
+from gpu_tui.core.vanished import Vanished
+from gpu_tui.state.history import CONTACT_EVERY, History
+
+RUNS = "runs:"  # before the name of the metric
+
+
+def box_of(instance: Instance) -> str:
+    """Which box a row of the fleet file means: under one name another may come."""
+    ssh = instance.ssh
+    place = f"{ssh.user or ''}@{ssh.host}:{ssh.port or ''}"
+    return f"{place} {instance.provider.id or ''}"
+
+
+class RunsBefore:
+    """Takes what is known of who runs on one box to the history, and back."""
+
+    def __init__(self, history: History, instance: Instance) -> None:
+        self._history, self._name, self._box = history, instance.name, box_of(instance)
+        self._kept: dict[str, tuple[str, float]] = {}  # metric -> of whom, and when it was written
+
+    def read(self) -> Mapping[str, Memory]:
+        """By metric, what was kept of this very box."""
+        names = [metric.name for metric in metrics.UNRECORDED]
+        read = {
+            name: remembered(self._history.counter(self._name, RUNS + name), self._box)
+            for name in names
+        }
+        return {name: memory for name, memory in read.items() if memory is not None}
+
+    def keep(self, metric: str, vanished: Vanished, at: float) -> None:
+        """Who is here, and who is gone, as of a look at `at`."""
+        text = vanished.memory(self._box, at)
+        whom, known = text.partition('"live"')[2], self._kept.get(metric)
+        if (
+            known is not None
+            and known[0] == whom
+            and (not text or 0 <= at - known[1] < CONTACT_EVERY)
+        ):
+            return
+        self._kept[metric] = whom, at
+        if text or self._history.counter(self._name, RUNS + metric):
+            self._history.set_counter(self._name, RUNS + metric, text, at)
+
+    def lists(self) -> Mapping[str, JobTable]:
+        """What was kept as lists, for whoever reads the logs of those who are gone."""
+        return {
+            name: JobTable(name, (*memory.live[::-1], *memory.gone))
+            for name, memory in self.read().items()
+        }
