@@ -1,7 +1,7 @@
 """Jobs of those who keep no record: tmux and detached programs are there while they run, and then are not.
 
-What was seen running and is gone stays in the queue, with what is known of its end; a program that
-comes back under the same name is a new attempt, and told as one where its command is the same.
+What was seen running and is gone stays in the queue, with what is known of its end. A program that comes
+back under the same name is a new attempt (`restarts`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from math import inf
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.liveness import is_typed_at, trainings_below
 from gpu_tui.core.readings import Process
-from gpu_tui.core.run_memory import GONE_FOR, LONGEST, Memory, sign, written
+from gpu_tui.core.restarts import INIT, Restarts, is_restart
+from gpu_tui.core.run_memory import GONE_FOR, LONGEST, Memory, written
 from gpu_tui.core.sample import Absent, Reading
 from gpu_tui.core.sweep import CellState
 
@@ -25,10 +26,6 @@ UNTOLD = "suspicious_end"  # the kind of finding of one that was seen at work un
 ENDS_WITH = "its log ends with: "
 WENT_ON = "what started it went on with "
 WRITES = "its program went on with "
-INIT = 1  # whoever lost its parent is a child of it: that is nobody's loop
-A_HABIT = 2  # starts by one and the same script; a person may have started it anew once
-A_RUSH = 4  # starts by who knows whom, each at once: a person reads first what went wrong
-AT_ONCE = 45.0  # seconds without it, between two looks: no script waits for long
 ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
 
 
@@ -60,18 +57,12 @@ class Vanished:
     _gone: dict[str, Job] = field(default_factory=dict)
     _unlisted: set[str] = field(default_factory=set)  # of those: whose process was seen since
     _looked: float | None = None  # at the processes
-    _starts: dict[str, int] = field(default_factory=dict)  # of who was started again
-    _loops: dict[str, int] = field(
-        default_factory=dict
-    )  # of these, how often it was a script's doing
-    _rushes: dict[str, int] = field(default_factory=dict)  # or may have been
-    _typed: frozenset[int] = (
-        frozenset()
-    )  # shells at which a person sits, when the processes were read
+    _restarts: Restarts = field(default_factory=Restarts)
+    # Shells at which a person sat when the processes were read.
+    _typed: frozenset[int] = frozenset()
     _memory: Memory | None = None  # until the first look
-    _recalled: dict[str, float] = field(
-        default_factory=dict
-    )  # who was gone at that look, and when it was
+    # Who was gone at that look, and when it was.
+    _recalled: dict[str, float] = field(default_factory=dict)
 
     def recall(self, memory: Memory | None) -> None:
         """What an earlier watch of this box knew, before anything else is told."""
@@ -115,9 +106,8 @@ class Vanished:
         for name, job in now.items():
             before = self._gone.pop(name, None) or self._last.get(name)
             self._unlisted.discard(name)
-            if before is not None and _again(before, job) and before.id not in there:
-                self._starts[name] = self._starts.get(name, 0) + 1
-                self._whose_start(before, job, at)
+            if before is not None and is_restart(before, job) and before.id not in there:
+                self._restarts.note(before, job, at, self._typed)
         for name, job in self._last.items():
             if name in now or not job.live:
                 continue
@@ -131,25 +121,8 @@ class Vanished:
             del self._gone[next(iter(self._gone))]
         self._unlisted &= self._gone.keys()
         self._recalled = {name: at for name, at in self._recalled.items() if name in self._gone}
-        self._starts = {n: many for n, many in self._starts.items() if n in now or n in self._gone}
-        self._loops = {n: many for n, many in self._loops.items() if n in self._starts}
-        self._rushes = {n: many for n, many in self._rushes.items() if n in self._starts}
+        self._restarts.keep({*now, *self._gone})
         self._last = now
-
-    def _whose_start(self, before: Job, job: Job, at: float) -> None:
-        """A script's or a person's: by how long nobody ran, and by what started both."""
-        name, parent = job.name, job.pids[1:2]
-        if before.finished_at is not None and at - before.finished_at > AT_ONCE:
-            self._rushes.pop(name, None)  # somebody thought about it
-        else:
-            self._rushes[name] = self._rushes.get(name, 0) + 1
-            script = parent and parent != (INIT,) and parent[0] not in self._typed
-            if script and parent == before.pids[1:2]:
-                self._loops[name] = self._loops.get(name, 0) + 1
-
-    def _fails(self, name: str) -> bool:
-        """It ends and is started again by itself, and not because somebody tries what is better."""
-        return self._loops.get(name, 0) >= A_HABIT or self._rushes.get(name, 0) >= A_RUSH
 
     def saw(self, processes: Sequence[Process], at: float) -> None:
         """Who is there, though a list lost it: tmux whose socket was cleaned away, a log that was deleted."""
@@ -194,19 +167,14 @@ class Vanished:
             )
             for name, job in self._gone.items()
         )
-        here = (
-            _started_again(job, self._starts.get(job.name, 0), fails=self._fails(job.name))
-            for job in table.jobs
-        )
+        here = (self._restarts.told(job, UNTOLD) for job in table.jobs)
         return replace(table, jobs=(*gone, *here))
 
     def _heard(self, job: Job, now: float, *, known: bool) -> bool:
         """What its log said last has come, if anything did."""
         at = self._recalled.get(job.name)
         if at is not None and (known or job.stdout is None):
-            return (
-                True  # it was over before we came: its log was read from its end, or there is none
-            )
+            return True  # over before we came: its log was read from its end, or there is none
         return now - ((job.finished_at or 0.0) if at is None else at) >= ON_THE_WAY
 
     def _proven(self, job: Job) -> bool:
@@ -233,20 +201,6 @@ def _next(job: Job, before: Mapping[str, Job], now: Mapping[str, Job]) -> str | 
         return None
     new = (one for name, one in now.items() if name not in before and one.live)
     return next((one.name for one in new if one.pids[1:2] == parent), None)
-
-
-def _again(before: Job, job: Job) -> bool:
-    """The same program, begun anew."""
-    same = before.command is not None and sign(before.command) == sign(job.command)
-    return same and before.id != job.id and job.live
-
-
-def _started_again(job: Job, times: int, *, fails: bool) -> Job:
-    if not times or not job.live:
-        return job
-    said = f"it ended and was started again, {times} time{'' if times == 1 else 's'} so far"
-    finding = UNTOLD if fails else None
-    return replace(job, why=f"{job.why}; {said}" if job.why else said, finding=finding)
 
 
 def _told(job: Job, ending: Ending, skew: float, *, proven: bool, heard: bool) -> Job:
