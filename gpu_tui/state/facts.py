@@ -182,7 +182,7 @@ def _listed_quiet(
 ) -> float | None:
     """Seconds since a log of the listed cells that run moved, or a watched file; None where one is not followed."""
     runs = [cell for cell in queue.cells if cell.job and cell.state is CellState.RUNNING]
-    moved = [kept.still_since(cell.name) for cell in runs]
+    moved = [kept.logs.still_since(cell.name) for cell in runs]
     known = [at for at in moved if at is not None]
     if not known or len(known) < len(moved):
         return None
@@ -202,10 +202,10 @@ def _log_unread(kept: InstanceState) -> bool:
     log = kept.instance.queue.log
     if log is None:
         return False
-    views = [view for view in kept.log_views() if view.source.cell is None]
+    views = [view for view in kept.logs.views() if view.source.cell is None]
     files = kept.value(metrics.FILES)
     for view in views:
-        came = kept.logs[view.source]
+        came = kept.logs.buffers[view.source]
         there = files.found.get(view.source.path) if files is not None else None
         if there is not None and view.error:
             return True
@@ -229,7 +229,7 @@ def _failure(kept: InstanceState, last: CellRun | None, *, ended: bool = False) 
     """What the logs of the last attempt end with; `ended` = no process of it is left."""
     if last is not None:
         return kept.book.failure(last.name, ended=ended)
-    named = {source.cell for source in kept.logs} | {None}
+    named = {source.cell for source in kept.logs.buffers} | {None}
     found = [alarm for cell in named if (alarm := kept.book.failure(cell, ended=ended)) is not None]
     return max(found, key=lambda alarm: alarm.last_seen, default=None)
 

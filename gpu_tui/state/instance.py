@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
@@ -25,7 +25,6 @@ from gpu_tui.core.log_cells import AHEAD, LogLives
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
-from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.queue_history import CellStarted, QueueHistory, QueueOpened
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import NO_TRACK, Absent, Freshness, Reading, Track
@@ -34,9 +33,10 @@ from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.core.vanished import Vanished
 from gpu_tui.state.book import Book
 from gpu_tui.state.cost import paid_until_now
+from gpu_tui.state.followed import FollowedLogs
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.joined import Joined
-from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
+from gpu_tui.state.logbuffer import LogPool
 from gpu_tui.state.meter import Meter
 from gpu_tui.state.paid import remember, remembered
 from gpu_tui.state.panes import with_programs
@@ -44,24 +44,8 @@ from gpu_tui.state.past import Past
 from gpu_tui.state.runs_before import RunsBefore
 from gpu_tui.state.timeline import Timeline
 from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
-from gpu_tui.state.views import CpuUse, LogView, T, cpu_rates, utilization
+from gpu_tui.state.views import CpuUse, T, cpu_rates, utilization
 from gpu_tui.state.witness import Witness
-
-LOGS_KEPT = CELLS_KEPT  # of one box, each with a chunk of lines at least
-
-
-@dataclass(slots=True)
-class _Followed:
-    """What is known of one followed log besides its lines; see LogView."""
-
-    buffer: LogBuffer
-    heard: float  # our time of its last event
-    last_at: float | None = None
-    since: float | None = None  # it is followed
-    error: str | None = None
-    skipped: int = 0
-    unread: int = 0
-    words: Pulse = field(default_factory=Pulse)  # by our time as they came
 
 
 class InstanceState:
@@ -76,13 +60,11 @@ class InstanceState:
     ) -> None:
         self.instance = instance
         self.profile = profile
-        self.logs: dict[LogSource, LogBuffer] = {}
-        self._pool = pool
+        self.logs = FollowedLogs(self._written, pool)
         self.history = history
         self.link = LinkState()
         self.was_live = False
         self.tracks: dict[str, Track[object]] = {}
-        self._followed: dict[LogSource, _Followed] = {}
         self.queue_history = QueueHistory()
         self.cells: dict[str, CellTrace] = {}
         self.vanished = {metric.name: Vanished() for metric in metrics.UNRECORDED}
@@ -103,9 +85,8 @@ class InstanceState:
         self.joined = Joined()
         self.log_lives = LogLives()
         self._contact_written = 0.0
-        self._came: tuple[LogSource, int] | None = (
-            None  # lines that wait to be judged, from here on
-        )
+        # Lines that wait to be judged, from here on.
+        self._came: tuple[LogSource, int] | None = None
 
     # --- events -----------------------------------------------------------------------------
 
@@ -218,34 +199,25 @@ class InstanceState:
 
     def log_opened(self, event: LogOpened) -> None:
         """A tail starts; one that could not resume begins a new file."""
-        source = event.source
-        buffer = self._log(source)
-        if not event.resumed and buffer.end:
-            self.book.restart_log(source.path)
-            if source.cell is None:
+        if self.logs.open(event):
+            self.book.restart_log(event.source.path)
+            if event.source.cell is None:
                 self.queue_history = QueueHistory()
-        buffer.opened(event.inode, event.offset, resumed=event.resumed)
-        known = self._followed.get(source)
-        opened = _Followed(buffer, event.at, since=event.at, skipped=event.skipped)
-        if known is not None and event.resumed:
-            opened.words = known.words
-            opened.words.last = None  # while nobody listened is no pause of the log's
-        self._followed[source] = opened
 
     def log_failed(self, event: LogFailed) -> None:
         """A log cannot be followed now."""
-        self._follow(event).error = event.why
+        self.logs.hear(event).error = event.why
 
     def log_came(self, event: LogCame) -> None:
         """Lines came: keep them."""
-        followed = self._follow(event)
+        followed = self.logs.hear(event)
         self._came = event.source, followed.buffer.end
-        self._keep(followed, event)
+        followed.keep(event)
 
     def log_arrived(self, event: LogArrived) -> None:
         """Keep lines that did not come before, fold what they say of queue and cell, and note alarms."""
         source = event.source
-        followed = self._follow(event)
+        followed = self.logs.hear(event)
         followed.last_at = None if event.backfill else event.at
         if source.cell is not None and not event.backfill:
             self.witness.words.heard(event.at)
@@ -258,70 +230,12 @@ class InstanceState:
             number = buffer.end - buffer.open
             for place, line in telling(event.lines):
                 self._take_line(line, number + place, source, event)
-            self._keep(followed, event)
+            followed.keep(event)
             return
         number = came[1]
         for place, line in telling(event.lines):
             self._take_line(line, number + place, source, event)
             buffer.judge(number + place, line)
-
-    def _keep(self, followed: _Followed, event: LogCame | LogArrived) -> None:
-        followed.buffer.extend(event.lines, event.upto)
-        followed.error = None
-
-    def _follow(self, event: LogCame | LogArrived | LogFailed) -> _Followed:
-        source = event.source
-        followed = self._followed.get(source)
-        if followed is None:
-            followed = self._followed[source] = _Followed(self._log(source), event.at)
-        followed.heard = event.at
-        return followed
-
-    def log_views(self) -> tuple[LogView, ...]:
-        """Each followed log, as it is now."""
-        return tuple(
-            LogView(
-                source,
-                one.buffer.first,
-                one.buffer.end,
-                one.buffer.version,
-                one.last_at or self._written(source.path),
-                one.error,
-                one.skipped,
-                one.unread,
-            )
-            for source, one in self._followed.items()
-        )
-
-    def still_since(self, cell: str) -> float | None:
-        """Since when no log of `cell` has moved, at the latest; None where one of them is not followed."""
-        mine = [(source, one) for source, one in self._followed.items() if source.cell == cell]
-        moved = [self._moved(source, one) for source, one in mine]
-        known = [at for at in moved if at is not None]
-        if not mine or len(known) < len(mine) or any(one.error for _, one in mine):
-            return None
-        return max(known)
-
-    def stillness(self) -> dict[str, tuple[float, float | None]]:
-        """Of each cell whose logs are all followed: since when none has moved, and its typical pause."""
-        told: dict[str, tuple[float, float | None]] = {}
-        unread: set[str] = set()
-        for source, one in self._followed.items():
-            if source.cell is None:
-                continue
-            at = self._moved(source, one)
-            if one.error or at is None:
-                unread.add(source.cell)
-                continue
-            old, pause = told.get(source.cell, (at, None))
-            gaps = [gap for gap in (pause, one.words.typical_gap) if gap is not None]
-            told[source.cell] = max(old, at), max(gaps, default=None)
-        return {cell: known for cell, known in told.items() if cell not in unread}
-
-    def _moved(self, source: LogSource, one: _Followed) -> float | None:
-        """When a log last grew, by its lines or by the file itself; else since when it is followed."""
-        seen = [at for at in (one.last_at, self._written(source.path)) if at is not None]
-        return max(seen, default=one.since)
 
     def _written(self, path: str) -> float | None:
         """When a log that only stood there was written last, by the box's own time of the file."""
@@ -332,28 +246,6 @@ class InstanceState:
         at, read = self.timeline.ours(stat.mtime), self.tracks[metrics.FILES.name].good
         # A time that lies ahead is another clock's, and tells nothing.
         return at if read is None or at <= read.taken_at + AHEAD else None
-
-    def _log(self, source: LogSource) -> LogBuffer:
-        if source not in self.logs:
-            if len(self.logs) >= LOGS_KEPT:
-                self._make_room()
-            self.logs[source] = LogBuffer(
-                budget=self._pool.share if self._pool else BUDGET, pool=self._pool
-            )
-        return self.logs[source]
-
-    def _make_room(self) -> None:
-        """Give up the cell's log that was silent longest: a sweep names ever new ones."""
-        cells = (source for source in self._followed if source.cell is not None)
-        oldest = min(cells, key=lambda source: self._followed[source].heard, default=None)
-        if oldest is not None:
-            del self._followed[oldest]
-            self.logs.pop(oldest).leave()
-
-    def forget_logs(self) -> None:
-        """This instance is no longer watched: its lines make room for others."""
-        for buffer in self.logs.values():
-            buffer.leave()
 
     def _take_line(self, line: LogLine, number: int, source: LogSource, event: LogArrived) -> None:
         if line.queue is not None and source.cell is None and not line.open:

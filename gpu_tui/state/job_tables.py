@@ -190,7 +190,7 @@ def _follow_lives(
     if files_at is None or seen_at is None:
         return
     for path in kept.log_lives.look(files, pattern, files_at, alive, seen_at):
-        logs = (log for source, log in kept.logs.items() if source.path == path)
+        logs = (log for source, log in kept.logs.buffers.items() if source.path == path)
         log = next(logs, None)
         if log is not None and _read_whole(log, files.found[path]):
             kept.log_lives.settle(path, cut=_said_in(log) is None)
@@ -215,7 +215,7 @@ class _Endings(Mapping[str, Ending]):
     """What the logs of the followed cells say of their ends, each when it is asked for: of who runs nobody asks."""
 
     def __init__(self, kept: InstanceState) -> None:
-        read = (source for source, log in kept.logs.items() if log.end)  # not only opened
+        read = (source for source, log in kept.logs.buffers.items() if log.end)  # not only opened
         named = {source.cell for source in read if source.cell is not None}
         self._kept, self._names = kept, named | kept.cells.keys()
         self._known: dict[str, Ending] = {}
@@ -248,7 +248,7 @@ def _ending(kept: InstanceState, name: str) -> Ending:
 
 def _said(kept: InstanceState, name: str) -> LastWord | None:
     """What a log of this cell says at its end; asked with every look, so that an unchanged log is not read again."""
-    for source, log in kept.logs.items():
+    for source, log in kept.logs.buffers.items():
         if source.cell != name:
             continue
         known = kept.joined.said.get(source)

@@ -103,7 +103,7 @@ def view_of(
         own_end=kept.own_end,
         clocks=clocks,
         findings=kept.book.findings(),
-        logs=kept.log_views(),
+        logs=kept.logs.views(),
         profile=kept.profile,
         clock_skew=kept.timeline.shown_skew,
         uptime=box.uptime_seconds if box else None,
@@ -200,7 +200,11 @@ def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | Non
 def _blamed(kept: InstanceState, queue: Queue) -> str | None:
     """The cell whose end is the end of the run: the last that was started, unless it ended well."""
     if not queue.cells or queue.cells[0].job is not None:  # no cell of a queue script
-        named = [source.cell for source in kept.logs if kept.book.failure(source.cell, ended=True)]
+        named = [
+            source.cell
+            for source in kept.logs.buffers
+            if kept.book.failure(source.cell, ended=True)
+        ]
         return named[-1] if named else None
     begun = [cell for cell in queue.cells if cell.started_at is not None]
     last = max(begun, key=lambda cell: cell.started_at or 0.0, default=None)

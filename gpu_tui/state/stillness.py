@@ -30,7 +30,7 @@ def with_stillness(kept: InstanceState, queue: Queue, now: float) -> Queue:
         or now - kept.link.since < CAUGHT_UP
     ):
         return queue
-    known = kept.stillness()
+    known = kept.logs.stillness()
     runs = [place for place, cell in enumerate(queue.cells) if cell.state is CellState.RUNNING]
     quiet = {
         place: now - since

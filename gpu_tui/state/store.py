@@ -103,7 +103,7 @@ class Store:
                 self._states[name] = self._new(name)
         for name, state in kept.items():
             if self._states.get(name) is not state:
-                state.forget_logs()
+                state.logs.leave()
         self._dirty.update(fleet.names)
         self._dirty.add("")
 
@@ -198,7 +198,7 @@ class Store:
     def log(self, instance: str, source: LogSource) -> LogBuffer | None:
         """The kept lines of one followed log."""
         state = self._states.get(instance)
-        return state.logs.get(source) if state else None
+        return state.logs.buffers.get(source) if state else None
 
     def bookmarks(self, instance: str, source: LogSource) -> Sequence[Bookmark]:
         """The bookmarks of one log, also of earlier starts."""

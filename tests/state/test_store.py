@@ -41,8 +41,8 @@ from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.core.sweep import CELLS_KEPT, Roster, RosterCell
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.cost import STORAGE
+from gpu_tui.state.followed import LOGS_KEPT
 from gpu_tui.state.history import NoHistory, SqliteHistory
-from gpu_tui.state.instance import LOGS_KEPT
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView, cpu_rates
 
@@ -507,12 +507,12 @@ def test_of_ever_new_logs_the_one_that_was_silent_longest_makes_room() -> None:
         bench.at += 1.0
         bench.lines(LogSource(f"~/{n}", f"cell-{n}"), LogLine("x", OK))
         bench.lines(first, LogLine("still here", OK))
-    assert len(kept.logs) == len(bench.view().logs) == LOGS_KEPT
-    assert {QUEUE, first, LogSource(f"~/{n}", f"cell-{n}")} <= kept.logs.keys()
-    assert silent not in kept.logs
-    assert bench.store._pool.held == sum(buffer.held for buffer in kept.logs.values())
+    assert len(kept.logs.buffers) == len(bench.view().logs) == LOGS_KEPT
+    assert {QUEUE, first, LogSource(f"~/{n}", f"cell-{n}")} <= kept.logs.buffers.keys()
+    assert silent not in kept.logs.buffers
+    assert bench.store._pool.held == sum(buffer.held for buffer in kept.logs.buffers.values())
     bench.lines(silent, LogLine("it speaks again", OK))
-    assert [line.text for line in kept.logs[silent].slice(0, 9)] == ["it speaks again"]
+    assert [line.text for line in kept.logs.buffers[silent].slice(0, 9)] == ["it speaks again"]
 
 
 def test_a_run_is_not_called_dead_while_the_end_of_its_log_is_on_the_way() -> None:

@@ -1,0 +1,134 @@
+"""The logs of one box that are followed: their lines, and when each of them last moved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened
+from gpu_tui.core.logs import LogSource
+from gpu_tui.core.pulse import Pulse
+from gpu_tui.core.sweep import CELLS_KEPT
+from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
+from gpu_tui.state.views import LogView
+
+LOGS_KEPT = CELLS_KEPT  # of one box, each with a chunk of lines at least
+
+
+@dataclass(slots=True)
+class Followed:
+    """What is known of one followed log besides its lines; see LogView."""
+
+    buffer: LogBuffer
+    heard: float  # our time of its last event
+    last_at: float | None = None
+    since: float | None = None  # it is followed
+    error: str | None = None
+    skipped: int = 0
+    unread: int = 0
+    words: Pulse = field(default_factory=Pulse)  # by our time as they came
+
+    def keep(self, event: LogCame | LogArrived) -> None:
+        """Lines that did not come before."""
+        self.buffer.extend(event.lines, event.upto)
+        self.error = None
+
+
+class FollowedLogs:
+    """Takes what is told of each tail of a box. `written` says when the box's own file was written last, by our clock."""
+
+    def __init__(self, written: Callable[[str], float | None], pool: LogPool | None) -> None:
+        self.buffers: dict[LogSource, LogBuffer] = {}
+        self._followed: dict[LogSource, Followed] = {}
+        self._written = written
+        self._pool = pool
+
+    def open(self, event: LogOpened) -> bool:
+        """A tail starts; True where it begins a new file, because the old one could not be gone on with."""
+        source = event.source
+        buffer = self._buffer(source)
+        anew = not event.resumed and bool(buffer.end)
+        buffer.opened(event.inode, event.offset, resumed=event.resumed)
+        known = self._followed.get(source)
+        opened = Followed(buffer, event.at, since=event.at, skipped=event.skipped)
+        if known is not None and event.resumed:
+            opened.words = known.words
+            opened.words.last = None  # while nobody listened is no pause of the log's
+        self._followed[source] = opened
+        return anew
+
+    def hear(self, event: LogCame | LogArrived | LogFailed) -> Followed:
+        """Whose log it is of which something is told."""
+        source = event.source
+        followed = self._followed.get(source)
+        if followed is None:
+            followed = self._followed[source] = Followed(self._buffer(source), event.at)
+        followed.heard = event.at
+        return followed
+
+    def views(self) -> tuple[LogView, ...]:
+        """Each log, as it is now."""
+        return tuple(
+            LogView(
+                source,
+                one.buffer.first,
+                one.buffer.end,
+                one.buffer.version,
+                one.last_at or self._written(source.path),
+                one.error,
+                one.skipped,
+                one.unread,
+            )
+            for source, one in self._followed.items()
+        )
+
+    def still_since(self, cell: str) -> float | None:
+        """Since when no log of `cell` has moved, at the latest; None where one of them is not followed."""
+        mine = [(source, one) for source, one in self._followed.items() if source.cell == cell]
+        moved = [self._moved(source, one) for source, one in mine]
+        known = [at for at in moved if at is not None]
+        if not mine or len(known) < len(mine) or any(one.error for _, one in mine):
+            return None
+        return max(known)
+
+    def stillness(self) -> dict[str, tuple[float, float | None]]:
+        """Of each cell whose logs are all followed: since when none has moved, and its typical pause."""
+        told: dict[str, tuple[float, float | None]] = {}
+        unread: set[str] = set()
+        for source, one in self._followed.items():
+            if source.cell is None:
+                continue
+            at = self._moved(source, one)
+            if one.error or at is None:
+                unread.add(source.cell)
+                continue
+            old, pause = told.get(source.cell, (at, None))
+            gaps = [gap for gap in (pause, one.words.typical_gap) if gap is not None]
+            told[source.cell] = max(old, at), max(gaps, default=None)
+        return {cell: known for cell, known in told.items() if cell not in unread}
+
+    def leave(self) -> None:
+        """The box is no longer watched: its lines make room for others."""
+        for buffer in self.buffers.values():
+            buffer.leave()
+
+    def _moved(self, source: LogSource, one: Followed) -> float | None:
+        """When a log last grew, by its lines or by the file itself; else since when it is followed."""
+        seen = [at for at in (one.last_at, self._written(source.path)) if at is not None]
+        return max(seen, default=one.since)
+
+    def _buffer(self, source: LogSource) -> LogBuffer:
+        if source not in self.buffers:
+            if len(self.buffers) >= LOGS_KEPT:
+                self._make_room()
+            budget = self._pool.share if self._pool else BUDGET
+            self.buffers[source] = LogBuffer(budget=budget, pool=self._pool)
+        return self.buffers[source]
+
+    def _make_room(self) -> None:
+        """Give up the cell's log that was silent longest: a sweep names ever new ones."""
+        cells = (source for source in self._followed if source.cell is not None)
+        oldest = min(cells, key=lambda source: self._followed[source].heard, default=None)
+        if oldest is not None:
+            del self._followed[oldest]
+            self.buffers.pop(oldest).leave()
