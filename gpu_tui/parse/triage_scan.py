@@ -155,6 +155,10 @@ SHAPE, QUEUE = -2, -3  # orders of what is no rule: a shape that is a warning, a
 class Keeper(Protocol):
     """Keeps the index between two starts."""
 
+    def holds(self, made_of: str) -> bool:
+        """Whether there is one for rules written like these."""
+        ...
+
     def read(self, made_of: str) -> bytes | None:
         """What was kept for rules written like these; None where nothing was."""
         ...
@@ -170,6 +174,19 @@ _keepers: list[Keeper] = []  # of this process: one at most
 def keep_index(keeper: Keeper) -> None:
     """From now on the index is looked for there before it is made."""
     _keepers[:] = [keeper]
+
+
+def index_at_hand() -> bool:
+    """Whether the first line would wait for no more than reading the index."""
+    if _index.cache_info().currsize or not _keepers:
+        return bool(_index.cache_info().currsize)
+    made_of = _written()
+    return any(keeper.holds(made_of) for keeper in _keepers)
+
+
+def make_index() -> None:
+    """Have it now, made and kept where it is not."""
+    _index()
 
 
 @cache

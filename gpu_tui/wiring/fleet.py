@@ -31,7 +31,7 @@ from gpu_tui.transport.local import HereOrThere
 from gpu_tui.transport.record import RecordingTransport
 from gpu_tui.transport.ssh import SshTransport
 from gpu_tui.wiring.kept import Kept, open_kept
-from gpu_tui.wiring.kept_index import keep_index
+from gpu_tui.wiring.kept_index import have_index, keep_index
 from gpu_tui.wiring.programs import here, on_box
 from gpu_tui.wiring.secret import secrets_held
 
@@ -162,9 +162,15 @@ async def open_fleet(
         runner.ended = ends.tell
         keep_index(os.environ)
         async with asyncio.TaskGroup() as tasks:
+
+            async def watching() -> None:
+                # First, for a line of a log that came before would have it made in the loop.
+                await have_index(os.environ)
+                running.append(tasks.create_task(asyncio.to_thread(warm_up), name="warm-up"))
+                await supervisor.run()
+
             running = [
-                tasks.create_task(supervisor.run(), name="supervisor"),
-                tasks.create_task(asyncio.to_thread(warm_up), name="warm-up"),
+                tasks.create_task(watching(), name="supervisor"),
                 tasks.create_task(ends.run(), name="teardown-ends"),
             ]
             watch = ProviderWatch(tasks, provider_of, readers_of, tap, clock)

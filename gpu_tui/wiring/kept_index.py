@@ -6,6 +6,7 @@ that is of others, broken, or writable by anybody else is made anew. Where none 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import stat
@@ -19,6 +20,7 @@ from gpu_tui.places import NoHome, xdg
 
 FILE = "triage-index"
 LARGEST = 64 * 1024 * 1024  # bytes
+PATIENCE = 20.0  # seconds that another process may take to make one
 SOURCES = Path(triage_scan.__file__).parent
 _HASH = hashlib.sha256().digest_size
 
@@ -26,7 +28,41 @@ _HASH = hashlib.sha256().digest_size
 def keep_index(env: Mapping[str, str]) -> None:
     """Have triage look for its index in the user's cache, and leave it there, when a line first needs it."""
     with suppress(NoHome):
-        triage_scan.keep_index(IndexFile(xdg(env, "XDG_CACHE_HOME", ".cache") / "gpu-tui" / FILE))
+        triage_scan.keep_index(IndexFile(_place(env)))
+
+
+async def have_index(env: Mapping[str, str]) -> None:
+    """Have it made by another process where none is kept: here it would hold up the loop for a second, and leave
+    some 17 MB behind for good. Best effort: whoever has none makes one.
+    """
+    try:
+        path = _place(env)
+    except NoHome:
+        return
+    if await asyncio.to_thread(triage_scan.index_at_hand):
+        return
+    none = asyncio.subprocess.DEVNULL
+    try:
+        maker = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", __name__, str(path),
+            stdin=none, stdout=none, stderr=none, start_new_session=True,
+        )  # fmt: skip
+    except OSError:
+        return
+    try:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await maker.wait()
+    finally:
+        if maker.returncode is None:
+            with suppress(ProcessLookupError):
+                maker.kill()
+            await maker.wait()
+
+
+def _place(env: Mapping[str, str]) -> Path:
+    """Raises NoHome."""
+    return xdg(env, "XDG_CACHE_HOME", ".cache") / "gpu-tui" / FILE
 
 
 class IndexFile:
@@ -35,23 +71,31 @@ class IndexFile:
     def __init__(self, path: Path, sources: Path = SOURCES) -> None:
         self._path, self._sources = path, sources
 
+    def holds(self, made_of: str) -> bool:
+        """Whether something is kept for the rules as they are."""
+        try:
+            return self._bytes(_HASH) == self._mark(made_of)
+        except OSError:
+            return False
+
     def read(self, made_of: str) -> bytes | None:
         """What is kept for the rules as they are; None where that is nothing."""
         try:
-            with open(
-                os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb"
-            ) as file:
-                about = os.fstat(file.fileno())
-                ours = about.st_uid == os.geteuid() and not about.st_mode & 0o022
-                if not (ours and stat.S_ISREG(about.st_mode)):
-                    return None
-                data = file.read(LARGEST)
+            data = self._bytes(LARGEST)
             mark, seal, body = data[:_HASH], data[_HASH : 2 * _HASH], data[2 * _HASH :]
             if mark != self._mark(made_of) or seal != hashlib.sha256(body).digest():
                 return None
         except OSError:
             return None
         return body
+
+    def _bytes(self, most: int) -> bytes:
+        """What the file begins with; nothing where it is not ours alone. Raises OSError."""
+        descriptor = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with open(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            ours = about.st_uid == os.geteuid() and not about.st_mode & 0o022
+            return file.read(most) if ours and stat.S_ISREG(about.st_mode) else b""
 
     def write(self, made_of: str, body: bytes) -> None:
         """Keep it for the next start; best effort."""
@@ -78,3 +122,8 @@ class IndexFile:
             text = file.read_bytes()
             found.update(f"\n{file.name} {len(text)}\n".encode() + text)
         return found.digest()
+
+
+if __name__ == "__main__":
+    triage_scan.keep_index(IndexFile(Path(sys.argv[1])))
+    triage_scan.make_index()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -13,10 +14,12 @@ import pytest
 from bench import log_mix
 from parse.marked_lines import MARKED
 
+from gpu_tui.core.fleet import Fleet
 from gpu_tui.parse import triage_scan
 from gpu_tui.parse.triage_laid import packed, unpacked
 from gpu_tui.parse.triage_scan import Kind, kind_of
-from gpu_tui.wiring.kept_index import FILE, IndexFile, keep_index
+from gpu_tui.wiring.fleet import open_fleet
+from gpu_tui.wiring.kept_index import FILE, IndexFile, have_index, keep_index
 
 SOURCE = [line for lines in MARKED.values() for line in lines] + list(islice(log_mix.lines(3), 200))
 
@@ -153,3 +156,70 @@ def test_a_second_command_finds_what_the_first_one_kept(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (1, b"")
         told.append((done.stdout, (tmp_path / ".cache/gpu-tui" / FILE).stat().st_mtime_ns))
     assert told[0] == told[1]
+
+
+@pytest.fixture
+def bare(place: Path) -> Path:
+    """Where none lies yet, for a process that has none."""
+    place.unlink()
+    fresh()
+    return place
+
+
+def test_a_first_watch_has_another_process_make_it(
+    bare: Path, first: tuple[bytes, list[Kind]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delattr(triage_scan, "Laying")  # nothing is laid out here
+
+    async def watch() -> None:
+        loop, warm = asyncio.get_running_loop(), asyncio.Event()
+
+        def warm_up() -> None:
+            kind_of("a line")
+            loop.call_soon_threadsafe(warm.set)
+
+        monkeypatch.setattr("gpu_tui.wiring.fleet.warm_up", warm_up)
+        async with asyncio.timeout(30), open_fleet(Fleet(None, ()), state=tmp_path):
+            await warm.wait()
+
+    asyncio.run(watch())
+    assert reads(bare)
+    assert judged() == first[1]
+
+
+def test_where_one_is_at_hand_no_process_is_started(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(
+        asyncio, "create_subprocess_exec", lambda *words, **_: started.append(words)
+    )
+    env = {"XDG_CACHE_HOME": str(place.parent.parent)}
+    fresh()
+    asyncio.run(have_index(env))  # it is kept
+    triage_scan.make_index()
+    place.unlink()
+    asyncio.run(have_index(env))  # it is in this process
+    assert not started
+
+
+def test_who_leaves_meanwhile_ends_that_process(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, python = tmp_path / "told", tmp_path / "python"
+    os.mkfifo(told)
+    python.write_text(f"#!/bin/sh\necho $$ > {told}\nexec sleep 60\n")
+    python.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(python))
+
+    async def leave() -> int:
+        having = asyncio.create_task(have_index({"XDG_CACHE_HOME": str(tmp_path)}))
+        maker = int(await asyncio.to_thread(told.read_text))
+        having.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await having
+        return maker
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(asyncio.run(leave()), 0)
