@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from rich.text import Text
 
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.layout import Preset, instances_row
+from gpu_tui.ui.panes.vitals import VitalsPane
+from gpu_tui.ui.plot import Point, render_plot
 from gpu_tui.ui.scene_edges import crowd
 from gpu_tui.ui.scene_parts import SceneStore
 from gpu_tui.ui.screens.cockpit import Cockpit
@@ -68,6 +72,42 @@ async def test_a_zoomed_pane_of_vitals_has_a_chart_for_each_of_what_matters_most
         for title in ("GPU utilisation", "GPU memory", "memory of its limit", "loss of baseline"):
             assert f"{title}, last 10 min" in text
         assert text.count(" now") == 4
+
+
+async def test_only_a_chart_of_new_points_is_drawn_again(
+    cockpit: Callable[..., CockpitApp],
+    text_of: Callable[[CockpitApp], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[int] = []
+
+    def counted(points: Sequence[Point], *size: int, **ways: Any) -> Text:
+        drawn.append(len(points))
+        return render_plot(points, *size, **ways)
+
+    monkeypatch.setattr("gpu_tui.ui.panes.vitals.render_plot", counted)
+    app = cockpit()
+    async with app.run_test(size=(200, 60)) as pilot:
+        await pilot.press("3", "z")
+        await pilot.pause()
+        pane = app.screen.query_one(VitalsPane)
+        moment = pane.moment
+        assert moment is not None
+        assert moment.selected is not None
+        before, text = len(drawn), text_of(app)
+        for _ in range(3):
+            pane.show(moment)
+        assert len(drawn) == before
+        view = moment.selected
+        past = {name: list(points) for name, points in view.series.items()}
+        past["gpu"][-1] = (past["gpu"][-1][0], 0.01)
+        pane.show(replace(moment, selected=replace(view, series=past)))
+        assert len(drawn) == before + 1
+        await pilot.pause()
+        assert text_of(app) != text
+        await pilot.resize_terminal(190, 60)
+        await pilot.pause()
+        assert len(drawn) >= before + 5
 
 
 @pytest.mark.parametrize(("size", "between"), [((200, 60), 2), ((100, 40), 2)])

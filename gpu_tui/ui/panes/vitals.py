@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.text import Text
 from textual.widget import Widget
@@ -23,6 +23,9 @@ TALL_CHART, MOST_LINES = (
     20,
 )  # lines of a chart with its title: from which there are two rows, and its height
 TWO_CHARTS, GAP = 150, 2  # cells from which two stand side by side, and those between them
+MOST_CHARTS = 4
+
+Draw = Callable[[str, Sequence[Point], int, int], Sequence[Text]]  # name, points, width, height
 
 
 class VitalsPane(Pane):
@@ -33,6 +36,7 @@ class VitalsPane(Pane):
     def __init__(self) -> None:
         super().__init__()
         self.rows = Rows(id="vital-rows")
+        self._drawn: dict[str, tuple[object, Sequence[Text]]] = {}  # by their histories
 
     def content(self) -> Iterable[Widget]:
         """Lines."""
@@ -47,11 +51,22 @@ class VitalsPane(Pane):
             self.entitle()
             return
         lines = vitals(view, rows.size.width, rows.size.height)
-        rows.put([*lines, *_charts(view, rows.size.width, rows.size.height - len(lines))])
+        spare = rows.size.height - len(lines)
+        rows.put([*lines, *_charts(view, rows.size.width, spare, self._draw)])
         self.entitle(view.name, more_below(rows.hidden))
 
+    def _draw(self, name: str, points: Sequence[Point], width: int, height: int) -> Sequence[Text]:
+        """A chart takes up to 10 ms: one of the same points is not drawn again."""
+        of, (was, chart) = (points, width, height), self._drawn.get(name, (None, ()))
+        if was != of:
+            chart = _chart(name, points, width, height)
+            if name not in self._drawn and len(self._drawn) >= MOST_CHARTS:
+                self._drawn.clear()
+            self._drawn[name] = of, chart
+        return chart
 
-def _charts(view: InstanceView, width: int, spare: int) -> list[Text]:
+
+def _charts(view: InstanceView, width: int, spare: int, draw: Draw) -> list[Text]:
     """Where the pane has room to spare, as when it is zoomed: the last minutes of what matters most, with axes."""
     if spare < CHART_LINES:
         return []
@@ -68,7 +83,7 @@ def _charts(view: InstanceView, width: int, spare: int) -> list[Text]:
     wide, tall = (width - GAP * (across - 1)) // across, min(spare // down - 2, MOST_LINES)
     rows: list[Text] = []
     for first in range(0, across * down, across):
-        charts = [_chart(name, past[name], wide, tall) for name in names[first : first + across]]
+        charts = [draw(name, past[name], wide, tall) for name in names[first : first + across]]
         rows.append(line())
         rows += [
             line(*(fit(part, wide + GAP) for part in parts[:-1]), parts[-1])
