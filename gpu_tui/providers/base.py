@@ -51,6 +51,9 @@ class NoAnswer(ProviderError):
     """Nothing came in time, or the connection broke."""
 
 
+NOT_KNOWN = "nobody knows whether it was done, and nothing is sent again by itself"
+
+
 class AnswerKind(StrEnum):
     """What came of one destructive call. `unknown`: it may or may not have had its effect."""
 

@@ -19,6 +19,7 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.profile import Verb
 from gpu_tui.providers.api import TOTAL_LIMIT, Api, Reply, checked_base_url, checked_id
 from gpu_tui.providers.base import (
+    NOT_KNOWN,
     Answer,
     AnswerKind,
     BadAnswer,
@@ -37,6 +38,8 @@ OFF_PAUSE, OFF_LIMIT = (
     180.0,
 )  # seconds between two looks at one that shuts down, and of waiting for it
 FIRST_WAIT, MOST_WAIT = 2.0, 10.0  # seconds between them; a longer wait is the watcher's
+# Said by who stood between: the API had the request, or had it not. A status from 500 on says no more.
+UNFINISHED = frozenset({408, 460, 499})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,7 @@ class Platform(ABC):
         off = None if call.off_by is None else self.calls[call.off_by]
         if off is not None and (why := await self._off(off, permit)):
             return Answer(
-                AnswerKind.REFUSED, f"{permit.verb} was not sent, for it is not off: {why}"
+                AnswerKind.REFUSED, f"{permit.verb} was not sent, for it was not seen off: {why}"
             )
 
         def still() -> None:
@@ -182,6 +185,8 @@ class Platform(ABC):
                     return "the API says that there is no such instance"
                 if began is None:
                     answer = await self._once(call, id, still)
+                    if answer.kind is AnswerKind.UNKNOWN:
+                        return f"{answer.text}; {NOT_KNOWN}"
                     if answer.kind is not AnswerKind.ACCEPTED:
                         return answer.text
                     began = self.means.clock.boot()
@@ -249,7 +254,7 @@ class Platform(ABC):
         if reply.status == 429:
             text = "the API asks to slow down (429): try again in a minute"
             raise TooManyRequests(text, after=reply.after)
-        if reply.status >= 500:
+        if reply.status >= 500 or reply.status in UNFINISHED:
             raise NoAnswer(f"the API has trouble of its own ({reply.status})")
         if reply.status == 410:
             raise Refused("the API is retired there (410): a newer gpu-tui may know where it went")

@@ -17,7 +17,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.fleet import ProviderState
 from gpu_tui.core.gate import Gate, GateShut, State, StopPermit
 from gpu_tui.core.plain import plain
-from gpu_tui.providers.base import Answer, AnswerKind, Provider, state_of
+from gpu_tui.providers.base import NOT_KNOWN, Answer, AnswerKind, Provider, state_of
 from gpu_tui.providers.manual import Manual
 from gpu_tui.teardown.diary import Diary, sentence
 from gpu_tui.teardown.gather import Gather
@@ -188,4 +188,5 @@ class Act:
 
 
 def _answered(answer: Answer) -> str:
-    return f"the provider: {plain(answer.text)}"
+    left = f"; {NOT_KNOWN}" if answer.kind is AnswerKind.UNKNOWN else ""
+    return f"the provider: {plain(answer.text)}{left}"

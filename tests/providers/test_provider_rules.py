@@ -105,7 +105,9 @@ async def test_a_call_without_an_answer_is_unknown_and_never_repeated(
 
 MEANINGS = {
     **dict.fromkeys((400, 401, 403, 409, 410, 429), AnswerKind.REFUSED),
-    **dict.fromkeys((302, 404, 500, 502), AnswerKind.UNKNOWN),
+    # Who stands before an API (a proxy, a CDN) says these, and not whether the API had it.
+    **dict.fromkeys((302, 404, 408, 460, 499, 500, *range(502, 505)), AnswerKind.UNKNOWN),
+    **dict.fromkeys(range(520, 527), AnswerKind.UNKNOWN),
 }
 
 

@@ -27,7 +27,7 @@ class RunPodServer(HttpServer):
     """One pod. The moods are set by a test before it calls.
 
     `delete_status`/`stop_status`: the answer to that call; 2xx also has its effect, after
-    `polls_until_done` more reads. `hang`: the call has its effect, its answer never comes.
+    `polls_until_done` more reads; of another one it has it after `late` reads. `hang`: the call has its effect, its answer never comes.
     `get`: answers (status, body) to give to the next reads instead of the truth.
     """
 
@@ -37,6 +37,7 @@ class RunPodServer(HttpServer):
     stop_status: int = 200
     polls_until_done: int = 0
     hang: bool = False
+    late: int | None = None
     get: list[tuple[int, bytes]] = field(default_factory=list)
     requests: list[tuple[str, str, dict[str, str], bytes]] = field(default_factory=list)
     _pending: str | None = None
@@ -66,6 +67,8 @@ class RunPodServer(HttpServer):
         status = self.delete_status if method == "DELETE" else self.stop_status
         if method == "POST" and json.loads(body) != {"action": "stop"}:
             return 409, _problem("Conflict")
+        if status >= 300 and self.late is not None:
+            self.polls_until_done, self._pending = self.late, "gone"
         if status >= 300 and not self.hang:
             return status, _problem("pod is locked\x1b[2J")
         self._pending = "gone" if method == "DELETE" else "EXITED"

@@ -338,6 +338,19 @@ async def test_a_refused_call_is_not_repeated(scene: Scene, status: int) -> None
     assert "\x1b" not in " ".join(last.outcome_lines)
 
 
+@pytest.mark.parametrize("status", [408, 502, 503, 504, 520, 524, 526])
+async def test_an_answer_of_a_proxy_is_no_refusal_and_is_read_back(
+    scene: Scene, status: int
+) -> None:
+    scene.server.delete_status = status
+    scene.server.late = 3
+    _, climb, views = await _armed(scene)
+    await climb.confirm(PHRASE)
+    last = await rest(views)
+    assert (last.outcome, len(scene.server.calls)) == ("gone", 1)
+    assert "nobody knows whether it was done" in last.outcome_lines[0]
+
+
 async def test_an_answer_that_never_comes_is_unknown_until_it_is_read_back(scene: Scene) -> None:
     scene.server.hang = True
     scene.impatient(0.2)
