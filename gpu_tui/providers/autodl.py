@@ -62,6 +62,7 @@ class AutoDL(Platform):
     base_url = "https://api.autodl.com"
     key_env = "AUTODL_TOKEN"
     scheme = ""
+    paged = True
     lists_all = False  # the same wallet pays for ordinary instances
     calls: ClassVar[Mapping[str, Call]] = {
         "关机": Call("POST", PATH + "power_off", {"instance_uuid": "{id}"}, keeps=True),

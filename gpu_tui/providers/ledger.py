@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gpu_tui.core.account import Account, Listed, Stored, spend
@@ -16,9 +17,19 @@ STORED_EVERY = 10  # listings between two looks at what bills beside the instanc
 class Ledger:
     """Reads one account."""
 
-    def __init__(self, platform: Platform, key: str, serves: tuple[str, ...], means: Means) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        key: str,
+        serves: tuple[str, ...],
+        means: Means,
+        ids: Iterable[str] = (),
+    ) -> None:
+        """`ids`: what the fleet file names of it."""
         self.key = key
         self.serves = serves
+        self._ids = frozenset(ids)
+        self._missed: frozenset[str] = frozenset()  # in neither of two lists
         self._platform = platform
         self._clock = means.clock
         self._slowed = 0
@@ -32,7 +43,7 @@ class Ledger:
         platform = self._platform
         account = Account(self.key, platform.id, platform.api.key_env, self.serves)
         try:
-            listed = self._dated(await platform.listing())
+            listed = self._dated(await self._list())
         except TooManyRequests as error:
             wait = min(error.after or SLOWED * 2**self._slowed, LONGEST)
             self._slowed = min(self._slowed + 1, 10)
@@ -63,6 +74,17 @@ class Ledger:
             remark=funds.remark,
             why=why,
         )
+
+    async def _list(self) -> tuple[Listed, ...]:
+        """Everything once. Read again where one that is looked for is missing anew: a list is cut into pages
+        while others come and go, and one may slip through between two of them.
+        """
+        found = {one.id: one for one in await self._platform.listing()}
+        missing = self._ids.union(self._first or ()) - found.keys()
+        if self._platform.paged and missing - self._missed:
+            found |= {one.id: one for one in await self._platform.listing()}
+        self._missed = missing - found.keys()
+        return tuple(found.values())
 
     async def _funds(self) -> Funds:
         try:

@@ -44,6 +44,7 @@ class Paperspace(Platform):
     id = "paperspace"
     base_url = "https://api.paperspace.com"
     key_env = "PAPERSPACE_API_KEY"
+    paged = True
     calls: ClassVar[Mapping[str, Call]] = {
         "shut-down": Call("PATCH", "/v1/machines/{id}/stop", keeps=True),
         "destroy": Call("DELETE", "/v1/machines/{id}", off_by="shut-down"),

@@ -80,6 +80,7 @@ class Platform(ABC):
     scheme: ClassVar[str] = "Bearer"
     calls: ClassVar[Mapping[str, Call]]
     lists_all: ClassVar[bool] = True  # the list holds every instance that the balance pays for
+    paged: ClassVar[bool] = False  # the list comes in several answers, one after another
     spacing: ClassVar[float] = 0.0  # seconds between two requests that the platform asks for
 
     def __init__(

@@ -72,7 +72,7 @@ def account_readers(
     if fleet.source is None:
         return ()
     rehearsal = any(is_local(one.provider.base_url) for one in fleet.instances)
-    made: dict[str, tuple[Platform, list[str]]] = {}
+    made: dict[str, tuple[Platform, list[Instance]]] = {}
     wanted: list[tuple[str, Instance | None]] = [(one.platform, one) for one in fleet.instances]
     wanted += [(id, None) for id in also if id not in {one.platform for one in fleet.instances}]
     for id, instance in wanted:
@@ -89,9 +89,16 @@ def account_readers(
             continue
         other = "" if platform.api.base == kind.base_url else f"@{platform.api.base}"
         key = f"{id}:{platform.api.key_env}{other}"
-        _, names = made.setdefault(key, (platform, []))
+        _, served = made.setdefault(key, (platform, []))
         if instance is not None and kind.refuses(instance) is None:
-            names.append(instance.name)
+            served.append(instance)
     return tuple(
-        Ledger(platform, key, tuple(names), means) for key, (platform, names) in made.items()
+        Ledger(
+            platform,
+            key,
+            tuple(one.name for one in served),
+            means,
+            [one.provider.id for one in served if one.provider.id],
+        )
+        for key, (platform, served) in made.items()
     )

@@ -52,6 +52,7 @@ class Vast(Platform):
     id = "vastai"
     base_url = "https://console.vast.ai"
     key_env = "VAST_API_KEY"
+    paged = True
     spacing = 1.5  # "a minimum interval per endpoint and identity": one to three seconds
     calls: ClassVar[Mapping[str, Call]] = {
         "stop": Call("PUT", "/api/v0/instances/{id}/", {"state": "stopped"}),

@@ -107,9 +107,9 @@ class Desk:
         instance = Instance("box", SshAccess("h"), self.seat.platform.id, provider=self.access(id))
         return Rented(self.seat.platform, instance, self.means, total_limit=limit)
 
-    def ledger(self) -> Ledger:
+    def ledger(self, *ids: str) -> Ledger:
         platform = self.seat.platform(self.means, self.access(), total_limit=5.0)
-        return Ledger(platform, f"{platform.id}:KEY", ("box",), self.means)
+        return Ledger(platform, f"{platform.id}:KEY", ("box",), self.means, ids)
 
     def permit(self, verb: str | None = None, effect: str = "destroy") -> StopPermit:
         """A permit as the gate would mint it; tests of providers stand behind the gate."""

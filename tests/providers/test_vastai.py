@@ -125,6 +125,36 @@ async def test_a_page_that_ends_too_early_proves_nothing(server: VastServer, des
     assert "before all" in ((await desk.ledger().read()).error or "")
 
 
+@pytest.mark.parametrize("known", [True, False])
+async def test_one_that_slips_between_two_pages_is_not_gone(
+    server: VastServer, desk: Desk, *, known: bool
+) -> None:
+    """An earlier start may have seen it; the fleet file names it."""
+    server.fill(25)
+    server.rows[4242] = {**ROW}  # the first of the second page
+    ledger = desk.ledger("4242")
+    if known:
+        assert (await ledger.read()).find("4242")
+    server.between = lambda: server.rows.pop(1)
+    account = await ledger.read()
+    assert account.complete
+    assert account.find("4242")
+    assert len(account.listed) == len({one.id for one in account.listed})
+
+
+async def test_what_two_lists_lack_is_gone_and_is_not_asked_for_twice_again(
+    server: VastServer, desk: Desk
+) -> None:
+    server.fill(1)
+    ledger, asked = desk.ledger("4242"), list[int]()
+    for _ in range(3):
+        before = len(server.requests)
+        account = await ledger.read()
+        asked.append(sum("v1/instances" in one.path for one in server.requests[before:]))
+        assert (account.complete, account.find("4242")) == (True, None)
+    assert asked == [2, 1, 1]
+
+
 async def test_a_token_that_goes_round_is_left(server: VastServer, desk: Desk) -> None:
     server.next = [Said(200, {"next_token": "7", "instances": [ROW]})] * 2
     assert "goes on" in ((await desk.ledger().read()).error or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from local_api import Asked, LocalApi, Said
@@ -22,7 +23,7 @@ ROW: dict[str, Any] = {
 class VastServer(LocalApi):
     """`stale`: a destroyed instance is shown this many times more. `torn`: the second page is lost.
 
-    `hang`: a call has its effect, its answer never comes. `refuse`: a call is answered success:false.
+    `between`: done once, before the second page. `hang`: a call has its effect, its answer never comes. `refuse`: a call is answered success:false.
     """
 
     def __init__(self) -> None:
@@ -30,6 +31,7 @@ class VastServer(LocalApi):
         self.rows: dict[int, dict[str, Any]] = {4242: dict(ROW)}
         self.stale = 0
         self.torn = False
+        self.between: Callable[[], object] | None = None
         self.hang = False
         self.refuse = False
         self.volumes: list[dict[str, Any]] = []
@@ -58,6 +60,9 @@ class VastServer(LocalApi):
         return Said(404, {"success": False, "error": "not_found", "msg": "no such route"})
 
     def _list(self, asked: Asked) -> Said:
+        if asked.query.get("after_token") and (act := self.between):
+            self.between = None
+            act()
         ids = sorted(self.rows)
         start = int(asked.query.get("after_token", "0"))
         limit = min(25, int(asked.query.get("limit", "25")))
