@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from boxes import Sshd
+from heeded import heed_signals
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
@@ -30,6 +31,12 @@ class OneWorkerPerFile(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
     """What `pytest -n` shares the tests out by."""
     return OneWorkerPerFile(config, log)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _signals_as_from_a_terminal() -> None:
+    """The programs that tests start end as those of a user, however the tests were started."""
+    heed_signals()
 
 
 @pytest.fixture(autouse=True)
