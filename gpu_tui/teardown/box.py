@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import secrets
 import shlex
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from gpu_tui.core.evidence import Identity
 from gpu_tui.core.fleet import Instance
@@ -44,7 +45,8 @@ class Survey:
     open for writing; `on_gpu`: pids that hold a GPU device; `asked_by`: the
     pids of the shell that looked and of its parent, where the table is of the same machine.
     `hidden`: the kernel leaves other people's processes out of the table (proc(5), hidepid). `logins`:
-    who has a terminal there, by `who` and by the table; None where neither can tell.
+    who has a terminal there, by `who` and by the table; None where neither can tell. `opened`: pid -> the
+    numbers N of the /dev/nvidiaN that it holds.
     """
 
     boot_id: str | None
@@ -56,6 +58,7 @@ class Survey:
     asked_by: tuple[int, int] | None = None
     hidden: bool = False
     logins: tuple[str, ...] | None = None
+    opened: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     def identity(self, instance: Instance, connection: Connection) -> Identity:
         """Which machine this is, as far as it is known."""
@@ -90,7 +93,7 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
     if len(parts) != 8 or parts[-1].strip() != "end":
         raise BoxError("the box did not answer a small sh program to its end")
     boot, asked, people, table, where, recent, open_files = (p.strip("\n") for p in parts[:7])
-    writers, on_gpu = _holders(open_files, where)
+    writers, opened = _holders(open_files, where)
     processes = _processes(table)
     pids = re.fullmatch(r"(\d{1,9}) (\d{1,9})( hidden)?", asked)
     return Survey(
@@ -99,7 +102,8 @@ async def survey(connection: Connection, instance: Instance) -> Survey:
         root=where if where.startswith("/") and "\n" not in where else None,
         busy=_busy(recent),
         writers=writers,
-        on_gpu=on_gpu,
+        on_gpu=frozenset(opened),
+        opened=opened,
         asked_by=(int(pids[1]), int(pids[2])) if pids and instance.roots.proc == "/proc" else None,
         hidden=pids is None or pids[3] is not None,
         logins=logins(people, processes or ()),
@@ -173,12 +177,14 @@ def _busy(recent: str) -> tuple[str, ...] | None:
     return None if "/" in lines else tuple(lines)
 
 
-def _holders(listing: str, root: str) -> tuple[tuple[tuple[int, str], ...], frozenset[int]]:
+def _holders(
+    listing: str, root: str
+) -> tuple[tuple[tuple[int, str], ...], Mapping[int, frozenset[int]]]:
     """`ls -l` of fd directories, lines `/proc/PID/fd:` and links `l-wx… N -> PATH`: who writes below
-    `root`, and who holds a GPU device.
+    `root`, and who holds a GPU device, with the numbers of the cards.
     """
     writers: list[tuple[int, str]] = []
-    on_gpu: set[int] = set()
+    opened: dict[int, frozenset[int]] = {}
     pid: int | None = None
     for line in listing.split("\n"):
         if head := re.fullmatch(r".*/([0-9]{1,18})/fd:?", line):
@@ -186,10 +192,11 @@ def _holders(listing: str, root: str) -> tuple[tuple[tuple[int, str], ...], froz
         elif pid is not None and line.startswith("l"):
             path = line.partition(" -> ")[2]
             if path.startswith("/dev/nvidia"):
-                on_gpu.add(pid)
+                card = re.fullmatch(r"/dev/nvidia([0-9]{1,3})", path)
+                opened[pid] = opened.get(pid, frozenset()) | ({int(card[1])} if card else set())
             elif root and path.startswith(f"{root}/") and line[2:3] == "w":
                 writers.append((pid, path))
-    return tuple(dict.fromkeys(writers)), frozenset(on_gpu)
+    return tuple(dict.fromkeys(writers)), opened
 
 
 _SURVEY = """

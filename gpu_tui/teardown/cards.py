@@ -1,22 +1,27 @@
 """Cards that work for somebody who is not among the box's processes: a container has its own table of them, and
-the machine below it, with all that others run there, ends as a whole.
+the machine below it, with all that others run there, ends as a whole. Work that is seen speaks for its own card
+alone: for the one where nvidia-smi lists it, else for the only one that it opened.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
+import shlex
+from collections.abc import Mapping, Set
+from types import MappingProxyType
 
 from gpu_tui.core.evidence import Cards
 from gpu_tui.core.idle import BUSY_SHARE, HELD_BYTES, NO_CARD
+from gpu_tui.core.number import whole
 from gpu_tui.core.readings import Gpu, GpuTable
-from gpu_tui.parse.nvidia_smi import FORMAT, GPU_QUERY, HUNG, parse_gpus
+from gpu_tui.parse.nvidia_smi import APPS_QUERY, FORMAT, GPU_QUERY, HUNG, parse_gpus
 from gpu_tui.teardown.box import Survey
 from gpu_tui.teardown.idle import working
 from gpu_tui.transport.base import Connection
 
 LIMIT = 12.0  # seconds
-ASKED = 8  # seconds after which nvidia-smi is ended
+ASKED, ASKED_MORE = 8, 2  # seconds after which nvidia-smi is ended, and its list of processes
 CONTEXT = (
     128 << 20
 )  # bytes; no program that computes holds less, and a driver by itself often reports a share
@@ -25,59 +30,113 @@ ASKING = "nvidia-smi"
 UNASKED = ("no-driver", "no-nvidia-smi")  # whether a card is there only its device file tells
 
 
-async def unseen_cards(connection: Connection, seen: Survey) -> Cards:
-    """The cards in use where no process of `seen` holds one; nvidia-smi itself where it does not say. LinkError
+async def unseen_cards(connection: Connection, seen: Survey, proc: str = "/proc") -> Cards:
+    """The cards in use that no work of `seen` accounts for; nvidia-smi itself where it does not say. LinkError
     passes.
     """
     processes = seen.processes or ()
-    if any(process.pid in seen.on_gpu for process in working(processes, seen.on_gpu)):
-        return ()  # that one is work, and named as it
+    works = {p.pid for p in working(processes, seen.on_gpu) if p.pid in seen.on_gpu}
     if any(p.name == ASKING and p.state == "D" and p.ppid == 1 for p in processes):
         return ((ASKING, HUNG),)  # a dead driver holds it, and would hold another
     mark = secrets.token_hex(8)
-    program = _PROGRAM.format(mark=mark, query=GPU_QUERY, form=FORMAT, seconds=ASKED)
+    program = _PROGRAM.format(
+        mark=mark,
+        proc=shlex.quote(proc),
+        query=GPU_QUERY,
+        apps=APPS_QUERY,
+        form=FORMAT,
+        seconds=ASKED,
+        seconds_more=ASKED_MORE,
+    )
     try:
         done = await connection.run(program, limit=LIMIT, stdout_cap=TEXT_CAP)
     except TimeoutError:
         return ((ASKING, HUNG),)
-    before, _, said = done.stdout.rpartition(b"\n" + mark.encode() + b" ")
-    match = re.fullmatch(rb"(\d{1,3}) (card|none)\n?", said)
-    if match is None:
+    parts = done.stdout.split(b"\n" + mark.encode() + b" ")
+    ends = [re.match(rb"(\d{1,3}|card|none)\n", part) for part in parts[1:]]
+    if len(ends) != 3 or not all(ends):
         return ((ASKING, "it gave no answer"),)
-    return _in_use(parse_gpus(before, int(match[1]), b"", 0), any_card=match[2] == b"card")
+    code, listed, card = (end[1] for end in ends if end)
+    apps, minors = (part.partition(b"\n")[2] for part in parts[1:3])
+    table = parse_gpus(parts[0], int(code), apps, int(listed))
+    return _in_use(
+        table, _ours(table, works, seen.opened, _minors(minors)), any_card=card == b"card"
+    )
 
 
-def _in_use(table: GpuTable, *, any_card: bool) -> Cards:
-    found = [(f"GPU-{gpu.index}", why) for gpu in table.gpus if (why := _why(gpu)) is not None]
+def _ours(
+    table: GpuTable,
+    works: Set[int],
+    opened: Mapping[int, frozenset[int]],
+    minors: Mapping[str, int],
+) -> Mapping[str, bool]:
+    """Card uuid -> whether work that is seen there accounts for it; False where it only may."""
+    listed = {gpu.uuid for gpu in table.gpus if any(row.pid in works for row in gpu.processes)}
+    if listed or not works:  # the list speaks of these processes, by these numbers
+        return dict.fromkeys(listed, True)
+    if len(table.gpus) == 1:
+        return {table.gpus[0].uuid: True}
+    held = [opened.get(pid, frozenset()) for pid in works]
+    alone = {min(cards) for cards in held if len(cards) == 1}
+    any_of = frozenset[int]().union(*held)
+    ours = {gpu.uuid: minors.get(gpu.uuid) for gpu in table.gpus}
+    return {uuid: at in alone for uuid, at in ours.items() if at is None or at in any_of}
+
+
+def _minors(said: bytes) -> Mapping[str, int]:
+    """Card uuid -> N of its /dev/nvidiaN, as the driver says of each of its cards."""
+    found: dict[str, int] = {}
+    uuid = None
+    for line in said.decode("ascii", "replace").splitlines():
+        name, _, value = (part.strip() for part in line.partition(":"))
+        if name == "GPU UUID":
+            uuid = value
+        elif name == "Device Minor" and uuid and (number := whole(value)) is not None:
+            found[uuid], uuid = number, None
+    return found
+
+
+def _in_use(
+    table: GpuTable, ours: Mapping[str, bool] = MappingProxyType({}), *, any_card: bool
+) -> Cards:
+    found = [
+        (f"GPU-{gpu.index}", why)
+        for gpu in table.gpus
+        if not ours.get(gpu.uuid) and (why := _why(gpu, may_be=gpu.uuid in ours)) is not None
+    ]
     error = table.error
     if error is not None and (any_card if error.kind in UNASKED else error.kind not in NO_CARD):
         found.append((ASKING, error.text))
     return tuple(found)
 
 
-def _why(gpu: Gpu) -> str | None:
-    """What shows that somebody uses it; None where nothing does."""
+def _why(gpu: Gpu, *, may_be: bool) -> str | None:
+    """What shows that somebody uses it; None where nothing does. `may_be`: seen work has it open."""
     held, share = gpu.memory_used, gpu.utilization
     if held is None and share is None:
         return "it does not say whether it is in use"
     works = share is not None and share > BUSY_SHARE and (held is None or held >= CONTEXT)
     if not works and (held is None or held < HELD_BYTES):
         return None
+    if may_be:
+        return "it is in use, and nothing tells whether by what is seen on the box"
     return "it is in use, and nobody who is seen on the box holds it"
 
 
 # No card is there without its device file, whatever is installed.
 _PROGRAM = """
-code=127
-if command -v nvidia-smi >/dev/null 2>&1; then
+ask() {{
+  command -v nvidia-smi >/dev/null 2>&1 || return 127
   if command -v timeout >/dev/null 2>&1; then
-    timeout -k 1 {seconds} nvidia-smi {query} {form} 2>&1 </dev/null
+    timeout -k 1 "$1" nvidia-smi "$2" {form} 2>&1 </dev/null
   else
-    nvidia-smi {query} {form} 2>&1 </dev/null
+    nvidia-smi "$2" {form} 2>&1 </dev/null
   fi
-  code=$?
-fi
+}}
+ask {seconds} {query}; printf '\\n{mark} %s\\n' "$?"
+ask {seconds_more} {apps}; printf '\\n{mark} %s\\n' "$?"
+cat {proc}/driver/nvidia/gpus/*/information 2>/dev/null
 card=none
 for d in /dev/nvidia[0-9]* /dev/dxg; do [ -e "$d" ] && card=card; done
-printf '\\n{mark} %s %s\\n' "$code" "$card"
+printf '\\n{mark} %s\\n' "$card"
 """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rented import Scene, rest, until
 
+from gpu_tui.core.evidence import Quiet
 from gpu_tui.parse.nvidia_smi import GPU_FIELDS, parse_gpus
+from gpu_tui.providers.runpod import RunPod
 from gpu_tui.teardown.cards import _in_use
 
 BUSY = {"utilization.gpu": "0", "memory.used": "20480"}
@@ -75,6 +78,75 @@ async def test_what_rests_is_no_work(scene: Scene, case: str) -> None:
     view, views = await until(climb, lambda view: view.state in ("ready", "blocked", "closed"))
     await views.aclose()
     assert (view.state, view.seconds) == ("ready", ())
+
+
+def two(apps: str, first: str = "20480", second: str = "20480") -> str:
+    """A machine with two cards, what they hold, and what it lists of their processes."""
+    rows = [
+        row(index=str(at), uuid=f"GPU-{at}111-2222", **{"memory.used": held})
+        for at, held in enumerate((first, second))
+    ]
+    listed = "cat <<'EOF'\n{}\nEOF\n".format
+    return f"#!/bin/sh\ncase $1 in --query-gpu*)\n{listed(chr(10).join(rows))};;\n*)\n{listed(apps)};;\nesac\n"
+
+
+MAY = "it is in use, and nothing tells whether by what is seen on the box"
+ONE, OTHER = "GPU-0111-2222, 9, 20000, python", "GPU-1111-2222, 9, 20000, python"
+# What nvidia-smi says, which cards one's own work has open -> of whom it says nothing, and why.
+BESIDE: dict[str, tuple[str, tuple[int, ...], dict[str, str]]] = {
+    "it is listed on one": (two(ONE), (0, 1), {"GPU-1": HELD}),
+    "it is listed on both": (two(f"{ONE}\n{OTHER}"), (0, 1), {}),
+    "others are listed": (
+        two("GPU-1111-2222, 4711, 20000, x"),
+        (0, 1),
+        {"GPU-0": MAY, "GPU-1": MAY},
+    ),
+    "none is listed, one is open": (two(""), (0,), {"GPU-1": HELD}),
+    "none is listed, the other rests": (two("", second="3"), (0,), {}),
+    "none is listed, the open one rests": (two("", first="3"), (0,), {"GPU-1": HELD}),
+    "none is listed, both are open": (two(""), (0, 1), {"GPU-0": MAY, "GPU-1": MAY}),
+    "a single card": (smi(row(**BUSY)), (0,), {}),
+}
+
+
+@pytest.mark.parametrize("case", BESIDE)
+async def test_ones_own_work_speaks_for_its_own_card_alone(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    program, opened, unseen = BESIDE[case]
+    monkeypatch.setattr(RunPod, "calls", {"stop": replace(RunPod.calls["stop"], keeps=True)})
+    scene.box.sshd.program("nvidia-smi", program)
+    scene.box.process(9, ["python", "train.py"])
+    scene.box.opens(9, "/dev/nvidiactl", *(f"/dev/nvidia{at}" for at in opened))
+    for at in (0, 1):
+        place = scene.box.proc / f"driver/nvidia/gpus/0000:0{at}:00.0"
+        place.mkdir(parents=True)
+        said = f"Model: \t\t NVIDIA H100\nGPU UUID: \t GPU-{at}111-2222\nDevice Minor: \t {at}\n"
+        (place / "information").write_text(said)
+    climb = scene.runner().open("pod", "stop")
+    view, views = await until(climb, lambda view: bool(view.needs_acceptance))
+    quiet = climb._gate.of(Quiet)
+    await views.aclose()
+    assert quiet is not None
+    assert dict(quiet.cards) == unseen
+    assert view.needs_acceptance == (
+        "python train.py (pid 9)",
+        *(f"{card} may work for somebody who is not seen there" for card in unseen),
+    )
+
+
+async def test_where_nothing_numbers_the_cards_work_may_be_on_any_of_them(scene: Scene) -> None:
+    scene.box.sshd.program("nvidia-smi", two(""))
+    scene.box.process(9, ["python", "train.py"])
+    scene.box.opens(9, "/dev/nvidia0")
+    climb = scene.runner().open("pod", "terminate")
+    _, views = await until(climb, lambda view: view.state == "blocked" and view.abandon_phrase)
+    loss = climb._gate.loss
+    await views.aclose()
+    assert loss is not None
+    assert loss.running[1:] == tuple(
+        f"GPU-{at} may work for somebody who is not seen there" for at in (0, 1)
+    )
 
 
 async def test_a_card_that_is_taken_after_the_words_shuts_the_gate(scene: Scene) -> None:
