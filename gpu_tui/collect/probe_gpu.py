@@ -22,7 +22,7 @@ from gpu_tui.parse import nvidia_smi
 
 GPU_LIMIT = 6.0
 HANGS, KILLED = 124, 137  # exit codes: from here on it was ended
-APPS_AGAIN = 5  # rounds after which the programs on the cards are asked for in any case
+APPS_AGAIN = 15  # rounds after which the programs on the cards are asked for in any case
 MIG_ROUNDS = 30  # rounds after which it is asked anew how cards are cut
 LOOP_ROUNDS = 30  # rounds of one loop
 LOOP_LATE = 3  # seconds after its time at which a look is missed

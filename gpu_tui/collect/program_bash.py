@@ -62,6 +62,10 @@ lines() { # a line is looked for where it stood the last time
         from=${#held}
     }
 }
+rest() {
+    read -t "$1" -r -u 3 line
+    [[ $? -gt 128 || $clock != read ]] || leave
+}
 turn() {
     [[ -z $learning ]] || {
         seldom[$1]=1

@@ -83,19 +83,23 @@ process_table() {
 TABLE_FOR_BASH = r"""
 declare -gA args threads row_of name_of
 # Arguments are read again where a process is another, has another name, and now and then; so long,
-# too, who was found to be a thread of the kernel is not looked at. Before its turn, only who is new is.
+# too, who was found to be a thread of the kernel is not looked at. Before its turn, only who is new is;
+# at its turn a row is made anew only where its line has another beginning (name, state, parent) or start.
 process_table() {
-    local at stat rest rows=() names=() seen=() words pid name state parent a b c d e f g start
-    if ((++again >= 4 || ${#args[@]} > most + 64)); then args=() threads=() again=0 named=; fi
-    [[ -n $early ]] || row_of=() name_of=()
+    local at row stat rest rows=() names=() seen=() words pid name state parent a b c d e f g start
+    if ((++again >= 4 || ${#args[@]} > most + 64)); then args=() threads=() row_of=() name_of=() again=0 named=; fi
     open stat
     for at in "$proc"/[0-9]*; do
         [[ -z ${threads[$at]} ]] || continue
-        if [[ -n ${row_of[$at]} ]]; then
-            rows+=("${row_of[$at]}")
-            names+=("${name_of[$at]}")
-            seen+=("$at")
-            continue
+        row=${row_of[$at]}
+        if [[ -n $row ]]; then
+            [[ -n $early ]] || mapfile -t -n 1 stat <"$at/stat"
+            if [[ -n $early || $stat == "${row% *} "*" ${row##* } "* ]]; then
+                rows+=("$row")
+                names+=("${name_of[$at]}")
+                seen+=("$at")
+                continue
+            fi
         fi
         start=
         read -r pid name state parent a b c d e f g _ _ _ _ _ _ _ _ _ _ start _ <"$at/stat"

@@ -28,6 +28,7 @@ from shell_box import (
 )
 
 from gpu_tui.collect.frames import Frame
+from gpu_tui.collect.probe_gpu import APPS_AGAIN
 from gpu_tui.collect.program import QUIET, look_of, tick_of
 from gpu_tui.collect.sampler import Group, plan, sample_group, samples
 from gpu_tui.core import metrics
@@ -394,7 +395,7 @@ async def test_programs_on_a_card_are_asked_for_when_the_memory_in_use_moves_and
             return seen, len(asked.read_text().split()) - before
 
         assert (await cards(1))[0] == {4127}
-        seen, times = await cards(10)
+        seen, times = await cards(2 * APPS_AGAIN)
         assert seen == {4127}
         assert 1 <= times <= 4  # two, and what is under way at both ends
         files.file("pid", "5000")
