@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 import gpu_tui
 from gpu_tui.core import gate
 from gpu_tui.core.gate import State
 
 PACKAGE = Path(gpu_tui.__file__).parent
-TREES = {
-    path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text())
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
 LAW = ("core/gate.py", "core/seen.py", "core/proof.py", "core/allowance.py", "core/evidence.py")
-CLIMB = (*LAW, *(name for name in TREES if name.startswith("teardown/")))
 
 
-NODES = [(file, node) for file, tree in TREES.items() for node in ast.walk(tree)]
-CALLS = [(file, node) for file, node in NODES if isinstance(node, ast.Call)]
-CALLED = {id(node.func) for _, node in CALLS}
+@cache  # here and below: when the first test asks
+def _trees() -> dict[str, ast.Module]:
+    return {
+        path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text())
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+
+
+@cache
+def _nodes() -> list[tuple[str, ast.AST]]:
+    return [(file, node) for file, tree in _trees().items() for node in ast.walk(tree)]
+
+
+@cache
+def _all_calls() -> list[tuple[str, ast.Call]]:
+    return [(file, node) for file, node in _nodes() if isinstance(node, ast.Call)]
+
+
+@cache
+def _climb() -> tuple[str, ...]:
+    return (*LAW, *(name for name in _trees() if name.startswith("teardown/")))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forgotten_at_the_end() -> Iterator[None]:
+    """Half a million nodes are much for a worker to hold to its end."""
+    yield
+    for one in (_trees, _nodes, _all_calls):
+        one.cache_clear()
 
 
 def _calls(name: str) -> list[str]:
     """The files that call something of this name, once per call."""
-    return [file for file, node in CALLS if _last(node.func) == name]
+    return [file for file, node in _all_calls() if _last(node.func) == name]
 
 
 def _last(node: ast.AST) -> str | None:
@@ -38,7 +63,7 @@ def _last(node: ast.AST) -> str | None:
 
 def _names(file: str) -> set[str]:
     found = set()
-    for node in ast.walk(TREES[file]):
+    for node in ast.walk(_trees()[file]):
         found |= {getattr(node, part, None) for part in ("id", "attr", "name")}
     return {name for name in found if isinstance(name, str)}
 
@@ -54,24 +79,25 @@ def test_a_provider_is_stopped_in_one_place_and_by_no_other_name() -> None:
     """Neither called, nor handed on as a value, nor looked up by a string."""
     with_a_permit = [
         (file, ast.unparse(node))
-        for file, node in CALLS
+        for file, node in _all_calls()
         if _last(node.func) == "stop"
         and (node.args or node.keywords)
         and not file.startswith("demo/")
     ]
     assert with_a_permit == [("teardown/act.py", "provider.stop(permit)")]
+    called = {id(node.func) for _, node in _all_calls()}
     handed_on = [
         (file, ast.unparse(node))
-        for file, node in NODES
+        for file, node in _nodes()
         if isinstance(node, ast.Attribute)
         and node.attr == "stop"
-        and id(node) not in CALLED
+        and id(node) not in called
         and file.startswith(("teardown/", "providers/", "wiring/", "cli/"))
     ]
     assert handed_on == []
     by_string = [
         file
-        for file, node in CALLS
+        for file, node in _all_calls()
         if _last(node.func) in ("getattr", "methodcaller", "attrgetter")
         and any(isinstance(a, ast.Constant) and a.value in ("stop", "call") for a in node.args)
     ]
@@ -90,14 +116,16 @@ def test_no_flag_no_variable_and_no_setting_reaches_the_gate() -> None:
         names = _names(file)
         assert not names & {"os", "environ", "getenv", "argv", "settings", "argparse", "open"}, file
     wishes = {"force", "skip", "yes", "assume_yes", "no_verify", "unsafe", "insecure", "dry_run"}
-    for file in CLIMB:
+    for file in _climb():
         assert not _names(file) & wishes, file
-    read = {file for file, node in CALLS if file in CLIMB and "argv" in ast.dump(node)}
-    words = {file for file in read if any(_is(node, "sys.argv") for node in ast.walk(TREES[file]))}
+    read = {file for file, node in _all_calls() if file in _climb() and "argv" in ast.dump(node)}
+    words = {
+        file for file in read if any(_is(node, "sys.argv") for node in ast.walk(_trees()[file]))
+    }
     assert words <= {"teardown/on_box.py"}  # a child's own program: its words are a path
     takes = {
         arg.arg
-        for file, node in NODES
+        for file, node in _nodes()
         if file == "core/gate.py" and isinstance(node, ast.FunctionDef)
         for arg in (*node.args.args, *node.args.kwonlyargs)
     }
@@ -111,7 +139,7 @@ def _is(node: ast.AST, name: str) -> bool:
 def test_no_command_line_tears_down_overrides_or_abandons() -> None:
     said = {
         (file, node.value.lower())
-        for file, node in NODES
+        for file, node in _nodes()
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and file.startswith("cli/")
@@ -124,7 +152,7 @@ def test_no_command_line_tears_down_overrides_or_abandons() -> None:
     acts = {"confirm", "abandon", "override", "acknowledge", "accept"}
     callers = {
         file
-        for file, node in CALLS
+        for file, node in _all_calls()
         if isinstance(node.func, ast.Attribute)
         and node.func.attr in acts
         and "port" in ast.unparse(node.func.value)
@@ -136,7 +164,7 @@ def test_no_command_line_tears_down_overrides_or_abandons() -> None:
 def test_nothing_is_unpickled_and_no_host_is_taken_on_trust() -> None:
     asked = [
         (file, keyword.arg, ast.unparse(keyword.value))
-        for file, node in CALLS
+        for file, node in _all_calls()
         for keyword in node.keywords
         if keyword.arg in ("weights_only", "known_hosts")
     ]
@@ -144,7 +172,7 @@ def test_nothing_is_unpickled_and_no_host_is_taken_on_trust() -> None:
     assert [file for file, name, value in asked if name == "known_hosts" and value == "None"] == []
     loads = [
         (file, ast.unparse(node.func))
-        for file, node in CALLS
+        for file, node in _all_calls()
         if ast.unparse(node.func) in ("pickle.load", "pickle.loads", "dcp.load", "eval", "exec")
     ]
     assert loads == []
