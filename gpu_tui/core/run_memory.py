@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.plain import plain
@@ -24,12 +25,20 @@ _SIGN = "sha256:"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Who was there at `seen_at` (our time), and who was gone by then. `box`: where that was."""
+    """Who was there at `seen_at` (our time), and who was gone by then. `box`: where that was, `signs`: by
+    what the machine there was known, as far as it was: another one may come to the same address.
+    """
 
     box: str
     seen_at: float
     live: tuple[Job, ...] = ()
     gone: tuple[Job, ...] = ()
+    signs: Mapping[str, str] = field(default_factory=dict)
+
+
+def another(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Something that both say of themselves differs: these are two machines."""
+    return any(other.get(name, said) != said for name, said in one.items())
 
 
 def sign(command: str | None) -> str | None:
@@ -39,14 +48,21 @@ def sign(command: str | None) -> str | None:
     return _SIGN + hashlib.sha256(command.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def written(box: str, seen_at: float, live: Iterable[Job], gone: Iterable[Job]) -> str:
+def written(
+    box: str,
+    seen_at: float,
+    live: Iterable[Job],
+    gone: Iterable[Job],
+    signs: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """For the history. Empty where there is nobody to remember."""
     # When it began is reckoned anew at each look, and never twice the same.
     now = [_row(replace(job, started_at=None)) for job in live][-LIVE_KEPT:]
     then = [_row(job) for job in gone][-GONE_KEPT:]
     if not now and not then:
         return ""
-    return json.dumps({"box": box, "at": seen_at, "live": now, "gone": then}, ensure_ascii=False)
+    told = {"box": box, "at": seen_at, "live": now, "gone": then, "signs": dict(signs)}
+    return json.dumps(told, ensure_ascii=False)
 
 
 def remembered(text: str | None, box: str) -> Memory | None:
@@ -60,7 +76,13 @@ def remembered(text: str | None, box: str) -> Memory | None:
     at = _time(made.get("at"))
     if at is None:
         return None
-    return Memory(box, at, _jobs(made.get("live"), live=True), _jobs(made.get("gone"), live=False))
+    live, gone = _jobs(made.get("live"), live=True), _jobs(made.get("gone"), live=False)
+    return Memory(box, at, live, gone, _signs(made.get("signs")))
+
+
+def _signs(told: object) -> Mapping[str, str]:
+    known = told.items() if isinstance(told, dict) else ()
+    return {name: said for name, value in known if (said := _text(value)) is not None}
 
 
 def _row(job: Job) -> dict[str, object]:

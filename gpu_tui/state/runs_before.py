@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
-from gpu_tui.core.run_memory import Memory, remembered
+from gpu_tui.core.run_memory import Memory, another, remembered
 from gpu_tui.core.vanished import Vanished
 from gpu_tui.state.history import CONTACT_EVERY, History
 
@@ -27,6 +27,7 @@ class RunsBefore:
     def __init__(self, history: History, instance: Instance) -> None:
         self._history, self._name, self._box = history, instance.name, box_of(instance)
         self._kept: dict[str, tuple[str, float]] = {}  # metric -> of whom, and when it was written
+        self.signs: Mapping[str, str] = {}  # by which this machine is known, as far as it is
 
     def read(self) -> Mapping[str, Memory]:
         """By metric, what was kept of this very box."""
@@ -35,11 +36,24 @@ class RunsBefore:
             name: remembered(self._history.counter(self._name, RUNS + name), self._box)
             for name in names
         }
-        return {name: memory for name, memory in read.items() if memory is not None}
+        found = {name: memory for name, memory in read.items() if memory is not None}
+        for memory in found.values():
+            self.signs = {**self.signs, **memory.signs}
+        return found
+
+    def is_another(self, **signs: str | None) -> bool:
+        """What the machine says of itself now; true where the one that was remembered said something else.
+
+        A boot is no such sign: what a reboot ended is told of.
+        """
+        said = {name: value for name, value in signs.items() if value}
+        differs = another(said, self.signs)
+        self.signs = said if differs else {**self.signs, **said}
+        return differs
 
     def keep(self, metric: str, vanished: Vanished, at: float) -> None:
         """Who is here, and who is gone, as of a look at `at`."""
-        text = vanished.memory(self._box, at)
+        text = vanished.memory(self._box, at, self.signs)
         whom, known = text.partition('"live"')[2], self._kept.get(metric)
         if (
             known is not None
