@@ -92,7 +92,9 @@ OF_EVAL = re.compile(
 NERF = re.compile(
     rf"^\s*(?P<step>[0-9]{{1,9}}) \((?P<percent>[0-9]{{1,3}}\.[0-9]{{1,3}})%\) +[0-9.]{{1,9}} m?s +(?P<eta>{SPELLED}) "
 )
-TUNE = re.compile(rf"^(?P<epoch>[0-9]{{1,6}})\|(?P<step>[0-9]{{1,12}})\|Loss: (?P<loss>{VALUE}):")
+TUNE = re.compile(
+    rf"(?:^|[\s:])(?P<epoch>[0-9]{{1,6}})\|(?P<step>[0-9]{{1,12}})\|Loss: (?P<loss>{VALUE}):"
+)
 AT_STEP = re.compile(  # Keras's own loop: `Training loss (for one batch) at step 200: 0.9`
     rf"\b[Tt]rain(?:ing)? loss (?:\([\w ]{{1,30}}\) )?at (?:step|"
     rf"iteration) (?P<step>[0-9]{{1,12}}): {{0,3}}(?P<loss>{VALUE})"
@@ -181,7 +183,7 @@ RATE_NAMED = re.compile(
 )
 NAMED = re.compile(
     rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|"
-    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_:/]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%(?:\||\s?(?:━|╸|Completed \||\(?[0-9]{{1,12}}/)))"
+    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_:/]|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%(?:\||\s?(?:━|╸|Completed \||\(?[0-9]{{1,12}}/)))"
 )
 NAME = re.compile(
     r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
@@ -208,9 +210,9 @@ SETTING_SIGNS = ("(", "parser.", "args.", "self.")
 PLAIN_TIMES = frozenset(
     {"eta", "elapsed", "time", "epoch", "step", "iter", "iteration", "global_step"}
 )
-# Where in a program a line was written is no metric: `[main.py][line:98]`, `data_utils.py:284`, `tensor(1.5, device='cuda:0')`.
+# Where in a program a line was written is no metric: `[main.py][line:98]`, `data_utils.py:284`, `tensor(1.5, device='cuda:0')`, `(TaskRunner pid=87031)`.
 PLACES = re.compile(
-    r"^(?:line|lineno|line_?number|cuda|device)$|\.(?:py|pyx|cpp|cc|cu|cuh|c|h|hpp|go|rs|java|js)$",
+    r"^(?:line|lineno|line_?number|pid|cuda|device)$|\.(?:py|pyx|cpp|cc|cu|cuh|c|h|hpp|go|rs|java|js)$",
     re.IGNORECASE,
 )
 

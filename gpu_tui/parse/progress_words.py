@@ -34,7 +34,7 @@ VAL_LOSS = (
 )  # fmt: skip
 RATE_NAMES = (
     "lr", "learning_rate", "l_r", "learningrate", "lr_0", "lr0", "lr_pg0", "base_lr", "current_lr",
-    "train_lr", "lr_adamw", "lr_adam", "lr_sgd", "cur_lr", "train_learning_rate", "lr_group_0",
+    "train_lr", "lr_adamw", "lr_adam", "lr_sgd", "cur_lr", "train_learning_rate", "lr_group_0", "actor_lr",
 )  # fmt: skip
 SPEED_NAMES = (
     "steps_per_second", "steps_per_sec", "iters_per_second", "iter_per_second", "it_s", "iters_sec",

@@ -50,6 +50,8 @@ REPORTS: list[tuple[str, dict[str, float | str]]] = [
     ("3/20 epochs done, train loss: np.float64(0.5)", {"epoch": 3, "epochs": 20, "loss": 0.5}),
     ("Training progress: 45.5% complete, 4.0 batches/second", {"percent": 45.5, "rate_per_second": 4}),
     ("step: 10  loss: 8.1234  grad_norm: 1.2345  tps: 1,234  mfu: 12.34%", {"step": 10, "loss": 8.1234}),
+    ("[trainer0|0]:1|54|Loss: 1.096:  54%|█████▍    | 55/101 [15:04<11:17, 14.73s/it]", {"epoch": 1, "step": 55, "steps": 101, "loss": 1.096, "percent": 54, "elapsed_seconds": 904, "eta_seconds": 677, "rate_per_second": 1 / 14.73}),
+    ("(TaskRunner pid=87031) step:83 - actor/pg_loss:0.042 - actor/lr:2e-06 - training/global_step:83.000", {"step": 83, "lr": 2e-06}),
 ]  # fmt: skip
 
 
@@ -251,3 +253,18 @@ def test_the_mean_over_the_run_in_the_summary_of_hf_is_no_last_loss() -> None:
     said = parse_progress("{'train_loss': 0.5, 'epoch': 2.98}")
     assert said is not None
     assert said.loss == 0.5
+
+
+@pytest.mark.parametrize(
+    ("line", "metrics"),
+    [
+        ("(main_task pid=51520) step:5 - actor/kl_loss:0.071 - mfu/actor:0.083", {"actor/kl_loss", "mfu/actor"}),
+        ("INFO: 8epoch:train:2901-3000batch: loss=1.7, acc=0.013", {"acc"}),
+    ],
+)  # fmt: skip
+def test_the_number_of_a_process_and_a_range_of_batches_are_no_metrics(
+    line: str, metrics: set[str]
+):
+    progress = parse_progress(line)
+    assert progress is not None
+    assert set(progress.metrics) == metrics
