@@ -250,6 +250,7 @@ async def cut(box: Sshd, client: Client, kind: int, busy: asyncio.Task[int]) -> 
     await busy
 
 
+@pytest.mark.nightly
 @pytest.mark.timeout(3600 if NIGHTLY else 120)
 async def test_no_line_is_lost_or_doubled(box: Sshd) -> None:
     began = time.monotonic()

@@ -135,6 +135,7 @@ async def test_every_metric_whatever_the_login_shell(login, make_box):  # type: 
     await asyncio.gather(task, return_exceptions=True)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("shell", sorted(SHELLS))
 def test_nothing_is_left_on_the_box_of_clients_that_were_killed(shell: str) -> None:
     """By SIGKILL, each while it samples and follows a log."""

@@ -70,6 +70,7 @@ async def test_a_healthy_climb_takes_these_steps_and_calls_once(tmp_path: Path) 
     assert (ride.api.calls, ride.api.crimes, ride.world.gate.outcome) == (1, [], "gone")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("step", "kind"), CASES)
 async def test_trouble_at_every_step_lands_in_a_safe_state(
     step: str, kind: str, tmp_path: Path

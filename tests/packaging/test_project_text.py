@@ -70,3 +70,11 @@ def test_every_make_target_is_explained() -> None:
     phony = set(re.findall(r"^\.PHONY: (.*)$", make, re.MULTILINE)[0].split())
     explained = set(re.findall(r"^([a-z-]+):.*## ", make, re.MULTILINE))
     assert phony == explained
+
+
+def test_whoever_is_longer_at_night_is_called_at_night() -> None:
+    """`make nightly` runs marked tests alone: a soak without the mark never has its full length."""
+    longer = {f for f in files() if f.suffix == ".py" and "GPU_TUI_NIGHTLY" in f.read_text("utf-8")}
+    longer.discard(Path(__file__))
+    assert len(longer) > 10
+    assert not [f.name for f in longer if "mark.nightly" not in f.read_text("utf-8")]

@@ -86,6 +86,7 @@ def _looked_at(raw: bytes, sizes: Iterator[int], monkeypatch: pytest.MonkeyPatch
     return seen
 
 
+@pytest.mark.nightly
 def test_a_hostile_megabyte_is_looked_at_as_often_as_a_quarter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -66,6 +66,7 @@ async def connected(box: Sshd, wire: Wire) -> AsyncIterator[Connection]:
         await transport.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(50 if NIGHTLY else 4))
 async def test_a_link_cut_at_any_byte(box: Sshd, tmp_path: Path, seed: int) -> None:
     root, local = box.home / "results", tmp_path / "here"

@@ -71,6 +71,7 @@ def block(random: Random, includes: list[Path], depth: int = 0) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(shutil.which("ssh") is None, reason="no ssh here")
 def test_random_configs_mean_the_same_to_both(tmp_path: Path) -> None:
     for seed in range(ROUNDS):

@@ -77,6 +77,7 @@ def console() -> Console:
     return made
 
 
+@pytest.mark.nightly
 def test_no_line_of_a_log_reaches_the_terminal_as_anything_but_cells(console: Console) -> None:
     random = Random(20_260_304)
     tail, reader, seen = LogBuffer(budget=1_000_000), LogReader(), 0
@@ -109,6 +110,7 @@ def test_no_line_of_a_log_reaches_the_terminal_as_anything_but_cells(console: Co
             check(note_row(document, key), WIDTH, console)
 
 
+@pytest.mark.nightly
 def test_no_other_sink_of_the_pane_lets_anything_through(console: Console) -> None:
     random = Random(7)
     for n in range(max(300, LINES // 100)):

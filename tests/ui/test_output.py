@@ -161,6 +161,7 @@ def _stir(store: SceneStore, chance: random.Random) -> None:
 SEEDS = range(40) if os.environ.get("GPU_TUI_NIGHTLY") else range(2)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_random_frames_look_the_same(
     cockpit: Callable[..., CockpitApp], monkeypatch: pytest.MonkeyPatch, seed: int
