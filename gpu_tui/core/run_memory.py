@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.plain import plain
@@ -25,20 +24,15 @@ _SIGN = "sha256:"
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Who was there at `seen_at` (our time), and who was gone by then. `box`: where that was, `signs`: by
-    what the machine there was known, as far as it was: another one may come to the same address.
+    """Who was there at `seen_at` (our time), and who was gone by then. `box`: where that was, `host_key`: the
+    fingerprint that the machine there showed, where it is known.
     """
 
     box: str
     seen_at: float
     live: tuple[Job, ...] = ()
     gone: tuple[Job, ...] = ()
-    signs: Mapping[str, str] = field(default_factory=dict)
-
-
-def another(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Something that both say of themselves differs: these are two machines."""
-    return any(other.get(name, said) != said for name, said in one.items())
+    host_key: str | None = None
 
 
 def sign(command: str | None) -> str | None:
@@ -49,11 +43,7 @@ def sign(command: str | None) -> str | None:
 
 
 def written(
-    box: str,
-    seen_at: float,
-    live: Iterable[Job],
-    gone: Iterable[Job],
-    signs: Mapping[str, str] = MappingProxyType({}),
+    box: str, seen_at: float, live: Iterable[Job], gone: Iterable[Job], host_key: str | None = None
 ) -> str:
     """For the history. Empty where there is nobody to remember."""
     # When it began is reckoned anew at each look, and never twice the same.
@@ -61,7 +51,7 @@ def written(
     then = [_row(job) for job in gone][-GONE_KEPT:]
     if not now and not then:
         return ""
-    told = {"box": box, "at": seen_at, "live": now, "gone": then, "signs": dict(signs)}
+    told = {"box": box, "at": seen_at, "live": now, "gone": then, "host_key": host_key}
     return json.dumps(told, ensure_ascii=False)
 
 
@@ -77,12 +67,7 @@ def remembered(text: str | None, box: str) -> Memory | None:
     if at is None:
         return None
     live, gone = _jobs(made.get("live"), live=True), _jobs(made.get("gone"), live=False)
-    return Memory(box, at, live, gone, _signs(made.get("signs")))
-
-
-def _signs(told: object) -> Mapping[str, str]:
-    known = told.items() if isinstance(told, dict) else ()
-    return {name: said for name, value in known if (said := _text(value)) is not None}
+    return Memory(box, at, live, gone, _text(made.get("host_key")))
 
 
 def _row(job: Job) -> dict[str, object]:

@@ -57,7 +57,6 @@ class Vanished:
     _gone: dict[str, Job] = field(default_factory=dict)
     _unlisted: set[str] = field(default_factory=set)  # of those: whose process was seen since
     _looked: float | None = None  # at the processes
-    _taken_at: float = -inf  # when the newest list was
     _restarts: Restarts = field(default_factory=Restarts)
     # Shells at which a person sat when the processes were read.
     _typed: frozenset[int] = frozenset()
@@ -69,17 +68,10 @@ class Vanished:
         """What an earlier watch of this box knew, before anything else is told."""
         self._memory = memory
 
-    def memory(self, box: str, at: float, signs: Mapping[str, str]) -> str:
+    def memory(self, box: str, at: float, host_key: str | None = None) -> str:
         """For the next watch, as of a look at `at`; empty where there is nobody to remember."""
         live = (job for job in self._last.values() if job.live)
-        return written(box, at, live, self._gone.values(), signs)
-
-    def begin_anew(self, since: float) -> None:
-        """This is another machine than before, and has been since then: whom it lists now stays alone."""
-        if self._taken_at < since:
-            self._last = {}
-        self._memory, self._restarts = None, Restarts()
-        self._gone, self._recalled, self._unlisted = {}, {}, set()
+        return written(box, at, live, self._gone.values(), host_key)
 
     def _remember(self, at: float) -> None:
         """Who was there when another watch looked last is judged as if we had; when they went is not known: they
@@ -106,7 +98,7 @@ class Vanished:
                 self._take({}, at)
 
     def _take(self, now: dict[str, Job], at: float) -> None:
-        self._taken_at = until = at
+        until = at
         if self._memory is not None:
             until = min(at, self._memory.seen_at)
             self._remember(at)

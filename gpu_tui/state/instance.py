@@ -85,7 +85,6 @@ class InstanceState:
         self.joined = Joined()
         self.log_lives = LogLives()
         self._contact_written = 0.0
-        self._live_since = 0.0
         # Lines that wait to be judged, from here on.
         self._came: tuple[LogSource, int] | None = None
 
@@ -95,30 +94,14 @@ class InstanceState:
         """The connection changed."""
         if event.link.live and not self.link.live:
             self.book.since = event.at  # what began while nobody looked is found now
-            self._live_since = event.at
-            self._recognise(host_key=event.link.host_key)
+            for name in self._runs.met(event.link.host_key):
+                self.vanished[name].recall(None)
         self.link = event.link
         self.timeline.link_changed(event.link)
         self.was_live = self.was_live or event.link.live
         if not event.link.live:
             for name in list(self.series):
                 self.series[name].add(event.at, None)
-
-    def _recognise(self, **signs: str | None) -> None:
-        """The machine says who it is. Where another one came to this address, nobody's runs of before are its own."""
-        before = self._runs.signs
-        another = self._runs.is_another(**signs)
-        if another:
-            for runs in self.vanished.values():
-                runs.begin_anew(self._live_since)
-        if self._runs.signs != before:
-            for name in self.vanished:
-                self._keep_runs(name)
-
-    def _keep_runs(self, metric: str) -> None:
-        sample = self.tracks.get(metric, NO_TRACK).latest
-        if isinstance(sample, Reading | Absent):
-            self._runs.keep(metric, self.vanished[metric], sample.taken_at)
 
     def account_read(self, account: Account, at: float) -> None:
         """The account was listed: one list speaks for all its instances."""
@@ -161,7 +144,9 @@ class InstanceState:
         self.tracks[event.metric] = old.follow(event.sample)
         if event.metric in self.vanished:
             self.vanished[event.metric].follow(event.sample)
-            self._keep_runs(event.metric)
+            if isinstance(event.sample, Reading | Absent):
+                runs = self.vanished[event.metric]
+                self._runs.keep(event.metric, runs, event.sample.taken_at)
         if isinstance(event.sample, Reading):
             self._contact(event.at)
             self.timeline.sampled(event.metric, event.sample)
@@ -187,8 +172,6 @@ class InstanceState:
 
     def _note_value(self, metric: str, value: object, at: float, old: Track[object]) -> None:
         match metric:
-            case metrics.HOST.name if host := self.value(metrics.HOST):
-                self._recognise(hostname=host.hostname)
             case metrics.GPUS.name:
                 table = self.value(metrics.GPUS)
                 self._point("gpu", at, utilization(table))

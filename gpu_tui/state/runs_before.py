@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpu_tui.core import metrics
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
-from gpu_tui.core.run_memory import Memory, another, remembered
+from gpu_tui.core.run_memory import Memory, remembered
 from gpu_tui.core.vanished import Vanished
 from gpu_tui.state.history import CONTACT_EVERY, History
 
@@ -26,8 +26,9 @@ class RunsBefore:
 
     def __init__(self, history: History, instance: Instance) -> None:
         self._history, self._name, self._box = history, instance.name, box_of(instance)
+        self._rented = instance.provider.id is not None  # what is rented stays what it is
         self._kept: dict[str, tuple[str, float]] = {}  # metric -> of whom, and when it was written
-        self.signs: Mapping[str, str] = {}  # by which this machine is known, as far as it is
+        self._host_key: str | None = None
 
     def read(self) -> Mapping[str, Memory]:
         """By metric, what was kept of this very box."""
@@ -36,24 +37,26 @@ class RunsBefore:
             name: remembered(self._history.counter(self._name, RUNS + name), self._box)
             for name in names
         }
-        found = {name: memory for name, memory in read.items() if memory is not None}
-        for memory in found.values():
-            self.signs = {**self.signs, **memory.signs}
-        return found
+        return {name: memory for name, memory in read.items() if memory is not None}
 
-    def is_another(self, **signs: str | None) -> bool:
-        """What the machine says of itself now; true where the one that was remembered said something else.
+    def met(self, host_key: str | None) -> frozenset[str]:
+        """The machine has shown this key: the metrics of which another one, at the same address, was remembered.
 
-        A boot is no such sign: what a reboot ended is told of.
+        No other sign tells it from the same one started anew, whose runs are then to be told of: a pod that
+        comes back has another hostname, and one that is rented by its id also another key.
         """
-        said = {name: value for name, value in signs.items() if value}
-        differs = another(said, self.signs)
-        self.signs = said if differs else {**self.signs, **said}
-        return differs
+        if not host_key:
+            return frozenset()
+        self._host_key = host_key
+        if self._rented:
+            return frozenset()
+        return frozenset(
+            name for name, memory in self.read().items() if memory.host_key not in (None, host_key)
+        )
 
     def keep(self, metric: str, vanished: Vanished, at: float) -> None:
         """Who is here, and who is gone, as of a look at `at`."""
-        text = vanished.memory(self._box, at, self.signs)
+        text = vanished.memory(self._box, at, self._host_key)
         whom, known = text.partition('"live"')[2], self._kept.get(metric)
         if (
             known is not None

@@ -12,7 +12,6 @@ from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogSource
-from gpu_tui.core.readings import Host
 from gpu_tui.core.run_memory import GONE_FOR, LONGEST, remembered, sign
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellState
@@ -35,20 +34,13 @@ def look(
     *runs: Job,
     box: Instance = BOX,
     key: str | None = None,
-    host: Host | None = None,
-    host_first: bool = False,
     store: Store | None = None,
 ) -> Store:
     """What one tick of cron sees of a box on which these run; or a cockpit that was open all the time."""
     store = store or Store(Fleet("s", (box,)), {}, history)
     store.apply(LinkChanged("a", at, LinkState("live", host_key=key)))
-    told = Sampled("a", at, metrics.HOST.name, Reading(host, at))
-    if host and host_first:
-        store.apply(told)
     table = Reading(JobTable("nohup", runs), at)
     store.apply(Sampled("a", at, metrics.DETACHED.name, table))
-    if host and not host_first:
-        store.apply(told)
     store.apply(Sampled("a", at + 1, metrics.PROCESSES.name, Reading((), at + 1)))
     return store
 
@@ -112,47 +104,33 @@ def test_of_another_box_or_of_long_ago_nothing_is_said(box: Instance, after: flo
     assert cells(look(history, T0 + after, box=box), T0 + after + 20) == {}
 
 
-BOOT, LATER = "0f3a9c1e-1111-4222-8333-444455556666", "7b21d0aa-1111-4222-8333-444455556666"
-HERE = Host(T0, 9e4, BOOT, "c0ffee")
-NEW: dict[str, tuple[str | None, Host | None]] = {
-    "another key": ("SHA256:b", HERE),
-    "another key, and the rest is not read": ("SHA256:b", None),
-    "another container with the same keys in it": ("SHA256:a", replace(HERE, hostname="decaf")),
-}
-SAME: dict[str, tuple[str | None, Host | None]] = {
-    "nothing changed": ("SHA256:a", HERE),
-    "nothing is said": (None, None),
-    "a reboot ended it": ("SHA256:a", replace(HERE, boot_id=LATER)),
-}
+RENTED = replace(BOX, provider=replace(BOX.provider, id="pod-7"))
 
 
-@pytest.mark.parametrize("watched", [False, True])
-@pytest.mark.parametrize("host_first", [False, True])
-@pytest.mark.parametrize("case", [*NEW, *SAME])
-def test_a_box_that_was_made_anew_at_the_same_address_is_told_no_runs_of_the_old_one(
-    case: str, *, host_first: bool, watched: bool
+@pytest.mark.parametrize(
+    ("box", "key", "told"),
+    [
+        (BOX, "SHA256:a", True),
+        (BOX, None, True),  # nobody knows who this is
+        (BOX, "SHA256:b", False),
+        (RENTED, "SHA256:b", True),  # the same one, started anew: that is what ended its runs
+    ],
+)
+def test_a_machine_made_anew_at_the_same_address_is_told_no_runs_of_the_one_before(
+    box: Instance, key: str | None, *, told: bool
 ) -> None:
     history = NoHistory()
-    old = look(history, T0, RUN, key="SHA256:a", host=HERE)
-    old.apply(LinkChanged("a", T0 + 300, LinkState("unreachable")))
-    key, host = (NEW | SAME)[case]
-    open_all_the_time = old if watched else None
-    store = look(
-        history, T0 + 600, key=key, host=host, host_first=host_first, store=open_all_the_time
-    )
-    assert ("vit" in cells(store, T0 + 620)) is (case in SAME)
-    assert ("vit" in cells(look(history, T0 + 900), T0 + 920)) is (case in SAME)
+    look(history, T0, RUN, box=box, key="SHA256:a")
+    assert ("vit" in cells(look(history, T0 + 600, box=box, key=key), T0 + 620)) is told
+    assert ("vit" in cells(look(history, T0 + 900, box=box, key=key), T0 + 920)) is told
 
 
-@pytest.mark.parametrize("host_first", [False, True])
-def test_whom_the_new_box_lists_is_remembered_as_its_own(*, host_first: bool) -> None:
+def test_whoever_watches_while_a_machine_is_made_anew_is_told_what_ended_with_it() -> None:
     history = NoHistory()
-    look(history, T0, RUN, key="SHA256:a", host=HERE)
-    new = replace(HERE, hostname="decaf")
-    fresh = replace(RUN, id="7", name="gan", pids=(7, 1), stdout="/r/gan.log")
-    look(history, T0 + 600, fresh, key="SHA256:a", host=new, host_first=host_first)
-    after = look(history, T0 + 900, key="SHA256:a", host=new, host_first=host_first)
-    assert list(cells(after, T0 + 920)) == ["gan"]
+    store = look(history, T0, RUN, key="SHA256:a")
+    store.apply(LinkChanged("a", T0 + 300, LinkState("unreachable")))
+    assert "vit" in cells(look(history, T0 + 600, key="SHA256:b", store=store), T0 + 620)
+    assert "vit" in cells(look(history, T0 + 900, key="SHA256:b"), T0 + 920)
 
 
 def test_a_list_that_cannot_be_read_forgets_nobody() -> None:
