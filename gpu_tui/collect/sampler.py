@@ -192,15 +192,19 @@ class _Patience:
         self._due[metric] = now + self._group.patience[metric]
 
     def silent(self, now: float) -> dict[Probe, bool]:
-        """Who is silent now -> alone, that is: another has answered since it should have.
+        """Who is silent now -> alone, that is: another still answered when this one was overdue.
 
-        Who is told is given its patience once more.
+        On a line that was cut the one that was heard first is late first, and the others were heard a little
+        after it: that proves nothing, so they must have answered in the later half of its delay, or at the last
+        beat of a slow poll. Who is told is given its patience once more.
         """
         late = [probe for probe in self._group.probes if self._due[probe.metric] <= now]
-        last = max(self._heard.values())
+        last, beat = max(self._heard.values()), min(self._group.beats.values())
         told = {}
         for probe in late:
             patience = self._group.patience[probe.metric]
-            told[probe] = last > now - patience and last > self._heard[probe.metric]
+            late_half = (patience - self._group.beat_of(probe)) / 2
+            bound = max(self._heard[probe.metric], now - max(late_half, beat + GRACE / 2))
+            told[probe] = last > bound
             self._due[probe.metric] = now + patience
         return told

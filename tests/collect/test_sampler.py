@@ -30,7 +30,7 @@ from shell_box import (
 from gpu_tui.collect.frames import Frame
 from gpu_tui.collect.probe_gpu import APPS_AGAIN
 from gpu_tui.collect.program import QUIET, look_of, tick_of
-from gpu_tui.collect.sampler import Group, plan, sample_group, samples
+from gpu_tui.collect.sampler import Group, _Patience, plan, sample_group, samples
 from gpu_tui.core import metrics
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.fleet import QueueFiles, Results
@@ -580,6 +580,35 @@ async def test_a_box_that_says_nothing_at_all_says_nothing_of_its_cards(files: S
     for event in got.values():
         assert isinstance(event.sample, Failure)
         assert event.sample.kind is FailureKind.HUNG
+
+
+@pytest.mark.parametrize(
+    "poll", [1.0, 3.0, 5.0]
+)  # of a slower one the line itself is found dead first
+def test_a_line_that_was_cut_says_nothing_of_the_cards(files: ShellBox, poll: float):
+    """The cards are heard a little before the rest: when the line goes, all fall silent, and they are late first."""
+    group = files.group(poll=poll)
+    patience, cut = _Patience(group, 0.0), 60.0
+    for probe in group.probes:
+        last = cut - cut % group.beat_of(probe) - (0.9 if probe.metric == "gpus" else 0.1)
+        patience.hear(probe.metric, last)
+    told: dict[str, set[bool]] = {}
+    while told.keys() != {probe.metric for probe in group.probes}:
+        for probe, alone in patience.silent(patience.next).items():
+            told.setdefault(probe.metric, set()).add(alone)
+    assert set.union(*told.values()) == {False}
+
+
+@pytest.mark.parametrize("poll", [0.1, 1.0, 5.0, 60.0])
+def test_cards_that_alone_fall_silent_are_told(files: ShellBox, poll: float):
+    group = files.group(poll=poll)
+    patience, beat, told = _Patience(group, 0.0), tick_of(poll), []
+    for round in range(1, 400):
+        for probe in group.probes:
+            if probe.metric != "gpus" and round * beat % group.beat_of(probe) < beat:
+                patience.hear(probe.metric, round * beat)
+        told += [(p.metric, alone) for p, alone in patience.silent(round * beat).items()]
+    assert set(told) == {("gpus", True)}
 
 
 async def test_a_dead_mount_does_not_hide_the_others(files: ShellBox, shell: str):
