@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import overload
@@ -57,6 +57,11 @@ class Points(Sequence[Point]):
         """Those from `at` on."""
         begin = bisect_left(self._times, at, self._begin, self._end)
         return Points(self._times, self._values, begin, self._end)
+
+    def until(self, at: float) -> Points:
+        """Those up to `at`."""
+        end = bisect_right(self._times, at, self._begin, self._end)
+        return Points(self._times, self._values, self._begin, end)
 
     def known(self) -> tuple[Point, Point] | None:
         """The first and the last that is no gap."""
@@ -142,15 +147,16 @@ class Series:
     def __len__(self) -> int:
         return len(self._times) - self._begin
 
-    def rate(self, share: float = 1.0) -> float | None:
+    def rate(self, share: float = 1.0, until: float = 0.0) -> float | None:
         """Value per second from the first to the last known point, or None below two points.
 
-        With a `share`, of the newest part of the time alone.
+        With a `share`, of the newest part of the time alone, `until` the newest part of it which is left out.
         """
         ends = self.points.known()
         if ends is not None and share < 1.0:
             (began, _), (ended, _) = ends
-            ends = self.points.since(ended - share * (ended - began)).known()
+            part = self.points.since(ended - share * (ended - began))
+            ends = part.until(ended - until * (ended - began)).known()
         if ends is None:
             return None
         (began, first), (ended, last) = ends

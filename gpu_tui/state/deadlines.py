@@ -183,11 +183,13 @@ def _fills(kept: InstanceState, now: float) -> Iterator[Fill]:
     memory, series = kept.fresh(metrics.MEMORY, now), kept.series.get("memory_needed")
     if memory is None or memory.source == "host" or not memory.limit or series is None:
         return
-    # What only rose at the start is no leak: the newest third must rise as well.
+    # What only rose at the start is no leak, nor a run that began just now: the newest third must rise as
+    # well, and in both its halves.
     whole, newest, known = series.rate(), series.rate(share=1 / 3), series.points.known()
     if whole is None or newest is None or known is None:
         return
-    rate = min(whole, newest)
+    halves = series.rate(share=1 / 3, until=1 / 6), series.rate(share=1 / 6)
+    rate = min(whole, newest, *(half for half in halves if half is not None))
     (began, _), (at, used) = known
     if rate > 0 and used is not None:
         left = max(0.0, (memory.limit - used) / rate)

@@ -459,6 +459,8 @@ def test_inodes_fill_on_their_own() -> None:
         ((10, 14, 18, 22, 26), True),
         ((10, 26, 26, 26, 26), False),  # it was loaded, and then it stayed
         ((10, 14, 18, 22, 22), False),
+        ((*[10] * 16, *[18] * 2), False),  # another run began
+        ((*[10] * 14, *[18] * 4), False),
     ],
 )
 def test_memory_that_goes_on_rising_is_told_one_that_was_loaded_is_not(
