@@ -202,7 +202,7 @@ def _oom(seen: Now) -> Iterator[Condition]:
         times = f"{oom.times} time{'s' if oom.times > 1 else ''}"
         evidence = f"the cgroup's oom_kill counter rose {times}"
         if oom.survived:
-            evidence += "; the run itself goes on"
+            evidence += "; the run itself goes on" if oom.cell else "; a training still runs"
     severity = Severity.WARN if oom.survived else Severity.FATAL
     yield Condition("host_oom", severity, evidence, "cgroup", cell=oom.cell)
 

@@ -26,6 +26,8 @@ def oom_of(kept: InstanceState, now: float, queue: Queue, run: Run | None) -> Oo
         return None
     killed = [cell for cell in during if cell.exit_code == 137]
     ended = [cell for cell in during if cell.state is CellState.FAILED]
+    if not (killed or ended) and len(during) > 1:  # of several that run nobody knows whose it was
+        return OomKill(rose.times, None, survived=_lives_on(kept, run, rose.at))
     cell = (killed or ended or during)[-1]
     lives = cell.state in (CellState.RUNNING, CellState.FINISHED, CellState.SUSPICIOUS)
     return OomKill(rose.times, cell.name, survived=lives and _lives_on(kept, run, rose.at))

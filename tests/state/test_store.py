@@ -23,6 +23,7 @@ from gpu_tui.core.fleet import (
     Results,
     SshAccess,
 )
+from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogLine, LogSource, Mark, Progress
 from gpu_tui.core.profile import Sign
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueEvent, QueueOpened
@@ -38,7 +39,7 @@ from gpu_tui.core.readings import (
     Process,
 )
 from gpu_tui.core.sample import Failure, FailureKind, Reading
-from gpu_tui.core.sweep import CELLS_KEPT, Roster, RosterCell
+from gpu_tui.core.sweep import CELLS_KEPT, CellState, Roster, RosterCell
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.cost import STORAGE
 from gpu_tui.state.followed import LOGS_KEPT
@@ -225,6 +226,23 @@ def test_a_killed_cell_is_explained_by_the_cgroup_not_told_twice() -> None:
     bench.sample("memory", Memory("cgroup2", 50, 100, oom_kill=1))
     findings = bench.view().findings
     assert [(f.kind, f.cell) for f in findings] == [("host_oom", "a")]
+
+
+def test_of_several_that_run_none_is_named_as_killed_for_memory() -> None:
+    """A queue keeps no time of the job that the kernel killed: the one that happens to be last runs on."""
+    bench = Bench()
+    bench.link()
+    bench.alive(RUNNER)
+    runs = [
+        Job(name, name, CellState.RUNNING, "running", started_at=T0 - 60)
+        for name in ("lr3", "loop")
+    ]
+    dead = Job("x", "oomy", CellState.FAILED, "finished", "a signal ended it")
+    bench.sample("task-spooler", JobTable("task-spooler", (*runs, dead)))
+    bench.sample("memory", Memory("cgroup2", 50, 100, oom_kill=0))
+    bench.sample("memory", Memory("cgroup2", 50, 100, oom_kill=1))
+    (found,) = [f for f in bench.view().findings if f.kind == "host_oom"]
+    assert found.cell is None
 
 
 def test_inodes_fill_before_bytes() -> None:
