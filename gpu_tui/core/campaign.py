@@ -212,7 +212,8 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
         return NO_IDEA, "its queue was not read yet"
     cells = lane.queue.cells
     runs = [cell for cell in cells if cell.state is CellState.RUNNING]
-    unsure = [cell for cell in cells if cell.state is CellState.CANNOT_TELL]
+    # Of one that is gone only how it ended is not known.
+    unsure = [c for c in cells if c.state is CellState.CANNOT_TELL and c.finished_at is None]
     passed = [cell for cell in cells if cell.never_run]
     pending = [c for c in cells if c.again or (c.state is CellState.PENDING and not c.never_run)]
     unnamed = 0 if lane.queue.claimed_done else lane.unnamed

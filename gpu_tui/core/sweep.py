@@ -175,6 +175,8 @@ class Queue:
 
     @property
     def running(self) -> Cell | None:
-        """The cell that runs now, or that nobody can tell of."""
-        live = (CellState.RUNNING, CellState.CANNOT_TELL)
-        return next((cell for cell in self.cells if cell.state in live), None)
+        """The cell that runs now, else one that nobody can tell of."""
+        for state in (CellState.RUNNING, CellState.CANNOT_TELL):
+            if (found := next((c for c in self.cells if c.state is state), None)) is not None:
+                return found
+        return None

@@ -173,6 +173,13 @@ def test_a_cell_that_may_or_may_not_run_tells_no_end() -> None:
     assert view.left == Span(0)
 
 
+def test_a_cell_that_is_gone_holds_no_end_up_whatever_became_of_it() -> None:
+    gone = replace(cell("b", CellState.CANNOT_TELL), finished_at=500.0)
+    view = outlook_of([lane("x", gone, running("c", 1, 60))])
+    assert view.lanes[0].why is None
+    assert view.left.known
+
+
 def test_cells_that_only_the_log_counts_are_counted_and_make_a_bound() -> None:
     of = lane("x", ended("a", 100), running("b", 1, 60))
     view = outlook_of([replace(of, queue=replace(of.queue, total=5))])

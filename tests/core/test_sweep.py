@@ -32,6 +32,13 @@ NAMES = ("a", "b", "c", "d")
 ROSTER = Roster(tuple(RosterCell(i, n, f"{n}.yaml", "t", 20) for i, n in enumerate(NAMES, 1)))
 
 
+def test_what_is_at_work_goes_before_what_nobody_can_tell_of() -> None:
+    rows = [Cell(n, i, "t", CellState.CANNOT_TELL) for i, n in enumerate(NAMES)]
+    assert Queue(tuple(rows)).running is rows[0]
+    rows[2] = replace(rows[2], state=CellState.RUNNING)
+    assert Queue(tuple(rows)).running is rows[2]
+
+
 def opened(start: int = 1, total: int = 4) -> QueueOpened:
     return QueueOpened("q.txt", total, start, "box")
 
