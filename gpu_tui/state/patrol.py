@@ -64,14 +64,17 @@ def tick_of(view: InstanceView) -> Tick | None:
 def changes(last: Tick, now: Tick) -> str:
     """What changed between two patrols, in words."""
     said = []
+    anew = now.done < last.done  # what has ended is never taken back
+    if anew:
+        said.append(say("begun anew"))
     for word, before, after in (("done", last.done, now.done), ("failed", last.failed, now.failed)):
-        if after != before:
+        if after != before and not anew:
             said.append(f"{after - before:+} {say(word)}")
     if now.cell != last.cell:
         said.append(
             say("now at {cell}", cell=now.cell) if now.cell else say("nothing runs any more")
         )
-    elif now.epoch is not None and last.epoch is not None and now.epoch != last.epoch:
+    elif not anew and now.epoch is not None and last.epoch is not None and now.epoch != last.epoch:
         said.append(say("{number:+} epochs", number=now.epoch - last.epoch))
     if None not in (now.oom_kill, last.oom_kill) and now.oom_kill != last.oom_kill:
         rise = (now.oom_kill or 0) - (last.oom_kill or 0)
@@ -235,7 +238,7 @@ def _beside_line(found: Finding) -> str:
 def _queue_line(view: InstanceView) -> str:
     queue = view.queue
     if not queue.cells:
-        none = view.instance.queue.file is None
+        none = view.instance.queue.file is None and view.last_contact is not None
         return say("queue: none known") if none else say("queue: not read")
     done, failed = queue_done(queue.cells), queue_failed(queue.cells)
     text = say(

@@ -108,6 +108,7 @@ def test_the_first_check_is_a_baseline_and_the_next_says_what_changed() -> None:
     assert "since" not in patrol_lines(away, T0, last)[1]
     assert patrol_lines(away, T0, last)[0].endswith("last read 10 min ago]")  # not: never
     assert patrol_lines(away, T0)[0].endswith("not read]")
+    assert "queue: not read" in patrol_lines(replace(away, queue=Queue()), T0)[1]  # not: none known
     # A queue that could not be read this time has not lost its cells.
     unread = replace(view, queue=Queue(), instance=replace(view.instance, queue=QueueFiles("/q")))
     assert "since" not in patrol_lines(unread, T0, last)[1]
@@ -118,6 +119,7 @@ def test_changes_in_words() -> None:
     assert changes(last, replace(last, at=T0 + 9)) == "nothing changed"
     assert changes(last, Tick(T0, 2, 1, "b", 1, 3)) == "+1 done, +1 failed, now at b, +1 OOM kills"
     assert changes(last, Tick(T0, 1, 0, None, None, None)) == "nothing runs any more"
+    assert changes(last, Tick(T0, 0, 1, "a", 1)) == "begun anew"
 
 
 def test_what_is_about_no_instance_stands_first() -> None:
