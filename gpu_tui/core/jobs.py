@@ -27,7 +27,8 @@ class Job:
     deleted. `stdout` and `stderr` are paths on the box. `pids` are the process that it is and those above it,
     where they are known: two sources may tell of one program. `finding` is the kind of finding that its bad
     end is, None where it is a plain crash. `command` is known of what is a training by its looks, for comparing;
-    `then` is what began in its place; `took` are the seconds of one whose times are not told.
+    `then` is what began in its place; `took` are the seconds of one whose times are not told. `by_processes`: that it
+    runs is what the process table says, and not its own source.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Job:
     command: str | None = None
     took: float | None = None
     then: str | None = None
+    by_processes: bool = False
 
     @property
     def live(self) -> bool:

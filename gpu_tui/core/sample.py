@@ -100,11 +100,15 @@ class Track(Generic[T]):
             return Freshness.ABSENT
         if self.good is None:
             return Freshness.UNKNOWN
-        # One that is to come was read before the clock was set back: nobody knows its age.
-        late = abs(now - self.good.taken_at) > STALE_AFTER_PERIODS * self.good.period
-        if late or not live or isinstance(self.latest, Failure):
+        if self.late(now) or not live or isinstance(self.latest, Failure):
             return Freshness.STALE
         return Freshness.FRESH
+
+    def late(self, now: float) -> bool:
+        """The last good reading is too old to speak of now."""
+        # One that is to come was read before the clock was set back: nobody knows its age.
+        good = self.good
+        return good is not None and abs(now - good.taken_at) > STALE_AFTER_PERIODS * good.period
 
 
 NO_TRACK: Track[object] = Track()  # of what was never sampled

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.commands import as_table
+from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
 from gpu_tui.core.liveness import is_launcher
@@ -53,6 +54,10 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
             why = kept.tracks.get(metric.name, NO_TRACK).why
             why = f"not heard of since: {why}" if why else "not heard of for a while"
             table = replace(table, jobs=tuple(_aged(job, why) for job in table.jobs))
+        elif (track := kept.tracks.get(metrics.PROCESSES.name, NO_TRACK)).late(now):
+            why = f"the processes were last read {span(track.age(now))} ago: nothing tells whether it still runs"
+            jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
+            table = replace(table, jobs=tuple(jobs))
         tables.append(table)
     tables = _left_last(told_once(tables), endings)
     planned = kept.value(metrics.COMMANDS)

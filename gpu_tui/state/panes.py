@@ -31,4 +31,4 @@ def _with_program(job: Job, programs: Mapping[int, Process]) -> Job | None:
         return replace(job, command=command)
     name = job.name or name_of_arguments(program.argv)
     why = f"{plain(program.name, 30)} in tmux"
-    return replace(job, name=name, word="running", why=why, command=command)
+    return replace(job, name=name, word="running", why=why, command=command, by_processes=True)

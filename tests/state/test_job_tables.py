@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from test_store import CELL, OK, RUNNER, Bench
 
+from gpu_tui.core.events import Sampled
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogLine
+from gpu_tui.core.readings import Process
+from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.tmux import parse_tmux
 from gpu_tui.state import job_tables
 from gpu_tui.state.job_tables import told_once
 
@@ -102,3 +106,45 @@ def test_a_program_in_a_pane_that_writes_to_no_file_is_the_pane() -> None:
     outside = Job("51", "other", CellState.RUNNING, "running", pids=(51, 1))
     panes, programs = told_once([JobTable("tmux", (pane,)), JobTable("nohup", (inside, outside))])
     assert (panes.jobs, programs.jobs) == ((pane,), (outside,))
+
+
+SHELL_PANE = parse_tmux(b"%1:100:0::1795000000:main:bash:")
+OWN_PANE = parse_tmux(b"%2:200:0::1795000000:own:python:")
+IN_IT = Process(101, 100, "python", ("python", "train.py"), "S", age_seconds=600.0)
+SHELL = Process(100, 1, "bash", ("bash",), "S", age_seconds=700.0)
+
+
+def test_what_only_an_old_process_table_says_of_a_pane_is_not_told_as_now() -> None:
+    bench = Bench()
+    bench.link()
+    bench.sample("processes", (SHELL, IN_IT), 15.0)
+    panes = JobTable("tmux", SHELL_PANE.jobs + OWN_PANE.jobs)
+
+    def rows() -> dict[str, tuple[CellState, str | None]]:
+        bench.sample("tmux", panes, 15.0)
+        return {cell.name: (cell.state, cell.why) for cell in bench.view().queue.cells}
+
+    for _ in range(4):  # up to 45 s
+        assert {state for state, _ in rows().values()} == {CellState.RUNNING}
+        bench.at += 15.0
+    bench.store.apply(
+        Sampled("box", bench.at, "processes", Failure(FailureKind.HUNG, "x", bench.at))
+    )
+    bench.at += 600.0
+    found = rows()
+    assert found["own"][0] is CellState.RUNNING  # tmux itself says what runs in it
+    state, why = found["main"]
+    assert state is CellState.CANNOT_TELL
+    assert (
+        why
+        == "running: the processes were last read 11 min ago: nothing tells whether it still runs"
+    )
+    # It is gone at the next look: seen at work until then, and told of.
+    bench.sample("processes", (SHELL,), 15.0)
+    rows()
+    bench.at += 15.0
+    bench.sample("processes", (SHELL,), 15.0)
+    assert "nothing told how it ended" in (rows()["main"][1] or "")
+    # And one that is there all the same runs again.
+    bench.sample("processes", (SHELL, IN_IT), 15.0)
+    assert rows()["main"][0] is CellState.RUNNING
