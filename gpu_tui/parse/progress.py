@@ -184,7 +184,9 @@ def _bare(draft: Draft) -> re.Match[str] | None:
     epochs = (draft.ints.get("epoch"), draft.ints.get("epochs"))
     for match in forms.BARE.finditer(draft.text):
         draft.sure = False
-        pair = int(match["step"]), int(match["steps"])
+        pair, before = (int(match["step"]), int(match["steps"])), max(0, match.start() - 12)
+        if forms.COUNTS_EPOCHS.search(draft.text, before, match.start()):
+            continue
         if pair[0] <= pair[1] and pair != epochs:
             return match
     return None

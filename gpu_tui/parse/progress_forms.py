@@ -77,6 +77,7 @@ AFTER_STEP = re.compile(r" {0,3}[\[(] {0,3}(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,6}
 BARE = re.compile(  # beside a loss: `[100/1000]`, `100/1000`; no date, no path
     r"(?<![\w./:\-])\[? ?(?P<step>[0-9]{1,12}) ?/ ?(?P<steps>[0-9]{1,12})(?![\w/]|\.[0-9]| [0-9]{2}:)"
 )
+COUNTS_EPOCHS = re.compile(r"(?i)epochs?[\s:=#\[(]{0,4}$")  # of two lines that ran into each other
 EPISODE = re.compile(
     r"(?<![\w.\-/])episode[:=#]? {0,6}(?P<step>[0-9]{1,9})(?:/(?P<steps>[0-9]{1,9}))?(?=[\s,;|:\])]|$)",
     re.IGNORECASE,

@@ -40,6 +40,8 @@ REPORTS: list[tuple[str, dict[str, float | str]]] = [
     ("Epoch [1/5], Step [100/600], Loss: 0.4123", {"epoch": 1, "epochs": 5, "step": 100, "steps": 600, "loss": 0.4123}),
     ("ep 3/9 it 20/80 loss 1.5 eta 0:02:00", {"epoch": 3, "epochs": 9, "step": 20, "steps": 80, "loss": 1.5, "eta_seconds": 120}),
     ("100:    learn: 0.6931   test: 0.6932    total: 1.2s     remaining: 2m 3s", {"step": 100, "eta_seconds": 123}),
+    ("epoch 179/400 train_loss=0.0041 val07-01 10:00:00,393 INFO train: epoch 184/400 train_loss=0.0041", {"epoch": 179, "epochs": 400, "loss": 0.0041}),
+    ("Epoch [3/12] loss: 0.1 valEpoch [5/12] loss: 0.2", {"epoch": 3, "epochs": 12, "loss": 0.1}),
     ("Test set: Average loss: 0.0123, Accuracy: 9876/10000 (98.76%)", {"val_loss": 0.0123, "phase": "eval"}),
     ("Epoch 00003: val_loss improved from 0.51234 to 0.41234, saving model to best.h5", {"epoch": 3, "val_loss": 0.41234}),
     ("2026-01-02 10:00:00 INFO [100/1000] loss: 0.5 lr: 1e-4", {"step": 100, "steps": 1000, "loss": 0.5, "lr": 1e-4}),
