@@ -7,19 +7,21 @@ queue promised. None of them is a flag, and each is asked anew in every climb.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpu_tui.core.evidence import Cards, Cells, Inventory
-from gpu_tui.core.proof import NO_COPY, Cover, ended_ill, tops
+from gpu_tui.core.evidence import Cards, Cells, FileVerdict, Inventory
+from gpu_tui.core.proof import NO_COPY, Cover, ended_ill, holds_weights, tops
 
+SPOILT = 0.5  # share of a checkpoint's values: some are masked by infinities, no model is for the most part
 TYPED_MOST = 3  # names in the words to type; of more it is their number
 _TYPEABLE = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """One exception: `kind` is unfinished, unsynced, missing, unclosed, unnamed, fewer, older, memory or cards; `about` are (name, why), none left
+    """One exception: `kind` is unfinished, unsynced, missing, unclosed, unnamed, fewer, older, memory,
+    cards or nan; `about` are (name, why), none left
     out.
     """
 
@@ -66,6 +68,7 @@ LABELS = {
     "older": "cells whose weights are older than their last start: {}",
     "memory": "copies here that lie in memory: {}",
     "cards": "cards that may work for somebody who is not seen: {}",
+    "nan": "checkpoints whose weights are mostly NaN or infinite: {}",
 }
 ADVICE = {
     "unfinished": "what they left is at home and nothing more will come: let them end well and open this "
@@ -75,6 +78,8 @@ ADVICE = {
     "older": "a run that went on and found no better leaves that behind, and so does one that saved nothing: look "
     "at its log, and accept it where the older is the result",
     "cards": "another container or another user of that machine ends with it: ask whose work it is, or accept it",
+    "nan": "it can be loaded, and nothing can go on from it: look whether an earlier checkpoint is left, and accept "
+    "it where this one is all there is",
     "memory": "they are gone when this machine restarts: name another results.local and open this again, or "
     "accept it",
     "missing": "nothing more of them is among the results, and what they left elsewhere on the box is lost: "
@@ -94,9 +99,11 @@ def waivers(
     before: Iterable[str],
     memory: Iterable[str] = (),
     cards: Cards = (),
+    verdicts: Iterable[FileVerdict] = (),
 ) -> tuple[Waiver, ...]:
     """Every exception that this evidence needs. `covered` is the inventory held against its cells, `memory` are
-    mounts here that hold copies and keep nothing, `cards` are at work for nobody who was seen.
+    mounts here that hold copies and keep nothing, `cards` are at work for nobody who was seen,
+    `verdicts` say what loading the files showed.
     """
     cells = inventory.cells or Cells()
     unclosed = not cells.closed and not cells.unfinished
@@ -119,9 +126,16 @@ def waivers(
         Waiver("fewer", tuple((name, "") for name in gone)),
         Waiver("older", inventory.older),
         Waiver("cards", cards),
+        Waiver("nan", tuple(_spoilt(verdicts))),
         Waiver("memory", tuple((at, "results.local lies on it") for at in memory)),
     )
     return tuple(one for one in found if one.about)
+
+
+def _spoilt(verdicts: Iterable[FileVerdict]) -> Iterator[tuple[str, str]]:
+    for one in verdicts:
+        if holds_weights(one) and one.nonfinite is not None and one.nonfinite > SPOILT:
+            yield one.path, f"{one.nonfinite:.0%} of its values are NaN or infinite"
 
 
 def required(inventory: Inventory) -> frozenset[str]:

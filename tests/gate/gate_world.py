@@ -87,6 +87,7 @@ class World:
     before: tuple[str, ...] = ()  # what an earlier climb saw
     hollow: tuple[str, ...] = ()  # empty directories on the box
     memory: tuple[str, ...] = ()  # mounts here that keep nothing
+    spoilt: tuple[str, ...] = ()  # checkpoints whose every weight is NaN
     cards: tuple[tuple[str, str], ...] = ()  # cards that work for somebody unseen
     older: tuple[tuple[str, str], ...] = ()  # cells whose weights are of before their start
     coverage: Coverage | None = None
@@ -204,7 +205,8 @@ class World:
             load = "ok" if kind == "ok" else "failed"
         if load == "ok":
             needs = ()
-        return FileVerdict(path, digest, load, self.detail, checkpoint=weights, needs=needs)
+        share = float(path in self.spoilt) if weights and load.startswith("ok") else None
+        return FileVerdict(path, digest, load, self.detail, weights, share, needs)
 
     def verdicts(self) -> Loaded:
         rows = manifest_of(self.box).files

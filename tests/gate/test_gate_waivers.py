@@ -27,6 +27,7 @@ PHRASES = {
     "fewer": ("accept fewer lost", "lost"),
     "older": ("accept older late", "late: written before it began"),
     "cards": ("accept cards GPU-0 nvidia-smi", "GPU-0: in use"),
+    "nan": ("accept nan 1", "wide/best.pth: 100% of its values are NaN or infinite"),
     "memory": ("accept memory 1", "/tmp: results.local lies on it"),
 }
 
@@ -72,6 +73,22 @@ def test_an_exception_is_void_when_what_it_names_changes(kind: str) -> None:
         world.cells = replace(world.cells or CELLS, unfinished=(("late", "exit 2"),))
     assert world.press() is None
     assert world.gate.state is State.CLOSED
+
+
+def test_what_was_accepted_of_one_checkpoint_is_not_accepted_of_the_next_that_is_loaded() -> None:
+    world = World(spoilt=("base/best.pth", "wide/best.pth"))
+    world.put("box", "base/best.pth", "needs foo.Bar x")
+    assert world.climb(State.BLOCKED) is State.BLOCKED
+    world.running = None  # what works there is not known: nothing can be given up, only allowed
+    world.step()
+    world.beat(3.0)
+    (waiver,) = world.gate.waivers
+    assert waiver.names == ("wide/best.pth",)
+    world.acknowledge(waiver)
+    assert world.gate.unseen == ()
+    assert world.override() is State.LOADING
+    world.climb()
+    assert [one.names for one in world.gate.unseen] == [("base/best.pth", "wide/best.pth")]
 
 
 def crashed(*unfinished: tuple[str, str], finished: tuple[str, ...] = CELLS.names) -> Cells:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable
 
 import pytest
 from rented import RentedBox, Scene, rest, until
+
+from gpu_tui.teardown.reader.torch_lib import torch_module
 
 DONE = "[2020-11-20 12:00:01] === QUEUE DONE on box -- all 2 cell(s) exited 0 ===\n"
 
@@ -45,6 +48,15 @@ def _hollow(box: RentedBox) -> None:
     (box.results / "void").mkdir()
 
 
+def _spoilt(box: RentedBox) -> None:
+    """It diverged, and saved all the same; the count of its steps is a number still."""
+    torch = torch_module()
+    saved = io.BytesIO()
+    weights = {"w": torch.full((64, 64), torch.nan)}
+    torch.save({"model": weights, "step": torch.tensor(7.0)}, saved)
+    box.write("wide/best.pth", saved.getvalue())
+
+
 CASES: dict[str, tuple[Callable[[RentedBox], None], str, str]] = {
     "exit 1": (_failed, "accept unfinished wide", "wide: exit 1"),
     "exit 2": (_copy_failed, "accept unsynced wide", "wide: exit 2, as after a copy that failed"),
@@ -59,6 +71,11 @@ CASES: dict[str, tuple[Callable[[RentedBox], None], str, str]] = {
         _stray,
         "accept unnamed logs",
         "logs: as a cell it lacks best.pth",
+    ),
+    "weights that are none": (
+        _spoilt,
+        "accept nan 1",
+        "wide/best.pth: 100% of its values are NaN or infinite",
     ),
     "an empty one": (_hollow, "accept unnamed void", "void: as a cell it lacks best.pth"),
 }
