@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -174,9 +174,18 @@ class Queue:
         return sum(cell.state in states for cell in self.cells)
 
     @property
+    def place(self) -> Cell | None:
+        """Where the queue is: as `running`, but no run whose end was seen, though nobody told how it ended."""
+        return _at_work([cell for cell in self.cells if cell.finished_at is None])
+
+    @property
     def running(self) -> Cell | None:
         """The cell that runs now, else one that nobody can tell of."""
-        for state in (CellState.RUNNING, CellState.CANNOT_TELL):
-            if (found := next((c for c in self.cells if c.state is state), None)) is not None:
-                return found
-        return None
+        return _at_work(self.cells)
+
+
+def _at_work(cells: Sequence[Cell]) -> Cell | None:
+    for state in (CellState.RUNNING, CellState.CANNOT_TELL):
+        if (found := next((cell for cell in cells if cell.state is state), None)) is not None:
+            return found
+    return None

@@ -50,7 +50,7 @@ def tick_of(view: InstanceView) -> Tick | None:
     """What the next patrol will compare with; None where the box did not answer, or its queue was not read."""
     if view.last_contact is None or (planned(view) and trust_in(view) is Trust.UNREAD):
         return None
-    running, memory = view.queue.running, view.track(metrics.MEMORY).value
+    running, memory = view.queue.place, view.track(metrics.MEMORY).value
     return Tick(
         at=view.taken_at,
         done=queue_done(view.queue.cells),
@@ -244,7 +244,7 @@ def _queue_line(view: InstanceView) -> str:
     text = say(
         "queue: {done}/{total} done, {failed} failed", done=done, total=queue.total, failed=failed
     )
-    running = queue.running
+    running = queue.place
     return text + (say(", at {cell}", cell=_cell_text(running)) if running else "")
 
 

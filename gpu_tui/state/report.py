@@ -376,7 +376,7 @@ def _queue(one: InstanceView) -> str:
 
 
 def _at(one: InstanceView) -> str:
-    cell = one.queue.running
+    cell = one.queue.place
     if cell is None:
         return "–"
     part = f" {cell.epoch}/{cell.epochs or '?'}" if cell.epoch is not None else ""

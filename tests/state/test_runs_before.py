@@ -17,6 +17,7 @@ from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.state.history import NoHistory
+from gpu_tui.state.patrol import changes, patrol_lines, tick_of
 from gpu_tui.state.runs_before import RUNS
 from gpu_tui.state.store import Store
 
@@ -92,6 +93,27 @@ def test_who_still_runs_or_runs_again_is_not_gone() -> None:
     cell = cells(look(history, T0 + 1_200, again), T0 + 1_202)["vit"]
     assert cell.state is CellState.RUNNING
     assert "started again, 1 time" in (cell.why or "")
+
+
+def test_a_run_that_is_gone_is_no_place_of_the_queue() -> None:
+    history = NoHistory()
+    other = replace(RUN, id="51", name="gan", pids=(51, 1), stdout="/r/gan.log")
+    store = look(history, T0, other, RUN)
+    before = tick_of(store.view(T0 + 2)["a"])
+    assert before is not None
+    assert before.cell == "gan"
+    assert any(", at gan" in text for text in patrol_lines(store.view(T0 + 2)["a"], T0 + 2))
+    store = look(history, T0 + 600, RUN)
+    view = store.view(T0 + 602)["a"]
+    now = tick_of(view)
+    assert now is not None
+    assert now.cell == "vit"
+    store = look(history, T0 + 1_200)
+    view = store.view(T0 + 1_202)["a"]
+    assert not any(", at " in text for text in patrol_lines(view, T0 + 1_202))
+    last = tick_of(view)
+    assert last is not None
+    assert "nothing runs any more" in changes(now, last)
 
 
 @pytest.mark.parametrize(

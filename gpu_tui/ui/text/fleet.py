@@ -185,7 +185,7 @@ def _inodes(view: InstanceView, width: int) -> Text:
 
 
 def _cell(view: InstanceView, width: int) -> Text:
-    cell = view.queue.running
+    cell = view.queue.place
     if cell is None:
         if not view.queue.cells:
             return line((ABSENT, "absent"))

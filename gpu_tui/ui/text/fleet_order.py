@@ -87,7 +87,7 @@ def _value(view: InstanceView, column: str) -> Value | None:
 def _number(view: InstanceView, column: str) -> float | None:
     match column:
         case "cell":
-            part = view.queue.running.share if view.queue.running is not None else None
+            part = view.queue.place.share if view.queue.place is not None else None
             return None if part is None else float(round(part * 100))
         case "up":
             return view.uptime
