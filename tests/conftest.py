@@ -10,6 +10,7 @@ from boxes import Sshd
 from heeded import heed_signals
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 settings.register_profile(
     "untimed", deadline=None
@@ -18,14 +19,34 @@ settings.load_profile("untimed")
 
 
 # Tests whose boxes show this machine's own processes: one's queue must not look like another's.
+PROCESSES = "processes"
 REAL_PROCESSES = ("tests/e2e/", "tests/faults/", "tests/slurm/")
+
+# Four minutes, three, and one each, most of it waiting.
+LONGEST = (
+    PROCESSES,
+    "tests/collect/test_sampler.py",
+    *(
+        "tests/collect/test_follow.py",
+        "tests/teardown/test_runner.py",
+        "tests/ui/test_teardown_screen.py",
+    ),
+)
 
 
 class OneWorkerPerFile(LoadScopeScheduling):
     """A file's tests stay in one worker, and so do all that see the machine's process table."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "processes" if nodeid.startswith(REAL_PROCESSES) else nodeid.partition("::")[0]
+        return PROCESSES if nodeid.startswith(REAL_PROCESSES) else nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """What takes a worker longest is begun first, or the others would wait for it at the end."""
+        for scope in LONGEST:
+            if scope in self.workqueue:
+                self.workqueue.move_to_end(scope, last=False)
+                break
+        super()._assign_work_unit(node)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
