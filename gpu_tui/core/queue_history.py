@@ -84,6 +84,7 @@ class WrapperRefused:
 QueueEvent = (
     QueueOpened | CellStarted | CellFinished | QueueDone | CellSynced | SyncFailed | WrapperRefused
 )
+MILESTONES = (QueueOpened, CellStarted, CellFinished, QueueDone)  # nobody but a queue says them
 
 
 @dataclass(frozen=True, slots=True)

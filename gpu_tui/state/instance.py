@@ -25,7 +25,7 @@ from gpu_tui.core.log_cells import AHEAD, LogLives
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.profile import Profile
-from gpu_tui.core.queue_history import CellStarted, QueueHistory, QueueOpened
+from gpu_tui.core.queue_history import MILESTONES, CellStarted, QueueHistory, QueueOpened
 from gpu_tui.core.readings import CpuCounters, GpuTable
 from gpu_tui.core.sample import NO_TRACK, Absent, Freshness, Reading, Track
 from gpu_tui.core.series import Series
@@ -47,6 +47,8 @@ from gpu_tui.state.traces import SERIES_POINTS, SKIP_LABELS, CellTrace
 from gpu_tui.state.views import CpuUse, T, cpu_rates, utilization
 from gpu_tui.state.witness import Witness
 
+QUEUES_FOUND = 8  # logs of queues that nobody named
+
 
 class InstanceState:
     """Takes the events of one instance and keeps what they say."""
@@ -66,6 +68,7 @@ class InstanceState:
         self.was_live = False
         self.tracks: dict[str, Track[object]] = {}
         self.queue_history = QueueHistory()
+        self.found_queues: dict[str, QueueHistory] = {}  # by log that nobody named as a queue's
         self.cells: dict[str, CellTrace] = {}
         self.vanished = {metric.name: Vanished() for metric in metrics.UNRECORDED}
         self._runs = RunsBefore(history, instance)
@@ -203,6 +206,7 @@ class InstanceState:
         """A tail starts; one that could not resume begins a new file."""
         if self.logs.open(event):
             self.book.restart_log(event.source.path)
+            self.found_queues.pop(event.source.path, None)
             if event.source.cell is None:
                 self.queue_history = QueueHistory()
 
@@ -261,13 +265,31 @@ class InstanceState:
             if not event.backfill:
                 self.witness.queue_line(line.queue, self.tracks, event.at)
             self.queue_history = self.queue_history.fold(line.queue)
-        cell = source.cell or self.queue_history.current
+        cell = self._cell_of(line, source)
         if cell is not None and (line.progress is not None or line.mark.label in SKIP_LABELS):
             self._trace(cell).take(line, event.at, live=not event.backfill)
         elif cell is not None and line.plan is not None:
             self._trace(cell).course.announce(line.plan)
         if line.queue is None:  # what the queue's own grammar says is judged as the state of a cell
             self.book.log_line(line, number, source, cell, event.at, live=not event.backfill)
+
+    def _cell_of(self, line: LogLine, source: LogSource) -> str | None:
+        """Whose line it is. A log that was followed as a cell's and speaks as a queue's does is no cell's: of
+        what it says the cell that it is at is meant.
+        """
+        if source.cell is None:
+            return self.queue_history.current
+        found = self.found_queues.get(source.path)
+        if found is None:
+            told = isinstance(line.queue, MILESTONES) and not line.open
+            if not told or len(self.found_queues) >= QUEUES_FOUND:
+                return source.cell
+            found = QueueHistory()
+        if line.queue is not None and not line.open:
+            if isinstance(line.queue, QueueOpened):
+                self.book.restart_log(source.path)
+            found = self.found_queues[source.path] = found.fold(line.queue)
+        return found.current
 
     def _trace(self, cell: str) -> CellTrace:
         """What is known of one cell's attempt; the oldest make room where a log names no end of cells."""

@@ -59,13 +59,37 @@ def job_tables(kept: InstanceState, now: float, alive: bool | None) -> list[JobT
             jobs = (_aged(job, why) if job.by_processes else job for job in table.jobs)
             table = replace(table, jobs=tuple(jobs))
         tables.append(table)
-    tables = _left_last(told_once(tables), endings)
+    tables = [_told_by_queues(kept, t) for t in _left_last(told_once(tables), endings)]
     planned = kept.value(metrics.COMMANDS)
     if planned is not None:
         tables.append(as_table(planned, kept.fresh(metrics.PROCESSES, now), endings))
     if (logs := _logs(kept, now, alive, tables, endings)) is not None:
-        tables.append(logs)
+        tables.append(_told_by_queues(kept, logs))
     return tables
+
+
+def _told_by_queues(kept: InstanceState, table: JobTable) -> JobTable:
+    """With the ends that the logs of queues tell which nobody named, and without those logs: they are no cell's."""
+    if not kept.found_queues:
+        return table
+    own = table.source in (
+        LEFT,
+        "logs",
+    )  # of a program that writes there its own cells are not known
+    jobs = (j for j in table.jobs if not (own and j.stdout in kept.found_queues))
+    return replace(table, jobs=tuple(_ended_in_queue(kept, job) for job in jobs))
+
+
+def _ended_in_queue(kept: InstanceState, job: Job) -> Job:
+    """A job of which nothing else tells how it ended, with the exit code that its queue's log has."""
+    if job.state is not CellState.CANNOT_TELL or job.finished_at is None:
+        return job
+    runs = (found.runs.get(job.name) for found in kept.found_queues.values())
+    run = next((run for run in runs if run and run.ended and not run.past), None)
+    if run is None:
+        return job
+    state = CellState.FAILED if run.exit_code else CellState.FINISHED
+    return replace(job, state=state, exit_code=run.exit_code, why=None, finding=None)
 
 
 def told_once(tables: list[JobTable]) -> list[JobTable]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from test_store import CELL, OK, RUNNER, Bench
+from test_store import BOX, CELL, OK, RUNNER, T0, Bench
 
 from gpu_tui.core.events import Sampled
+from gpu_tui.core.fleet import QueueFiles
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.logs import LogLine
-from gpu_tui.core.readings import Process
+from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.core.readings import FileStat, FileTable, Process
 from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.core.sweep import CellState
+from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.parse.tmux import parse_tmux
 from gpu_tui.state import job_tables
 from gpu_tui.state.job_tables import told_once
@@ -148,3 +152,43 @@ def test_what_only_an_old_process_table_says_of_a_pane_is_not_told_as_now() -> N
     # And one that is there all the same runs again.
     bench.sample("processes", (SHELL, IN_IT), 15.0)
     assert rows()["main"][0] is CellState.RUNNING
+
+
+MASTER = b"""=== Queue queue_1.txt: 3 ablations, starting from 1 on box ===
+================================================================
+[2026-01-02 10:00:00] [1/3] STARTING no_aug (recon, 400ep)
+./run_queue.sh: line 12:  1186 Killed                  python -u train.py --name $n > $LOGS/$n.log 2>&1
+[2026-01-02 10:05:00] [1/3] FINISHED no_aug (exit=137)
+[2026-01-02 10:05:00] [2/3] STARTING seed3 (recon, 12ep)
+[2026-01-02 10:06:00] [2/3] FINISHED seed3 (exit=0)
+[2026-01-02 10:06:00] [3/3] STARTING big_lr (recon, 12ep)
+"""
+
+
+def test_the_log_of_a_queue_that_nobody_named_is_no_cell_and_tells_the_ends_of_its_cells() -> None:
+    """The shell says Killed of the cell that it is at, while the queue goes on."""
+    bench = Bench(replace(BOX, queue=QueueFiles(), logs="/r/{cell}.log"))
+    bench.link()
+    bench.alive(RUNNER)
+    cells = ("no_aug", "seed3", "big_lr")
+    jobs = {
+        name: Job(f"{n}", name, CellState.RUNNING, "running", stdout=f"/r/{name}.log", pids=(n,))
+        for n, name in enumerate(cells, 40)
+    }
+    for name in cells:
+        bench.sample("nohup", JobTable("nohup", (jobs[name],)))
+        bench.view()
+        bench.at += 30
+        bench.alive(RUNNER)
+    bench.sample("nohup", JobTable("nohup", (jobs["big_lr"],)))
+    stats = {f"/r/{name}.log": FileStat(name, 1, 9, T0) for name in (*cells, "q1_master")}
+    bench.sample("files", FileTable(stats))
+    bench.lines(LogSource("/r/q1_master.log", "q1_master"), *LogReader().feed(MASTER))
+    view = bench.view()
+    rows = {cell.name: (cell.state.value, cell.exit_code) for cell in view.queue.cells}
+    assert rows == {
+        "no_aug": ("failed", 137),
+        "seed3": ("finished", 0),
+        "big_lr": ("running", None),
+    }
+    assert {found.cell for found in view.findings if found.kind == "crashed"} == {"no_aug"}
