@@ -212,13 +212,15 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
         return NO_IDEA, "its queue was not read yet"
     cells = lane.queue.cells
     runs = [cell for cell in cells if cell.state is CellState.RUNNING]
-    # Of one that is gone only how it ended is not known.
-    unsure = [c for c in cells if c.state is CellState.CANNOT_TELL and c.finished_at is None]
+    untold = [cell for cell in cells if cell.state is CellState.CANNOT_TELL]
+    unsure = [
+        cell for cell in untold if cell.finished_at is None
+    ]  # of the others only how it ended
     passed = [cell for cell in cells if cell.never_run]
     pending = [c for c in cells if c.again or (c.state is CellState.PENDING and not c.never_run)]
     unnamed = 0 if lane.queue.claimed_done else lane.unnamed
     if not (runs or unsure or pending or passed or unnamed):
-        return NOTHING, None
+        return NOTHING, f"nothing told how {untold[0].name} ended" if untold else None
     starts = ends = [running_left(cell, typical, lane.name) for cell in runs]
     lasting = [typical.expect(cell, lane.name) for cell in pending]
     beside = NOTHING
