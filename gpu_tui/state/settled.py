@@ -29,6 +29,8 @@ from gpu_tui.core.metrics import (
     TMUX,
     Metric,
 )
+from gpu_tui.core.sample import Absent
+from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 
 FIRST_SECONDS = 30.0  # of a connection: each probe has had its turn
@@ -64,6 +66,18 @@ def is_fresh(view: InstanceView) -> bool:
     """The connection is so new that not everything was read yet: what nobody can tell now may be told at once."""
     new = view.link.live and view.taken_at - view.link.since < FIRST_SECONDS
     return new and not settled(view)
+
+
+def roster_unread(view: InstanceView) -> bool:
+    """Whether the box may run something that nobody asked it for yet; one that is off runs nothing."""
+    of = view.instance
+    if view.verdict is Verdict.OFF:
+        return False
+    if of.scheduler is not None:
+        track = view.track(next(_runners(of)))
+    else:
+        track = view.track(ROSTER if of.queue.file is not None else DETACHED)
+    return track.good is None and not isinstance(track.latest, Absent)
 
 
 def _runners(instance: Instance) -> Iterator[Metric[Any]]:

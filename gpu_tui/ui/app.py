@@ -63,7 +63,7 @@ class CockpitApp(ToastingApp):
         (0, "-narrow"),
         (FRAMED, "-roomy"),
     ]
-    VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-tall"), (36, "-high")]  # noqa: RUF012 - as above
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (20, "-tall"), (30, "-mid"), (36, "-high")]  # noqa: RUF012 - as above
 
     def __init__(
         self,

@@ -55,8 +55,8 @@ def render_plot(
         plotext.plot(
             [min(0.0, max(start - end, at - end)) for at, _ in thin],
             [min(high, max(low, value)) for _, value in thin],
-            marker="hd",
-        )
+            marker="hd", color=FIRST_COLOUR,
+        )  # fmt: skip
     plotext.xlim(min(start - end, -1.0), 0)
     plotext.ylim(low, high)
     levels = [low + (high - low) * part for part in _parts(height)]
@@ -65,10 +65,10 @@ def render_plot(
     plotext.xticks([*ticks, 0], [*(f"-{_ago(-tick)}" for tick in ticks), NOW])
     plotext.xaxes(True, False)
     plotext.yaxes(True, False)
-    drawn = plotext.uncolorize(plotext.build()).rstrip("\n")
-    axis, _, _ = drawn.rpartition(NOW)
+    drawn = _coloured(plotext.build().rstrip("\n"), ["accent"])
     now = say(NOW)  # plotext takes every character for one cell
-    return Text(axis[: len(axis) - cell_len(now) + len(NOW)] + now, "accent")
+    axis = drawn[: drawn.plain.rindex(NOW) - cell_len(now) + len(NOW)]
+    return axis.append(now)
 
 
 def _parts(height: int) -> list[float]:

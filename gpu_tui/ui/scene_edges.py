@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpu_tui.core.anchors import Anchors
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.fleet import LinkState, Money
+from gpu_tui.core.fleet import LinkState, Money, QueueFiles
 from gpu_tui.core.readings import CpuCounters, GpuError, GpuTable, Memory
 from gpu_tui.core.sweep import CellState, Queue
 from gpu_tui.core.verdict import Verdict
@@ -15,6 +17,7 @@ from gpu_tui.ui.scene_parts import (
     GIB,
     NOW,
     SceneStore,
+    absent,
     cell,
     finding,
     fleet,
@@ -29,6 +32,7 @@ from gpu_tui.ui.scene_parts import (
 CROWD = 300
 LONG = "node-" + "0123456789" * 29 + "-east"  # 300 characters
 PRICE = Money(2.08, "CNY")
+UNSEEN = Cost(PRICE.amount, PRICE.currency)  # of a box that nobody has seen run
 
 
 def connecting() -> SceneStore:
@@ -38,7 +42,7 @@ def connecting() -> SceneStore:
             *(
                 view(
                     instance(f"autodl-{n}", "autodl", PRICE), Verdict.CANNOT_TELL,
-                    link=LinkState("connecting", NOW - 1), tracks=tracks(), uptime=None,
+                    link=LinkState("connecting", NOW - 1), tracks=tracks(), uptime=None, cost=UNSEEN,
                 )
                 for n in range(1, 5)
             )
@@ -58,7 +62,7 @@ def unreachable() -> SceneStore:
             *(
                 view(
                     instance(f"autodl-{n}", "autodl", PRICE), Verdict.UNREACHABLE, link=link,
-                    tracks=tracks(), uptime=None, findings=[found] if n == 1 else (),
+                    tracks=tracks(), uptime=None, cost=UNSEEN, findings=[found] if n == 1 else (),
                 )
                 for n in range(1, 4)
             )
@@ -88,8 +92,9 @@ def no_gpu() -> SceneStore:
     return SceneStore(
         fleet(
             view(
-                instance("lab-cpu", "generic-ssh", None), Verdict.IDLE,
+                replace(instance("lab-cpu", "generic-ssh", None), queue=QueueFiles()), Verdict.IDLE,
                 tracks=tracks(
+                    nohup=absent("nothing was started without a terminal"),
                     gpus=read(GpuTable(error=GpuError("no-device", ""))),
                     memory=read(Memory("cgroup2", int(3 * GIB), 62 * GIB, int(40 * GIB), 0)),
                     cpu=read(CpuCounters(12, 1, 1, 0, 2)),

@@ -11,10 +11,12 @@ from gpu_tui.core.clocks import by_urgency, clocks_of
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Instance, LinkState, Money, ProviderState, QueueFiles, SshAccess
 from gpu_tui.core.logs import LogLine, LogSource, Mark
+from gpu_tui.core.metrics import HOST
 from gpu_tui.core.profile import ClockFact, Gotcha, Profile, Tier, Verb
 from gpu_tui.core.readings import (
     Gpu,
     GpuProcess,
+    Host,
     Mount,
 )
 from gpu_tui.core.remedies import remedy
@@ -258,6 +260,9 @@ def view(
     profile = PROFILES.get(of.platform)
     clocks = clocks_of(profile, of.name, anchors or Anchors("running"), NOW) if profile else ()
     hours = 31.4
+    if tracks and HOST.name not in tracks:
+        told = read(Host(NOW, hours * 3600, "b1"), 1 if link is None else 190)
+        tracks = {**tracks, HOST.name: told}
     price = of.price
     cost = Cost()
     if price is not None:

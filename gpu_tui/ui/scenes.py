@@ -48,7 +48,7 @@ def sweep() -> SceneStore:
     diverged = training_log(12, nan_at=12)
     healthy = training_log(15)
     source = LogSource("/root/autodl-tmp/runs/logs/no_aug.log", "no_aug")
-    other = LogSource("/root/autodl-tmp/runs/logs/depth_8.log", "depth_8")
+    other = LogSource("/root/autodl-tmp/runs/logs/depth_8b.log", "depth_8b")
     first = view(
         instance("autodl-1", "autodl", price, ("ablation",)), Verdict.RUNNING,
         tracks=tracks(
@@ -70,7 +70,7 @@ def sweep() -> SceneStore:
             ), total=5, eta_seconds=26900,
         ),
         findings=[
-            finding("nan", Severity.FATAL, "autodl-1", "epoch 12/20  step 1500/2000  loss nan", f"log:{source.path}:59",
+            finding("nan", Severity.FATAL, "autodl-1", "epoch 12/20  step 1500/2000  loss nan", f"log:{source.path}:62",
                     cell="no_aug", count=2),
             finding("inode_full", Severity.SERIOUS, "autodl-1", "/root/autodl-fs: 96% of 200.0k inodes used", "df -i", ago=210),
         ],
@@ -89,7 +89,7 @@ def sweep() -> SceneStore:
         ),
         cpu=CpuUse(16, 4.0, 0.0, 12), oom_baseline=0,
         queue=Queue((done(1, "depth_4", 118, 0.231),
-                     cell(2, "depth_8b", CellState.RUNNING, epoch=15, loss=0.2291, started_at=NOW - 6000,
+                     cell(2, "depth_8b", CellState.RUNNING, epoch=15, loss=0.2497, started_at=NOW - 6000,
                           duration_seconds=6000, eta_seconds=2000)), total=2, eta_seconds=2000),
         logs=(followed(healthy, other),),
         series={"gpu": wave(0.88, 0.08), "loss:depth_8b": fall(1.6, 0.22)},

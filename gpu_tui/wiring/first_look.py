@@ -68,12 +68,13 @@ async def look_at(host: str, platform: str) -> Seen:
 def seen_of(view: InstanceView) -> Seen:
     """One look in a few words, and a sentence."""
     from gpu_tui.ui.first_run import Seen
+    from gpu_tui.ui.text.vitals import GPU_ERRORS
 
     link, host = view.link, view.instance.ssh.host
     if not link.live:
         why = link.error or f"{host} did not answer in {LIMIT:.0f} s"
         told = f"{_big(why)}. {_big(link.next or f'try: ssh {host}')}."
-        return Seen("level-act", f"✗ {link.state}", told)
+        return Seen("level-act", f"✗ {say(link.state)}", told)
     took = f", {link.latency * 1000:.0f} ms" if link.latency is not None else ""
     platform, shown = _shown(view)
     table = view.track(GPUS).value
@@ -83,13 +84,15 @@ def seen_of(view: InstanceView) -> Seen:
         cards = counted(len(table.gpus), "card")
         told = say("{host} answers and has {cards}.", host=host, cards=cards)
         return Seen("level-ok", words, f"{told}{shown}", platform)
-    reason = table.error.kind if table is not None and table.error is not None else "no answer"
     if platform == LOGIN_NODE:  # a login node needs none
         words = say("✓ answers, a login node of Slurm")
         told = say("{host} answers; the cards are on the nodes behind it.", host=host)
         return Seen("level-ok", f"{words}{took}", f"{told}{shown}", platform)
-    told = say("{host} answers; it shows no card.", host=host)
-    return Seen("level-watch", f"▲ answers, no GPU: {reason}{took}", f"{told}{shown}", platform)
+    kind = table.error.kind if table is not None and table.error is not None else ""
+    reason = say(GPU_ERRORS.get(kind, "nvidia-smi has not answered yet"))
+    words = say("▲ answers, {reason}", reason=reason)
+    told = say("{host} answers; it shows no card: {reason}.", host=host, reason=reason)
+    return Seen("level-watch", f"{words}{took}", f"{told}{shown}", platform)
 
 
 def _shown(view: InstanceView) -> tuple[str | None, str]:

@@ -49,7 +49,7 @@ async def test_without_a_box_every_screen_says_what_to_do(
     async with app.run_test(size=(100, 24)) as pilot:
         await pilot.press(key, *("z" if key == "2" else ""))
         await pilot.pause()
-        assert "no instances: write a fleet file" in text_of(app)
+        assert "gpu-tui init" in " ".join(text_of(app).split())
         assert "✓" not in text_of(app)
         assert "·  " not in text_of(app).splitlines()[0]
 

@@ -56,7 +56,7 @@ async def test_a_large_screen_draws_the_losses_where_lines_would_stay_empty(
     async with app.run_test(size=(200, 60)) as pilot:
         await pilot.pause()
         assert "loss of no_aug" in text_of(app)
-        await pilot.resize_terminal(160, 45)
+        await pilot.resize_terminal(140, 40)
         await pilot.pause()
         assert "loss of no_aug" not in text_of(app)
 
@@ -69,7 +69,7 @@ async def test_a_zoomed_pane_of_vitals_has_a_chart_for_each_of_what_matters_most
         await pilot.press("3", "z")
         await pilot.pause()
         text = text_of(app)
-        for title in ("GPU utilisation", "GPU memory", "memory of its limit", "loss of baseline"):
+        for title in ("GPU utilisation", "GPU memory", "memory of its limit", "loss of no_aug"):
             assert f"{title}, last 10 min" in text
         assert text.count(" now") == 4
 

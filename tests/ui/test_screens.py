@@ -435,7 +435,7 @@ async def test_a_finding_leads_to_its_line(cockpit: Make, text_of: Read) -> None
         await pilot.pause()
         log = app.screen.query_one(LogView)
         assert isinstance(app.screen, Cockpit)
-        assert log.current == 58
+        assert log.current == 61
         assert not log.following
 
 

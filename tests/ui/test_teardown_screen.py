@@ -735,7 +735,7 @@ async def test_what_shut_the_gate_never_pushes_the_question_out_of_sight(
         text = text_of(app)
         assert "Cancel" in text
         assert SECONDS[0].phrase in text.replace("\n", " ")
-        assert "evidence void in" in text
+        assert "evidence ends in" in text
         assert "5✗" in text or "✗ 5 Match" in text
         assert app.screen.query_one("#ladder").size.height >= 2
         field = app.screen.query_one(PhraseField)

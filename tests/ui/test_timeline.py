@@ -70,7 +70,7 @@ async def test_enter_leads_to_the_line_in_the_log(cockpit: Make, text_of: Read) 
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, Cockpit)
-        assert app.screen.query_one(LogView).current == 58
+        assert app.screen.query_one(LogView).current == 61
 
 
 async def test_escape_leaves_the_filter_then_the_card(cockpit: Make, text_of: Read) -> None:

@@ -16,7 +16,7 @@ from gpu_tui.ui.panes.pane import Moment, Pane, nothing_matches
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.text.deadlines import clock_lines, clocks, rows_of, words_of
 from gpu_tui.ui.text.filters import Filter
-from gpu_tui.ui.text.marks import more_below
+from gpu_tui.ui.text.marks import more_below, wrap
 from gpu_tui.ui.widgets.rows import Rows
 
 CALENDAR = "gpu-deadlines.ics"
@@ -26,6 +26,7 @@ class ClocksPane(Pane):
     """The clocks that no platform shows in one place."""
 
     NUMBER, NAME, TITLE, CONTEXT, FILTERS = 2, "clocks", "Danger clocks", "clocks", True
+    SHOWS = "Here stand the deadlines and the bills that go on, of all boxes."
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("clocks")]
 
     def __init__(self, store: FleetStore) -> None:
@@ -44,7 +45,9 @@ class ClocksPane(Pane):
         rows, width = self.rows, self.rows.size.width
         ticking = rows_of(clock for clock in moment.fleet.clocks if clock.ticks)
         count = str(len(ticking))
-        if self._fits:
+        if not moment.fleet.instances:
+            rows.put(wrap(self.nobody(moment.fleet), width, "muted"))
+        elif self._fits:
             kept = [row for row in ticking if self._fits.keeps(words_of(row))]
             lines = [
                 text for row in kept for text in clock_lines(row, moment.fleet.taken_at, width)

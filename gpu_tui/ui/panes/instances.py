@@ -36,7 +36,8 @@ from gpu_tui.ui.text.fleet_order import (
     read_order,
     written_order,
 )
-from gpu_tui.ui.text.marks import arrow, more_below, wrap
+from gpu_tui.ui.text.marks import arrow, line, more_below, wrap
+from gpu_tui.ui.text.why import why
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
@@ -47,6 +48,7 @@ class InstancesPane(Pane):
     """The list that selects what the other panes show."""
 
     NUMBER, NAME, TITLE, CONTEXT, FILTERS = 1, "instances", "Instances", "instances", True
+    DEFAULT_CSS = "InstancesPane.-why Rows { height: auto; }"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("instances")]
 
     class Selected(Message):
@@ -65,6 +67,8 @@ class InstancesPane(Pane):
         self.rows = Rows(id="instance-rows")
         self._strangers = Block()
         self._strangers.display = False
+        self._why = Block(id="instance-why")
+        self._why.display = False
         self._fits = Filter()
         self._set = "overview"
         self._habits = Habits(None)
@@ -79,9 +83,10 @@ class InstancesPane(Pane):
         self._order = read_order(habits.get("sort"))
 
     def content(self) -> Iterable[Widget]:
-        """Who bills and is in no list, and the list."""
+        """Who bills and is in no list, the list, and what the selected one needs."""
         yield self._strangers
         yield self.rows
+        yield self._why
 
     def paint(self, moment: Moment) -> None:
         """All rows that pass the filter."""
@@ -90,6 +95,7 @@ class InstancesPane(Pane):
         views, kept = moment.fleet.instances, self.kept(moment.fleet)
         if not views:
             rows.put(wrap(nobody(moment.fleet), rows.size.width, "muted"))
+            self._explain(moment)
             self.entitle()
             return
         names = [view.name for view in views]
@@ -102,6 +108,7 @@ class InstancesPane(Pane):
             rows.put(shown, [view.name for view in kept], head(fitted, self._order))
             if moment.selected is not None:
                 rows.point(moment.selected.name)
+        self._explain(moment)
         count = (
             say("{kept} of {views}", kept=len(kept), views=len(views))
             if self._fits
@@ -118,6 +125,17 @@ class InstancesPane(Pane):
                 )
             )
         self.entitle(" · ".join(words), more_below(rows.hidden))
+
+    def _explain(self, moment: Moment) -> None:
+        """Where lines would stay empty below the list: what the selected box needs."""
+        rows = self.rows
+        typed = sum(bar.display for bar in (self._bar, self._wrong))
+        others = len(self._strangers.lines) + typed + 2  # the head, and a blank line
+        spare = self.content_size.height - len(rows.lines) - others
+        chosen = moment.selected if rows.here is not None else None
+        said = why(moment.fleet, chosen, rows.size.width, spare) if chosen else []
+        self._why.put([line(), *said] if said else [])
+        self.set_class(bool(said), "-why")
 
     def _fitted(self, names: Sequence[str]) -> list[tuple[Column, int]]:
         chosen = self._own if self._set == OWN else SETS[self._set]
@@ -179,6 +197,12 @@ class InstancesPane(Pane):
     def _chosen(self, event: Rows.Chosen) -> None:
         event.stop()
         self.post_message(self.Opened())
+
+    @on(Rows.Placed)
+    def _placed(self) -> None:
+        """Another height shows other lines."""
+        if self.moment is not None:
+            self.show(self.moment)
 
     @on(Rows.Moved)
     def _moved(self, event: Rows.Moved) -> None:

@@ -10,6 +10,7 @@ from typing import ClassVar, cast
 
 from textual import on
 from textual.binding import BindingType
+from textual.message import Message
 from textual.widget import Widget
 
 from gpu_tui.core.logs import LogSource
@@ -25,7 +26,7 @@ from gpu_tui.ui.clipboard import Copies
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.panes.log_caption import remarks
 from gpu_tui.ui.panes.log_reach import LogReach
-from gpu_tui.ui.panes.pane import Moment, Pane, nobody, shortly
+from gpu_tui.ui.panes.pane import Moment, Pane, shortly
 from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
@@ -46,7 +47,13 @@ class LogPane(Pane):
     """Shows the running cell's log unless the user chose another one of the same instance."""
 
     NUMBER, NAME, TITLE, CONTEXT, FILTERS = 5, "log", "Log", "log", True
+    SHOWS = "Here stands the log of a run, as it is written."
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("log")]
+
+    DEFAULT_CSS = "LogPane.-empty #remedy { dock: top; }"  # where it is the only sentence
+
+    class Turned(Message):
+        """It follows the end again, or it does no more."""
 
     def __init__(self, store: FleetStore, control: FleetControl | None) -> None:
         super().__init__()
@@ -56,6 +63,7 @@ class LogPane(Pane):
         self._store = store
         self._control = control
         self._fits = Filter()
+        self._follows = True
         self.reach = LogReach(self, self.view, store, control)
         # instance -> cell (None for the queue's log), or one log of a cell that has several
         self._chosen: dict[str, str | LogSource | None] = {}
@@ -72,13 +80,15 @@ class LogPane(Pane):
         followed = self._pick(instance) if instance else None
         if instance is None or followed is None:
             self.view.look_at(EMPTY)
+            self.add_class("-empty")
             self._remedy(
                 no_log(instance, asks=self._control is not None)
                 if instance
-                else nobody(moment.fleet)
+                else self.nobody(moment.fleet)
             )
             self.entitle(instance.name if instance else "")
             return
+        self.remove_class("-empty")
         self.view.look_at(self.reach.document(instance.name, followed.source))
         self.reach.arrive()
         self._caption(instance, followed)
@@ -109,6 +119,9 @@ class LogPane(Pane):
         if len(view.logs) > 1:
             at = [one.source for one in view.logs].index(log.source) + 1
             name += f" · {at}/{len(view.logs)}"
+        if self._follows is not self.view.following:
+            self._follows = self.view.following
+            self.post_message(self.Turned())
         said = remarks(self.view, view, log, self.reach.searching)
         self.entitle(f"{view.name} · {name}", " · ".join(said))
         self._explain(log)

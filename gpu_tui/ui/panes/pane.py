@@ -98,6 +98,7 @@ class Pane(Still, Vertical):
     TITLE: ClassVar[str] = ""
     CONTEXT: ClassVar[str] = "list"
     FILTERS: ClassVar[bool] = False
+    SHOWS: ClassVar[str] = ""  # of a box
 
     def __init__(self) -> None:
         super().__init__(id=self.NAME)
@@ -165,6 +166,13 @@ class Pane(Still, Vertical):
     def focus_inside(self) -> None:
         """Put the focus on what the keys are for."""
         self.screen.set_focus(next(iter(self.query("Rows, LogView"))))
+
+    def nobody(self, fleet: FleetView) -> str:
+        """The same for this pane: without boxes what it is for, and what to do where Instances does not say it."""
+        if fleet.instances or not self.SHOWS:
+            return nobody(fleet)
+        told = any(pane.display for pane in self.screen.query("#instances"))
+        return say(self.SHOWS) if told else f"{say(self.SHOWS)} {no_boxes()}"
 
     # --- filter -------------------------------------------------------------------------------
 

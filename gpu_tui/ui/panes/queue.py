@@ -13,12 +13,13 @@ from gpu_tui.core.speech import headed, say, told
 from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.panes.pane import Moment, Pane, nobody, nothing_matches
+from gpu_tui.ui.panes.pane import Moment, Pane, nothing_matches
 from gpu_tui.ui.text.area import area
 from gpu_tui.ui.text.filters import Filter
 from gpu_tui.ui.text.marks import fit, line, more_below, wrap
 from gpu_tui.ui.text.sweep import (
     cell_row,
+    course,
     queue_head,
     queue_note,
     results_note,
@@ -29,7 +30,7 @@ from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
 from gpu_tui.ui.widgets.rows import Rows
 
-COURSE_LINES, COURSE_MOST = 8, 12  # spare lines from which losses are drawn, and how high at most
+COURSE_LINES, COURSE_MOST = 6, 12  # spare lines from which losses are drawn, and how high at most
 ROOMY = 86  # cells from which there is room for a line about results
 
 
@@ -54,14 +55,14 @@ def _words(cell: Cell) -> str:
 
 def _seen(view: InstanceView, cell: Cell, width: int) -> object:
     """All that a row is made of."""
-    losses = view.series.get(f"loss:{cell.name}", ())
+    losses = course(view, cell)
     first = cell.state is CellState.CANNOT_TELL and is_fresh(view)
     return view.name, cell, width, view.link.live, first, len(losses), losses[-1:]
 
 
 def _course(view: InstanceView, cell: Cell | None, width: int, spare: int) -> list[Text]:
     """Where lines would stay empty: the losses of the cell under the cursor."""
-    losses = view.series.get(f"loss:{cell.name}", ()) if cell is not None else ()
+    losses = course(view, cell) if cell is not None else ()
     if cell is None or spare < COURSE_LINES or len(losses) < 2 or width < ROOMY // 2:
         return []
     tall = min(spare - 3, COURSE_MOST)
@@ -73,6 +74,7 @@ class QueuePane(Pane):
     """The cells of the selected instance."""
 
     NUMBER, NAME, TITLE, CONTEXT, FILTERS = 4, "queue", "Queue", "queue", True
+    SHOWS = "Here stand the runs of one box: how far each is, its loss, when it ends."
 
     class CellChosen(Message):
         """Enter on a cell: show its log."""
@@ -100,7 +102,7 @@ class QueuePane(Pane):
         view = moment.selected
         width = rows.size.width
         if view is None or not view.queue.cells:
-            note = queue_note(view) if view else line((nobody(moment.fleet), "muted"))
+            note = queue_note(view) if view else line((self.nobody(moment.fleet), "muted"))
             there = results_note(view) if view else None
             notes = [note] if there is None else [note, there]
             rows.put([row for one in notes for row in wrap(one.plain, width, _style(one))])

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from gpu_tui.core.speech import say
 from gpu_tui.state.views import InstanceView
-from gpu_tui.ui.panes.pane import Moment, Pane, nobody
+from gpu_tui.ui.panes.pane import Moment, Pane
 from gpu_tui.ui.plot import Point, render_plot
 from gpu_tui.ui.text.histories import SHARES, place, title, unit
 from gpu_tui.ui.text.marks import fit, line, more_below, wrap
@@ -25,6 +25,7 @@ TALL_CHART, MOST_LINES = (
 TWO_CHARTS, GAP = 150, 2  # cells from which two stand side by side, and those between them
 MOST_CHARTS = 4
 
+
 Draw = Callable[[str, Sequence[Point], int, int], Sequence[Text]]  # name, points, width, height
 
 
@@ -32,6 +33,7 @@ class VitalsPane(Pane):
     """One instance in numbers."""
 
     NUMBER, NAME, TITLE = 3, "vitals", "Vitals"
+    SHOWS = "Here stand the cards, memory, CPU and disks of one box."
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +49,7 @@ class VitalsPane(Pane):
         rows = self.rows
         view = moment.selected
         if view is None:
-            rows.put(wrap(nobody(moment.fleet), rows.size.width, "muted"))
+            rows.put(wrap(self.nobody(moment.fleet), rows.size.width, "muted"))
             self.entitle()
             return
         lines = vitals(view, rows.size.width, rows.size.height)
@@ -71,9 +73,11 @@ def _charts(view: InstanceView, width: int, spare: int, draw: Draw) -> list[Text
     if spare < CHART_LINES:
         return []
     since = view.taken_at - CHART_SECONDS
+    cell = view.queue.running
+    now = f"loss:{cell.name}" if cell is not None else None  # of the others nothing is new
     past = {
         name: [point for point in view.series[name] if point[0] >= since]
-        for name in sorted(view.series, key=place)
+        for name in sorted(view.series, key=lambda name: (place(name)[0], name != now, name))
     }
     names = [name for name, points in past.items() if len(points) > 1]
     if not names:

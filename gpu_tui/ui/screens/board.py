@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.text import Text
@@ -172,7 +173,13 @@ class Board(Still, Screen[None]):
         if isinstance(self.focused, Field):
             return footer_keys((self.focused.CONTEXT,), read_only=self.READ_ONLY)
         contexts = (self.pane(self._front).CONTEXT, *self.CONTEXTS)
-        return footer_keys(contexts, read_only=self.READ_ONLY)
+        keys = footer_keys(contexts, read_only=self.READ_ONLY)
+        if self._tail.view.following:
+            return keys
+        return [
+            replace(key, label="follow") if (key.context, key.action) == ("log", "pause") else key
+            for key in keys
+        ]
 
     def pane(self, name: str) -> Pane:
         """The pane called `name`."""
@@ -343,6 +350,11 @@ class Board(Still, Screen[None]):
     def _opened(self, event: InstancesPane.Opened) -> None:
         event.stop()
         self.bring("vitals")
+
+    @on(LogPane.Turned)
+    def _turned(self, event: LogPane.Turned) -> None:
+        event.stop()
+        self._foot()
 
     @on(QueuePane.CellChosen)
     def _cell_chosen(self, event: QueuePane.CellChosen) -> None:

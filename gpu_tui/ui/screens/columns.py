@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -60,8 +60,9 @@ class ColumnScreen(Card):
 
     def paint(self, moment: Moment) -> None:
         """A box to tick for each."""
-        self._list.put([self._row(key) for key in CHOICES], CHOICES)
         fitted = columns(self._preview.size.width, written(self._chosen).split())
+        shown = {column.key.rstrip("+") for column, _ in fitted}
+        self._list.put([self._row(key, shown) for key in CHOICES], CHOICES)
         views = sorted(moment.fleet.instances, key=need)[:3]
         self._edge()
         self._preview.put([line(), head(fitted), *(row(view, fitted) for view in views)])
@@ -70,11 +71,15 @@ class ColumnScreen(Card):
     def _edge(self) -> None:
         self.edge(more_below(self._list.hidden))
 
-    def _row(self, key: str) -> Text:
+    def _row(self, key: str, shown: Collection[str]) -> Text:
         on = key in self._chosen
+        if on and key not in shown:
+            words = (say("no room for it at this width"), "level-watch")
+        else:
+            words = (say(WHAT[key]), "muted")
         mark = line(("[x] " if on else "[ ] ", "accent" if on else "faint"))
         title = fit(line((say(COLUMNS[key].title), "strong" if on else "muted")), 12)
-        return line(mark, title, (say(WHAT[key]), "muted"))
+        return line(mark, title, words)
 
     def action_tick(self) -> None:
         """Show or hide the column under the cursor; the one chosen last is the last to give way."""

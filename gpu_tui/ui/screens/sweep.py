@@ -27,7 +27,7 @@ from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import flow
 from gpu_tui.ui.text.marks import fit, line, more_below, wrap
 from gpu_tui.ui.text.outlook import lane_head, lane_row, lane_why, outlook_lines
-from gpu_tui.ui.text.sweep import state_words
+from gpu_tui.ui.text.sweep import course, state_words
 from gpu_tui.ui.text.sweep_table import Points, sheet_of, table_head, table_row
 from gpu_tui.ui.widgets.near import NearCursor
 from gpu_tui.ui.widgets.paint import Block
@@ -220,7 +220,7 @@ class SweepScreen(FilteredCard):
 
     def _losses(self, row: Row) -> Points:
         view = self.moment.fleet[row.box]
-        return view.courses.get(row.cell.name) or view.series.get(f"loss:{row.cell.name}", ())
+        return course(view, row.cell)
 
     def _course(self, row: Row) -> Points:
         """Losses by how far the run had come, or by seconds since the first one."""

@@ -106,5 +106,6 @@ def sample(width: int) -> list[Text]:
         *row(say("findings   "), *(line((f"{glyph} {say(severity)}", f"severity-{severity}")) for severity, glyph in SEVERITY_GLYPH.items() if glyph.strip())),
         *row(say("log lines  "), *(line((say(mark), f"mark-{mark}")) for mark in MARKS), gap=1),
         *row(say("boxes      "), *(line((f"▌box-{n}", f"box-{n}")) for n in range(1, 7))),
-        *row(say("money      "), line(("¥2.08", "money")), line((BLOCKS, "history")), line((say(" badge "), "badge")), line((say(" STOP "), "danger-badge")), line(("text", "text")), line(("muted", "muted")), line(("faint", "faint"))),
+        *row(say("money      "), line(("¥2.08", "money")), line((BLOCKS, "history")), line((say(" badge "), "badge")), line((say(" STOP "), "danger-badge"))),
+        *row(say("words      "), line((say("strong"), "strong")), line((say("text"), "text")), line((say("muted"), "muted")), line((say("faint"), "faint")), line((say("link"), "accent"))),
     ]  # fmt: skip

@@ -40,7 +40,9 @@ def no_clocks(fleet: FleetView, width: int) -> list[Text]:
 
 def no_boxes() -> str:
     """The fleet is empty, and what to do."""
-    return say("no instances: write a fleet file (gpu-tui init) or run gpu-tui watch HOST")
+    return say(
+        "No boxes yet. Name yours: gpu-tui init writes a fleet file; gpu-tui watch HOST needs none; gpu-tui demo shows simulated ones."
+    )
 
 
 def unread(fleet: FleetView) -> int:

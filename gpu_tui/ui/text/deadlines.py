@@ -13,8 +13,8 @@ from gpu_tui.core.speech import counted, headed, quoted, say, told
 from gpu_tui.state.views import FleetView, InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.calm import no_clocks
-from gpu_tui.ui.text.fleet import BOUND_SIGN, box_style, clock_style
-from gpu_tui.ui.text.marks import ACT, UNKNOWN, WATCH, fit, line, wrap
+from gpu_tui.ui.text.fleet import BOUND_SIGN, CLOCK_MARK, box_style, clock_style
+from gpu_tui.ui.text.marks import UNKNOWN, fit, line, wrap
 
 COUNT, NARROW_COUNT = (
     13,
@@ -23,7 +23,6 @@ COUNT, NARROW_COUNT = (
 NARROW = 40
 HANGING = 72  # below it the words of a clock stand under its countdown, and not behind it
 NAMES_SHOWN = 3
-CLOCK_MARK = {"level-act": ACT, "level-watch": WATCH}
 BASES = {
     "last-contact": "counted from the last contact",
     "first-seen": "counted from when it was first seen",
@@ -217,7 +216,7 @@ def armed(fleet: FleetView, selected: InstanceView | None, width: int) -> list[T
     ]
     if not found or selected is None:
         return []
-    rows = [line(), line((say("not counting on {name} now", name=selected.name), "heading"))]
+    rows = [line(), line((say("not counting on {name} yet", name=selected.name), "heading"))]
     for clock in found:
         text = headed(_lead(clock), quoted(clock.what))
         why = f" ({told(clock.why)})" if clock.why else ""

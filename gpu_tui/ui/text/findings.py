@@ -33,8 +33,10 @@ def columns_of(findings: Sequence[Finding], width: int) -> tuple[int, int, int]:
         max((cell_len(text) for text in texts), default=0)
         for texts in zip(*((_kind(f), f.instance, f.cell or "") for f in findings), strict=True)
     ]
-    if width < NARROW or not longest:
+    if not longest:
         return kind, name, 0 if width < NARROW else cell
+    if width < NARROW:
+        return min(kind, longest[0]), min(name, longest[1]), 0
     cell = min(cell, longest[2])
     return min(kind, longest[0]), min(name + CELL - cell, longest[1]), cell
 

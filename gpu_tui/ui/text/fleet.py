@@ -18,7 +18,7 @@ from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.sample import STALE_AFTER_PERIODS
 from gpu_tui.core.speech import say
 from gpu_tui.core.verdict import ESCALATES, Verdict
-from gpu_tui.state.settled import is_fresh
+from gpu_tui.state.settled import is_fresh, roster_unread
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import CENT
@@ -27,6 +27,7 @@ from gpu_tui.ui.text.marks import (
     ABSENT,
     ACT,
     UNKNOWN,
+    WATCH,
     Piece,
     arrow,
     bar,
@@ -188,7 +189,7 @@ def _cell(view: InstanceView, width: int) -> Text:
     cell = view.queue.place
     if cell is None:
         if not view.queue.cells:
-            return line((ABSENT, "absent"))
+            return line((UNKNOWN, "unknown") if roster_unread(view) else (ABSENT, "absent"))
         total = len(view.queue.cells)
         ended = view.queue.count(*ENDED)  # a log without stamps tells no time of an end
         return line((say("{ended}/{total} ended", ended=ended, total=total), "muted"))
@@ -208,11 +209,12 @@ def _cell(view: InstanceView, width: int) -> Text:
 def _clock(view: InstanceView, width: int) -> Shown:
     clock = earliest(view.clocks)
     if clock is None or clock.deadline is None:
-        return ABSENT, "absent"
+        unread = view.last_contact is None and view.verdict is not Verdict.OFF
+        return (UNKNOWN, "unknown") if unread else (ABSENT, "absent")
     text = units.countdown(clock.deadline - view.taken_at)
     bound = BOUND_SIGN.get(clock.bound, "")
     style = clock_style(clock.severity, due=clock.due(view.taken_at))
-    mark = ACT if style == "level-act" and len(bound + text) < width else ""
+    mark = CLOCK_MARK.get(style, "") if len(bound + text) < width else ""
     return mark + bound + text, style
 
 
@@ -400,7 +402,8 @@ def keeps(view: InstanceView, fits: Filter) -> bool:
     return fits.keeps(text, tags)
 
 
-# What stands before a countdown that is not exact.
+# How loud a clock is, for who sees no colours; what stands before a countdown that is not exact.
+CLOCK_MARK = {"level-act": ACT, "level-watch": WATCH}
 BOUND_SIGN = {"earliest": "≥", "latest": "≤", "rate": "~"}
 
 

@@ -11,7 +11,7 @@ from gpu_tui.core import metrics
 from gpu_tui.core.campaign import Outlook
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.sample import Freshness
-from gpu_tui.core.speech import say
+from gpu_tui.core.speech import counted, say
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import FleetView
 from gpu_tui.ui.text import units
@@ -22,7 +22,7 @@ from gpu_tui.ui.text.outlook import short
 
 # What is kept and how many words it is said in, as it grows narrower; the rate outlives every word.
 STEPS = (
-    *((5, 2), (5, 1), (4, 2), (4, 1), (3, 2), (3, 1), (2, 2), (2, 1)),
+    *((5, 3), (5, 2), (5, 1), (4, 2), (4, 1), (3, 2), (3, 1), (2, 2), (2, 1)),
     *((5, 0), (4, 0), (3, 0), (2, 0), (1, 0)),
 )
 
@@ -42,8 +42,8 @@ def pulse(fleet: FleetView) -> tuple[int, int, int, int]:
     return live, stale, lost, off
 
 
-def burn(fleet: FleetView) -> tuple[str, str]:
-    """Money per hour and spent so far, per currency; `+2?` counts the boxes without a price."""
+def burn(fleet: FleetView, *, words: bool = False) -> tuple[str, str]:
+    """Money per hour and spent so far, per currency; `+2?` counts the boxes without a price, in `words` or not."""
     rates: dict[str, float] = {}
     spent: dict[str, float] = {}
     partly: set[str] = set()  # currencies of which some was spent before we looked
@@ -72,6 +72,8 @@ def burn(fleet: FleetView) -> tuple[str, str]:
         if unit not in partly or amount >= CENT
     )
     more = f" +{unpriced}?" if unpriced else ""
+    if unpriced and words:
+        more = say(" + {boxes} of unknown price", boxes=counted(unpriced, "box"))
     return (f"{per_hour}/h{more}" if per_hour else ""), so_far
 
 
@@ -100,7 +102,7 @@ def _header_parts(
     words: int,
     keep: int,
 ) -> tuple[Text, Text]:
-    """Left and right half. `words` 2 writes all words, 1 only those of the boxes, less none.
+    """Left and right half. `words` 3 writes all words, 2 all but those of a price, 1 only those of the boxes, less none.
 
     `keep` 5 keeps everything: spent 5, cells and end 4, sweep 3, rate 2, time 1.
     """
@@ -135,7 +137,7 @@ def _header_parts(
             left.append_text(line((text, f"severity-{severity}"), "  "))
     if not found and live + stale:  # of boxes that nobody has read, nothing is known
         left.append_text(line((say("✓ no findings") if words > 1 else "✓", "level-ok"), "  "))
-    rate, spent = burn(fleet)
+    rate, spent = burn(fleet, words=words > 2)
     right = line()
     if rate and keep >= 2:
         right.append_text(line((rate, "money"), "  "))

@@ -322,7 +322,7 @@ def question(
     if gate.expires_at is not None:
         left = gate.expires_at - now
         said = (
-            say("evidence void in {left}", left=units.countdown(left))
+            say("evidence ends in {left}", left=units.countdown(left))
             if left > 0
             else say("the evidence is void")
         )

@@ -165,9 +165,13 @@ def no_log(view: InstanceView, *, asks: bool = True) -> str:
     if view.link.state == "connecting" and view.link.error is None:
         return say("the box is being reached: its logs come with the first answer")
     if not view.link.live and not asks:
-        return say("the box cannot be reached at this moment, so no log was read: 3 says why")
+        return say(
+            "the box cannot be reached at this moment, so no log was read: Vitals (3) says why"
+        )
     if not view.link.live:
-        return say("the box cannot be reached, so no log can be read: 3 says why, r tries again")
+        return say(
+            "the box cannot be reached, so no log can be read: Vitals (3) says why, r tries again"
+        )
     if view.last_contact is None or view.freshness(DETACHED) is Freshness.UNKNOWN:
         return say("what runs there, and where it logs, is being read")
     return say(

@@ -228,7 +228,7 @@ def _some(names: tuple[str, ...]) -> str:
 COLUMNS: tuple[tuple[str, int, int], ...] = (  # title, cells, from which width on
     ("done", 7, 0),
     ("run", 3, 70),
-    ("failed", 6, 56),
+    ("bad", 6, 56),
     ("ends", 14, 0),
     ("between", 14, 100),
     ("left", 9, 44),
@@ -293,7 +293,7 @@ def _lane_cell(title: str, one: LaneOutlook, now: float, zone: tzinfo | None) ->
             return line(
                 (str(number), "level-ok" if live else "stale") if number else (ABSENT, "absent")
             )
-        case "failed":
+        case "bad":  # failed, never copied, or under suspicion
             number = tally.count(CellState.FAILED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
             return line((str(number), "level-act") if number else (ABSENT, "absent"))
         case "ends":

@@ -27,6 +27,6 @@ def markdown(body: str, width: int) -> list[Text]:
 def _style(style: object) -> str:
     bold = getattr(style, "bold", False)
     colour = getattr(style, "color", None)
-    if bold:
+    if bold or (colour is not None and colour.name == "magenta"):  # of a heading of any depth
         return "heading"
     return "accent" if colour is not None else "text"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
@@ -17,7 +18,7 @@ from gpu_tui.state.settled import is_fresh
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.bounds import amount, between, ends, flow, left, tone
-from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, Piece, bar, fit, fitted, line, spark
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, Piece, bar, fit, fitted, line, spark, spread
 from gpu_tui.ui.text.names import cut_name
 
 STATES: dict[CellState, tuple[str, str, str]] = {
@@ -81,6 +82,13 @@ def _widths(width: int, count: int, *, results: bool) -> _Widths:
     return _Widths(index, state, name, loss, graph if graph >= 6 else 0, took, last, there)
 
 
+def course(view: InstanceView, cell: Cell) -> Sequence[tuple[float, float | None]]:
+    """The losses of a cell by how far it had come; by their time where no progress is known of them. Two logs that
+    tell of one run, read one after the other, do not make it run twice.
+    """
+    return view.courses.get(cell.name) or view.series.get(f"loss:{cell.name}", ())
+
+
 def queue_head(view: InstanceView, width: int) -> Text:
     """The titles above the cells."""
     has = _widths_of(view, width)
@@ -114,7 +122,7 @@ def cell_row(view: InstanceView, cell: Cell, width: int) -> Text:
     if has.loss:
         parts.append(fit(_loss(cell), has.loss, right=True))
     if graph := has.graph:
-        values = [value for _, value in view.series.get(f"loss:{cell.name}", ())[-graph:]]
+        values = spread([value for _, value in course(view, cell)], graph)
         parts.append(fit(spark(values, graph, "history") if values else line(), graph))
     if has.took:
         parts.append(fit(_took(cell), has.took, right=True))

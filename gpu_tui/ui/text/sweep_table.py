@@ -15,7 +15,7 @@ from gpu_tui.core.speech import say
 from gpu_tui.core.sweep import CellState
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.fleet import box_style
-from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, arrow, fit, line, spark
+from gpu_tui.ui.text.marks import ABSENT, UNKNOWN, arrow, fit, line, spark, spread
 from gpu_tui.ui.text.names import cut_name
 from gpu_tui.ui.text.sweep import state_of
 
@@ -145,17 +145,9 @@ def table_row(row: Row, sheet: Sheet, losses: Points) -> Text:
         )
         if column == "loss" and sheet.history:
             values = [value for _, value in losses]
-            drawn = spark(_spread(values, sheet.history), sheet.history, "history")
+            drawn = spark(spread(values, sheet.history), sheet.history, "history")
             text.append_text(line(" ", fit(drawn, sheet.history)))
     return text
-
-
-def _spread(values: Sequence[float | None], width: int) -> list[float | None]:
-    """The whole history in `width` points: the last one of each stretch; a gap stays one."""
-    if len(values) <= width:
-        return list(values)
-    ends = [round((n + 1) * len(values) / width) for n in range(width)]
-    return [values[end - 1] for end in ends]
 
 
 def _value(row: Row, column: str, sheet: Sheet) -> Text:

@@ -12,6 +12,7 @@ from gpu_tui.core.levels import SKEW, Level, level, share
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import headed, say, told
+from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.safe import safe
 from gpu_tui.ui.text import units
@@ -55,6 +56,8 @@ def vitals(view: InstanceView, width: int, height: int) -> list[Text]:
     rows: list[Text] = []
     if not view.link.live:
         rows += _no_link(view, width)
+    if view.verdict is Verdict.OFF and view.last_contact is None:
+        return rows  # nothing was read, and nothing will be
     rows += _gpus(view, width)
     rows.append(line())
     rows += _memory(view, width)
@@ -83,9 +86,11 @@ def _no_link(view: InstanceView, width: int) -> list[Text]:
     if link.state == "off":
         rows = wrap(say("◌ off: nothing runs, so nothing is measured"), width, "muted")
         rows += wrap(
-            say("→ its disks may still cost or expire: 2 shows its clocks"), width, "accent"
+            say("→ its disks may still cost or expire: Danger clocks (2) shows which"),
+            width,
+            "accent",
         )
-        return [*rows, line()]
+        return [*rows, line()] if view.last_contact is not None else rows
     if link.state == "connecting" and link.error is None:
         rows = wrap(say("◔ connecting: the first numbers come in a few seconds"), width, "muted")
         return [*rows, line()]
