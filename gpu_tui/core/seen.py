@@ -112,19 +112,21 @@ class Seen:
         """This is now the latest of its kind."""
         self._seen[type(event)] = event
         inventory, matched, plan = self.of(Inventory), self.of(Matched), self.of(Plan)
-        if inventory is None or not isinstance(event, Inventory | Matched | Loaded):
-            return
-        if self.covered is None or not isinstance(event, Loaded):
+        if inventory is not None and isinstance(event, Inventory | Matched):
             cells, here = inventory.cells or Cells(), matched.directories if matched else ()
             there = (*inventory.directories, *here)
             self.covered = cover(cells.names, cells.required, inventory.manifest, there)
-        before, memory = plan.before if plan else (), matched.memory if matched else ()
-        quiet, loaded = self.of(Quiet), self.of(Loaded)
-        cards, verdicts = quiet.cards if quiet else (), loaded.verdicts if loaded else ()
-        known = self._waivers
-        self._waivers = waivers(inventory, self.covered, before, memory, cards, verdicts)
-        # What was accepted of fewer of them, or of others, is not accepted of these.
-        self.acknowledged -= {one.key for one in self._waivers if one not in known}
+        if (
+            inventory is not None
+            and self.covered
+            and isinstance(event, Inventory | Matched | Loaded)
+        ):
+            before, memory = plan.before if plan else (), matched.memory if matched else ()
+            quiet, loaded = self.of(Quiet), self.of(Loaded)
+            cards, verdicts = quiet.cards if quiet else (), loaded.verdicts if loaded else ()
+            self._waivers = waivers(inventory, self.covered, before, memory, cards, verdicts)
+            # What was accepted of fewer of them, or of others, is not accepted of these.
+            self.acknowledged -= {one.key for one in self._waivers}
 
     def forget(self, kind: type[Event]) -> None:
         """As if it had never been seen."""
