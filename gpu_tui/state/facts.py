@@ -264,7 +264,13 @@ def _rebooted(kept: InstanceState, now: float) -> bool | None:
     if kept.witness.rebooted_at is not None:
         alive_at = kept.witness.alive_at
         return alive_at is None or alive_at < kept.witness.rebooted_at
-    return None if begun is None else False
+    if begun is None:
+        return None
+    # Of runs that were found, and whose files nobody named, no sign of life is known but themselves: they lived
+    # until the box began again, if no look before it missed them.
+    gone_at, box_now = kept.witness.gone_at, box_time(kept.tracks, now)
+    missed = gone_at is None or box_now is None or gone_at < now - (box_now - begun) - STAMP_SLACK
+    return last is None and not missed and _lived_before(kept, begun, now)
 
 
 def _lived_before(kept: InstanceState, begun: float, now: float) -> bool:

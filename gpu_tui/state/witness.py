@@ -50,6 +50,9 @@ class Witness:
         self.idle = IdleClock()
         self.session: Session | None = None  # of the run when it was last seen alive
         self.alive_at: float | None = None  # our time
+        self.gone_at: float | None = (
+            None  # our time of the first look after it at which no run was there
+        )
         self.oom_base: int | None = None
         self.oom_since: float | None = None  # our time of the first look at this counter
         self.oom_rose: OomRise | None = None
@@ -122,7 +125,7 @@ class Witness:
         ]
         words = (self._history.counter(self._instance.name, "oom_rose") or "").split()
         numbers = [number for word in words if (number := _number(word)) is not None]
-        if len(numbers) == 3:
+        if len(numbers) == 3 and numbers[2] <= count:  # else another cgroup's
             self.oom_rose = OomRise(numbers[0], numbers[1], int(numbers[2]))
 
     def _boot(self, boot_id: str, at: float) -> None:
@@ -174,8 +177,10 @@ class Witness:
 
     def saw_run(self, run: Run, processes: tuple[Process, ...], at: float) -> None:
         """The process table shows the run alive: remember on what session it hangs."""
+        if not run.alive and self.gone_at is None:
+            self.gone_at = at
         if run.alive and at != self.alive_at:
-            self.alive_at = at
+            self.alive_at, self.gone_at = at, None
             self.runner_seen = self.runner_seen or bool(run.runners)
             self.session = session_of(processes, run)
 

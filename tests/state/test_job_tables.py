@@ -11,7 +11,7 @@ from gpu_tui.core.events import Sampled
 from gpu_tui.core.fleet import QueueFiles
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogLine, LogSource
-from gpu_tui.core.readings import FileStat, FileTable, Process
+from gpu_tui.core.readings import FileStat, FileTable, Host, Process
 from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.log_reader import LogReader
@@ -152,6 +152,35 @@ def test_what_only_an_old_process_table_says_of_a_pane_is_not_told_as_now() -> N
     # And one that is there all the same runs again.
     bench.sample("processes", (SHELL, IN_IT), 15.0)
     assert rows()["main"][0] is CellState.RUNNING
+
+
+@pytest.mark.parametrize(
+    ("ended", "verdict", "cause"), [(False, "crashed", "reboot"), (True, "idle", None)]
+)
+def test_runs_that_a_reboot_took_are_told_so_though_nobody_named_their_files(
+    ended: bool, verdict: str, cause: str | None
+) -> None:
+    """A container that is made anew has the host's uptime: its first process tells."""
+    bench = Bench(replace(BOX, queue=QueueFiles(), logs=None))
+    bench.link()
+    trainer = Process(50, 1, "python", ("python", "train.py"), "S", age_seconds=100.0)
+    runs = Job("50", "r2", CellState.RUNNING, "running", stdout="/r2.log", pids=(50,), command="t")
+
+    def look(age: float, *living: Process) -> None:
+        bench.at += 15
+        init = Process(1, 0, "init.sh", ("init.sh",), "S", age_seconds=age)
+        bench.sample("processes", (init, *living), 15.0)
+        bench.sample("host", Host(bench.at, 50_000.0 + age, "boot-1"), 15.0)
+        bench.sample("nohup", JobTable("nohup", (runs,) if living else ()), 15.0)
+        bench.view()
+
+    for age in (1000.0, 1015.0):
+        look(age, trainer)
+    if ended:
+        look(1030.0)
+    for age in (6.0, 21.0):
+        look(age)
+    assert (bench.view().verdict, bench.view().cause) == (verdict, cause)
 
 
 MASTER = b"""=== Queue queue_1.txt: 3 ablations, starting from 1 on box ===
