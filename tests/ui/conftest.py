@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from settled import after_a_key, settled
 
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.ui.app import CockpitApp
@@ -88,3 +89,10 @@ def text_of() -> Callable[[CockpitApp], str]:
         return "\n".join("".join(part.text for part in strip).rstrip() for strip in strips)
 
     return read
+
+
+@pytest.fixture(autouse=True)
+def _waits_for_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pilot goes on when the app has settled, however busy the machine is."""
+    monkeypatch.setattr("textual.pilot.wait_for_idle", settled)
+    monkeypatch.setattr("textual.app.wait_for_idle", after_a_key)

@@ -262,8 +262,11 @@ async def test_abandoning_lists_every_path_and_needs_its_own_sentence(
         await pilot.press("enter")  # the focus is on keeping the data
         await pilot.pause()
         assert isinstance(app.screen, TeardownScreen)
+        while app.screen.query_one("#abandon").has_class("-active"):
+            await pilot.pause(0.02)  # it takes no second click while it looks pressed
         await pilot.click("#abandon")
         await pilot.pause()
+        assert isinstance(app.screen, AbandonScreen)
         app.screen.query_one(PhraseField).focus()
         await pilot.pause()
         clock.advance(5)
