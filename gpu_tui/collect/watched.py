@@ -24,7 +24,7 @@ from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, LogUnread, Term
-from gpu_tui.core.logs import LogSource
+from gpu_tui.core.logs import CELL_TAILS, LogSource
 from gpu_tui.core.ports import Sink
 from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.transport.argv import Here, OnBox, Programs
@@ -32,7 +32,6 @@ from gpu_tui.transport.base import ChannelRefused, Connection, LinkError
 
 A = TypeVar("A")
 R = TypeVar("R")
-CELL_TAILS = 6  # with the sampler and the queue's log: the places that streams may take
 MEMORIES = 300  # logs that are not followed now and could be taken up where they were left
 RETRY_SECONDS = 2.0
 SLOW_LOGIN = 2.5  # seconds: on such a line a kilobyte of a program may be an eighth of a second

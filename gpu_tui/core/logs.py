@@ -9,6 +9,9 @@ from gpu_tui.core.findings import Severity
 from gpu_tui.core.plan import Plan
 from gpu_tui.core.queue_history import QueueEvent
 
+# Logs of cells followed at once on one box: with the sampler and the queue's log the places that streams may take.
+CELL_TAILS = 6
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:

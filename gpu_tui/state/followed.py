@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.events import LogArrived, LogCame, LogFailed, LogOpened
-from gpu_tui.core.logs import LogSource
+from gpu_tui.core.logs import CELL_TAILS, LogSource
 from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.state.logbuffer import BUDGET, LogBuffer, LogPool
 from gpu_tui.state.views import LogView
 
+NO_PLACE = (
+    f"its log is not followed: {CELL_TAILS} others of this box are; choose this row to have it read"
+)
 LOGS_KEPT = CELLS_KEPT  # of one box, each with a chunk of lines at least
 
 
@@ -90,6 +93,23 @@ class FollowedLogs:
         if not mine or len(known) < len(mine) or any(one.error for _, one in mine):
             return None
         return max(known)
+
+    def unread(self, running: Mapping[str, str | None]) -> dict[str, str]:
+        """Of each of these cells (and its log, where one is known) that is not listened to: why, in a person's
+        words, where that is known. A file that several share is followed for one of them.
+        """
+        mine = [(at.cell, one) for at, one in self._followed.items() if at.cell in running]
+        heard = {cell for cell, one in mine if one.error is None}
+        failed = {cell: one.error for cell, one in mine if one.error is not None}
+        full = len(mine) - len(failed) >= CELL_TAILS
+        paths = {source.path for source in self._followed}
+        apart = {cell for cell, path in running.items() if path is not None and path not in paths}
+        told = {
+            cell: failed.get(cell) or (NO_PLACE if full and cell in apart else None)
+            for cell in running
+            if cell not in heard
+        }
+        return {cell: why for cell, why in told.items() if why is not None}
 
     def stillness(self) -> dict[str, tuple[float, float | None]]:
         """Of each cell whose logs are all followed: since when none has moved, and its typical pause."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.jobs import with_jobs
 from gpu_tui.core.liveness import Run
+from gpu_tui.core.log_cells import CELL
 from gpu_tui.core.queue_join import Join
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.cell_evidence import cell_evidence
@@ -39,7 +41,31 @@ def queue_rows(kept: InstanceState, now: float, run: Run | None) -> Queue:
         queue = replace(
             queue, notes=(*queue.notes, *(_unseen(*one) for one in seen.unseen.items()))
         )
-    return with_stillness(kept, with_jobs(queue, tables, evidence, box_now=box_now), now)
+    logs = {job.name: job.stdout for table in tables for job in table.jobs}
+    queue = _with_unread(kept, with_jobs(queue, tables, evidence, box_now=box_now), logs)
+    return with_stillness(kept, queue, now)
+
+
+def _with_unread(kept: InstanceState, queue: Queue, logs: Mapping[str, str | None]) -> Queue:
+    """A running cell that shows no progress: that its log is not read is another thing than that it tells none."""
+    pattern = kept.instance.logs
+    running = {
+        cell.name: logs.get(cell.name) or (pattern and pattern.replace(CELL, cell.name))
+        for cell in queue.cells
+        if cell.state is CellState.RUNNING
+    }
+    why = kept.logs.unread(running) if kept.link.live else {}
+    if not why:
+        return queue
+
+    def told(cell: Cell) -> Cell:
+        shows = (cell.epoch, cell.step, cell.part) != (None, None, None)
+        if shows or cell.name not in why or cell.state is not CellState.RUNNING:
+            return cell
+        said = why[cell.name]
+        return replace(cell, why=f"{cell.why}; {said}" if cell.why else said)
+
+    return replace(queue, cells=tuple(map(told, queue.cells)))
 
 
 def _unseen(pattern: str, count: int) -> str:

@@ -7,16 +7,17 @@ from dataclasses import replace
 import pytest
 from test_store import BOX, CELL, OK, RUNNER, T0, Bench
 
-from gpu_tui.core.events import Sampled
+from gpu_tui.core.events import LogFailed, LogOpened, Sampled
 from gpu_tui.core.fleet import QueueFiles
 from gpu_tui.core.jobs import Job, JobTable
-from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.core.logs import LogLine, LogSource, Progress
 from gpu_tui.core.readings import FileStat, FileTable, Host, Process
 from gpu_tui.core.sample import Failure, FailureKind
 from gpu_tui.core.sweep import CellState
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.parse.tmux import parse_tmux
 from gpu_tui.state import job_tables
+from gpu_tui.state.followed import NO_PLACE
 from gpu_tui.state.job_tables import told_once
 
 PANE = Job("%1", "main", CellState.RUNNING, "running", pids=(100,))
@@ -221,3 +222,22 @@ def test_the_log_of_a_queue_that_nobody_named_is_no_cell_and_tells_the_ends_of_i
         "big_lr": ("running", None),
     }
     assert {found.cell for found in view.findings if found.kind == "crashed"} == {"no_aug"}
+
+
+def test_a_run_whose_log_has_no_place_says_so_and_not_that_it_makes_no_progress() -> None:
+    bench = Bench()
+    bench.link()
+    jobs = tuple(
+        Job(f"{n}", f"run{n}", CellState.RUNNING, "running", stdout=f"/r/{n}.log") for n in range(9)
+    )
+    bench.sample("nohup", JobTable("nohup", jobs), 15.0)
+    for n in range(6):
+        source = LogSource(f"/r/{n}.log", f"run{n}")
+        bench.store.apply(LogOpened("box", bench.at, source, n + 1, 0, 0, resumed=False))
+    bench.lines(LogSource("/r/0.log", "run0"), LogLine("x", OK, Progress(epoch=2, epochs=4)))
+    failed = LogSource("/r/6.log", "run6")
+    bench.store.apply(LogFailed("box", bench.at, failed, "it may not be read"))
+    why = {cell.name: cell.why for cell in bench.view().queue.cells}
+    assert [why[f"run{n}"] for n in range(6)] == [None] * 6
+    assert why["run6"] == "it may not be read"
+    assert why["run7"] == why["run8"] == NO_PLACE
