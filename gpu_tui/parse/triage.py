@@ -134,14 +134,24 @@ def _plan(line: str, kind: Kind, at: int = 0) -> _Plan:
     cuts = dead_words(text) if sees else ()
     blind = (order for order in kind.rules if order not in sees and _fits(order, rest, low))
     order = next(blind, len(RULES))
-    mark = _mark(RULES[order].label, RULES[order].severity) if order < len(RULES) else None
-    sees = tuple(o for o in sees if o < order)
     start = at + len(bare) - len(text)
     begin = inside(text)
+    if begin and order < WEAK and RULES[order].severity.rank <= Severity.SERIOUS.rank:
+        # What would alarm is asked for without what stands around it too: some rules know a line by how it begins.
+        order = min(order, _first(PREFIX.sub("", text[begin:]), kind))
+    mark = _mark(RULES[order].label, RULES[order].severity) if order < len(RULES) else None
+    sees = tuple(o for o in sees if o < order)
     weak, frame = order >= WEAK, begin > 0 and shape_of(PREFIX.sub("", text[begin:])) == "traceback"
     inner = _plan(line, kind, start + begin) if begin and weak else None
     plan = _Plan(mark, sees, start, cuts, weak, inner, frame)
     return _Plan(_seen(line, plan)) if plan.settled else plan
+
+
+def _first(text: str, kind: Kind) -> int:
+    """The first rule that answers to the text, of those that tell no digits apart."""
+    rest, low = without_dead_words(text)
+    fits = (o for o in kind.rules if o not in kind.sees and _fits(o, rest, low))
+    return next(fits, len(RULES))
 
 
 def _seen(line: str, plan: _Plan) -> Mark | None:

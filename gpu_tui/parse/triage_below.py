@@ -27,6 +27,15 @@ BELOW_QUIET: tuple[Rule, ...] = (
         "debu[|trac[",
         r"^(?-i:DEBU|TRAC)\[\d{1,8}\] ",
     ),
+    # Faster kernels and readers of pictures that a trainer does without; a folder of a job that becomes another.
+    rule(
+        "warning",
+        WARN,
+        "failed to import|failed to load|tmpdir",
+        r"^(?:\S{1,200} )?(?:\w{0,40}Warning: )?(?:Failed to import|Failed to load) (?:the )?(?:Triton|flash[-_ ]?att\w{0,12}|xformers|sage_?att\w{0,12}|apex|"
+        r"liger\w{0,8}|causal[-_]conv1d|(?:image|video|audio) Python) ?(?:kernels?|extensions?|ops|library)?\b|"
+        r"^slurmstepd: error: (?:Unable to create|Setting) TMPDIR\b",
+    ),
     # What to do about it: it stands beside the failure that it is about.
     rule("benign", NONE, "if munged is up", r"\bIf munged is up, restart with\b"),
     # A row of the card's state that says no.
@@ -50,6 +59,14 @@ BELOW_QUIET: tuple[Rule, ...] = (
 
 # What the table of the machine would take for something else.
 BELOW_FIRST: tuple[Rule, ...] = (
+    # A field of what a firmware reports: the line that heads it has told the fault.
+    rule(
+        "benign",
+        NONE,
+        "[hardware error]: ",
+        r"\[Hardware Error\]:\s{1,8}(?:(?:[a-z]\w{0,20}_[a-z]\w{0,20}|slot|command|version|node|card|module|rank|bank|device|row|column): |"
+        r"(?:PROCESSOR|TSC|IPID|PPIN|APIC|MISC|SYND|ADDR|Bank \d{1,3}:? [A-Z]{2,8})\b|cache level: )",
+    ),
     # A compiler of kernels and its linker, which has its name from what links nothing but code.
     rule(
         "exception",
@@ -139,7 +156,18 @@ BELOW_CAUSES: tuple[Rule, ...] = (
         "nccl",
         FATAL,
         "fatal error in",
-        r"\bfatal error in (?:P?MPIX?_|internal_I?)(?!Abort|Init)\w{3,40}:",
+        r"\bfatal error in (?:P?MPIX?_|internal_I?)(?!Abort)\w{3,40}:",
+    ),
+    # What Open MPI says of one of its own calls, of two processes that do not meet, of its daemons.
+    rule(
+        "nccl",
+        FATAL,
+        "occurred in mpi_|mpi_err|abort before mpi|mpi_init|orte_error_log|prte_error_log|mpi processes|open mpi accepted|"
+        "to complete a tcp connection|mpirun was unable|mpiexec was unable|prterun was unable",
+        r"\berror occurred in P?MPI_(?!Abort)\w|\bMPI_ERRORS_ARE_FATAL\b|\bMPI_ERR_[A-Z]{2,20}: |\blocal abort before MPI_INIT\b|"
+        r"\b(?:MPI_INIT|PMIX?_Init\w{0,8}) (?:has )?failed\b|\b[OP]RTE_ERROR_LOG: |\bMPI processes are unable to reach\b|"
+        r"\bOpen MPI accepted a TCP connection from\b|^\W{0,4}a process or daemon was unable to complete a TCP connection|"
+        r"\b(?:mpirun|mpiexec|prterun) was unable to reach\b",
     ),
     rule(
         "nccl",

@@ -105,7 +105,7 @@ CAUSES: tuple[Rule, ...] = (
         r"Failed to open libib|.{0,40}(?:not found|plugin|libibverbs)|Missing|Could not (?:enable|"
         r"find a path)|.{0,40}\bACS\b|.{0,30}iommu|.{0,24}\bGot async event ?: (?:client rereg|port active|"
         r"[\w_ ]{2,12} change\b|communication established|last WQE|path migrated|send queue drained))|"
-        r"errno: 97\b|\[W[^\]]{0,60}\bsocket\.cpp:\d{1,5}\] \[c10d\]|\bibv_open_device\b.{0,24}\bfailed|"
+        r"NCCL WARN .{0,120}[,;] (?:using|will use|falling back to|fallback to) (?:TCP )?(?:TCP/IP|TCP|sockets?)\b|errno: 97\b|\[W[^\]]{0,60}\bsocket\.cpp:\d{1,5}\] \[c10d\]|\bibv_open_device\b.{0,24}\bfailed|"
         r"hostname of the client socket cannot be retrieved"
         r"|NET/(?:IB|Socket|OFI).{0,30}\b(?:skipp|not found|No device)|"
         r"\bNET/OFI (?:aws-ofi-nccl initiali[sz]ation failed|Only EFA|OFI fi_getinfo\(\) call failed)",
@@ -226,7 +226,7 @@ CAUSES: tuple[Rule, ...] = (
         r"(?:sync_?stream|stream synchronize|synchronize ?stream|"
         r"sync ?device)\w{0,20} (?:execute )?(?:failed|timeout)|(?-i:(?:^|: )E[A-Z]\d{4}: (?!.{0,40}memory))|"
         r"device synchronize failed",
-        r"^\W{0,4}search for\b|\bprolog\b|internal error :(?! PhysX Internal CUDA)|"
+        r"^\W{0,4}search for\b|\bprolog\b|\bPlan failed with a cudnnException\b|internal error :(?! PhysX Internal CUDA)|"
         r"errors might be asynchronously|TORCH_USE_CUDA_DSA|register (?:cu|factory)|CUDA_LAUNCH_BLOCKING=|"
         r"\bfalling back|\)\.? continuing\W*$|cuda is not available.{0,60}\b(?:using|cpu|disabling)|"
         + r"not available, defaulting|\bdisabled\.?\s*$",

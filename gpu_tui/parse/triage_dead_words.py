@@ -14,6 +14,7 @@ _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
     r"(?:Counter|[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|"
     r"labels)|(?: [a-z]{2,16}){0,2} [a-z]{2,16}[a-rt-z]s(?: so far)?)?[\"']?\s?[:=](?:\s{0,6}|\.{3,40})(?:0(?![.\dx])|0x0{1,16}\b|0\.0+\b|(?:false|off|none|null|"
     r"no)(?=\s*(?:[,;|)}\]\"]|$)))"
+    r"|(?<![.\d])\b(?:0|no) \w{2,16}s (?:\([^()]{1,30}\) )?(?:were |was )?(?:killed|evicted|lost) (?:due to|by|for) [^,;.]{1,60}"
     # "Trial 0 failed" counts from zero; it does not say that none failed.
     r"|"
     r"(?<!rank )(?<!thread )(?<!trial )(?<!task )(?<!worker )(?<!node )(?<!cell )(?<!job )(?<!fold )(?<!replica )(?<!process )(?<!actor )(?<!gpu )(?<!run )(?<!stage )(?<!shard )(?<!device )(?<!exit code )(?<![._#/\d])(?<!\w-)(?<!gpu:)(?<!cuda:)(?<!npu:)\b(?:0(?:(?:/| of )\d{1,7})?|"
@@ -26,7 +27,7 @@ _SAME = r"(?:(?![.!?] [A-Z])[^\n])"  # no new sentence begins
 # What to do about it, behind the sentence that told it, or where a line begins: that one stands, this one tells of nothing.
 _ADVICE = re.compile(
     rf"(?:^\W{{0,4}}(?:If|In case|Note) (?:you|it|this|that|the|there|your|a|an|of)\b|"
-    rf"(?<=\s)(?-i:If) (?:you|it|this|the|there|your|an?)\b|"
+    rf"(?<=[,;(]\s)if you (?:get|see|hit|face|have|encounter|experience|receive|run into)\b|(?<=\s)(?-i:If) (?:you|it|this|the|there|your|an?)\b|"
     rf"(?<=[.!?] )(?=[A-Z])(?!{_SAME}{{0,400}}?(?:[Ii]gnor|[Dd]isregard|harmless|n.?t need|not required|"
     rf"optional|automatic|disabled))"
     rf"{_SAME}{{0,60}}?\b(?:[Ii]f (?:you|it|this|that|the|there|your|a|not)\b|[Ii]n case\b|"

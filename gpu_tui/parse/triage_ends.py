@@ -196,7 +196,7 @@ ENDS: tuple[Rule, ...] = (
         WARN,
         "warning",
         r"^\S*\.py:\d+: \w{0,40}Warning|^\s{0,8}(?:\S+:\s*)?\w{0,40}(?:User|Future|Deprecation|Runtime|"
-        r"Syntax|Import|Resource|Pending\w{1,40})Warning\b|\.py:\d+: \w{0,40}Warning:",
+        r"Syntax|Import|Resource|Pending\w{1,40})Warning\b|^\s{0,8}(?:\S+:\s*)?(?-i:[A-Z]\w{0,40}Warning: )|\.py:\d+: \w{0,40}Warning:",
     ),
     rule(
         "warning",

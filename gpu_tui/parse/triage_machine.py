@@ -278,7 +278,13 @@ MACHINE: tuple[Rule, ...] = (
         r"\boom[-_]kill\w{0,40}[\"']?\s*[:=]?\s*(?:0\b|false)",
     ),
     # Windows' page file, in whatever language.
-    rule("host_oom", FATAL, "[winerror|页面文件", r"\[WinError 1455\]|页面文件太小", "如果"),
+    rule(
+        "host_oom",
+        FATAL,
+        "[winerror|页面文件|memory resources|system resources exist",
+        r"\[WinError (?:8|14|1450|1455)\]|页面文件太小|\bnot enough memory resources are available\b|\binsufficient system resources exist\b",
+        "如果",
+    ),
     rule(
         "host_oom",
         FATAL,

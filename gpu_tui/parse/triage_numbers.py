@@ -83,7 +83,7 @@ NUMBERS: tuple[Rule, ...] = (
         + r"_)[a-z]{1,16}_){0,3}loss(?:es)?[\w/]{0,24}[\"']?(?:\s{0,4}(?:is|was|became|reached|=|:|->|"
         r"\|)?|\s{5,40}=)\s{0,8}[\[(\"'=]{0,3}(?:tensor\()?"
         + INF
-        + r"|\binf[ -]loss|returned inf|\binfs? (?:was |were |values? )?(?:detected|found|encountered) in|"
+        + r"|\binf[ -]loss|returned inf|\btensor had inf values|\binfs? (?:was |were |values? )?(?:detected|found|encountered) in|"
         r"(?:detected|found) infs?\b.{0,60}\b(?:loss|param\w{0,40}|weights?|model|output|logits|"
         r"activation\w{0,40}|layer|forward)|(?:loss|logits|activations?|weights?|"
         r"output)\b.{0,24}\b(?:contains?|has|have|is) (?:\w{1,40} )?(?:infs?\b|infinite)",

@@ -166,6 +166,8 @@ _TITLES = (
     ),
 )
 _DUMPS = (
+    # A node of a graph beside what it was asked to say: the exception above it has said so.
+    re.compile(r"^\s*\[\[(?:\{\{)?[Nn]ode\b|^\s*(?:node|attr) ?\{ ?(?:name|key): "),
     # Text that a program shows: a title, a prompt, an answer; its words speak of nothing here.
     re.compile(
         r"^\s{0,12}[\"']?(?:title|description|prompt|text|question|answer|content|caption|query|response|"

@@ -1,4 +1,4 @@
-"""What the ordinary threads of batches 76 and 77 showed, by its class, and who looks like it. All lines are made up.
+"""What the ordinary threads of batches 76, 77 and 79 showed, by its class, and who looks like it. All lines are made up.
 
 A row is the label that alarms, or `-` for a line that must not, and the line.
 """
@@ -66,6 +66,48 @@ nccl|Net : Call to recv from 10.0.0.4<38311> failed : Connection reset by peer
 host_oom|slurmstepd: error: Exceeded job memory limit
 # a download that is taken up again, behind its bar
 -|Downloading bytes: ████▉      | 58.3GB           Error while downloading from https://huggingface.co/some/x.gguf: The read operation timed out
+# a node of a graph quotes what it was asked to say
+-|	 [[node CheckNumerics (defined at /src/trainer.py:31)  = CheckNumerics[T=DT_FLOAT, message="LossTensor is inf or nan.", _device="/job:localhost"](clone/_24)]]
+-|	 [[{{node CheckNumerics}} = CheckNumerics[T=DT_FLOAT, message="LossTensor is inf or nan."](total_loss)]]
+-|[[Node: CheckNumerics = CheckNumerics[T=DT_FLOAT, message="Found Inf or NaN global norm."](norm)]]
+nan|InvalidArgumentError: LossTensor is inf or nan. : Tensor had NaN values [[Node: CheckNumerics = CheckNumerics[T=DT_FLOAT](total_loss)]]
+inf|W tensorflow/core/framework/op_kernel.cc:1273] OP_REQUIRES failed at check_numerics.cc: Invalid argument: Found Inf or NaN global norm. : Tensor had Inf values
+# nobody was killed
+-|(raylet) [2031-08-26 19:21:02,241 E 11 11] (raylet) node_manager.cc:3064: 0 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons at node (ID: b8)
+-|No tasks were killed due to memory pressure
+host_oom|(raylet) node_manager.cc:3064: 20 Workers (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other reasons
+exception|(raylet) node_manager.cc:3064: 0 Workers (tasks / actors) killed due to memory pressure (OOM), 3 Workers crashed due to other reasons
+# a faster network is not there
+-|node7:12:99 [0] NCCL WARN NET/IB: no IB device answered, using sockets
+-|node7:12:99 [0] net.cc:60 NCCL WARN Plugin v7 could not be opened; falling back to TCP
+nccl|node7:12:99 [0] misc/socket.cc:45 NCCL WARN socket connection refused
+# MPI's own errors are a failure to communicate; its abort is what the program asked for
+nccl|[node1:12345] *** An error occurred in MPI_Allreduce
+nccl|[node1:12345] *** MPI_ERR_TRUNCATE: message truncated
+nccl|It looks like MPI_INIT failed for some reason; your parallel process is
+nccl|[node1:1234] [[12345,0],0] ORTE_ERROR_LOG: Out of resource in file util/show_help.c at line 501
+nccl|At least one pair of MPI processes are unable to reach each other for
+nccl|mpirun was unable to reach the remote host node2
+exception|*** An error occurred in MPI_Abort
+-|fail during MPI_INIT; some of which are due to configuration or environment
+# a field of what a firmware reports
+-|[11219.196606] {1}[Hardware Error]:   port_type: 0, PCIe end point
+-|[11219.196653] {1}[Hardware Error]:   section_type: memory error
+-|mce: [Hardware Error]: PROCESSOR 2:870f10 TIME 1590000000 SOCKET 0 APIC 4 microcode 8701013
+hardware|[11219.196524] {1}[Hardware Error]: Hardware error from APEI Generic Hardware Error Source: 1
+hardware|mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 5: bea0000000000108
+# Windows, in two languages
+host_oom|Not enough memory resources are available to process this command.
+host_oom|OSError: [WinError 1450] Insufficient system resources exist to complete the requested service
+exception|系统找不到指定的路径。
+exception|拒绝访问。
+# what Python warns of, by whatever name, and what a trainer does without
+-|ConvergenceWarning: lbfgs failed to converge (status=1):
+-|/lib/site.py:31: UserWarning: Plan failed with a cudnnException: CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: cudnnFinalizeDescriptor Failed cudnn_status: CUDNN_STATUS_NOT_SUPPORTED
+-|Failed to load image Python extension: '/lib/image.so: undefined symbol: _ZN3c10'
+-|Failed to import Triton kernels. Error: No module named 'triton_kernels'
+-|slurmstepd: error: Unable to create TMPDIR [/scratch/7]: Permission denied
+exception|ImportError: cannot import name 'triton' from 'acme'
 """
 ROWS = [tuple(row.split("|", 1)) for row in CLASSES.strip("\n").split("\n") if row[:2] != "# "]
 

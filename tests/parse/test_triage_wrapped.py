@@ -74,6 +74,11 @@ def test_what_is_quiet_stays_quiet(around: str) -> None:
         (" 12%|█▏     | 120/1000 [02:11<16:02,  1.09s/it]**Killed**", "killed"),
         ("May 11 09:12:44 gpu07 train[412]: panic: no widget", "exception"),
         ("[pod/w-0/main] Reason:         Evicted", "preempted"),
+        ("Tue May 11 09:12:44 2031[1,3]<stderr>:Killed", "killed"),
+        ("[node-0][rank-3] Killed", "killed"),
+        ("[11/05 09:12:44] Exception in thread Thread-4:", "exception"),
+        ("worker-3> Killed", "killed"),
+        ("[2031-05-11 09:12:44,123] [0] Uncorrected error", "hardware"),
         (
             "[2031-12-09, 05:37:49 UTC] {subprocess.py:93} INFO - ValueError: bad widget",
             "exception",
@@ -92,6 +97,8 @@ def test_what_stands_first_in_its_line_is_found_behind_a_stamp(line: str, label:
         "2031-05-11 09:12:44.123456: W tensorflow/widget.cc:55] Could not load dynamic library 'libwidget.so'; "
         "dlerror: libwidget.so: cannot open shared object file: No such file or directory",
         "[2031-01-08T07:25:06.072] error: NOTE: Trying backup state save file. Information may be lost!",
+        "[2031-05-11 09:12:44] debug1: key_load_public: No such file or directory",
+        "May 11 09:12:44 gpu07 docker[88]: trainer-1  | mesg: ttyname failed: Inappropriate ioctl for device",
         "2031-05-11 09:12:44 ERROR 10-05 14:02:14 [widget.py:124]     ray.get([explorer.remote(), trainer.remote()])",
     ],
 )
