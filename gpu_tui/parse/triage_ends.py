@@ -221,9 +221,10 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "error: |exception: ",
+        "error:|exception: |process-|worker-",
         r"^(?-i:(?:[a-z_]\w{0,40}\.){0,6}(?:Value|Runtime|Type|Key|Assertion|OS|Attribute|Index|Import|"
-        r"Name)Error): (?-i:[A-Za-z'\"`(\[<])",
+        r"Name)Error): ?(?-i:[A-Za-z_'\"`(\[<])|"
+        r"^(?-i:Process (?:Spawn|Fork)?(?:PoolWorker|Process)-\d{1,6}(?::\d{1,6}){0,4}:)\s*$",  # its head
         r"exception ignored",
     ),
     rule(
