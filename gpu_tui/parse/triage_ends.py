@@ -221,10 +221,9 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "exception",
         FATAL,
-        "error:|exception: |process-|worker-",
+        "error:|exception: ",
         r"^(?-i:(?:[a-z_]\w{0,40}\.){0,6}(?:Value|Runtime|Type|Key|Assertion|OS|Attribute|Index|Import|"
-        r"Name)Error): ?(?-i:[A-Za-z_'\"`(\[<])|"
-        r"^(?-i:Process (?:Spawn|Fork)?(?:PoolWorker|Process)-\d{1,6}(?::\d{1,6}){0,4}:)\s*$",  # its head
+        r"Name)Error): ?(?-i:[A-Za-z_'\"`(\[<])",
         r"exception ignored",
     ),
     rule(

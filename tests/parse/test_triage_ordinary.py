@@ -108,13 +108,9 @@ exception|拒绝访问。
 -|Failed to import Triton kernels. Error: No module named 'triton_kernels'
 -|slurmstepd: error: Unable to create TMPDIR [/scratch/7]: Permission denied
 exception|ImportError: cannot import name 'triton' from 'acme'
-# the head of what a child of Python ended with, a name that its message touches
-exception|Process Process-5:
-exception|Process SpawnProcess-2:1:
-exception|Process ForkPoolWorker-12:
+# a name that its message touches
 exception|TypeError:__init__() got an unexpected keyword argument 'acme'
--|Process Process-5: started
--|Process 5: 20 of 30 files done
+-|Process Process-5:
 -|TypeError:0 ValueError:2 other:1
 """
 ROWS = [tuple(row.split("|", 1)) for row in CLASSES.strip("\n").split("\n") if row[:2] != "# "]
