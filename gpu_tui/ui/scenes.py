@@ -81,6 +81,7 @@ def sweep() -> SceneStore:
     )  # fmt: skip
     second = view(
         instance("autodl-2", "autodl", price, ("ablation",)), Verdict.RUNNING,
+        because=("a process of the run is alive",),
         tracks=tracks(
             gpus=read(GpuTable((gpu(0.88, 54.0),))),
             memory=read(Memory("cgroup2", int(31 * GIB), 64 * GIB, int(35 * GIB), 0)),

@@ -10,10 +10,11 @@ from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.panes.instances import InstancesPane
-from gpu_tui.ui.scene_edges import all_off, connecting, no_gpu
+from gpu_tui.ui.scene_edges import all_off, connecting, no_gpu, unreachable
 from gpu_tui.ui.scene_parts import SceneStore, read
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.fleet import COLUMNS, columns, row
+from gpu_tui.ui.text.vitals import vitals
 from gpu_tui.ui.text.why import why
 
 Make = Callable[..., CockpitApp]
@@ -47,7 +48,7 @@ def test_little_room_says_less_and_no_line_is_cut_off_unsaid() -> None:
 def test_without_a_finding_the_verdict_says_why() -> None:
     fleet = sweep().fleet
     view = next(view for view in fleet.instances if view.name == "autodl-2")
-    assert why(fleet, view, 80, 5) == []
+    assert why(fleet, replace(view, because=()), 80, 5) == []
     told = replace(view, because=("a trainer writes to its log", "the card is busy"))
     rows = why(fleet, told, 80, 5)
     assert rows[0].plain == "why: a trainer writes to its log, the card is busy"
@@ -59,6 +60,14 @@ def test_what_is_acknowledged_is_needed_no_more() -> None:
     left = replace(fleet, findings=tuple(f for f in fleet.findings if f.kind != "nan"))
     rows = [text.plain for text in why(left, view, 100, 9)]
     assert rows[1].startswith("▲ inode full")
+
+
+def test_of_a_lost_link_both_panes_say_the_same_to_do() -> None:
+    fleet = unreachable().fleet
+    view = fleet.instances[0]
+    rows = [text.plain for text in why(fleet, view, 100, 9)]
+    assert rows[2].strip() == f"→ {view.link.next}"
+    assert f"→ {view.link.next}" in [text.plain for text in vitals(view, 100, 20)]
 
 
 async def test_the_list_loses_no_line_to_it(cockpit: Make, text_of: Read) -> None:

@@ -74,7 +74,7 @@ class ColumnScreen(Card):
     def _row(self, key: str, shown: Collection[str]) -> Text:
         on = key in self._chosen
         if on and key not in shown:
-            words = (say("no room for it at this width"), "level-watch")
+            words = (say("no room for it at this width"), "faint")
         else:
             words = (say(WHAT[key]), "muted")
         mark = line(("[x] " if on else "[ ] ", "accent" if on else "faint"))

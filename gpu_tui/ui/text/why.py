@@ -25,7 +25,7 @@ def why(fleet: FleetView, view: InstanceView, width: int, room: int) -> list[Tex
     rows = [line((say("what {name} needs", name=view.name), "heading"))]
     for at, finding in enumerate(found):
         left = len(found) - at - 1
-        said = _said(finding, view.taken_at, width)
+        said = _said(finding, view, width)
         free = room - len(rows) - (1 if left else 0)
         if free < 1:
             more = say("  and {left} more (f)", left=left + 1)
@@ -34,18 +34,19 @@ def why(fleet: FleetView, view: InstanceView, width: int, room: int) -> list[Tex
     return rows
 
 
-def _said(finding: Finding, now: float, width: int) -> list[Text]:
-    """What it is, since when and by what one knows; below it what to do."""
+def _said(finding: Finding, view: InstanceView, width: int) -> list[Text]:
+    """What it is, since when and by what one knows; below it what to do: of a lost link what Vitals says."""
     style = f"severity-{finding.severity}"
     kind = say(finding.kind.replace("_", " "))
     head = line(
         (f"{SEVERITY_GLYPH[finding.severity]} {kind}", style),
-        (f"  {age_of(finding, now)}", "muted"),
+        (f"  {age_of(finding, view.taken_at)}", "muted"),
         (f"  {finding.cell}" if finding.cell else "", "strong"),
         (f"  {told(finding.evidence)}", "text"),
     )
-    remedy = wrap(f"→ {told(finding.remedy)}", width, "accent", indent=2, most=REMEDY_LINES)
-    return [fit(head, width), *remedy]
+    lost = view.link.next if finding.kind == "unreachable" else None
+    remedy = f"→ {told(lost or finding.remedy)}"
+    return [fit(head, width), *wrap(remedy, width, "accent", indent=2, most=REMEDY_LINES)]
 
 
 def _verdict(view: InstanceView, width: int, room: int) -> list[Text]:
