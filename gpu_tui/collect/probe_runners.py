@@ -92,8 +92,11 @@ TMUX = f"""
 PROGRAMS = "python*|pt_main_thread|torchrun*|accelerate*|deepspeed*|mpirun*"
 HELD = 1_500  # open files that are looked at, of all programs together: workers hold what the first one does
 
-# Of a program that pipes its output into `tee LOG`, the file of that tee is the log; other ends of pipes tell nothing,
-# but a log that the program holds open does, wherever its output goes.
+# What stands between a program and its log, and passes on what it reads.
+FILTERS = "sed|awk|gawk|mawk|grep|egrep|cat|tr|ts|perl|col|colrm|uniq"
+# Of a program that pipes its output into `tee LOG`, the file of that tee is the log, and so is the one that a single
+# filter writes to; other ends of pipes tell nothing, but a log that the program holds open does, wherever its output
+# goes.
 DETACHED = f"""
     fed() {{
         pipe="pipe:[$1]" file=$2 IFS=$newline
@@ -140,7 +143,10 @@ DETACHED = f"""
             for dir in "$proc"/[0-9]*; do
                 name=
                 {{ read -r name <"$dir/comm"; }} 2>/dev/null
-                [ "$name" != tee ] || set -- "$@" "$dir/fd/0" "$dir/fd/3"
+                case $name in
+                    tee) set -- "$@" "$dir/fd/0" "$dir/fd/3" ;;
+                    {FILTERS}) set -- "$@" "$dir/fd/0" "$dir/fd/1" ;;
+                esac
             done ;;
     esac
     if [ "$#" != 0 ]; then
@@ -157,7 +163,7 @@ DETACHED = f"""
                 */fd/0*" -> "*"pipe:["*) from=${{line##*pipe:[}}; from=${{from%%]*}} ;;
                 */fd/0*) from= ;;
                 *" -> "?/dev/* | *" -> "/dev/* | *pipe:* | *socket:* | *anon_inode* | *deleted*) ;;
-                */fd/3*" -> "*) [ -z "$from" ] || fed "$from" "${{line##* -> }}" ;;
+                */fd/[13]*" -> "*) [ -z "$from" ] || fed "$from" "${{line##* -> }}" ;;
             esac
         done
     fi

@@ -189,11 +189,12 @@ async def test_a_detached_program_is_named_and_its_log_is_known(box: RunnerBox, 
     assert job.started_at is not None
 
 
-async def test_a_program_whose_output_goes_through_tee_has_the_log_of_the_tee(
-    box: RunnerBox, shell: str
+@pytest.mark.parametrize("through", ["tee", "sed -u s/a/b/ >", "grep --line-buffered . >>"])
+async def test_a_program_whose_output_goes_through_tee_or_a_filter_has_the_log_behind_it(
+    box: RunnerBox, shell: str, through: str
 ) -> None:
     script = box.file("home/train_vit.py", TRAINER)
-    line = f"'{sys.executable}' '{script}' 2>&1 | tee '{box.root}/home/vit b16.log'"
+    line = f"'{sys.executable}' '{script}' 2>&1 | {through} '{box.root}/home/vit b16.log'"
     process = await asyncio.create_subprocess_exec(
         "sh",
         "-c",
