@@ -10,7 +10,6 @@ import asyncio
 import math
 import os
 import socket
-import ssl
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -18,9 +17,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from gpu_tui import openssl
 from gpu_tui.core.loopback import is_loopback
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 CONNECT_LIMIT = 5.0  # seconds
@@ -70,6 +72,7 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
 async def client_for(url: str, limit: float) -> httpx.AsyncClient:
     """A client for `url`, with `limit` seconds for each step. Raises ProxyUnusable, OSError without certificates."""
     # Loaded with the first request: most people make none, and it brings much along.
+    openssl.take_in()
     await asyncio.to_thread(import_module, "httpx")
     import httpx
 
@@ -127,6 +130,8 @@ def reason(error: BaseException, url: str) -> str:
     request = getattr(error, "_request", None)
     steps = request.extensions.get("trace") if request is not None else None
     at_proxy = proxy_for(url) is not None and not getattr(steps, "last", "").startswith("proxy.")
+    import ssl  # loaded by now
+
     at: BaseException | None = error
     while at is not None:
         if isinstance(at, ssl.SSLCertVerificationError):

@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
-from gpu_tui import __version__
+from gpu_tui import __version__, openssl
 from gpu_tui.cli import streams
 from gpu_tui.cli.epilog import epilog
 from gpu_tui.cli.trouble import is_expected, shown, words_of
@@ -52,6 +52,7 @@ COMMANDS = (
     "help",
 )
 COCKPIT = "cockpit"  # what runs when no command is named
+WATCHING = (COCKPIT, "watch")  # for hours, most often: what they can do without they do not load
 LOADING = (
     50_000  # objects made before the collector looks: of what modules bring nothing is garbage
 )
@@ -214,6 +215,8 @@ def _dispatch(words: list[str]) -> int:
         print(_help())
         return 0
     chosen = name or COCKPIT
+    if chosen in WATCHING:
+        openssl.leave_out()
     try:
         args = parser_of(chosen).parse_args(rest)
     except SystemExit as left:  # --help prints and leaves

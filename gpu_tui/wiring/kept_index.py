@@ -22,7 +22,7 @@ FILE = "triage-index"
 LARGEST = 64 * 1024 * 1024  # bytes
 PATIENCE = 20.0  # seconds that another process may take to make one
 SOURCES = Path(triage_scan.__file__).parent
-_HASH = hashlib.sha256().digest_size
+_HASH = hashlib.blake2b().digest_size
 
 
 def keep_index(env: Mapping[str, str]) -> None:
@@ -83,7 +83,7 @@ class IndexFile:
         try:
             data = self._bytes(LARGEST)
             mark, seal, body = data[:_HASH], data[_HASH : 2 * _HASH], data[2 * _HASH :]
-            if mark != self._mark(made_of) or seal != hashlib.sha256(body).digest():
+            if mark != self._mark(made_of) or seal != hashlib.blake2b(body).digest():
                 return None
         except OSError:
             return None
@@ -101,7 +101,7 @@ class IndexFile:
         """Keep it for the next start; best effort."""
         scratch = self._path.with_name(f".{FILE}.{os.getpid()}")
         try:
-            data = self._mark(made_of) + hashlib.sha256(body).digest() + body
+            data = self._mark(made_of) + hashlib.blake2b(body).digest() + body
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             scratch.unlink(missing_ok=True)  # of one that was killed, or laid there by somebody
             with open(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -113,7 +113,7 @@ class IndexFile:
 
     def _mark(self, made_of: str) -> bytes:
         """The hash of all that an index depends on. Raises OSError where the sources cannot be read."""
-        found = hashlib.sha256(f"{sys.version}\n{sys.byteorder}\n{sys.maxsize}\n".encode())
+        found = hashlib.blake2b(f"{sys.version}\n{sys.byteorder}\n{sys.maxsize}\n".encode())
         found.update(made_of.encode())
         files = sorted(self._sources.glob("*.py"))
         if not files:
