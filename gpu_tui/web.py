@@ -11,7 +11,6 @@ import math
 import os
 import socket
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -61,6 +60,8 @@ def asked_wait(headers: Mapping[str, str]) -> float | None:
     try:
         seconds = float(said)
     except ValueError:
+        from email.utils import parsedate_to_datetime  # few answers name a date
+
         try:
             end, sent = (parsedate_to_datetime(text) for text in (said, headers.get("Date", "")))
             seconds = (end - sent).total_seconds()

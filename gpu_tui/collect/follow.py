@@ -97,9 +97,10 @@ async def follow(
     memory.left = -1  # what came since then nobody saw
     while True:
         nonce = secrets.token_hex(8)
-        program = follow_program(source.path, nonce, memory, history, others())
         tail = _Tail(instance.name, source, sink, clock, memory, nonce)
-        async with connection.stream(program) as chunks:
+        async with connection.stream(
+            follow_program(source.path, nonce, memory, history, others())
+        ) as chunks:
             take_at_once(chunks, tail.at_once)
             told = asyncio.get_running_loop().call_later(DUMB_SECONDS, tail.dumb)
             try:

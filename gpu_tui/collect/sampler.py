@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from gpu_tui.collect.frames import Frame, FrameReader
 from gpu_tui.collect.probe import Probe, Sample, Sections, Target
@@ -34,15 +34,21 @@ AT_LAST = 30.0  # seconds after which a beat is given though the last one was no
 class Group:
     """One program for one start, and the probes it asks; a probe's mark is its place in them.
 
-    `patience`: metric -> the seconds that it may be silent.
+    `write` makes its text, which nobody keeps: it has some 50 kB. `patience`: metric -> the seconds that it may
+    be silent.
     """
 
     name: str
-    program: str
+    write: Callable[[], str]
     nonce: str
     target: Target
     probes: tuple[Probe, ...]
     patience: Mapping[str, float]
+
+    @property
+    def program(self) -> str:
+        """What is sent to the box."""
+        return self.write()
 
     @cached_property
     def named(self) -> Mapping[str, tuple[Probe, ...]]:
@@ -81,7 +87,8 @@ def plan(
     snippets = {probe: text for probe, text in asked.items() if text}
     nonce = secrets.token_hex(8)
     roots, tick = instance.roots, tick_of(instance.poll)
-    program = write_program(
+    program = partial(
+        write_program,
         snippets,
         instance.poll,
         nonce,

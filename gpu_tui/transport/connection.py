@@ -59,7 +59,9 @@ class SshConnection:
     @asynccontextmanager
     async def stream(self, program: str) -> AsyncIterator[AsyncIterator[bytes]]:
         """Run a program for as long as the block lasts; its stdin stays open until then."""
-        async with self._program(program, STREAM) as (session, _):
+        opened = self._program(program, STREAM)
+        del program  # large, and sent once: the block may last for days
+        async with opened as (session, _):
             yield session
 
     @asynccontextmanager
@@ -68,6 +70,7 @@ class SshConnection:
     ) -> AsyncIterator[tuple[ProgramOutput, asyncssh.SSHClientChannel[bytes]]]:
         """A channel with a program in it. Closing it is EOF for the program, which ends it."""
         session = ProgramOutput(program)
+        del program
 
         async def open_session(
             connection: asyncssh.SSHClientConnection,

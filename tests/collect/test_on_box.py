@@ -278,7 +278,7 @@ async def test_a_python_that_is_none(files: ShellBox, make):  # type: ignore[no-
     quick = group.program.replace(f"( sleep {PATIENCE};", "( sleep 0.3;")
     assert quick != group.program
     quick = quick.replace(":" + ":".join(PYTHONS), "")
-    async with sampling(files, "dash", replace(group, program=quick)) as inbox:
+    async with sampling(files, "dash", replace(group, write=lambda: quick)) as inbox:
         assert value(await inbox.metric("memory")).used == 5000
 
 
@@ -306,7 +306,8 @@ async def test_a_python_that_only_a_terminal_s_login_has_in_its_path(
     group = files.group()
     system = "/usr/bin:/usr/local/bin:/opt/conda/bin:"  # this machine's own
     assert system in group.program
-    group = replace(group, program=group.program.replace(system, ""))
+    without = group.program.replace(system, "")
+    group = replace(group, write=lambda: without)
     async with running(files, "python", group) as (process, _):
         commands = [command_line(pid)[0] for pid in child_of(process.pid)]
         assert os.fsencode(conda / "python3") in commands

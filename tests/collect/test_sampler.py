@@ -234,7 +234,7 @@ async def test_no_beat_is_given_before_the_last_one_was_answered(files: ShellBox
         [ "$n" -gt 5 ] || printf '%s\\n' '@{group.nonce} 0 begin 0' '@{group.nonce} 0 end 0'
     done
     """
-    group = replace(group, program=f"main() {{ {program} }}\nmain; exit\n")
+    group = replace(group, write=lambda: f"main() {{ {program} }}\nmain; exit\n")
     group = replace(group, patience={**group.patience, "memory": 0.5})
     async with sampling(files, "dash", group) as inbox:
         while not isinstance((await inbox.metric("memory")).sample, Failure):
@@ -574,7 +574,7 @@ async def test_a_flood_is_told_and_not_sent(files: ShellBox, shell: str):
 
 async def test_a_box_that_says_nothing_at_all_says_nothing_of_its_cards(files: ShellBox):
     group = files.group()
-    group = replace(group, program="exec cat\n", patience=dict.fromkeys(group.patience, 0.2))
+    group = replace(group, write=lambda: "exec cat\n", patience=dict.fromkeys(group.patience, 0.2))
     async with sampling(files, "dash", group) as inbox:
         got = await inbox.all_of({probe.metric for probe in group.probes})
     for event in got.values():
@@ -643,7 +643,7 @@ async def test_a_queue_file_that_is_none(files: ShellBox, make, expected):  # ty
 
 
 async def test_a_program_that_ends_is_said_to_have_ended(files: ShellBox):
-    group = replace(files.group(), program="exit 3\n")
+    group = replace(files.group(), write=lambda: "exit 3\n")
     inbox = Inbox()
     await sample_group(
         ShellConnection(files), files.instance(), group, inbox, ManualClock(wall=7.0)
@@ -754,7 +754,7 @@ async def test_an_old_bash_is_a_plain_sh(files: ShellBox):
     group = files.group(poll=0.2)
     old = group.program.replace("\nmain\n", "\nBASH_VERSION=3.2.57\nmain\n")
     assert old != group.program
-    async with sampling(files, "bash", replace(group, program=old)) as inbox:
+    async with sampling(files, "bash", replace(group, write=lambda: old)) as inbox:
         got = await inbox.all_of(ALL)
         assert all(isinstance(event.sample, Reading | Absent) for event in got.values()), got
         for _ in range(3):

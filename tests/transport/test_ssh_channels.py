@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
@@ -63,6 +65,20 @@ async def test_a_reader_that_is_only_slow_does_not_let_the_flood_in(
             own = sum(chan._session._held for chan in inner._channels.values())
             most = max(most, held + own)
     assert most <= channels.WIDEST + 2 * channels.HIGH_WATER
+
+
+class Text(str):
+    """One of which can be told whether it is still there."""
+
+
+async def test_the_text_of_a_program_is_not_kept_while_it_runs(connection: SshConnection):
+    text = Text("echo up; cat\n")
+    kept, stream = weakref.ref(text), connection.stream(text)
+    del text
+    async with stream as chunks:
+        assert await anext(chunks) == b"up\n"
+        gc.collect()
+        assert kept() is None
 
 
 async def test_a_stderr_flood_does_not_block_stdout(connection: SshConnection) -> None:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 COCKPIT = ("ui.app", "wiring.cockpit", "wiring.fleet", "wiring.alerts", "ui.screens.teardown")
 LATER = {
     "torch", "numpy", "h5py", "plotext",  # charts and checkpoints
-    "httpx", "urllib.request", "http.client",  # platforms with an API, and webhooks
+    "httpx", "urllib.request", "http.client", "email",  # platforms with an API, and webhooks
     "importlib.metadata", "zipfile",  # what a teardown verifies with
     "_hashlib", "_ssl",  # the libraries of OpenSSL: asyncssh has one of its own
     "pygments", "markdown_it", "multiprocessing", "gpu_tui.demo", "gpu_tui.recording.player",
