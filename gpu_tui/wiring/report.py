@@ -63,12 +63,22 @@ def _proof(instance: Instance, records: list[Record]) -> Proof:
         count = files if isinstance(files, int) else None
         if bad or loaded.detail.get("refused"):
             return Proof(doubt=f"the last pull did not pass, at {loaded.at}", last=last)
-        mine = Proof(_epoch(loaded.at), "gpu-tui's own pull and load", count, None, last)
+        gone = None if _holds_files(instance) else "nothing lies in that directory now"
+        mine = Proof(_epoch(loaded.at), "gpu-tui's own pull and load", count, gone, last)
         if marked is None or (mine.verified_at or 0.0) >= (marked.verified_at or 0.0):
             return mine
     if marked is not None:
         return Proof(marked.verified_at, marked.by, marked.files, marked.doubt, last)
     return Proof(last=last)
+
+
+def _holds_files(instance: Instance) -> bool:
+    """Whether anything is where this instance's results come home to."""
+    local = instance.results.local
+    try:
+        return local is not None and any(Path(local).iterdir())
+    except OSError:
+        return False
 
 
 def _marker(local: Path) -> Proof | None:

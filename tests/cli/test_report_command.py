@@ -237,6 +237,9 @@ def test_the_journal_counts_as_far_as_it_passed(tmp_path: Path) -> None:
     journal.write("b", "loaded", files=9, bad=[])
     assert proof(tmp_path).verified_at == int(NOW)
     assert proof(tmp_path).files == 3
+    assert "nothing lies in" in str(proof(tmp_path).doubt)
+    (tmp_path / "results" / "x").mkdir(parents=True)
+    assert proof(tmp_path).doubt is None
     journal.write("a", "loaded", files=3, bad=["x.pth"])
     found = proof(tmp_path)
     assert found.verified_at is None
