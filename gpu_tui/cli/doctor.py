@@ -24,6 +24,7 @@ from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.sample import Absent, Track
 from gpu_tui.core.speech import say, told
 from gpu_tui.new_file import write_private
+from gpu_tui.parse.df import MISSING, is_missing
 from gpu_tui.settings import must_not_act
 from gpu_tui.state.views import FleetView, InstanceView, signs_of
 
@@ -211,7 +212,7 @@ def box_items(box: InstanceView) -> Iterator[Item]:
     yield from _platform_items(box)
     yield _gpu_item(name, box.track(GPUS))
     yield _memory_item(name, box.track(MEMORY))
-    yield from _mount_items(name, box.track(MOUNTS))
+    yield from _mount_items(name, box.track(MOUNTS), box.instance.mounts)
     yield _skew_item(box)
     if box.instance.queue.file:
         yield _roster_item(box)
@@ -273,15 +274,25 @@ def _memory_item(name: str, track: Track[Memory]) -> Item:
     if memory.source == "host":
         hint = "Memory shown is the whole host's; an OOM kill of the job cannot be seen."
         return Item(name, "cgroup", "warn", "no memory cgroup is visible", hint)
-    limit = f"limit {memory.limit / 1024**3:.0f} GiB" if memory.limit else "no limit"
+    limit = f"limit {memory.limit / 1024**3:.3g} GiB" if memory.limit else "no limit"
     return Item(name, "cgroup", "ok", f"{memory.source}, {limit}")
 
 
-def _mount_items(name: str, track: Track[tuple[Mount, ...]]) -> Iterator[Item]:
+PLATFORMS = "Its platform may have such a disk."
+
+
+def _mount_items(
+    name: str, track: Track[tuple[Mount, ...]], named: tuple[str, ...]
+) -> Iterator[Item]:
     if track.value is None:
         yield Item(name, "mounts", "unknown", track.why or "not read")
         return
     for mount in track.value:
+        if is_missing(mount):
+            own = mount.path in named
+            named_by = "Check mounts in the fleet file." if own else PLATFORMS
+            yield Item(name, mount.path, "fail" if own else "note", MISSING, named_by)
+            continue
         for axis, used, total in (
             ("bytes", mount.bytes_used, mount.bytes_total),
             ("inodes", mount.inodes_used, mount.inodes_total),

@@ -99,6 +99,20 @@ def test_a_box_without_a_card_is_noted_and_fails_nothing() -> None:
     assert exit_code(list(found.values()), look()) == 0
 
 
+def test_a_disk_that_only_its_platform_knows_fails_nothing_where_it_is_not_there() -> None:
+    gone = Mount(
+        "/root/autodl-fs", None, None, None, None, None, why={"bytes_total": "no such path"}
+    )
+    found = items(samples={**WELL, MOUNTS.name: Reading((gone,), NOW)})
+    assert found["/root/autodl-fs"].status == "note"
+    assert exit_code(list(found.values()), look()) == 0
+
+
+def test_the_limit_of_memory_is_not_rounded_to_whole_gibibytes() -> None:
+    small = Reading(Memory("cgroup1", 1, 1200 * 1024**2), NOW)
+    assert "1.17 GiB" in items(samples={**WELL, MEMORY.name: small})["cgroup"].detail
+
+
 @pytest.mark.parametrize(("metric", "sample", "check", "status"), UNWELL)
 def test_what_is_not_well_is_told(metric, sample: object, check: str, status: str) -> None:
     samples = {**WELL, metric.name: sample}
