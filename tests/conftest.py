@@ -10,6 +10,7 @@ import pytest
 from boxes import Sshd
 from heeded import heed_signals
 from hypothesis import settings
+from left_behind import pytest_runtest_makereport, pytest_runtest_protocol  # noqa: F401
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 

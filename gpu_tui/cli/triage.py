@@ -7,6 +7,7 @@ import codecs
 import json
 import math
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,9 +17,10 @@ from typing import BinaryIO
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogLine, Progress
-from gpu_tui.core.speech import counted, say
+from gpu_tui.core.speech import counted, say, told
 from gpu_tui.parse.lines import clean
 from gpu_tui.parse.log_reader import LogReader
+from gpu_tui.state.traces import CellTrace
 from gpu_tui.wiring.kept_index import keep_index
 
 NAME = "triage"
@@ -27,6 +29,9 @@ EXAMPLE = "gpu-tui triage --json runs/logs/no_aug.log"
 
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 CHUNK = 262_144  # bytes read at once
+SAMPLES, FULL = 64, 1_024  # reports of each chunk that are read for the course of the losses
+FULL_CHUNKS = 16  # so many have as many as that
+NUMBERS = re.compile(r"[0-9]+(?:[.,][0-9]+)*(?:e[-+]?[0-9]+)?")
 QUIET = ("progress", "benign")  # labels that are no kind of finding
 FIELDS = (
     "epochs", "step", "steps", "percent", "elapsed_seconds", "eta_seconds", "rate_per_second",
@@ -55,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     """Exit 1 where any line is an alarm, else 0. Output follows input: a pipe may stay open."""
     keep_index(os.environ)
     seen: Counter[tuple[str, Severity]] = Counter()
-    number = 0
+    number, loud, trace = 0, _Loud(), CellTrace()
     with _open(args.file) as source:
         for lines in _batches(source):
             # People see what matters, so only that is read; a program gets every line.
@@ -66,15 +71,43 @@ def run(args: argparse.Namespace) -> int:
                 seen[mark.label, mark.severity] += 1
                 if args.json:
                     print(json.dumps(line_json(number + place + 1, line), allow_nan=False))
-                elif mark.severity is not Severity.NONE:
-                    shown = line.text.strip()
-                    word = say(mark.severity)
-                    print(f"{number + place + 1}: {word} {mark.label}: {shown}")
+                    continue
+                trace.take(line, 0.0, live=False)
+                if mark.severity is not Severity.NONE:
+                    loud.take(number + place + 1, line)
             number += len(lines) - (1 if lines and lines[-1].open else 0)
             sys.stdout.flush()
     if not args.json:
-        print(_summary(number, seen))
+        loud.close()
+        print(_summary(number, seen, trace))
     return int(any(severity.rank <= Severity.SERIOUS.rank for _, severity in seen))
+
+
+class _Loud:
+    """Prints what matters; of what comes again and again, but for its numbers, how often and up to where."""
+
+    def __init__(self) -> None:
+        self._like: tuple[str, Severity, str] | None = None
+        self._again = self._first = self._last = 0
+
+    def take(self, number: int, line: LogLine) -> None:
+        """One line that is more than progress or nothing."""
+        mark, text = line.mark, line.text.strip()
+        like = mark.label, mark.severity, NUMBERS.sub("0", text)
+        if like == self._like:
+            self._first, self._last = self._first or number, number
+            self._again += 1
+            return
+        self.close()
+        self._like = like
+        print(f"{number}: {say(mark.severity)} {mark.label}: {text}")
+
+    def close(self) -> None:
+        """What was held back of the last one."""
+        if self._again:
+            where = f"{self._first}-{self._last}" if self._again > 1 else str(self._last)
+            print(f"{where}: {say('{number} more like it', number=self._again)}")
+        self._like, self._again, self._first = None, 0, 0
 
 
 def line_json(number: int, line: LogLine) -> dict[str, object]:
@@ -127,11 +160,11 @@ def _open(name: str) -> BinaryIO:
 def _batches(source: BinaryIO) -> Iterator[Sequence[LogLine]]:
     """The lines of each chunk, as soon as the chunk is there; the last one may be open."""
     reader = LogReader()
-    chunk = source.read(CHUNK)
+    chunk, chunks = source.read(CHUNK), 0
     as_utf8 = _from_utf16() if chunk.startswith(UTF16) else lambda raw: raw
     while chunk:
-        yield reader.feed(as_utf8(chunk))
-        chunk = source.read(CHUNK)
+        yield reader.feed(as_utf8(chunk), FULL if chunks < FULL_CHUNKS else SAMPLES)
+        chunk, chunks = source.read(CHUNK), chunks + 1
     yield reader.close()
 
 
@@ -141,10 +174,13 @@ def _from_utf16() -> Callable[[bytes], bytes]:
     return lambda raw: decoder.decode(raw).encode("utf-8", "replace")
 
 
-def _summary(lines: int, seen: Counter[tuple[str, Severity]]) -> str:
+def _summary(lines: int, seen: Counter[tuple[str, Severity]], trace: CellTrace) -> str:
+    """How many lines there were of each kind, and what no line says alone: how the losses stand at the end."""
     loud = sorted(
         (item for item in seen.items() if item[0][1] is not Severity.NONE),
         key=lambda item: (item[0][1].rank, -item[1]),
     )
     parts = [f"{count} {label} ({say(severity)})" for (label, severity), count in loud]
+    spike, plateau = None if trace.diverged else trace.watch.spike, trace.watch.plateau
+    parts += [told(state.told) for state in (spike, plateau) if state is not None]
     return f"{counted(lines, 'line')}: {', '.join(parts) or say('nothing to see')}"

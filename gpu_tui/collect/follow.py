@@ -33,6 +33,9 @@ from gpu_tui.transport.base import Connection, take_at_once
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
 QUEUE_HISTORY = 4_194_304
+SAMPLES = (
+    48  # reports of each feed of a history that are read: the losses of before are a curve, too
+)
 AGAIN_SECONDS = 0.05  # before a program that ended is started again
 DUMB_SECONDS = 30.0  # in which the box says what there is to read: it waits for a disk else
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file
@@ -413,15 +416,16 @@ class _Tail:
     def _take(self, data: bytes, *, backfill: bool) -> None:
         """Whole lines are handed on before anybody has read them: that takes longer than their way here."""
         memory = self._memory
+        samples = SAMPLES if backfill else 0
         whole = memory.reader.whole(data)
         if whole is None:
-            if lines := memory.take(data):
+            if lines := memory.take(data, samples):
                 self._arrived(lines, backfill=backfill)
             return
         upto = memory.offset + len(data)
         self._sink(LogCame(self._instance, self._clock.now(), self._source, whole, upto))
         memory.count(data)
-        self._arrived(memory.reader.judge(whole), backfill=backfill)
+        self._arrived(memory.reader.judge(whole, samples), backfill=backfill)
 
     def _tell_opened(self, *, resumed: bool) -> None:
         memory, now = self._memory, self._clock.now()

@@ -67,10 +67,10 @@ class TailMemory:
         """Everything has been read that was in the file when it was last opened."""
         return self.inode > 0 and self.offset >= self.end
 
-    def take(self, data: bytes) -> Sequence[LogLine]:
-        """Count and read more bytes."""
+    def take(self, data: bytes, samples: int = 0) -> Sequence[LogLine]:
+        """Count and read more bytes. `samples` as `LogReader.feed` has it."""
         self.count(data)
-        return self.reader.feed(data)
+        return self.reader.feed(data, samples)
 
     def count(self, data: bytes) -> None:
         """More bytes were taken."""

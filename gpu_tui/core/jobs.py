@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue
+from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, total_of
 
 JOBS_KEPT = 5_000  # of one source: a hostile scheduler may list no end of jobs
 SHELL = "shell"  # the word for a pane of tmux of which tmux itself tells nothing else
@@ -152,7 +152,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         then=job.then,
     )
     if seen is None:
-        return row
+        return _counted(row)
     row = replace(
         row,
         epoch=row.epoch if seen.epoch is None else seen.epoch,
@@ -168,4 +168,9 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         row = replace(row, state=CellState.SUSPICIOUS, why=why)
     if seen.eta is not None and job.live:
         row = replace(row, eta_seconds=seen.eta.seconds, eta_range=(seen.eta.low, seen.eta.high))
-    return row
+    return _counted(row)
+
+
+def _counted(row: Cell) -> Cell:
+    epochs, steps = total_of(row.epoch, row.epochs), total_of(row.step, row.steps)
+    return replace(row, epochs=epochs, steps=steps)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
@@ -38,6 +38,13 @@ class Spike:
     stays: bool
     times: int = 1  # how many spikes this attempt has had
 
+    @property
+    def told(self) -> str:
+        """It as a sentence."""
+        again = f" (time {self.times} in this attempt)" if self.times > 1 else ""
+        stays = f", and it did not come back for {self.points} points" if self.stays else ""
+        return f"the loss rose to {self.loss:.4g} from a median of {self.usual:.4g}{again}{stays}"
+
 
 @dataclass(frozen=True, slots=True)
 class Plateau:
@@ -46,6 +53,16 @@ class Plateau:
     points: int
     loss: float | None = None
     skipped: bool = False
+
+    @property
+    def told(self) -> str:
+        """It as a sentence."""
+        what = (
+            f"{self.points} steps in a row were skipped for NaN or overflow"
+            if self.skipped
+            else f"the loss is exactly {self.loss:g} for {self.points} steps"
+        )
+        return f"{what}: nothing is learned"
 
 
 @dataclass(slots=True)
@@ -130,10 +147,17 @@ def _bound(window: Collection[float]) -> float:
     """Losses above this are far above the median of these."""
     if min(window) > 0:
         logs = [math.log(loss) for loss in window]
-        middle = median(logs)
-        spread = MAD_SIGMA * median(abs(value - middle) for value in logs)
+        middle, spread = median(logs), _spread(logs)
         # One float fits no more than this: a hostile number is not a reason to fail.
         return math.exp(min(700.0, middle + max(DEVIATIONS * spread, math.log(FLOOR_RATIO))))
-    middle = median(window)
-    spread = MAD_SIGMA * median(abs(value - middle) for value in window)
+    middle, spread = median(window), _spread(list(window))
     return middle + max(DEVIATIONS * spread, FLOOR_SHARE * abs(middle))
+
+
+def _spread(values: Sequence[float]) -> float:
+    """How far they lie from where they go: a loss that falls fast is not for that a restless one."""
+    half = len(values) // 2
+    slope = (median(values[half:]) - median(values[:half])) / (len(values) - half)
+    rest = [value - min(0.0, slope) * place for place, value in enumerate(values)]
+    middle = median(rest)
+    return MAD_SIGMA * median(abs(value - middle) for value in rest)

@@ -18,8 +18,11 @@ class Place:
     slack: float = 0.0
 
     def end(self, epochs: int | None) -> float | None:
-        """The units of the whole way; `epochs` is what the plan says, for a log that does not."""
-        return self.total or (float(epochs) if epochs and self.in_epochs else None)
+        """The units of the whole way; `epochs` is what the plan says, for a log that does not. None where more
+        than that is done: that was not the end.
+        """
+        end = self.total or (float(epochs) if epochs and self.in_epochs else None)
+        return None if end is None or self.done > end + 1 else end
 
     def share(self, epochs: int | None) -> float | None:
         """How far the run has come, 0-1; None where no end is known."""

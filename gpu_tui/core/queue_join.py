@@ -12,7 +12,16 @@ from dataclasses import dataclass, replace
 
 from gpu_tui.core.queue_done import Claim, claim_of, doubts
 from gpu_tui.core.queue_history import CellRun, QueueHistory
-from gpu_tui.core.sweep import LOSS_LOST, Cell, CellEvidence, CellState, Queue, Roster, RosterCell
+from gpu_tui.core.sweep import (
+    LOSS_LOST,
+    Cell,
+    CellEvidence,
+    CellState,
+    Queue,
+    Roster,
+    RosterCell,
+    total_of,
+)
 from gpu_tui.core.usual import Usual
 
 FROM_START = 0.05  # an attempt first seen beyond this share was resumed, or its log was cut
@@ -201,9 +210,9 @@ def _judge(
         task=row.task,
         state=state,
         epoch=seen.epoch,
-        epochs=seen.epochs or row.epochs,
+        epochs=total_of(seen.epoch, seen.epochs or row.epochs),
         step=seen.step,
-        steps=seen.steps,
+        steps=total_of(seen.step, seen.steps),
         loss=seen.loss,
         metrics=_results(seen) if state in WELL else seen.metrics,
         part=seen.part,

@@ -210,24 +210,10 @@ def _oom(seen: Now) -> Iterator[Condition]:
 def _losses(seen: Now) -> Iterator[Condition]:
     for cell, (spike, plateau) in seen.losses.items():
         if spike is not None:
-            again = f" (time {spike.times} in this attempt)" if spike.times > 1 else ""
-            stays = f", and it did not come back for {spike.points} points" if spike.stays else ""
-            yield Condition(
-                "loss_spike",
-                Severity.SERIOUS if spike.stays else Severity.WARN,
-                f"the loss rose to {spike.loss:.4g} from a median of {spike.usual:.4g}{again}{stays}",
-                "losses",
-                cell,
-            )
+            severity = Severity.SERIOUS if spike.stays else Severity.WARN
+            yield Condition("loss_spike", severity, spike.told, "losses", cell)
         if plateau is not None:
-            what = (
-                f"{plateau.points} steps in a row were skipped for NaN or overflow"
-                if plateau.skipped
-                else f"the loss is exactly {plateau.loss:g} for {plateau.points} steps"
-            )
-            yield Condition(
-                "plateau", Severity.SERIOUS, f"{what}: nothing is learned", "losses", cell
-            )
+            yield Condition("plateau", Severity.SERIOUS, plateau.told, "losses", cell)
 
 
 def _gpus(seen: Now) -> Iterator[Condition]:

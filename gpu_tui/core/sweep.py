@@ -94,6 +94,11 @@ class CellEvidence:
     best: Mapping[str, float] = field(default_factory=dict)  # its best_metrics.json
 
 
+def total_of(done: int | None, total: int | None) -> int | None:
+    """How many there are to do; None where more than that are done, for that is not their number then."""
+    return None if done is not None and total is not None and done > total else total
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One row of the queue pane. Times are epoch seconds by the box's clock."""

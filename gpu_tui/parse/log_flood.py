@@ -92,8 +92,8 @@ class Survey:
                 break
         return found
 
-    def worth_reading(self) -> set[int]:
-        """Places of the lines that are read at once."""
+    def worth_reading(self, samples: int = 0) -> set[int]:
+        """Places of the lines that are read at once, with so many `samples` of the reports among them."""
         latest_of = self._latest()
         counts: Counter[bytes] = Counter()
         latest: dict[bytes, int] = {}
@@ -111,7 +111,18 @@ class Survey:
             *islice(plans, MOST_SORTS),
             *often[-4 * MOST_SORTS :],
             *range(SAMPLED - 1, len(self.lines), SAMPLED),
+            *(self._samples(latest_of, samples) if samples else ()),
         }
+
+    def _samples(self, latest_of: dict[bytes, int], most: int) -> set[int]:
+        """So many reports, evenly spread, of each sort as many."""
+        reports = {bones for bones, at in latest_of.items() if may_report(self.lines[at])}
+        sorts: dict[bytes, list[int]] = {}
+        for place, bones in enumerate(self._bones):
+            if bones in reports:
+                sorts.setdefault(self._kinds[bones].group, []).append(place)
+        each = max(1, most // max(1, len(sorts)))
+        return {place for places in sorts.values() for place in places[:: -(-len(places) // each)]}
 
 
 class Appetite:

@@ -51,8 +51,10 @@ class LogReader:
         self._splitter = LineSplitter()
         self._line = _Line()
 
-    def feed(self, chunk: bytes) -> Sequence[LogLine]:
-        """The lines that `chunk` finishes and, last, the unfinished one, if any."""
+    def feed(self, chunk: bytes, samples: int = 0) -> Sequence[LogLine]:
+        """The lines that `chunk` finishes and, last, the unfinished one, if any. Of a flood so many `samples`
+        more of its reports are read: for who wants the course of a run, and not only where it is.
+        """
         if not chunk:
             return ()
         start = 0
@@ -67,7 +69,7 @@ class LogReader:
         items: list[Item] = [*few]
         told = list(enumerate(few))
         if start < end:
-            self._feed_many(survey or Survey(_unixed(chunk[start:end])), items, told)
+            self._feed_many(survey or Survey(_unixed(chunk[start:end])), items, told, samples)
         if end < len(chunk):
             pending = self._feed_few(chunk[end:], few)
         if pending.raw or self._line.begun:
@@ -92,13 +94,14 @@ class LogReader:
         items: list[Item] = lines  # type: ignore[assignment]
         return LogBlock(items, read_line, show_line)
 
-    def judge(self, whole: LogBlock) -> Sequence[LogLine]:
+    def judge(self, whole: LogBlock, samples: int = 0) -> Sequence[LogLine]:
         """What `feed` says of these lines."""
         lines: list[Item] = whole.items
         if len(lines) <= FLOOD:
             return tuple(whole)
         items = list(lines)
-        for place in Survey(b"\n".join([*lines, b""])).worth_reading():  # type: ignore[list-item]
+        survey = Survey(b"\n".join([*lines, b""]))  # type: ignore[list-item]
+        for place in survey.worth_reading(samples):
             items[place] = whole[place]
         return LogBlock(items, read_line, show_line)
 
@@ -123,7 +126,11 @@ class LogReader:
         return pending
 
     def _feed_many(
-        self, survey: Survey, items: list[Item], told: list[tuple[int, LogLine]]
+        self,
+        survey: Survey,
+        items: list[Item],
+        told: list[tuple[int, LogLine]],
+        samples: int,
     ) -> None:
         """Whole lines, of which few are read."""
         lines, first = survey.lines, len(items)
@@ -137,7 +144,7 @@ class LogReader:
                     read[place] = whole[0]
             others = [b"" if place in read else line for place, line in enumerate(lines)]
             survey = Survey(b"\n".join([*others, b""]))
-        for place in survey.worth_reading():
+        for place in survey.worth_reading(samples):
             if place not in read and lines[place]:
                 read[place] = read_line(lines[place])
         for place in sorted(read):

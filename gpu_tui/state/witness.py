@@ -101,6 +101,7 @@ class Witness:
         if count < last:  # another cgroup: it counts from the beginning
             self.oom_base, self.oom_since, self.oom_rose = 0, at, None
             self._keep("oom_since", f"{at}", at)
+            self._keep("oom_rose", "", at)
             last = 0
         if count > last:
             looked = self._oom_looked if self._oom_looked is not None else self.oom_since

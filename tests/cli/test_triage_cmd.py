@@ -103,3 +103,25 @@ def test_a_log_as_powershell_writes_it_is_read(name: str) -> None:
         "2: fatal gpu_oom: RuntimeError: CUDA out of memory 损\n"
     )
     assert done.returncode == 1
+
+
+def test_what_comes_again_but_for_its_numbers_is_counted() -> None:
+    said = b"Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to "
+    overflow = b"".join(said + b"%.6g\n" % 2.0**-n for n in range(9))
+    done = triage(b"loss=nan step 1\nok\nloss=nan step 2\nloss=nan step 3\nKilled\n" + overflow)
+    assert done.stdout.decode().splitlines() == [
+        "1: serious nan: loss=nan step 1",
+        "3-4: 2 more like it",
+        "5: fatal killed: Killed",
+        f"6: warn overflow: {said.decode()}1",
+        "7-14: 8 more like it",
+        "14 lines: 1 killed (fatal), 3 nan (serious), 9 overflow (warn)",
+    ]
+
+
+def test_what_no_line_says_alone_is_said_at_the_end() -> None:
+    falls = [2.0 * 0.99**n for n in range(300)]
+    log = "".join(f"step {n}/900 loss {loss:.4f}\n" for n, loss in enumerate([*falls, *[9.0] * 60]))
+    done = triage(log.encode())
+    assert done.stdout.decode().startswith("360 lines: the loss rose to 9 from a median of ")
+    assert done.returncode == 0  # of lines it speaks, and no line of these is an alarm

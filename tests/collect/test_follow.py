@@ -18,12 +18,13 @@ from boxes import Sshd
 from shell_box import ShellBox, ShellConnection
 
 from gpu_tui.collect import follow_program as program
-from gpu_tui.collect.follow import _Tail, follow, follow_program
+from gpu_tui.collect.follow import SAMPLES, _Tail, follow, follow_program
 from gpu_tui.collect.follow_program import sign
 from gpu_tui.collect.log_end import read_once, read_rest
 from gpu_tui.collect.tail_memory import TailMemory
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LogArrived, LogFailed, LogOpened, Noted
+from gpu_tui.core.log_block import telling
 from gpu_tui.core.logs import LogSource
 from gpu_tui.transport.base import Connection, LinkError
 from gpu_tui.transport.ssh import SshTransport
@@ -135,6 +136,17 @@ async def test_history_then_news_then_a_growing_bar(box: Sshd, follower: Followe
     await follower.heard.until(lambda: follower.heard.lines()[-1].startswith(" 20%"))
     assert follower.heard.lines(backfill=True) == ["old 1", "old 2"]
     assert follower.heard.lines(backfill=False) == ["new 1", " 20%|##"]
+
+
+async def test_the_losses_of_before_we_came_are_a_curve(box: Sshd, follower: Follower) -> None:
+    rows = [f"step {n}/9000 loss {9 - n / 1000:.3f}" for n in range(4_000)]
+    (box.home / "train.log").write_text("".join(f"{row}\n" for row in rows))
+    await follower.heard.until(lambda: len(follower.heard.lines()) == len(rows))
+    arrived = [one for one in follower.heard.events if isinstance(one, LogArrived)]
+    told = [line for event in arrived for _, line in telling(event.lines)]
+    steps = [line.progress.step for line in told if line.progress and line.progress.loss]
+    assert len(steps) >= 2 * SAMPLES
+    assert steps == sorted(steps)
 
 
 async def test_killed_sessions_lose_and_repeat_nothing(box: Sshd, follower: Follower) -> None:

@@ -38,6 +38,8 @@ def curve(points: int, start: float = 8.0, floor: float = 2.0, noise: float = 0.
         (curve(NEEDED - 5), 5.0, 5, False),  # a run that has just begun
         (curve(200, noise=0.6), 3.0, 10, False),  # batches that differ this much always did
         (curve(200, noise=0.6), 300.0, 10, True),
+        (curve(60, floor=0.4), 5.0, 5, True),  # one that still falls fast is not restless for that
+        (curve(200, floor=0.02), 5.0, 5, True),
         ([-3.0 - n % 5 / 10 for n in range(100)], -3.0, 5, True),  # a likelihood: any sign
         ([1e-7 + n % 5 * 1e-9 for n in range(100)], 50.0, 5, True),
     ],

@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 from bench import log_mix
@@ -217,6 +217,26 @@ def test_the_last_report_of_each_sort_is_told() -> None:
     assert told >= set(common)
     assert told >= {place for place, line in enumerate(MIX) if line.startswith("Epoch")}
     assert len(told) < len(MIX) / 4
+
+
+def test_of_a_history_as_many_reports_are_read_as_are_asked_for_of_each_sort_as_many() -> None:
+    rows = [f"step {n}/4000 loss {4 - n / 1000:.3f}" for n in range(4_000)]
+    rows += [f"student step {n}/400 lr 0.{n + 1:04d}" for n in range(400)]
+    rows = [line for n, row in enumerate(rows) for line in (row, f"saved /tmp/{n}.png")]
+    text = "".join(f"{row}\n" for row in rows).encode()
+
+    def told(samples: int) -> list[tuple[int, LogLine]]:
+        return list(telling(LogReader().feed(text, samples)))
+
+    few, more = told(0), told(64)
+    assert {place for place, _ in few} <= {place for place, _ in more}
+    read = [(place, line.progress) for place, line in more if line.progress is not None]
+    steps = [(place, found.step) for place, found in read if found.loss is not None]
+    assert 28 <= len(steps) <= 48
+    assert all(step == place // 2 for place, step in steps)
+    gaps = [later - before for (before, _), (later, _) in pairwise(steps)]
+    assert max(gaps) <= 8_000 / 28
+    assert 28 <= sum(found.lr is not None for _, found in read) <= 48
 
 
 def test_mouthfuls_are_large_only_where_little_is_read() -> None:

@@ -225,3 +225,25 @@ def test_a_log_that_was_only_opened_has_not_been_heard() -> None:
     assert kinds(store, T0 + 603) == []
     heard(store, T0 + 604, "RuntimeError: boom\n")
     assert kinds(store, T0 + 605) != []
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("step 959/400 loss 0.3", (None, None, 959, None)),
+        ("Epoch 959/400 loss 0.3", (959, None, None, None)),
+        ("Epoch 400/400 loss 0.3", (400, 400, None, None)),
+    ],
+)
+def test_a_run_past_its_total_has_no_total_and_did_not_come_to_its_end(
+    text: str, counted: tuple[int | None, ...]
+) -> None:
+    history = NoHistory()
+    store = look(history, T0, RUN)
+    heard(store, T0 + 1, f"{text}\n")
+    cell = cells(store, T0 + 2)["vit"]
+    assert (cell.epoch, cell.epochs, cell.step, cell.steps) == counted
+    assert cell.share == (1.0 if counted[1] else None)
+    store = look(history, T0 + 600, store=store)
+    ended = cells(store, T0 + 620)["vit"]
+    assert ended.state is (CellState.FINISHED if counted[1] else CellState.CANNOT_TELL)

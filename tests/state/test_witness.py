@@ -47,6 +47,15 @@ def test_a_kill_before_the_present_attempt_is_history() -> None:
     assert again.view().cause == "killed"
 
 
+def test_a_kill_of_another_cgroup_is_not_told_after_a_restart_either() -> None:
+    scene = Scene()
+    running(scene)
+    for count in (1, 0):
+        scene.memory = memory(count)
+        scene.watch(30, lambda s, _: s.touch(A))
+    assert restarted(scene).view().findings == ()
+
+
 def test_a_counter_that_begins_anew_is_another_cgroup() -> None:
     scene = Scene()
     running(scene, kills=5)
