@@ -11,6 +11,7 @@ import pytest
 from demo_boxes import Boxes, until
 
 from gpu_tui.demo import story
+from gpu_tui.demo.clock import StoryClock
 from gpu_tui.demo.theatre import theatre
 
 
@@ -87,9 +88,19 @@ async def test_a_finished_queue_is_whole_on_the_durable_disk(boxes: Boxes) -> No
 
 
 async def test_a_dropped_link_comes_back_as_the_same_box_and_the_run_went_on(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Slow enough for a busy machine: a login before the link goes, and one while it is away.
+    """It goes, and it comes back, no sooner than we have logged in, and have been refused."""
+    logged_in, refused = asyncio.Event(), asyncio.Event()
+    held = dict(zip(story.LINK_DOWN, (logged_in, refused), strict=True))
+    wait = StoryClock.wait
+
+    async def wait_for_us(clock: StoryClock, moment: float) -> None:
+        await wait(clock, moment)
+        if moment in held:
+            await held[moment].wait()
+
+    monkeypatch.setattr(StoryClock, "wait", wait_for_us)
     async with theatre(tmp_path, boxes=8, speed=4.0, seed=3) as stage:
         line = stage.lines["sirius"]
         log = stage.boxes[-1].home / "data/runs/logs/q1_master.log"
@@ -106,12 +117,14 @@ async def test_a_dropped_link_comes_back_as_the_same_box_and_the_run_went_on(
             )
 
         first = await login()
-        async with asyncio.timeout(20):
+        logged_in.set()
+        async with asyncio.timeout(60):
             await first.wait_closed()
         assert stage.clock.story() >= story.LINK_DOWN[0]
         before = log.stat().st_size
         with pytest.raises(ConnectionError):  # refused, or reset where the line is just going down
             await login()
+        refused.set()
         await until(lambda: line.up)
         assert stage.clock.story() >= story.LINK_DOWN[1]
         async with await login() as again:
