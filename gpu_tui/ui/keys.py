@@ -68,7 +68,7 @@ CONTEXTS = {
 }
 
 KEYS: tuple[Key, ...] = (
-    Key("tab", "next_pane", "next pane", "Go to the next pane", footer=9),
+    Key("tab", "next_pane", "next pane", "Go to the next pane", footer=4),
     Key("shift+tab", "previous_pane", "previous pane", "Go to the previous pane"),
     Key("1", "pane", "instances", "Go to Instances", argument="instances"),
     Key("2", "pane", "clocks", "Go to Danger clocks", argument="clocks"),
@@ -80,12 +80,12 @@ KEYS: tuple[Key, ...] = (
         "K", "step", "previous instance", "Select the previous instance, from any pane",
         argument="-1",
     ),
-    Key("z", "zoom", "zoom", "Give the whole screen to this pane, and back", footer=5),
-    Key("slash", "filter", "filter", "Filter this pane: words, tag:x, !without, /regex/", footer=4, show="/"),
+    Key("z", "zoom", "zoom", "Give the whole screen to this pane, and back", footer=6),
+    Key("slash", "filter", "filter", "Filter this pane: words, tag:x, !without, /regex/", footer=5, show="/"),
     Key("f", "findings", "findings", "All findings with evidence and remedy", footer=2),
-    Key("p", "profile", "profile", "The platform's whole profile", footer=6),
-    Key("c", "chart", "chart", "Histories of this instance as charts", footer=7),
-    Key("S", "sweep", "sweep", "The whole sweep: end, cost, every cell, what to move", footer=8),
+    Key("p", "profile", "profile", "The platform's whole profile", footer=7),
+    Key("c", "chart", "chart", "Histories of this instance as charts", footer=9),
+    Key("S", "sweep", "sweep", "The whole sweep: end, cost, every cell, what to move", footer=9),
     Key("r", "reconnect", "reconnect", "Try this box again now", footer=10),
     Key("t", "teardown", "teardown", "Verify, then stop the meter: opens the ladder", dangerous=True, footer=3),
     Key("e", "evidence", "evidence", "The log line behind this instance's worst finding", footer=12),
