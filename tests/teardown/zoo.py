@@ -169,7 +169,7 @@ ZOO: dict[str, tuple[str, str]] = {
     "hf-none/model.safetensors.index.json": ("failed", "without weights"),
     # --- metrics ---
     "nan.json": ("ok", "2 values"),
-    "huge-number.json": ("ok", "1 values"),
+    "huge-number.json": ("ok", "1 value is NaN"),
     "twice.json": ("ok", "stands twice"),
     "deep.json": ("failed", "no JSON"),
     "latin1.json": ("failed", "no JSON"),

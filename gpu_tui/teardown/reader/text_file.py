@@ -39,7 +39,9 @@ class _Strict:
         """Said once each."""
         notes = []
         if self.odd:
-            notes.append(f"{len(self.odd)} values are NaN or infinite")
+            notes.append(
+                f"{len(self.odd)} value{'s are' if len(self.odd) > 1 else ' is'} NaN or infinite"
+            )
         if self.twice:
             notes.append(f"{plain(self.twice[0], 60)} stands twice: the last one counts")
         return notes
