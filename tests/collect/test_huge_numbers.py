@@ -68,7 +68,7 @@ def test_no_probe_raises_at_a_number_that_is_none(odd: str) -> None:
 def test_no_rung_of_a_teardown_raises_at_it_either(odd: str) -> None:
     assert _processes(f"{odd}\tpython\t1 (python) S 1 0") is None
     assert _processes(f"1\tpython\t1 (python) S {odd} 0") is None
-    assert _holders(f"/proc/{odd}/fd:\nl-wx 1 -> /r/x", "/r") == ((), frozenset())
+    assert _holders(f"/proc/{odd}/fd:\nl-wx 1 -> /r/x", "/r") == ((), {})
     assert file_of(f"{odd} {odd} 2026-03-04 10:00:00.0 +0000 2026-03-04 10:00:00.0 +0000") is None
     assert _size(f"1 {odd} x") == -1
     assert address("1.2.3.4", odd) is None
