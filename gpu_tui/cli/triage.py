@@ -11,6 +11,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
@@ -61,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     keep_index(os.environ)
     seen: Counter[tuple[str, Severity]] = Counter()
     number, loud, trace = 0, _Loud(), CellTrace()
-    with _open(args.file) as source:
+    with _open(args.file) as source, closing(loud):  # also where a person has seen enough
         for lines in _batches(source):
             # People see what matters, so only that is read; a program gets every line.
             for place, line in enumerate(lines) if args.json else telling(lines):
@@ -78,7 +79,6 @@ def run(args: argparse.Namespace) -> int:
             number += len(lines) - (1 if lines and lines[-1].open else 0)
             sys.stdout.flush()
     if not args.json:
-        loud.close()
         print(_summary(number, seen, trace))
     return int(any(severity.rank <= Severity.SERIOUS.rank for _, severity in seen))
 

@@ -33,9 +33,7 @@ from gpu_tui.transport.base import Connection, take_at_once
 
 CELL_HISTORY = 262_144  # bytes before the end that are read of a cell's log at first sight
 QUEUE_HISTORY = 4_194_304
-SAMPLES = (
-    48  # reports of each feed of a history that are read: the losses of before are a curve, too
-)
+SAMPLES = 48  # reports of each feed of a history that are read: its losses are a curve, too
 AGAIN_SECONDS = 0.05  # before a program that ended is started again
 DUMB_SECONDS = 30.0  # in which the box says what there is to read: it waits for a disk else
 LONGEST_WAIT = 30.0  # between starts of a program that does not get as far as a file

@@ -213,9 +213,8 @@ def _lane_left(lane: Lane, typical: Typical) -> tuple[Span, str | None]:
     cells = lane.queue.cells
     runs = [cell for cell in cells if cell.state is CellState.RUNNING]
     untold = [cell for cell in cells if cell.state is CellState.CANNOT_TELL]
-    unsure = [
-        cell for cell in untold if cell.finished_at is None
-    ]  # of the others only how it ended
+    # Of the others only how they ended is not known.
+    unsure = [cell for cell in untold if cell.finished_at is None]
     passed = [cell for cell in cells if cell.never_run]
     pending = [c for c in cells if c.again or (c.state is CellState.PENDING and not c.never_run)]
     unnamed = 0 if lane.queue.claimed_done else lane.unnamed

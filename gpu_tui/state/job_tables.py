@@ -72,10 +72,7 @@ def _told_by_queues(kept: InstanceState, table: JobTable) -> JobTable:
     """With the ends that the logs of queues tell which nobody named, and without those logs: they are no cell's."""
     if not kept.found_queues:
         return table
-    own = table.source in (
-        LEFT,
-        "logs",
-    )  # of a program that writes there its own cells are not known
+    own = table.source in (LEFT, "logs")  # a program that writes there tells nothing of its cells
     jobs = (j for j in table.jobs if not (own and j.stdout in kept.found_queues))
     return replace(table, jobs=tuple(_ended_in_queue(kept, job) for job in jobs))
 

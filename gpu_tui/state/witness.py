@@ -50,9 +50,7 @@ class Witness:
         self.idle = IdleClock()
         self.session: Session | None = None  # of the run when it was last seen alive
         self.alive_at: float | None = None  # our time
-        self.gone_at: float | None = (
-            None  # our time of the first look after it at which no run was there
-        )
+        self.gone_at: float | None = None  # our time of the first look after it that saw no run
         self.oom_base: int | None = None
         self.oom_since: float | None = None  # our time of the first look at this counter
         self.oom_rose: OomRise | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -117,6 +118,17 @@ def test_what_comes_again_but_for_its_numbers_is_counted() -> None:
         "7-14: 8 more like it",
         "14 lines: 1 killed (fatal), 3 nan (serious), 9 overflow (warn)",
     ]
+
+
+def test_who_leaves_a_pipe_that_stays_open_is_told_what_was_held_back() -> None:
+    with subprocess.Popen([*RUN, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"loss=nan step 1\nloss=nan step 2\nloss=nan step 3\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"1: serious nan: loss=nan step 1\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == b"2-3: 2 more like it\n"
 
 
 def test_what_no_line_says_alone_is_said_at_the_end() -> None:
