@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ RUN = [
     "import sys; from gpu_tui.cli.main import main; sys.exit(main())",
     "triage",
 ]
+# So that what stands in one chunk is read to its end before the first word of it goes out.
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
 
 
 def triage(raw: bytes, *flags: str) -> subprocess.CompletedProcess[bytes]:
@@ -121,7 +124,8 @@ def test_what_comes_again_but_for_its_numbers_is_counted() -> None:
 
 
 def test_who_leaves_a_pipe_that_stays_open_is_told_what_was_held_back() -> None:
-    with subprocess.Popen([*RUN, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    command, pipe = [*RUN, "-"], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=BUFFERED) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"loss=nan step 1\nloss=nan step 2\nloss=nan step 3\n")
