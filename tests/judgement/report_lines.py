@@ -1,8 +1,8 @@
 """How well triage judges real labelled lines: `cd tests && python -m judgement.report_lines [--misses N]`.
 
 Files of rows beside this one: `lines_dev.jsonl`, `lines_more.jsonl`, `lines_second.jsonl`, `lines_third.jsonl`,
-`lines_fresh.jsonl`, `lines_sight.jsonl`, `lines_reading1.jsonl`, `lines_reading2.jsonl`, `lines_batch1.jsonl` and
-`lines_batch2.jsonl`, which the rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums
+`lines_fresh.jsonl`, `lines_sight.jsonl`, `lines_reading1.jsonl`, `lines_reading2.jsonl`, `lines_batch1.jsonl`,
+`lines_batch2.jsonl` and `lines_batch3.jsonl`, which the rules were tuned on, and `lines_holdout.jsonl`, which they were not: of that one only sums
 are ever shown, the last of them over programs of which not one line was tuned on. `lines_card.jsonl` holds whole logs of
 runs of our own on a real card, every line of them: only there do shares say how often something happens.
 """
@@ -36,6 +36,7 @@ TUNED = tuple(
         "reading2",
         "batch1",
         "batch2",
+        "batch3",
     )
 )
 CARD = HERE / "lines_card.jsonl"
