@@ -151,6 +151,7 @@ TABLE_ROW = re.compile(rf"^\|\s+(?P<name>[a-z][\w/ ]{{1,40}})\|\s+(?P<value>{VAL
 DARKNET = re.compile(
     rf"(?P<loss>{VALUE}), (?P<average>{VALUE}) avg(?: loss)?, (?P<lr>{VALUE}) rate"
 )
+LOSSES_TOTAL = re.compile(rf"\[Losses: [^\]]{{1,300}}?\btotal (?P<value>{VALUE})")
 LOSS_TRAIN = re.compile(rf"\bloss train(?: \(\w{{1,9}}\))?:? (?P<value>{VALUE})")
 VALIDATED = re.compile(
     rf"^(?:Validation|Valid|Val|Test) loss [0-9]{{1,12}}: {{0,4}}(?P<value>{VALUE})", re.IGNORECASE
@@ -182,15 +183,18 @@ RATE_NAMED = re.compile(
     r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/])",
     re.IGNORECASE,
 )
+_CLOCK_GOES_ON = (
+    r":(?! {1,8}[0-9]{1,12}(?:%|it ))"  # `loss: 0.4:  10%|` ends a description, before its bar
+)
 NAMED = re.compile(
-    rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|"
-    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_:/]|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]|%(?:\||\s?(?:━|╸|Completed \||\(?[0-9]{{1,12}}/)))"
+    rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|[aA]rray\(|"
+    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_/]|{_CLOCK_GOES_ON}|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]| or [iI]nf\b|%(?:\||\s?(?:━|╸|Completed \||\(?[0-9]{{1,12}}/)))"
 )
 NAME = re.compile(
     r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"
 )
 SPACED = re.compile(
-    rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>{VALUE})(?![\w:/])",
+    rf"(?<![\w/])(?P<name>{words.SPACED})(?: is|\))? {{1,8}}(?P<value>{VALUE})(?![\w/]|{_CLOCK_GOES_ON})",
     re.IGNORECASE,
 )
 TWO_WORDS = frozenset(

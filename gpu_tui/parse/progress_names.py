@@ -53,8 +53,8 @@ def read_names(text: str, draft: Draft) -> None:
         pairs += [(name, cut(dark, name), dark.start()) for name in ("loss", "lr")]
     if checked := draft.find(forms.VALIDATED, "loss "):
         pairs.append(("val_loss", cut(checked, "value"), 0))
-    for form in (forms.LOSS_TRAIN, forms.TUNE, forms.AT_STEP):
-        if told := draft.find(form, "loss train", "|loss", " at "):
+    for form in (forms.LOSS_TRAIN, forms.TUNE, forms.AT_STEP, forms.LOSSES_TOTAL):
+        if told := draft.find(form, "loss train", "|loss", " at ", "[losses: "):
             pairs.append(("train_loss", cut(told, told.re.groups), told.start()))
     if better := draft.find(forms.IMPROVED, "improved from"):
         pairs.append(("val_loss", cut(better, "value"), better.start()))

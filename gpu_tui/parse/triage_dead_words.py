@@ -9,7 +9,9 @@ import re
 _ADDRESS = re.compile(r"\bhttps?://[^\s'\")\]]+")
 _ZERO = re.compile(  # a counter that is zero, a flag that is off: dead words
     r"(?!(?-i:(?:Key|Index|Value|Assertion|Runtime)Error: (?:0(?:\s*$|/\d|\s[A-Za-z])|"
-    r"No \")))\b\w{0,24}(?:ooms?|nans?|infs?|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|"
+    r"No \")|(?:Key|Index|Value|Assertion|Runtime|Type|Attribute|OS|Lookup)Error: (?:None|False)\s*$))"
+    # A value before a bar counts nothing: `loss: nan:   0% 12/9000 [`.
+    r"(?!(?:(?<=[:=])|(?<=[:=] )|(?<=[:=]-)|(?<=[:=] -)|(?<=loss ))nan: {0,8}0(?:%|it\b))\b\w{0,24}(?:ooms?|nans?|infs?|error|errors|fail\w{0,6}|killed|corrupt\w{0,4}|skip\w{0,4}|"
     r"overflow\w{0,2}|preempt\w{0,6}|xid|timeouts?|anomaly|fatal|abort(?:ed|s)?|crashe?[sd]?|panic)"
     r"(?:Counter|[_ ](?:iters?|iterations|steps?|count|total|samples|batches|kill|skipped|found|images|files|"
     r"labels)|(?: [a-z]{2,16}){0,2} [a-z]{2,16}[a-rt-z]s(?: so far)?)?[\"']?\s?[:=](?:\s{0,6}|\.{3,40})(?:0(?![.\dx])|0x0{1,16}\b|0\.0+\b|(?:false|off|none|null|"

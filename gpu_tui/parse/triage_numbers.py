@@ -10,8 +10,24 @@ from gpu_tui.parse.triage_rule import (
     SERIOUS,
     START_VALUE,
     WARN,
+    WRAPPED,
     Rule,
     rule,
+)
+
+_LOSS = r"(?<![a-z])(?:[a-z]{1,20}_){0,4}" + LOSS
+# Names among the losses of a list that are none: metrics, settings.
+_NONE = (
+    r"(?:acc|iou|prec|recall|map\b|psnr|ssim|score|auc|f1|reward|ignor|value|fill|weight|default)"
+)
+# The average that a meter prints beside its value.
+_MEAN = r"(?:avg|ave|average|mean|running|global|smooth(?:ed)?|ema|median)(?:[_ ](?:avg|average|mean|loss))?\.?"
+# Source text, an option, data, advice.
+_NO_VALUE = (
+    r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan(?!: output| WARNING: )|detect_nan|"
+    r"nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|"
+    r"missing=nan|dataframe|column|(?:Future|Deprecation)Warning:|\b(?:may|might|could|"
+    r"can) (?:also )?(?:lead|cause|result|produce|become|yield)\b|\bavoid\w{0,3} (?:the )?nan"
 )
 
 NUMBERS: tuple[Rule, ...] = (
@@ -20,18 +36,35 @@ NUMBERS: tuple[Rule, ...] = (
         "nan",
         WARN,
         "nan",
-        r"NaN or Inf found in input tensor|\brecover(?:ed|ing) from (?:a |the )?nans?\b|\bnans?\b.{0,60}\breplac(?:ed|ing)\b|nan, inf or huge value|"
+        r"\brecover(?:ed|ing) from (?:a |the )?nans?\b|\bnans?\b.{0,60}\breplac(?:ed|ing)\b|nan, inf or huge value|"
         r"\bsimulation\b.{0,40}\bnan\b|\bnan\b.{0,40}\bsimulat",
+        r"[a-z](?:Error|Exception): ",
+    ),
+    # A value behind its name; an average, which one step spoils for good; losses in a list, each with its name or none.
+    rule(
+        "nan",
+        SERIOUS,
+        "nan",
+        rf"{_LOSS}{NAN}(?! or inf)|"
+        rf"{_LOSS}[-+]?\d[\d.]{{0,24}}(?:e[-+]?\d{{1,3}})?(?:\s{{0,4}}[\[(](?:{_MEAN}\s{{0,2}}[:=]?\s{{0,3}})?-?nan\s?[\])]|"
+        rf"\s?[,|;]?\s{{1,4}}(?:avg|ave|average|running avg)\.?\s?[:=]?\s{{0,3}}{NAN})|"
+        r"(?:\[losses: |\blosses[\"']?\s?[:=]?\s?[\[({]{1,3}|\bloss(?:es)?[\"']?\s?[:=]\s?(?:tensor\()?[\[{]{1,3})(?:[^\[\])}]{0,300}?[\s,\[({](?<![:=]\s))?"
+        rf"(?![\w\"']{{0,24}}{_NONE})(?:[\w\"'./-]{{1,32}}(?:\s?[:=]\s?| ))?-?nan(?=\s?[,;\])}}]|\s*$)",
+        _NO_VALUE,
+    ),
+    # What a writer of summaries says of anything that it is given.
+    rule(
+        "nan",
+        WARN,
+        "nan",
+        r"NaN or Inf found in input tensor",
         r"[a-z](?:Error|Exception): ",
     ),
     rule(
         "nan",
         SERIOUS,
         "nan|diverged|divergence|finite|invalid|probability tensor",
-        r"(?<![a-z])(?:[a-z]{1,20}_){0,4}"
-        + LOSS
-        + NAN
-        + r"|\bgrad(?:ient)?s?\b.{0,40}\binvalid\b|\bnan (?:or|and) inf (?:loss|grad)|Error: nans? in\b|"
+        r"\bgrad(?:ient)?s?\b.{0,40}\binvalid\b|\bnan (?:or|and) inf (?:loss|grad)|Error: nans? in\b|"
         r"\bnans? in (?:the )?(?:forward|backward|loss|grad\w{0,40}|weights?|logits|activations?|"
         r"parameters)\b|\bnan/inf (?:was |were )?(?:detected|found|encountered)|\binvalid value \(nan\)|"
         r"\bnan[ -](?:loss|losses|grad\w{0,40}|cost)(?!\w{0,8}[\"\x27]?\s?[:=]\s{0,4}0)|NanLossDuring|"
@@ -55,10 +88,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"^\s{0,20}tensor\(\[{0,2}nan.{0,80}grad_fn|\btrain\w{0,12}[-_](?:smoothl1|cross-?entropy|l1|l2|mse|"
         r"mae|rmse|logloss|nll|error)\w{0,12}[\"']?\s{0,3}[:=]\s{0,3}-?nan\b|"
         r"^\s*\d+/\d+\s+[\d.]+G(?:\s+[\d.]+){0,6}\s+nan\b|\[\d{1,9}/\d{1,9} [\d:]{4,12}<[\d:]{4,12},? -?nan\b",
-        r"(?:isnan|nan_to_num|nanmean|allow_nan|check_nan|skip_?nan|nan_?check|terminateonnan(?!: output| WARNING: )|detect_nan|"
-        r"nan_policy)|\binput (?:\w{1,40} )?contains nan|\bif\b.{0,30}nan\b.*:$|np\.nan|float\(|math\.nan|"
-        r"missing=nan|dataframe|column|(?:Future|Deprecation)Warning:|\b(?:may|might|could|"
-        r"can) (?:also )?(?:lead|cause|result|produce|become|yield)\b|\bavoid\w{0,3} (?:the )?nan",
+        _NO_VALUE,
     ),
     rule(
         "nan",
@@ -67,7 +97,9 @@ NUMBERS: tuple[Rule, ...] = (
         r"[\w)\]%@][\"']?\s{0,2}[:=]\s{0,6}[\[(\"']{0,2}"
         + NAN
         + r"|\b(?:acc\w{0,40}|auc|f1|map|ap|iou|miou|reward|mean|std|score|psnr|ssim|recall|precision|kl|"
-        r"entropy|rew_mean|len_mean)\b\s{0,4}\|?\s{0,8}" + NAN + r"|\|\s{0,20}nan\s{0,20}\|",
+        r"entropy|rew_mean|len_mean)\b\s{0,4}\|?\s{0,8}" + NAN + r"|\|\s{0,20}nan\s{0,20}\||"
+        # A meter's average, an array's number.
+        r"[-\d.]\s{0,3}\(-?nan\)|\bnan\(nan\)|\b(?:np\.float\d\d|Array)\(nan\b",
         r"(?:missing|fill_value|na_values?|default|nan_policy|constant_values|value|mask_value)[\"']?\s*[:=]|Error: nans? [a-z]{2}|"
         r"np\.nan|float\(|math\.nan|namespace\(|def |dtype",
     ),
@@ -81,7 +113,7 @@ NUMBERS: tuple[Rule, ...] = (
         + r"[a-z]{0,4}[_ ])(?:(?!"
         + START_VALUE
         + r"_)[a-z]{1,16}_){0,3}loss(?:es)?[\w/]{0,24}[\"']?(?:\s{0,4}(?:is|was|became|reached|=|:|->|"
-        r"\|)?|\s{5,40}=)\s{0,8}[\[(\"'=]{0,3}(?:tensor\()?"
+        rf"\|)?|\s{{5,40}}=)\s{{0,8}}[\[(\"'=]{{0,3}}{WRAPPED}"
         + INF
         + r"|\binf[ -]loss|returned inf|\btensor had inf values|\binfs? (?:was |were |values? )?(?:detected|found|encountered) in|"
         r"(?:detected|found) infs?\b.{0,60}\b(?:loss|param\w{0,40}|weights?|model|output|logits|"
@@ -113,7 +145,8 @@ NUMBERS: tuple[Rule, ...] = (
         "overflow|loss scale|loss scaler|norm|found_inf|found inf|skipping step",
         r"\bOVERFLOW!|\bgrad(?:ient)?s? overflow|overflow detected|(?:reducing|lowering|decreasing|"
         r"halving) (?:the )?loss[ _]scal|setting loss[ _]scal|loss[ _]scal\w{0,40}.{0,60}\b(?:reduc|decreas|"
-        r"lower|halv)|grad\w{0,40}[_ ]?norm\w{0,40}[\"']?\s{0,3}[:=]?\s{0,6}[\"']?(?:tensor\()?"
+        r"lower|halv)|grad\w{0,40}[_ ]?norm\w{0,40}[\"']?\s{0,3}[:=]?\s{0,6}[\"']?"
+        + WRAPPED
         + INF
         + r"|\bgnorm[ =:]{1,3}"
         + INF

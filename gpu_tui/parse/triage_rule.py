@@ -139,12 +139,14 @@ ADVICE = (
     r"|\breasons (?:for|why)\b|\bhelps?\b|\bavoid(?:s|ing)?\b|\bprevents?\b|\bconsider\b|\btip:|\bhint:|"
     r"\bnote:|\bnote that\b|\bor possibly an?\b|\u5982\u679c|\u5efa\u8bae|\u53ef\u80fd|\u907f\u514d"
 )
+# A value as a library of arrays writes it: `np.float32(nan)`, `Array(nan, dtype=float32)`, `<tf.Tensor: shape=(), dtype=float32, numpy=nan>`.
+WRAPPED = r"(?:(?:(?:np|jnp|numpy|tf|torch|mx|mlx|cp)\.)?(?:tensor|(?:device)?array|b?float\d\d)\(\[{0,3}|<tf\.tensor: [^>]{0,80}?numpy=\[{0,3})?"
 LOSS = (
     r"(?:loss|losses|cost|ppl|perplexity|grad(?:ient)?s?(?:[_ ]?norm)?|gnorm|nll|bpc|bpb|elbo|objective|xent|"
     r"cross[-_ ]?entropy|smoothl1|(?:total |\bd )norm|"
     r"损失(?:函数)?值?|梯度(?:范数)?|困惑度)"  # Chinese: loss, gradient, perplexity
     r"[\w/]{0,24}(?:\([\w ]{0,16}\))?[\"']?(?:\s{0,4}(?:is|was|became|becomes|reached|of|=|:|->|\||：|为|是)?|\s{5,40}=)\s{0,8}"
-    r"[\[(\"'=]{0,3}(?:tensor\()?"
+    rf"[\[(\"'=]{{0,3}}{WRAPPED}"
 )
 NAN = r"[-+]?nan(?:\(ind\))?(?![a-z0-9_(-])"
 INF = r"[-+]?inf(?:inity)?(?![a-z0-9_(])"

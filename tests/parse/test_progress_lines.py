@@ -270,3 +270,34 @@ def test_the_number_of_a_process_and_a_range_of_batches_are_no_metrics(
     progress = parse_progress(line)
     assert progress is not None
     assert set(progress.metrics) == metrics
+
+
+@pytest.mark.parametrize(
+    ("line", "loss"),
+    [
+        ("loss: 0.3512:  10%|█ | 1/10 [00:01<00:09,  1.00s/it]", 0.3512),
+        ("Epoch 3 train loss 0.35: 12it [00:03, 4.0it/s]", 0.35),
+        ("[Epoch 4: 26/34] loss: nan:   0% 120/9999 [01:09<1:48:21,  1.77it/s]", math.nan),
+        ("[Epoch 3/9, Batch 2/99] [Losses: x 0.31, y 0.21, total 0.52]", 0.52),
+        ("[Epoch 3/9, Batch 2/99] [Losses: x nan, y 0.21, total nan, recall: 0.1]", math.nan),
+        ("step 12 loss: Array(0.25, dtype=float32)", 0.25),
+        ("step 12 loss: np.float32(nan)", math.nan),
+    ],
+)
+def test_the_loss_of_a_description_before_its_bar_and_of_a_list(line: str, loss: float) -> None:
+    read = parse_progress(line)
+    assert read is not None
+    assert read.loss == pytest.approx(loss, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "5%| | 5/99 [00:01<00:09, 1.0it/s]WARNING:tensorboardX.x2num:NaN or Inf found in input tensor.",
+        "step 4 loss 0.5 at acc: 12:30:01",
+    ],
+)
+def test_words_and_clocks_behind_a_name_are_no_metrics(line: str) -> None:
+    read = parse_progress(line)
+    assert read is not None
+    assert read.metrics == {}
