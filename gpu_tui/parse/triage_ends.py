@@ -11,6 +11,7 @@ from gpu_tui.parse.triage_evidence import EVIDENCE
 from gpu_tui.parse.triage_grammar import FAILED, GRAMMAR
 from gpu_tui.parse.triage_hosts import HOST_ENDS, HOST_LOST
 from gpu_tui.parse.triage_libraries import LIBRARY_ENDS
+from gpu_tui.parse.triage_network import NETWORK, NETWORK_NEEDS
 from gpu_tui.parse.triage_plain import PLAIN
 from gpu_tui.parse.triage_reasons import REASONS
 from gpu_tui.parse.triage_rule import (
@@ -32,41 +33,6 @@ from gpu_tui.parse.triage_told import LAST, TOLD
 from gpu_tui.parse.triage_tongues import TONGUE_ENDS
 from gpu_tui.parse.triage_turns import TURNS
 
-_NETWORK = (
-    r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|"
-    r"\berror trying to connect\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|"
-    r"connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|"
-    r"max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
-    r"|name or service not known|could not resolve host|(?:can(?:not|.t| not)|could ?n.t|could not|failed to|"
-    r"unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error\b)|no route to host|"
-    r"RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|"
-    r"\bunable to find the server at\b|socket\.(?:timeout|gaierror)|\bgaierror"
-    r"|HTTPSConnectionPool|ServerDisconnected|Client(?:OS|Connector|Payload)Error|FSTimeoutError|ProxyError|"
-    r"broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed(?!\.\s*$)|"
-    r"timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|"
-    r"packet_write_wait|bad gateway|service unavailable|gateway time-?out"
-    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|backend error|error|"
-    r"server error|client error)|operation timed out|(?-i:\bSlowDown\b)(?! ?: ?(?:not )?active)|ConnectionClosedError|"
-    r"EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|"
-    r"failed)|^lost connection$|\bsocket hang up\b|\bDNS (?:lookup|resolution)\b.{0,60}\bfail(?:ed|ure)\b|\bio timeout after \d{1,6} seconds|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |"
-    r"rsync error: .{0,60}\(code (?:10|12|30|35|255)\)|CondaHTTPError|"
-    r"\brate ?limit(?!er)(?!\w{0,3}_)(?! ?[:=] ?\d)|connection closed|connection error|request failed after \d+ retries|"
-    r"^\W{0,4}runtime disconnected|\bhttpx\.(?:Read|Write|Connect|Network|Close)Error\b|\bserver closed the connection\b|"
-    r"\breading SSH protocol banner\b|\bserver disconnected\b|\bTLS handshake timeout\b|\btemporary failure resolving\b|"
-    r"\bcannot connect to host\b|\bMaxRetryError\b|\bWinError 100(?:5[34]|6[01])\b|\btimeout reading from socket\b|"
-    r"\bStatusCode\.UNAVAILABLE\b|\berror sending request for url\b|(?-i:\bConnectError\b)|\btcp connect error\b|"
-    r"(?-i:\b(?:ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b)|"
-    r"\(os error (?:62|10[1-4]|11[0-3])\)|"
-    r"\bconnection to (?:the )?(?:server|host) \S{1,120} (?:was |has been )?(?:refused|reset|lost|closed|timed out)\b"
-)
-_NETWORK_NEEDS = (
-    "slowdown|dns |socket hang up|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|"
-    "network|find the server|retries|timed out|timeout|name resolution|name or service|resolve host|connect|"
-    "reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|"
-    "sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|"
-    "not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|"
-    "request failed after|os error|httpx.|protocol banner|failure resolving|maxretry|winerror"
-)
 _SERVICE = (
     r"(?-i:\bW\d{4} \d\d:\d\d:)|^.{0,60}?(?-i:\b(?:INFO|DEBUG)\b)|\bwandb:|comet|neptune|mlflow|tensorboard|clearml|\bW&B\b|swanlab|"
     r"\bwarn(?:ing)?\b|offline|telemetry|" + SURVIVED
@@ -145,8 +111,8 @@ ENDS: tuple[Rule, ...] = (
     rule(
         "network",
         WARN,
-        _NETWORK_NEEDS,
-        _NETWORK,
+        NETWORK_NEEDS,
+        NETWORK,
         r"^(?:\w{1,60}\.){0,6}\w{0,60}(?:Error|Exception|Timeout): (?!.{0,300}(?:retrying|retry in))",
         also=_SERVICE,
     ),
@@ -162,14 +128,14 @@ ENDS: tuple[Rule, ...] = (
         "network",
         WARN,
         "wandb",
-        r"wandb:.{0,40}(?:network error|retry loop|error while calling|api key.{0,20}timed|filestream|"
+        r"wandb:.{0,16}ERROR.{0,16}(?:error uploading|dropped streaming file chunk|<response \[[45]\d\d\]>)|wandb:.{0,40}(?:network error|retry loop|error while calling|api key.{0,20}timed|filestream|"
         r"upload.{0,20}fail|timed out|unable to reach)",
     ),
     rule(
         "network",
         FATAL,
-        _NETWORK_NEEDS,
-        _NETWORK,
+        NETWORK_NEEDS,
+        NETWORK,
         r"\bmax_retries\b|rate_limit|(?<!\S)--\w{1,40}|(?:readiness|startup) probe failed|"
         r"connection closed by localrank|\[preauth\]|audit: rate|\bconnections? (?:to|from|with|of|by) (?:the )?"
         r"(?:client|user|browser|viewer)\b|^INFO:? {1,8}connection (?:closed|open)|"
@@ -293,7 +259,7 @@ ENDS: tuple[Rule, ...] = (
         r"illegal instruction|floating point exception|double free|free\(\): invalid|corrupted (?:size|"
         r"double|unsorted|heap)|malloc\(\): |(?<!tc)malloc: |terminate called|^\s*what\(\): |"
         r"line \d{1,5}:\s{1,8}\d{1,9} (?-i:Aborted|Bus error|Illegal instruction|Floating point exception|"
-        r"Trace/breakpoint trap)\s|fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|"
+        r"Trace/breakpoint trap|Bad system call|File size limit exceeded)(?:\s|$)|fatal python error|fatal error|^FATAL\b|\[FATAL\]|check fail(?:ed|ure)|"
         r"\bassertion .{0,200}\bfailed|kernel panic|stack smashing|SIG(?:SEGV|ABRT|BUS|FPE|ILL)\b",
         r"register|handler|trapping|while uploading|\?\s*$",
     ),

@@ -151,7 +151,7 @@ STOPS: tuple[Rule, ...] = (
         + KILLS
         + r")\s*$|line \d+:\s{1,8}\d+ (?-i:"
         + KILLS
-        + r")\b|^(?:\S+: )?\d+ (?-i:"
+        + r"|Quit)\b|^(?:\S+: )?\d+ (?-i:"
         + KILLS
         + r")\s|\bzsh: (?:killed|terminated|hangup)|^\[\d+\]\s?[+-]?\s+(?:[+-] )?(?:\d+\s+)?(?:killed|"
         r"terminated|hangup)\b|tasks? [\d,-]{1,60}: (?:Killed|Terminated)"

@@ -1,0 +1,41 @@
+"""The words for a connection that is lost, of whatever program: `triage_ends` says when it is the end."""
+
+from __future__ import annotations
+
+NETWORK = (
+    r"Connection(?:Reset|Refused|Aborted)?Error|\bECONN(?:RESET|REFUSED|ABORTED)\b|\bunable to resolve host|"
+    r"\berror trying to connect\b|\btimeout was reached\b|\bnetwork timeout\b|\bof RPC that terminated with|"
+    r"connection (?:\w{1,20} ){0,3}(?:was )?(?:reset|refused|timed out|aborted|broken|lost)|"
+    r"max retries exceeded|(?:Read|Connect)Timeout|read timed out|temporary failure in name resolution"
+    r"|name or service not known|could not resolve host|(?:can(?:not|.t| not)|could ?n.t|could not|failed to|"
+    r"unable to) (?:connect|reach)\b|NewConnectionError|network (?:is unreachable|error\b)|no route to host|"
+    r"RemoteDisconnected|ProtocolError|IncompleteRead|ChunkedEncodingError|SSL(?:EOF|Zero)?Error|"
+    r"\bunable to find the server at\b|socket\.(?:timeout|gaierror)|\bgaierror"
+    r"|HTTPSConnectionPool|ServerDisconnected|Client(?:OS|Connector|Payload)Error|FSTimeoutError|ProxyError|"
+    r"broken ?pipe|URLError|client_loop: send disconnect|connection to \S{1,80} (?:closed(?!\.\s*$)|"
+    r"timed out|lost)|closed by remote host|server \S{1,60} not responding|ssh: connect to|kex_exchange|"
+    r"packet_write_wait|bad gateway|service unavailable|gateway time-?out"
+    r"|HTTP(?:Error)?[ :/].{0,30}\b(?:429|50[0-4])\b|\b(?:429|50[234]) (?:encountered|backend error|error|"
+    r"server error|client error)|operation timed out|(?-i:\bSlowDown\b)(?! ?: ?(?:not )?active)|ConnectionClosedError|"
+    r"EndpointConnectionError|connection was closed|HTTP Error 50\d|connection (?:unexpectedly )?(?:closed|"
+    r"failed)|^lost connection$|\bsocket hang up\b|\bDNS (?:lookup|resolution)\b.{0,60}\bfail(?:ed|ure)\b|\bio timeout after \d{1,6} seconds|^curl: \((?!22)\d+\)|remote end hung up|\bearly EOF\b|RPC failed; |"
+    r"rsync error: .{0,60}\(code (?:10|12|30|35|255)\)|CondaHTTPError|"
+    r"\brate ?limit(?!er)(?!\w{0,3}_)(?! ?[:=] ?\d)|connection closed|connection error|\bremote end closed connection\b|\btransfer closed with (?:\d{1,18} bytes remaining|outstanding)|"
+    r"\bHTTP/2 stream \d{1,6} was not closed cleanly|\bRPC\b.{2,24}\bcurl \d{1,2} [A-Z]|\breqwest::Error ?\{ ?kind: (?!Builder|Status)|"
+    r"\bhyper::Error\(|request failed after \d+ retries|"
+    r"^\W{0,4}runtime disconnected|\bhttpx\.(?:Read|Write|Connect|Network|Close)Error\b|\bserver closed the connection\b|"
+    r"\breading SSH protocol banner\b|\bserver disconnected\b|\bTLS handshake timeout\b|\btemporary failure resolving\b|"
+    r"\bcannot connect to host\b|\bMaxRetryError\b|\bWinError 100(?:5[34]|6[01])\b|\btimeout reading from socket\b|"
+    r"\bStatusCode\.UNAVAILABLE\b|\berror sending request for url\b|(?-i:\bConnectError\b)|\btcp connect error\b|"
+    r"(?-i:\b(?:ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)\b)|"
+    r"\(os error (?:62|10[1-4]|11[0-3])\)|"
+    r"\bconnection to (?:the )?(?:server|host) \S{1,120} (?:was |has been )?(?:refused|reset|lost|closed|timed out)\b"
+)
+NETWORK_NEEDS = (
+    "slowdown|dns |socket hang up|endpointconn|curl: (|hung up|early eof|rpc failed|rsync|condahttp|connection|"
+    "network|find the server|retries|timed out|timeout|name resolution|name or service|resolve host|connect|"
+    "reach|unreachable|no route|disconnect|protocolerror|incompleteread|chunkedencoding|"
+    "sslerror|ssl|gaierror|httpsconnection|proxy|broken pipe|brokenpipe|urlerror|closed by|"
+    "not responding|ssh:|kex_|packet_write|gateway|unavailable|http|429|rate limit|wandb|"
+    "request failed after|os error|transfer closed|http/2|reqwest::|hyper::|httpx.|protocol banner|failure resolving|maxretry|winerror"
+)
