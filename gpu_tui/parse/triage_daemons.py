@@ -275,7 +275,7 @@ DAEMON_ENDS: tuple[Rule, ...] = (
         r"\bLustreError: .{1,160}(?:\bfailed: rc = -1(?:07|10|13)\b|\bwas evicted by\b)|"
         r"^(?:error: )?lost connection to (?:pod|server|host)\b|^received disconnect from\b|"
         r"^stdio forwarding failed\b|\bcommlib error: |\btransfer failed after \d{1,4} retries",
-        f"{SURVIVED}|{CALM}|\\bprobe failed",
+        f"{SURVIVED}|{CALM}|\\bprobe failed|\\bcon state OPEN\\b",
     ),
     # Fatal, whatever it advises beside.
     rule(

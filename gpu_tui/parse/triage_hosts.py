@@ -6,10 +6,12 @@ every end, `HOST_ENDS` before the grammar of failures in general.
 
 from __future__ import annotations
 
+from gpu_tui.parse.triage_evidence import ABORT_LEVEL, ERROR_LEVEL
 from gpu_tui.parse.triage_rule import (
     ADVICE,
     CALM,
     FATAL,
+    NONE,
     SERIOUS,
     SURVIVED,
     WARN,
@@ -24,7 +26,13 @@ _COLLECTIVE = (
     r"(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|barrier|collective)"
 )
 
+# A row of `kubectl get pods`, and the reason of its `describe`, up to what the node had too little of.
+_NO_ROOM = r"(?:^\s{0,4}\S{1,120}\s+(?:\S{1,80}\s+)?\d{1,3}/\d{1,3}\s+|^\s{0,24}[\"']?(?:Status|Reason)[\"']?:\s+[\"']?|\bWarning\s+)OutOf"
+
 HOST_CAUSES: tuple[Rule, ...] = (
+    # A pod whose node has no room for it.
+    rule("host_oom", FATAL, "outofmemory", _NO_ROOM + r"(?-i:[Mm]emory)(?=[\s\"',]|$)"),
+    rule("disk_full", FATAL, "outofephemeral", _NO_ROOM + r"ephemeral-storage(?=[\s\"',]|$)"),
     rule(
         "hardware",
         FATAL,
@@ -132,6 +140,47 @@ HOST_STOPS: tuple[Rule, ...] = (
 )
 
 HOST_LOST: tuple[Rule, ...] = (
+    # What stderr holds is an error to a collector of logs, a bar and the columns of a table too.
+    rule(
+        "progress",
+        NONE,
+        "error|critical| err |[e]",
+        rf"^.{{0,100}}?(?:{ERROR_LEVEL}|{ABORT_LEVEL}).{{0,200}}?(?:\d%\|[^|]{{0,200}}\| ?[\d.]{{1,12}}\w?/[\d.]{{1,12}}\w? \[[^\]]{{4,240}}\]|"
+        r"\s\d{1,12}/\d{1,12} \[[=>.]{5,60}\](?: - [\w ]{1,40}: [\d.:e+-]{1,16}s?){0,12}|\d (?:it|examples) \[\d[\d:]{3,8}, [^\]]{4,240}\]|\d\d:\d\d:\d\d[\d.,Z]{0,12}(?:\s{2,60}[\w@.:/%-]{1,20}){5,20})"
+        r"(?:[\s\"'}]|\\[nr]){0,8}$",
+        r"(?-i:[a-z](?:Error|Exception)\b)|\b(?:nan|inf)\b|\b(?:fail|abort|kill|crash|lost|den[iy]|refus|corrupt|missing|invalid|cannot|could not|unable|out of)",
+    ),
+    # An open connection that the other side let go of, a monitor that is gone while there are others: both are taken up again.
+    rule(
+        "network",
+        WARN,
+        "con state open|hunting for",
+        r"\blibceph: \w{3,12} .{1,80}\((?-i:con state OPEN)\)|\blibceph: mon\d.{1,80}\bhunting for new mon\b",
+    ),
+    # One beat of a heart that nobody heard: the next one follows.
+    rule(
+        "network",
+        WARN,
+        "heartbeat",
+        r"\bfailed to (?:communicate|talk|connect|sync) (?:with|to) (?:the )?(?:scheduler|server|tracker|coordinator|master|head)\b.{0,16}\b(?:during|in) (?:the |a )?heartbeat\b|"
+        r"\bheartbeat to (?:the )?scheduler failed\b",
+        r"\babort|\bexit|\bgiving up|\bgave up|\bshut",
+    ),
+    # Who only shows what others write is gone; the others are not.
+    rule(
+        "warning",
+        WARN,
+        "monitor|dashboard",
+        r"\bthe (?:log monitor|monitor|dashboard)(?: on node \S{1,80})? failed with the following error:",
+    ),
+    # A registry that gives no more today.
+    rule(
+        "exception",
+        FATAL,
+        "toomanyrequests",
+        r"\btoomanyrequests: ",
+        f"{SURVIVED}|\\(\\d/\\d\\)",
+    ),
     # Nobody answered, however often he was asked.
     rule(
         "network",
@@ -165,6 +214,12 @@ HOST_LOST: tuple[Rule, ...] = (
 )
 
 HOST_ENDS: tuple[Rule, ...] = (
+    rule(
+        "exception",
+        FATAL,
+        "outof",
+        _NO_ROOM + r"(?-i:cpu|pods|[a-z][\w.-]{2,60}/[\w.-]{2,60})(?=[\s\"',]|$)",
+    ),
     rule(
         "exception",
         FATAL,

@@ -25,12 +25,23 @@ BESIDE = (
     r"\bcompil|\bEGL\b|\.h: No such|" + f"{SURVIVED}|{ADVICE}|{CALM}"
 )
 
+# Others count by that name too: a network card's revision, a lease, a call, a transaction. NVIDIA spells it `Xid`, or names the card beside it.
+_OF_A_CARD = r"(?-i:\bXid\b)|\b(?:NVRM|nvidia\S{0,24}|GPUs?|CUDA|DCGM|NVML|NHC|gpud|health|node check|cards?|xid (?:errors?|events?))\b"
+_OF_ANOTHER = r"\bno xid\b|\bXID [\da-f]{1,8}, IRQ\b"
+
 MACHINE: tuple[Rule, ...] = (
     # --- 1 xid ---
     rule("xid", FATAL, "sxid", r"\bSXid \(PCI:[^)]{1,40}\): \d{4,6}, fatal"),
     rule("xid", SERIOUS, "sxid", r"\bSXid \(PCI:[^)]{1,40}\): \d{4,6}\b"),
-    rule("xid", SERIOUS, "xid", XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?![\da-f])"),
-    rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?![\da-f])", r"\bno xid\b"),
+    rule(
+        "xid",
+        SERIOUS,
+        "xid",
+        XID + r"(?:13|31|32|37|43|45|68|69|94|109)(?![\da-f])",
+        _OF_ANOTHER,
+        also=_OF_A_CARD,
+    ),
+    rule("xid", FATAL, "xid", XID + r"[1-9]\d{0,2}(?![\da-f])", _OF_ANOTHER, also=_OF_A_CARD),
     rule(
         "xid",
         FATAL,
@@ -335,10 +346,10 @@ MACHINE: tuple[Rule, ...] = (
         "disk_full",
         FATAL,
         "no space|% full|quota|enospc|inline_container|streamwriter|file write failed|iostream|"
-        "unexpected pos|ephemeral|disk|: i/o error|errno 28|errno 122|evict|not enough space|insufficient space",
+        "unexpected pos|ephemeral|disk|system full|: i/o error|errno 28|errno 122|evict|not enough space|insufficient space",
         r"\bwrite\(\): fd \d+ failed|failed to write to .{0,20}file ?system|\bwrote only \d+ of \d+ bytes|"
         r"\b(?:echo|printf): I/O error$|\bshort write\b|\bwrote \d+ \w{1,10} instead of \d+|\b\d{2,18} requested and \d{1,18} written\b|"
-        r"no space(?: is)? left|disk quota exceeded|(?<!rate )(?<!\bGCE )(?<!\bGPU )(?<!CPU )(?<!\bregional )quota (?:is |has been )?exceeded(?! for (?:resource|quota|metric|vCPU|CPU|GPU|instance))|\bENOSPC\b|"
+        r"\bwrite error \((?:file ?system|disk) full\?\)|no space(?: is)? left|disk quota exceeded|(?<!rate )(?<!\bGCE )(?<!\bGPU )(?<!CPU )(?<!\bregional )quota (?:is |has been )?exceeded(?! for (?:resource|quota|metric|vCPU|CPU|GPU|instance))|\bENOSPC\b|"
         r"enforce fail at inline_container(?!.{0,60}StreamReader)|PytorchStreamWriter|file write failed|"
         r"basic_ios::clear: iostream error|iostream error|unexpected pos \d+ vs"
         r"|low on resource: ephemeral|ephemeral[- ]storage.{0,60}exceed|exceeds?.{0,40}ephemeral|"

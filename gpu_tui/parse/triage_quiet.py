@@ -129,6 +129,14 @@ QUIET: tuple[Rule, ...] = (
         r"^\s{0,8}(?:[•*–-]|\d{1,2}[.)]) (?-i:COMPLETED|CANCELLED|FAILED|TIMEOUT|OUT_OF_MEMORY|NODE_FAIL|PREEMPTED|BOOT_FAIL|"
         r"DEADLINE|HELD|REVOKED)(?: \([^)]{1,120}\))?:? (?:[-–] )?(?:the|an?|(?:jobs?|tasks?|nodes?) (?:was|were|is|are|has|have)|when|if|indicates|as)\b",
     ),
+    # Which states of a node a pod bears, and for how long: no node is in one.
+    rule(
+        "benign",
+        NONE,
+        "tolerations|execute|schedule|kubernetes.io/",
+        r"^\s{0,8}Tolerations:\s|^\s{0,60}[\w./=-]{3,160}(?-i::(?:NoExecute|NoSchedule|PreferNoSchedule))(?: op=\w{3,12}(?: for \d{1,8}s)?| for \d{1,8}s)\s*$|"
+        r"\bkey[\"']?: ?[\"']?node\.kubernetes\.io/[\w-]{3,60}[\"']?(?:,?\s*$|, ?[\"']?(?:operator|effect|value|tolerationSeconds)\b)",
+    ),
     # What Java is to do when it is out of memory.
     rule(
         "benign",

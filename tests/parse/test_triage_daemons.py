@@ -103,7 +103,7 @@ ENDS = [
     ("preempted", "Account balance is negative, stopping all instances"),
     ("preempted", "The system will reboot at Sat 2024-11-02 03:20:00 UTC!"),
     ("killed", "Signal 15 received, shutting down..."),
-    ("network", "libceph: osd3 10.0.0.9:6801 socket closed (con state OPEN)"),
+    ("network", "libceph: osd3 10.0.0.9:6801 socket closed (con state CONNECTING)"),
     ("exception", "The requested machine type is currently unavailable"),
     ("exception", "mount: /data: wrong fs type, bad option, bad superblock on /dev/nvme1n1, missing codepage"),
     ("hardware", "pcieport 0000:5d:00.0: DPC: containment event, status:0x1f01 source:0x0000"),
