@@ -358,6 +358,11 @@ CAUSES: tuple[Rule, ...] = (
     *LIBRARY_NUMBERS,
     *NUMBERS,
     # --- 15 traceback ---
-    rule("traceback", FATAL, "traceback", r"traceback \(most recent call last\)|^traceback:\s*$"),
+    rule(
+        "traceback",
+        FATAL,
+        "traceback",
+        r"traceback \((?:most recent call last\)|(?:most recent calls|innermost) [^()]{3,60}\)?:)|^traceback:\s*$",
+    ),
     *CHINESE_CAUSES,
 )

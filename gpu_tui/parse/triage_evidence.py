@@ -100,6 +100,13 @@ EVIDENCE: tuple[Rule, ...] = (
         r"(?-i:\bF(?:20\d\d)?\d{4} [\d:.]{8,18}\s+\d+ [\w./-]{1,120}\.(?:cc|cpp|cu|go|h):\d+\])",
         "stack trace",
     ),
+    # Loggers of Go leave with the line that they call so, whatever it is about.
+    rule(
+        "exception",
+        FATAL,
+        "fatal|panic",
+        r"^.{0,80}?(?:\blevel=\"?(?:fatal|panic)\"? .{0,60}?\bmsg=|\"level\" ?: ?\"(?:fatal|panic)\",.{0,80}?\"(?:msg|message)\")",
+    ),
     rule(
         "exception",
         FATAL,

@@ -11,7 +11,7 @@ from gpu_tui.parse.triage_evidence import ASIDE, COPED, ERROR_LEVEL
 from gpu_tui.parse.triage_rule import CALM, FATAL, SURVIVED, WARN, Rule, rule
 
 # The letters that Google's loggers, TensorFlow's, PyTorch's and logrus' set before an error.
-LETTER = r"(?-i:\bE ?\d\d-?\d\d \d\d:\d\d:|\d: E [a-z]|\[E[ \]:]|\bERRO\[\d)"
+LETTER = r"(?-i:\bE ?\d\d-?\d\d \d\d:\d\d:|\d: E (?:[A-Z]:\\|[a-z])|\[E[ \]:]|\bERRO\[\d)"
 # Where a message begins: at the head of the line, or behind what a logger puts before it.
 HEAD = r"(?:^\W{0,4}|(?<=[\]|:>)\-] )|(?<=[\]\t])|(?<=\d:))"
 WRONG = (

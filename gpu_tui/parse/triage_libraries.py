@@ -48,6 +48,15 @@ LIBRARY_FAULTS: tuple[Rule, ...] = (
         r"\bPhysX error: (?=.{0,80}\bfail)(?:.{0,40}(?-i:\bGPU\b)|.{0,40}(?-i:\bcu[A-Z]\w{3,30})|Synchroniz)",
         "warning :",
     ),
+    # What of the card could not be had, by whoever wanted it; an event on it that TensorFlow does not know.
+    rule(
+        "cuda_error",
+        FATAL,
+        "cuda|event status",
+        r"\b(?:could ?n.t|could not|unable to|cannot|can not|failed to) (?:get|create|acquire|retain|set|obtain|open|select|push|make|initiali[sz]e|enumerate) "
+        r"(?:an? |the |any )?(?:[\w-]{1,16} ){0,4}?(?-i:CUDA) (?:primary )?(?:device|context|stream|event)s?\b|\bunexpected event status: (?!0\b)\d",
+        f"{SURVIVED}|{ADVICE}|{CALM}",
+    ),
     # A card that the library was not built for.
     rule(
         "cuda_error",
@@ -116,7 +125,7 @@ LIBRARY_ENDS: tuple[Rule, ...] = (
         "exception",
         FATAL,
         ".cc:|.cpp:|.cu:|.h:|.py:",
-        r"(?-i:(?:^|\d: )F (?:[\w.-]{1,60}/){0,20}[\w.-]{1,60}\.(?:cc|cpp|cu|h):\d{1,6}\] |^\[F \d{6} [\d:]{8} \S{1,60}\.py:\d{1,6}\] )",
+        r"(?-i:(?:^|\d: )F (?:[A-Za-z]:[/\\])?(?:[\w.-]{1,60}[/\\]){0,20}[\w.-]{1,60}\.(?:cc|cpp|cu|h):\d{1,6}\] |^\[F \d{6} [\d:]{8} \S{1,60}\.py:\d{1,6}\] )",
         "stack trace",
     ),
     rule(

@@ -32,6 +32,15 @@ TURNS: tuple[Rule, ...] = (
         r"\b(?:exited|died|crashed|quit) (?:[a-z]{4,14} )?because\b",
         f"{COPED}|{HOUSE}",
     ),
+    # What is ending, and that an error is the reason.
+    rule(
+        "exception",
+        FATAL,
+        "due to|because of",
+        r"\b(?:terminating|aborting|stopping|exiting|quitting|halting|ending|shutting down) (?:due to|because of) (?:an? |the |this )?"
+        r"(?:[a-z]{2,14} ){0,2}(?:exception|error|crash|failure)s?\b(?! (?:below|above|under|toler|rate|threshold|[<>=]))",
+        f"{COPED}|\\bearly\\b|toleran|\\bpatience",
+    ),
     # An error that was given back.
     rule(
         "exception",
