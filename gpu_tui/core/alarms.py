@@ -7,19 +7,19 @@
   A peer that was killed comes before those who lost it.
 - A number that is no number ends a run only as the final exception of a traceback.
 - What the run went on after is past: a warning. Going on means that its counters advanced, for a log
-  without progress proves nothing. Where the run has ended badly that is not believed of its last
-  lines: a traceback is written at once, and buffered reports of what came before it only at the exit.
+  without progress proves nothing, or that they began anew: then an earlier attempt wrote it.
+- Where the run has ended badly that is believed of its last lines only where it is sure (`went_on`).
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Progress
+from gpu_tui.core.went_on import WENT_ON, Come, Trail, from_first_epoch, further, shape_of
 
 # Causes before symptoms: of two failures at one time the first here names it.
 ORDER = (
@@ -63,15 +63,12 @@ _AT_LAST = re.compile(r"\bvia\b|^(?:srun|slurmstepd)|sending|closing|killing", r
 # An end that somebody else decided is none.
 _DECIDED = re.compile(r"time ?limit|preempt|reclaim|maintenance|node[ _]?fail", re.IGNORECASE)
 ECHO_WITHIN = 400  # lines: what other ranks print of their own ends before theirs
-WENT_ON = 3  # steps (or epochs) that the counters advance after an alarm
 FLUSHED_LINES = 250  # what a buffer of 8 KiB may hold
 EVIDENCE_CHARS = 240
 
 _CHAIN = "above exception"
 _FINAL = re.compile(r"(?:\[\w{1,20}\]:? ?)?[A-Za-z_][\w.]{2,120}(?:: |$)")
 _RAISED = re.compile(r"(?:\[\w{1,20}\]:? ?)?[\w.]{0,120}(?:Error|Exception)(?:: |$)")
-
-Place = tuple[int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +85,9 @@ class Alarm:
     count: int = 1
     past: bool = False  # the run went on after it
     last_number: int = 0
+    above: bool = False  # reports stand below it
+    anew: bool = False  # past, for the counters began anew: it is of an earlier attempt
+    sure: bool = False  # past whatever becomes of the run: no buffer kept the reports below it
 
     @property
     def kind(self) -> str:
@@ -96,49 +96,59 @@ class Alarm:
 
 
 @dataclass(slots=True)
-class _Trail:
-    """Where one log of the attempt stands."""
-
-    place: Place | None = None
-    advances: int = 0
-    finite: int = 0
-    alarmed: tuple[int, str] | None = None
-    traceback_at: int | None = None
-    chained: bool = False
-    number: int = 0  # of the newest line
-
-
-@dataclass(slots=True)
 class CellAlarms:
     """The alarms of the present attempt at one cell."""
 
     _alarms: dict[str, Alarm] = field(default_factory=dict)  # by label
     _counts: dict[str, dict[str, int]] = field(default_factory=dict)  # label -> path -> lines
-    _trails: dict[str, _Trail] = field(default_factory=dict)
-    _live: _Trail = field(default_factory=_Trail)  # what any log shows as it is written
+    _trails: dict[str, Trail] = field(default_factory=dict)
+    _live: Trail = field(default_factory=Trail)  # what any log shows as it is written
 
-    def take(self, line: LogLine, number: int, path: str, at: float, *, live: bool) -> None:
-        """One line. A bar alarms while it is open; the same line seen again, longer, is one alarm."""
-        trail = self._trails.setdefault(path, _Trail())
+    def take(
+        self,
+        line: LogLine,
+        number: int,
+        path: str,
+        at: float,
+        *,
+        live: bool,
+        early: bool = False,
+    ) -> None:
+        """One line. A bar alarms while it is open; the same line seen again, longer, is one alarm.
+
+        `early`: it stands so near the first byte of its file that no buffer has been full before it.
+        """
+        trail = self._trails.setdefault(path, Trail())
         trail.number = number
         if line.progress is not None and line.progress.phase != "load":
-            self._advance(trail, line.progress, live=live)
+            self._report(trail, line, line.progress, at, live=live)
         label = line.mark.label
         if line.mark.alarm:
             if trail.alarmed != (number, label):
                 trail.alarmed = (number, label)
-                self._alarm(trail, line, number, path, at, live=live)
+                self._alarm(trail, line, number, path, at, live=live, early=early)
         elif label == "traceback":
             trail.chained = trail.chained or _CHAIN in line.text
         elif trail.traceback_at is not None and label == "benign":
             self._name(trail, line)
 
     def _alarm(
-        self, trail: _Trail, line: LogLine, number: int, path: str, at: float, *, live: bool
+        self,
+        trail: Trail,
+        line: LogLine,
+        number: int,
+        path: str,
+        at: float,
+        *,
+        live: bool,
+        early: bool,
     ) -> None:
         label = line.mark.label
-        for counter in (trail, *((self._live,) if live else ())):
-            counter.advances = counter.finite = 0
+        trail.alarm(at if live else None, early=early)
+        if live:
+            self._live.alarm(at)
+        else:
+            self._live.alarmed_at = self._live.since = None
         again = trail.chained and (label == "traceback" or trail.traceback_at is not None)
         if label == "traceback":
             trail.traceback_at = number
@@ -146,13 +156,16 @@ class CellAlarms:
         if raised:
             trail.traceback_at = None
             trail.chained = False
+        old = self._alarms.get(label)
+        if old is not None and old.anew:
+            old = None
+            self._counts[label] = dict.fromkeys(self._counts[label], 0)
         counts = self._counts.setdefault(label, {})
         counts[path] = counts.get(path, 0) + (0 if again and path in counts else 1)
         severity, text = line.mark.severity, _evidence(line)
         if raised and label in NUMBERS and _RAISED.match(line.text):
             severity = Severity.FATAL
         new = Alarm(label, severity, text, path, number, at, at, last_number=number)
-        old = self._alarms.get(label)
         if old is not None:
             better = label == "killed" and _shot(text) and not _shot(old.text)
             first = new if old.past or better or (again and old.path == path) else old
@@ -165,41 +178,85 @@ class CellAlarms:
                 last_number=number if path == first.path else first.last_number,
             )
         # A line that stands in both the queue's log and the cell's own is one line.
-        self._alarms[label] = replace(new, count=max(counts.values()), past=False)
+        self._alarms[label] = replace(
+            new, count=max(counts.values()), past=False, above=False, sure=False
+        )
 
-    def _name(self, trail: _Trail, line: LogLine) -> None:
+    def _name(self, trail: Trail, line: LogLine) -> None:
         """The final line of an exception whose name is no word that triage knows."""
         alarm = self._alarms.get("traceback")
         if alarm is not None and not line.open and _FINAL.match(line.text):
             self._alarms["traceback"] = replace(alarm, text=_evidence(line))
             trail.traceback_at = None
 
-    def _advance(self, trail: _Trail, new: Progress, *, live: bool) -> None:
-        place = (new.epoch, new.step)
-        if place == (None, None):
+    def _report(self, trail: Trail, line: LogLine, new: Progress, at: float, *, live: bool) -> None:
+        shape = shape_of(new)
+        if not any(shape):
             return
-        old, trail.place = trail.place, place
-        further = _further(old, place) if old is not None else 0
-        if not further:
+        now, old = at if live else None, trail.reports.get(shape)
+        first, anew = shape not in trail.behind, trail.began_anew(new, now, open=line.open)
+        trail.reports[shape] = new
+        trail.behind.add(shape)
+        if not self._alarms:
             return
-        finite = new.loss is None or math.isfinite(new.loss)
-        for counter in (trail, *((self._live,) if live else ())):
-            before = min(counter.advances, counter.finite)
-            counter.advances += further
-            counter.finite += further if finite else 0
-            if before < WENT_ON <= max(counter.advances, counter.finite):
-                self._close(None if counter is self._live else trail, counter)
+        come = Come(0, 0) if old is None else further(old, new)
+        if anew or old is None or any(come):
+            self._below(trail)
+        if old is not None and anew:
+            begun = from_first_epoch(old, new)
+            self._close(trail, lambda alarm: begun or _kills(alarm), anew=True)
+        if any(come):
+            self._went_on(trail, trail, new, come, now, first=first)
+        if any(come) and live:
+            self._went_on(None, self._live, new, come, now, first=first)
 
-    def _close(self, trail: _Trail | None, counter: _Trail) -> None:
+    def _went_on(
+        self,
+        trail: Trail | None,
+        counter: Trail,
+        new: Progress,
+        come: Come,
+        at: float | None,
+        *,
+        first: bool,
+    ) -> None:
+        """In one log, or live in any of them."""
+        counter.advance(new, come, at, first=first)
+        if counter.finite >= WENT_ON:
+            self._close(trail, lambda alarm: not _kills(alarm))
+        if counter.lives(new, at):
+            self._close(trail, _kills, sure=counter.stays(new, at))
+
+    def _below(self, trail: Trail) -> None:
+        """A report stands below what one log said."""
+        for label, alarm in self._alarms.items():
+            if not alarm.above and self._trails.get(alarm.path) is trail:
+                self._alarms[label] = replace(alarm, above=True)
+
+    def _close(
+        self,
+        trail: Trail | None,
+        over: Callable[[Alarm], bool],
+        *,
+        anew: bool = False,
+        sure: bool = False,
+    ) -> None:
         """What was logged before the run went on is past: in one log, or live in any of them."""
         for label, alarm in self._alarms.items():
-            finite = counter.finite >= WENT_ON
-            if alarm.past or label in LASTING or (label in NUMBERS and not finite):
+            known = alarm.past and alarm.sure >= sure and alarm.anew >= anew
+            if known or label in LASTING or not over(alarm):
                 continue
             if trail is None or all(
                 self._trails.get(path) is trail for path in self._counts[label]
             ):
-                self._alarms[label] = replace(alarm, past=True)
+                self._alarms[label] = replace(
+                    alarm, past=True, anew=alarm.anew or anew, sure=alarm.sure or sure
+                )
+
+    @property
+    def any(self) -> bool:
+        """Something alarmed."""
+        return bool(self._alarms)
 
     def forget(self, path: str) -> None:
         """What stood in one log is history."""
@@ -215,11 +272,14 @@ class CellAlarms:
     def failure(self, *, ended: bool = False) -> Alarm | None:
         """What ended the attempt, as far as the logs tell: the cause among what is not past.
 
-        With `ended` (badly, as others know) also among what stands near the end of its log.
+        With `ended` (badly, as others know) also among what stands near the end of its log, unless it is sure
+        that the run went on after it.
         """
         dead = [a for a in self._alarms.values() if _kills(a) and not a.past]
         if not dead and ended:
-            dead = [a for a in self._alarms.values() if _kills(a) and self._at_end(a)]
+            dead = [
+                a for a in self._alarms.values() if _kills(a) and not a.sure and self._at_end(a)
+            ]
         dead = [a for a in dead if a.label != "traceback"] or dead
         first = min(dead, key=_order, default=None)
         if first is None or first.label not in ECHOES or _DECIDED.search(first.text):
@@ -239,7 +299,7 @@ class CellAlarms:
             if alarm is failure:
                 # Each rank prints one traceback, but any number of lines below it.
                 many = ranks.count if ranks and ranks.past == alarm.past else alarm.count
-                yield replace(alarm, count=many, past=False)
+                yield replace(alarm, count=many, past=False, anew=False)
             elif alarm.past and not (failure and failure.past and alarm is ranks):
                 yield replace(alarm, severity=Severity.WARN)
             elif not alarm.past and (not _kills(alarm) or alarm.label in LASTING):
@@ -266,14 +326,6 @@ def _kills(alarm: Alarm) -> bool:
     if alarm.label in NUMBERS or alarm.label in LASTING:
         return alarm.severity is Severity.FATAL
     return True
-
-
-def _further(old: Place, new: Place) -> int:
-    """How far the counters advanced; places that count different things are not compared."""
-    if [part is None for part in old] != [part is None for part in new]:
-        return 0
-    epochs, steps = ((after or 0) - (before or 0) for before, after in zip(old, new, strict=True))
-    return max(0, epochs or steps)
 
 
 def _evidence(line: LogLine) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import overload
 
 from gpu_tui.core.logs import LogLine
@@ -53,6 +54,18 @@ class LogBlock(Sequence[LogLine]):
         return len(self) == len(other) and all(map(LogLine.__eq__, self, other))
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def stands_before(byte: int, lines: Sequence[LogLine], place: int, begin: int | None) -> bool:
+    """Line `place` of what begins at byte `begin` of its file begins before `byte`; False where nobody knows."""
+    at = begin
+    rows = lines.items if isinstance(lines, LogBlock) else lines
+    for row in islice(rows, place):
+        if at is None or at >= byte:
+            break
+        size = len(row) if isinstance(row, bytes) else row.size
+        at = None if size is None else at + size + 1
+    return at is not None and at < byte
 
 
 def telling(lines: Sequence[LogLine]) -> Iterable[tuple[int, LogLine]]:

@@ -16,7 +16,7 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import JOBS_KEPT, Job, JobTable
 from gpu_tui.core.readings import FileTable
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import ENDS_WITH, GONE, ON_THE_WAY, UNTOLD, Ending
+from gpu_tui.core.vanished import GONE, ON_THE_WAY, UNTOLD, Ending
 
 CELL = "{cell}"
 NEVER: Mapping[str, float] = {}
@@ -96,14 +96,15 @@ def _job(
         return _as(log, CellState.RUNNING, BEGUN, None)
     believed = mtime <= box_now + AHEAD
     ended = mtime if believed else None
-    if believed and still < stall_after and alive is not False and ending.failure is None:
+    failed = ending.failure is not None and not (alive and ending.anew)  # of an earlier attempt
+    if believed and still < stall_after and alive is not False and not failed:
         if alive:
             return _as(log, CellState.RUNNING, None, None)
         return _as(
             log, CellState.CANNOT_TELL, "its log moves, and no process table tells who writes", None
         )
     if ending.failure is not None:
-        return _as(log, CellState.FAILED, f"{ENDS_WITH}{ending.failure}", ended)
+        return _as(log, CellState.FAILED, ending.failed, ended)
     if ending.complete:
         return _as(
             log, CellState.FINISHED, "by its log alone: its counters came to their end", ended

@@ -24,6 +24,7 @@ NO_MORE = "it is not listed any more, and the processes were not read since"
 UNLISTED = "it is not listed any more, yet its process is there"
 UNTOLD = "suspicious_end"  # the kind of finding of one that was seen at work until then
 ENDS_WITH = "its log ends with: "
+SAYS_ABOVE = "its log says, above its last reports: "
 WENT_ON = "what started it went on with "
 WRITES = "its program went on with "
 ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
@@ -32,13 +33,21 @@ ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
 @dataclass(frozen=True, slots=True)
 class Ending:
     """What a job's log says of its end: what failed, that its counters came to their end, or in `said` its own
-    last word of it, which is a good one where it ended `well`.
+    last word of it, which is a good one where it ended `well`. `above`: reports stand below the failure;
+    `anew`: their counters began anew.
     """
 
     failure: str | None = None
     complete: bool = False
     said: str | None = None
     well: bool = False
+    above: bool = False
+    anew: bool = False
+
+    @property
+    def failed(self) -> str:
+        """What failed, and where its log says so."""
+        return f"{SAYS_ABOVE if self.above else ENDS_WITH}{self.failure}"
 
     @property
     def good(self) -> bool:
@@ -219,7 +228,7 @@ def _told(job: Job, ending: Ending, skew: float, *, proven: bool, heard: bool) -
 def ended(job: Job, ending: Ending) -> Job:
     """What its log says of the end of a job of which nothing else tells."""
     if ending.failure is not None:
-        return replace(job, state=CellState.FAILED, why=f"{ENDS_WITH}{ending.failure}")
+        return replace(job, state=CellState.FAILED, why=ending.failed)
     if ending.complete:
         why = "by its log alone: its counters came to their end"
         return replace(job, state=CellState.FINISHED, why=why)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState
-from gpu_tui.core.vanished import ENDS_WITH
+from gpu_tui.core.vanished import ENDS_WITH, SAYS_ABOVE
 
 UNENDED = frozenset({CellState.RUNNING, CellState.PENDING, CellState.CANNOT_TELL})
 
@@ -110,7 +110,8 @@ def last_failed(seen: Evidence) -> bool | None:
     last = max(over, key=lambda cell: cell.finished_at or 0.0, default=None)
     if last is None:
         return None
-    return last.state is CellState.FAILED and ENDS_WITH in (last.why or "")
+    why = last.why or ""
+    return last.state is CellState.FAILED and (ENDS_WITH in why or SAYS_ABOVE in why)
 
 
 def listed_over(seen: Evidence) -> str | None:

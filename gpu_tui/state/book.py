@@ -12,6 +12,7 @@ from gpu_tui.core.remedies import remedy
 from gpu_tui.core.rules import Condition
 
 FIRST_LOOK = 60.0  # seconds in which every probe has answered
+WENT_ON, BEGAN_ANEW = " (the run went on)", " (a run began anew after it)"
 CELLS_KEPT = 500  # a hostile log may name no end of cells: the oldest make room
 
 
@@ -33,16 +34,20 @@ class Book:
         at: float,
         *,
         live: bool = True,
+        early: bool = False,
     ) -> None:
-        """Take one line of one cell's attempt (None: of no cell); `live` = it was just written."""
+        """Take one line of one cell's attempt (None: of no cell); `live` = it was just written, `early` = among
+        the first bytes of its file.
+        """
         alarms = self._logged.get(cell)
         if alarms is None:
-            if not line.mark.alarm:
+            if not line.mark.alarm and line.progress is None:
                 return
             if len(self._logged) >= CELLS_KEPT:
-                del self._logged[next(iter(self._logged))]
+                dull = (name for name, kept in self._logged.items() if not kept.any)
+                del self._logged[next(dull, next(iter(self._logged)))]
             alarms = self._logged[cell] = CellAlarms()
-        alarms.take(line, number, source.path, at, live=live)
+        alarms.take(line, number, source.path, at, live=live, early=early)
 
     def restart_cell(self, cell: str, path: str | None = None) -> None:
         """A new attempt began: what the last one logged (in `path`, or anywhere) is history, not news."""
@@ -118,7 +123,7 @@ class Book:
                     kind=alarm.kind,
                     severity=alarm.severity,
                     instance=self.instance,
-                    evidence=alarm.text + (" (the run went on)" if alarm.past else ""),
+                    evidence=alarm.text + _behind(alarm),
                     source=f"log:{alarm.path}:{alarm.number + 1}",
                     remedy=remedy(alarm.kind),
                     first_seen=alarm.first_seen,
@@ -136,6 +141,13 @@ class Book:
             kind == "host_oom" and owner == cell and finding.severity is Severity.FATAL
             for (kind, owner, _), finding in self._now.items()
         )
+
+
+def _behind(alarm: Alarm) -> str:
+    """What came after it."""
+    if alarm.anew:
+        return BEGAN_ANEW
+    return WENT_ON if alarm.past else ""
 
 
 def _join(one: Finding, other: Finding) -> Finding:

@@ -20,7 +20,7 @@ from gpu_tui.core.events import (
 from gpu_tui.core.fleet import Instance, LinkState, ProviderState
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.levels import share
-from gpu_tui.core.log_block import LogBlock, telling
+from gpu_tui.core.log_block import LogBlock, stands_before, telling
 from gpu_tui.core.log_cells import AHEAD, LogLives
 from gpu_tui.core.logs import LogLine, LogSource
 from gpu_tui.core.metrics import Metric
@@ -31,6 +31,7 @@ from gpu_tui.core.sample import NO_TRACK, Absent, Freshness, Reading, Track
 from gpu_tui.core.series import Series
 from gpu_tui.core.sweep import CELLS_KEPT
 from gpu_tui.core.vanished import Vanished
+from gpu_tui.core.went_on import LEAST_BUFFER
 from gpu_tui.state.book import Book
 from gpu_tui.state.cost import paid_until_now
 from gpu_tui.state.followed import FollowedLogs
@@ -89,7 +90,7 @@ class InstanceState:
         self.log_lives = LogLives()
         self._contact_written = 0.0
         # Lines that wait to be judged, from here on.
-        self._came: tuple[LogSource, int] | None = None
+        self._came: tuple[LogSource, int, int | None] | None = None
 
     # --- events -----------------------------------------------------------------------------
 
@@ -217,7 +218,7 @@ class InstanceState:
     def log_came(self, event: LogCame) -> None:
         """Lines came: keep them."""
         followed = self.logs.hear(event)
-        self._came = event.source, followed.buffer.end
+        self._came = event.source, followed.buffer.end, followed.buffer.upto
         followed.keep(event)
 
     def log_arrived(self, event: LogArrived) -> None:
@@ -235,12 +236,14 @@ class InstanceState:
         if came is None or came[0] != source:
             number = buffer.end - buffer.open
             for place, line in telling(event.lines):
-                self._take_line(line, number + place, source, event)
+                early = line.mark.alarm and _is_early(event, place, buffer.upto)
+                self._take_line(line, number + place, source, event, early=early)
             followed.keep(event)
             return
-        number = came[1]
+        _, number, begin = came
         for place, line in telling(event.lines):
-            self._take_line(line, number + place, source, event)
+            early = line.mark.alarm and _is_early(event, place, begin)
+            self._take_line(line, number + place, source, event, early=early)
             buffer.judge(number + place, line)
 
     def _written(self, path: str) -> float | None:
@@ -253,7 +256,9 @@ class InstanceState:
         # A time that lies ahead is another clock's, and tells nothing.
         return at if read is None or at <= read.taken_at + AHEAD else None
 
-    def _take_line(self, line: LogLine, number: int, source: LogSource, event: LogArrived) -> None:
+    def _take_line(
+        self, line: LogLine, number: int, source: LogSource, event: LogArrived, *, early: bool
+    ) -> None:
         if line.queue is not None and source.cell is None and not line.open:
             if isinstance(line.queue, QueueOpened) and self.queue_history.opened:
                 self.book.restart_log(source.path)
@@ -271,7 +276,8 @@ class InstanceState:
         elif cell is not None and line.plan is not None:
             self._trace(cell).course.announce(line.plan)
         if line.queue is None:  # what the queue's own grammar says is judged as the state of a cell
-            self.book.log_line(line, number, source, cell, event.at, live=not event.backfill)
+            live = not event.backfill
+            self.book.log_line(line, number, source, cell, event.at, live=live, early=early)
 
     def _cell_of(self, line: LogLine, source: LogSource) -> str | None:
         """Whose line it is. A log that was followed as a cell's and speaks as a queue's does is no cell's: of
@@ -312,6 +318,11 @@ class InstanceState:
         if track and track.freshness(now, live=self.link.live) is Freshness.FRESH:
             return track.value  # type: ignore[return-value]
         return None
+
+
+def _is_early(event: LogArrived, place: int, begin: int | None) -> bool:
+    """A line of what begins at byte `begin` of its file stands before any buffer can have been full."""
+    return stands_before(LEAST_BUFFER, event.lines, place, begin)
 
 
 def _gpu_memory(table: GpuTable | None) -> float | None:

@@ -268,7 +268,9 @@ def _ending(kept: InstanceState, name: str) -> Ending:
     complete = share is not None and share >= COMPLETE
     word = None if alarm or complete else _said(kept, name)
     if word is None:
-        return Ending(alarm.text if alarm else None, complete)
+        if alarm is None:
+            return Ending(complete=complete)
+        return Ending(alarm.text, complete, above=alarm.above, anew=alarm.anew)
     return Ending(said=word.text, well=word.well and (not word.bare or place is not None))
 
 

@@ -1501,6 +1501,91 @@ def a_survived_oom_far_back_is_not_blamed_for_a_kill(s: Scene) -> None:
     gone(s)
 
 
+RAISED = 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: bad\n'
+
+
+def epochs(s: Scene, first: int, last: int) -> None:
+    """One line per epoch as it is made, one each beat."""
+    lines = (f"Epoch {n}/20 train_loss: 0.7\n" for n in range(first, last + 1))
+    s.watch(10.0 * (last - first + 1), lambda s, _: s.write(A, next(lines)))
+
+
+@scenario("running", "gpu_oom:warn", evidence=("the run went on",))
+def an_oom_that_a_run_of_one_line_per_epoch_survived(s: Scene) -> None:
+    running(s)
+    s.write(A, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    s.write(A, "falling back to cpu offload\n")
+    epochs(s, 4, 5)
+
+
+@scenario("running", "gpu_oom:fatal")
+def a_report_that_was_on_its_way_when_a_rank_ran_out_of_memory(s: Scene) -> None:
+    running(s)
+    s.write(A, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    epochs(s, 4, 4)
+
+
+@scenario(
+    "crashed", "gpu_oom:warn", "crashed:fatal", cause="killed", because=("killed from outside",)
+)
+def a_survived_oom_is_not_blamed_for_a_kill_ten_epochs_later(s: Scene) -> None:
+    running(s)
+    s.write(A, "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    epochs(s, 4, 15)
+    gone(s)
+
+
+@scenario("crashed", "traceback:warn", "crashed:fatal", cause="killed")
+def an_attempt_before_in_the_same_log_is_not_blamed_for_a_kill(s: Scene) -> None:
+    s.write(A, f"Epoch 1/20 train_loss: 0.9\nEpoch 2/20 train_loss: 0.8\n{RAISED}", history=True)
+    running(s)
+    epochs(s, 4, 15)
+    gone(s)
+
+
+@scenario(
+    "crashed",
+    "crashed:fatal",
+    cause="exception",
+    because=("says, above its last reports: ValueError: bad",),
+)
+def what_stands_above_the_last_reports_of_a_log_is_not_its_end(s: Scene) -> None:
+    running(s)
+    steps(s, A, 1, 200)
+    s.write(A, RAISED)
+    steps(s, A, 200, 260)
+    gone(s)
+
+
+@scenario("idle", "crashed:warn", "traceback:warn", box=NO_QUEUE)
+def a_run_that_caught_an_exception_and_was_killed_while_nobody_looked(s: Scene) -> None:
+    s.link("live")
+    early = f"Epoch 1/200 train_loss: 0.7\nEpoch 2/200 train_loss: 0.7\n{RAISED}"
+    late = "".join(f"Epoch {n}/200 train_loss: 0.7\n" for n in range(3, 120))
+    s.write(A, early + late, history=True)
+    s.processes, s.gpus, s.memory = (INIT, replace(TRAINER, ppid=1)), gpu(0.9), memory()
+    s.watch(40, lambda s, _: s.touch(A))
+    gone(s)
+
+
+@scenario("running", "crashed:warn", "traceback:warn", evidence=("began anew after",), box=NO_QUEUE)
+def a_run_that_is_started_again_in_the_log_of_its_crash(s: Scene) -> None:
+    alone(s)
+    s.write(A, f"Epoch 1/20 train_loss: 0.7\nEpoch 2/20 train_loss: 0.7\n{RAISED}")
+    gone(s)
+    s.processes = (INIT, replace(TRAINER, pid=77, ppid=1, age_seconds=1.0))
+    s.gpus = gpu(0.9)
+    epochs(s, 1, 1)
+
+
+@scenario("running", "crashed:fatal", box=NO_QUEUE)
+def a_rank_that_raised_while_another_one_reports_the_epoch_before(s: Scene) -> None:
+    alone(s)
+    s.write(A, f"Epoch 1/20 train_loss: 0.7\nEpoch 2/20 train_loss: 0.7\n{RAISED}")
+    s.write(A, "Epoch 1/20 train_loss: 0.7\n")
+    s.watch(10)
+
+
 @scenario("running", "gpu_oom:fatal")
 def an_oom_without_any_step_behind_it(s: Scene) -> None:
     running(s)

@@ -549,6 +549,7 @@ def test_why_a_queue_tells_no_end_and_what_a_list_says_are_chinese(chinese: None
         ("python with its output to a pipe", "python，输出到管道"),
         (f"running: {UNLISTED}", "运行中：列表里已没有它，但它的进程还在"),
         ("log: its log ends with: Killed", "日志：日志末尾：Killed"),
+        ("log: its log says, above its last reports: Killed", "日志：日志在最后的进度之前写着：Killed"),
     ],
 )  # fmt: skip
 def test_what_became_of_a_job_that_is_gone_is_told(why: str, other: str) -> None:
