@@ -260,7 +260,7 @@ def _rebooted(kept: InstanceState, now: float) -> bool | None:
     if begun is not None and last is not None:
         if begun > last + STAMP_SLACK:
             return True
-        return last <= begun + BOOT_STIRS and _lived_before(kept, begun, now)
+        return _lived_before(kept, begun, now) if last <= begun + BOOT_STIRS else False
     if kept.witness.rebooted_at is not None:
         alive_at = kept.witness.alive_at
         return alive_at is None or alive_at < kept.witness.rebooted_at
@@ -270,21 +270,24 @@ def _rebooted(kept: InstanceState, now: float) -> bool | None:
     # until the box began again, if no look before it missed them.
     gone_at, box_now = kept.witness.gone_at, box_time(kept.tracks, now)
     missed = gone_at is None or box_now is None or gone_at < now - (box_now - begun) - STAMP_SLACK
-    return last is None and not missed and _lived_before(kept, begun, now)
+    return last is None and not missed and _lived_before(kept, begun, now) is True
 
 
-def _lived_before(kept: InstanceState, begun: float, now: float) -> bool:
-    """The run was seen alive before the box began again and not since, nor did its queue start a cell since.
+def _lived_before(kept: InstanceState, begun: float, now: float) -> bool | None:
+    """The run was seen alive before the box began again and not since, nor did its queue start a cell since. Where
+    nobody saw it alive nobody knows: the zone of a stamp that was not seen written is a guess.
 
     That holds however soon after the run's last word the box was there again.
     """
     alive_at, box_now = kept.witness.alive_at, box_time(kept.tracks, now)
-    if alive_at is None or box_now is None:
-        return False
+    if box_now is None:
+        return None
     last = _last_run(kept)
     started = last.started if last else None
     if started is not None and started - offset_of(kept, now) > begun + STAMP_SLACK:
         return False
+    if alive_at is None:
+        return None
     other = kept.witness.rebooted_at
     return (other or 0.0) > alive_at or now - (box_now - begun) > alive_at + STAMP_SLACK
 

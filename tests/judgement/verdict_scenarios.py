@@ -1107,6 +1107,18 @@ def the_box_was_rebooted_before_we_ever_came(s: Scene) -> None:
     s.watch(20)
 
 
+@scenario("crashed", "crashed:fatal", cause="unknown")
+def a_reboot_within_a_second_of_the_last_line_before_we_ever_came_is_not_denied(s: Scene) -> None:
+    for name, value in (("oom_kill", "0"), ("oom_since", f"{s.at - 30}")):
+        s.history.set_counter("box", name, value, s.at - 30)  # kills for memory were counted
+    s.link("live")
+    opened(s)
+    s.write(A, "Epoch 3/20 train_loss: 0.81\n", history=True, ago=4)
+    s.uptime, s.memory = 3.0, memory()
+    s.processes, s.gpus = (replace(INIT, age_seconds=3.0),), gpu(0.0)
+    s.look()
+
+
 @scenario("crashed", "crashed:fatal", cause="reboot")
 def the_container_was_restarted_on_a_host_that_was_not(s: Scene) -> None:
     running(s)
