@@ -204,7 +204,8 @@ class CellAlarms:
             self._below(trail)
         if old is not None and anew:
             begun = from_first_epoch(old, new)
-            self._close(trail, lambda alarm: begun or _kills(alarm), anew=True)
+            sure = trail.surely_anew(old, new)
+            self._close(trail, lambda alarm: begun or _kills(alarm), anew=True, sure=sure)
         if any(come):
             self._went_on(trail, trail, new, come, now, first=first)
         if any(come) and live:

@@ -107,11 +107,16 @@ class Trail:
             return True
         if back.steps > max(RANKS_LAG, NEAR * (old.steps or 0)):
             return shape[0] or not _ended(old)
-        if not _at_start(new) or any(further(old, new)):
+        if any(further(old, new)):
             return False
         # A bar is drawn again with what it shows, and what another rank says at once is of the same attempt.
-        known = at is not None and self.alarmed_at is not None
-        return self.late(at) if known else not open
+        if at is not None and self.alarmed_at is not None:
+            return self.late(at) and (any(back) or _at_start(new))
+        return _at_start(new) and not open
+
+    def surely_anew(self, old: Progress, new: Progress) -> bool:
+        """They began anew in epochs, and no buffer kept them."""
+        return shape_of(new) in (self.prompt or ()) and further(new, old).epochs > RANKS_LAG
 
     def stays(self, new: Progress, at: float | None) -> bool:
         """No buffer kept these reports, and no other rank made them while it was ended, too."""

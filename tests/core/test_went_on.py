@@ -123,6 +123,8 @@ def test_counters_that_begin_anew_behind_a_crash_are_another_attempt() -> None:
     assert worst(told((None, early + epochs(1, 1)))).anew
     assert worst(told((0.0, early), (LEAVES_WITHIN, epochs(1, 1)))).anew
     assert not worst(told((0.0, early + epochs(1, 1)))).anew  # another rank at the same epoch
+    late = (LEAVES_WITHIN, epochs(5, 5))
+    assert worst(told((0.0, epochs(1, 6) + TRACE), late)).anew  # from the last checkpoint
 
 
 def test_another_attempt_counts_anew() -> None:
@@ -158,8 +160,9 @@ def test_the_steps_of_an_epoch_begin_anew_with_each() -> None:
 
 
 def test_an_attempt_before_is_not_what_ended_this_one_unless_a_buffer_may_have_kept_it() -> None:
-    text = epochs(1, 4) + TRACE + epochs(1, 40)
-    assert survived(told((None, text), early=True))
+    for last in (1, 40):
+        text = epochs(1, 4) + TRACE + epochs(1, last)
+        assert survived(told((None, text), early=True))
     failure = told((None, text)).failure(ended=True)
     assert failure is not None
     assert (failure.above, failure.anew) == (True, True)
