@@ -19,7 +19,7 @@ from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueEvent
 from gpu_tui.core.readings import FileTable, Host, Memory, Process
 from gpu_tui.core.sample import NO_TRACK, Reading, Track
-from gpu_tui.state.history import History
+from gpu_tui.state.history import CONTACT_EVERY, History
 
 STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
 QUARTER = 900.0  # time zones differ by quarters of an hour
@@ -58,6 +58,7 @@ class Witness:
         self.runner_seen = False
         self._oom_last: int | None = None
         self._oom_looked: float | None = None
+        self._oom_written: float | None = None  # when that was last put down
         self._boot_id = history.counter(instance.name, "boot_id")
         self._known_gap = _number(history.counter(instance.name, "life_gap"))
         self._zone: float | None = None
@@ -109,6 +110,9 @@ class Witness:
             self._keep("oom_rose", f"{self.oom_rose.after} {at} {self.oom_rose.times}", at)
         self._oom_last, self._oom_looked = count, at
         self._keep("oom_kill", str(count), at)
+        if self._oom_written is None or not 0 <= at - self._oom_written < CONTACT_EVERY:
+            self._oom_written = at
+            self._keep("oom_looked", f"{at}", at)
 
     def _first_oom(self, count: int, at: float) -> None:
         kept = _number(self._history.counter(self._instance.name, "oom_kill"))
@@ -119,9 +123,8 @@ class Witness:
             self._keep("oom_rose", "", at)
             return
         self.oom_base, self.oom_since, self._oom_last = int(kept), since, int(kept)
-        self._oom_looked = self._history.anchors(self._instance.name).get("last_contact", (since,))[
-            0
-        ]
+        # Of the watch before this one: whatever is counted since was killed after it.
+        self._oom_looked = _number(self._history.counter(self._instance.name, "oom_looked"))
         words = (self._history.counter(self._instance.name, "oom_rose") or "").split()
         numbers = [number for word in words if (number := _number(word)) is not None]
         if len(numbers) == 3 and numbers[2] <= count:  # else another cgroup's
