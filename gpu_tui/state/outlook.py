@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
+from gpu_tui.core.cut_short import went_last
 from gpu_tui.core.ending import ending_words
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.halted import STOPPED, halted
@@ -65,7 +66,7 @@ def view_of(
         link=kept.link,
         verdict=verdict,
         because=because,
-        blamed=_blamed(kept, queue),
+        blamed=_blamed(kept, queue, verdict),
         was_live=kept.was_live,
         gpus=table,
         memory=kept.fresh(metrics.MEMORY, now),
@@ -197,9 +198,12 @@ def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | Non
     }
 
 
-def _blamed(kept: InstanceState, queue: Queue) -> str | None:
+def _blamed(kept: InstanceState, queue: Queue, verdict: Verdict) -> str | None:
     """The cell whose end is the end of the run: the last that was started, unless it ended well."""
     if not queue.cells or queue.cells[0].job is not None:  # no cell of a queue script
+        went = went_last(queue.cells)
+        if went is not None:
+            return went.name if verdict is Verdict.CRASHED else None
         named = [
             source.cell
             for source in kept.logs.buffers
