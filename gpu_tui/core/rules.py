@@ -81,11 +81,14 @@ class OomKill:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Seconds without work, and what they cost as text; `at_most` = not all of it was watched."""
+    """Seconds without work, and what they cost as text; `at_most` = not all of it was watched, `by_looks` = each look
+    of it found no work, and nothing that ran between two looks left a trace.
+    """
 
     seconds: float
     cost: str | None
     at_most: bool = False
+    by_looks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +315,10 @@ def _run(seen: Now) -> Iterator[Condition]:
             cost = "what that costs is not known (no price)"
         else:
             cost = f"{'up to ' if idle.at_most else ''}{idle.cost} so far"
-        what = "the run has been over" if idle.at_most else "nothing works"
+        if idle.by_looks:
+            what = "each look found nothing at work, and nothing left a trace between them,"
+        else:
+            what = "the run has been over" if idle.at_most else "nothing works"
         yield Condition(
             "idle_billing",
             Severity.SERIOUS,

@@ -259,11 +259,12 @@ def _data_bound(kept: InstanceState, now: float, log_quiet: float | None) -> boo
 
 def _rebooted(kept: InstanceState, now: float, went: Cell | None) -> bool | None:
     """The box, or its container, began again after the run's last sign of life."""
-    begun, last = _begun_at(kept, now), kept.witness.life.last
+    begun, last = begun_at(kept, now), kept.witness.life.last
     if went is not None and went.seen_at is not None:
         if begun is None:
             return None
-        between = went.seen_at - STAMP_SLACK < begun < (went.finished_at or begun) + STAMP_SLACK
+        # Where it was seen at work as soon as the box was up, the box was up before it.
+        between = went.seen_at + STAMP_SLACK < begun < (went.finished_at or begun) + STAMP_SLACK
         return between and (last is None or last <= begun + BOOT_STIRS)
     if begun is not None and last is not None:
         if begun > last + STAMP_SLACK:
@@ -297,7 +298,7 @@ def _lived_before(kept: InstanceState, begun: float, now: float) -> bool:
     return (other or 0.0) > alive_at or now - (box_now - begun) > alive_at + STAMP_SLACK
 
 
-def _begun_at(kept: InstanceState, now: float) -> float | None:
+def begun_at(kept: InstanceState, now: float) -> float | None:
     """When the box or its container began, by the box's clock: a container's first process is its boot."""
     begins = []
     host = kept.fresh(metrics.HOST, now)

@@ -20,6 +20,7 @@ from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, Que
 from gpu_tui.core.readings import FileTable, Host, Memory, Process
 from gpu_tui.core.sample import NO_TRACK, Reading, Track
 from gpu_tui.state.history import CONTACT_EVERY, History
+from gpu_tui.state.rest import Rest
 
 STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
 QUARTER = 900.0  # time zones differ by quarters of an hour
@@ -47,7 +48,7 @@ class Witness:
         self._history = history
         self.logs, self.artifacts, self.life = Pulse(), Pulse(), Pulse()
         self.words = Pulse()  # lines of the cells' logs, by our time as they came
-        self.idle = IdleClock()
+        self.idle, self.rest = IdleClock(), Rest(instance, history)
         self.session: Session | None = None  # of the run when it was last seen alive
         self.alive_at: float | None = None  # our time
         self.gone_at: float | None = None  # our time of the first look after it that saw no run

@@ -89,6 +89,7 @@ def vitals(store: Store, at: float, *, uptime: float = 9_000.0, kills: int = 0) 
         (9_000.0, 1, ("crashed", "oom-kill", "host_oom")),
         (500.0, 0, ("crashed", "reboot", "crashed")),
         (700.0, 0, ("idle", None, "suspicious_end")),  # it was seen at work since then
+        (599.0, 0, ("idle", None, "suspicious_end")),  # as soon as the box was up
     ],
 )
 def test_what_took_a_run_between_two_looks_is_told_and_told_again(
