@@ -59,6 +59,7 @@ class Vanished:
     _unlisted: set[str] = field(default_factory=set)  # of those: whose process was seen since
     _listed: float | None = None  # when the last table came
     _looked: float | None = None  # at the processes
+    _there: frozenset[int] = frozenset()  # the jobs' own that were among them
     _restarts: Restarts = field(default_factory=Restarts)
     # Shells at which a person sat when the processes were read.
     _typed: frozenset[int] = frozenset()
@@ -149,13 +150,15 @@ class Vanished:
                 self._gone[name] = replace(job, finished_at=at, seen_at=at)
 
     def _miss(self, processes: Sequence[Process], at: float) -> None:
-        """Who is not there any more, though no newer list says so yet."""
+        """Who was among the processes and is not any more, though no newer list says so yet."""
         living = {one.pid for one in processes if one.state not in ("Z", "X")}
-        listed = self._listed
-        if not living or listed is None or at <= listed + NEWER:
+        before, listed = self._there, self._listed
+        jobs = {name: job for name, job in self._last.items() if job.live and job.pids}
+        self._there = frozenset(job.pids[0] for job in jobs.values()) & living
+        if listed is None or at <= listed + NEWER:
             return
-        for name, job in self._last.items():
-            if job.live and job.pids and job.pids[0] not in living and name not in self._gone:
+        for name, job in jobs.items():
+            if job.pids[0] in before - living and name not in self._gone:
                 self._gone[name] = _gone(job, None, at, listed)
 
     @property

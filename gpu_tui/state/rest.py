@@ -59,7 +59,7 @@ class Rest:
         try:
             box, since, last = json.loads(self._history.counter(self._name, COUNTER) or "[]")
             since, last = float(since), float(last)
-        except (ValueError, TypeError, RecursionError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             return None
         whole = box == self._box and math.isfinite(since) and math.isfinite(last)
         return (since, last) if whole and since <= last else None

@@ -6,6 +6,7 @@ on, the time seen idle. What a restart of the program must not lose is kept in t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -21,12 +22,14 @@ from gpu_tui.core.readings import FileTable, Host, Memory, Process
 from gpu_tui.core.sample import NO_TRACK, Reading, Track
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.rest import Rest
+from gpu_tui.state.runs_before import box_of
 
 STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
 QUARTER = 900.0  # time zones differ by quarters of an hour
 ZONE_SLACK = 60.0  # between a stamp and its line's arrival
 LONGEST_OFFSET = 15 * 3600.0
-GAP_CHANGE = 0.1  # a typical gap that changed by less is not written again
+
+PULSE = "pulse"  # what the history calls the last look at the files
 
 Tracks = Mapping[str, Track[object]]
 
@@ -61,7 +64,8 @@ class Witness:
         self._oom_looked: float | None = None
         self._oom_written: float | None = None  # when that was last put down
         self._boot_id = history.counter(instance.name, "boot_id")
-        self._known_gap = _number(history.counter(instance.name, "life_gap"))
+        self.life.recall(_numbers(history.counter(instance.name, PULSE), box_of(instance)))
+        self._pulse_written: float | None = None
         self._zone: float | None = None
         self._kept: dict[str, str] = {}  # by us, of what the history holds
 
@@ -87,11 +91,13 @@ class Witness:
         self.artifacts.look(box_now, (moving[path] for path in artifacts))
         self.logs.look(box_now, (stat for path, stat in moving.items() if path not in artifacts))
         self.life.look(box_now, moving.values())
-        gap = self.life.typical_gap
-        known = self._known_gap
-        if gap is not None and (known is None or abs(gap - known) > GAP_CHANGE * known):
-            self._known_gap = gap
-            self._history.set_counter(self._instance.name, "life_gap", f"{gap:.1f}", at)
+        written = self._pulse_written
+        if (numbers := self.life.memory()) and (
+            written is None or not 0 <= at - written < CONTACT_EVERY
+        ):
+            self._pulse_written = at
+            told = json.dumps([box_of(self._instance), *numbers])
+            self._history.set_counter(self._instance.name, PULSE, told, at)
 
     def _oom(self, count: int, at: float) -> None:
         """The first look ever is a baseline; later looks, also after a restart, give a difference."""
@@ -190,7 +196,7 @@ class Witness:
     @property
     def typical_gap(self) -> float | None:
         """Seconds between two signs of life, as seen now or in an earlier session."""
-        return self.life.typical_gap if self.life.typical_gap is not None else self._known_gap
+        return self.life.typical_gap
 
 
 def box_time(tracks: Tracks, at: float) -> float | None:
@@ -208,3 +214,13 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if number is not None and isfinite(number) else None
+
+
+def _numbers(text: str | None, box: str) -> tuple[float, ...]:
+    """The same of several that were kept of this very box."""
+    try:
+        whose, *told = json.loads(text) if text else ("",)
+        numbers = tuple(map(float, told))
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return ()
+    return numbers if whose == box and all(map(isfinite, numbers)) else ()

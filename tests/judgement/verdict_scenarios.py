@@ -703,8 +703,16 @@ def a_detached_run_without_a_total_went_as_the_kernel_killed(s: Scene) -> None:
 @scenario("crashed", "host_oom:fatal", cause="oom-kill", box=NAMELESS)
 def the_kernel_killed_a_run_and_the_list_of_what_runs_is_older_than_that(s: Scene) -> None:
     listed(s, "a")
-    s.memory = memory(1)
+    s.processes = (INIT, Process(137, 1, "python", ("python", "t.py", "a"), "S", age_seconds=90.0))
     s.watch(10)
+    s.memory, s.processes = memory(1), NOBODY
+    s.watch(10)
+
+
+@scenario("running", because=("1 job runs by the list",), box=NAMELESS)
+def a_listed_run_that_no_table_of_processes_ever_showed(s: Scene) -> None:
+    listed(s, "a")
+    s.watch(20)
 
 
 @scenario("idle", "suspicious_end:warn", box=NAMELESS)
