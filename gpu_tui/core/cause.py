@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
+from gpu_tui.core.cut_short import cut_short
 from gpu_tui.core.facts import Evidence
 
 KILLED_EXITS = {129: "SIGHUP", 130: "Ctrl-C", 137: "SIGKILL", 143: "SIGTERM"}
@@ -85,7 +86,8 @@ def _killed(seen: Evidence) -> str | None:
         return None  # it may have been the kernel: nobody counted
     if signal:
         return f"it was killed from outside ({signal}), and the kernel counted no OOM kill"
-    if seen.rebooted is False:
+    # Of one that no queue script started nobody knows that it did not end by itself.
+    if seen.rebooted is False and seen.cells:
         return "no end line, no exception, no OOM kill and no reboot: it was killed from outside"
     return None
 
@@ -93,7 +95,7 @@ def _killed(seen: Evidence) -> str | None:
 def _unknown(seen: Evidence) -> str:
     if seen.exit_code == 137 or (seen.failure is not None and seen.failure.label == "killed"):
         return "it was killed; whether for memory cannot be told, nobody counted OOM kills before"
-    return GONE
+    return (cut_short(seen.went) if seen.went else None) or GONE
 
 
 CAUSES: tuple[tuple[Cause, Callable[[Evidence], str | None]], ...] = (

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from gpu_tui.core.alarms import Alarm
+from gpu_tui.core.cut_short import went_last
 from gpu_tui.core.jobs import Job
 from gpu_tui.core.liveness import Session
 from gpu_tui.core.sweep import Cell, CellState, Queue
@@ -77,6 +78,11 @@ class Evidence:
     def listed(self) -> tuple[Cell, ...]:
         """What other runners, or logs alone, tell of this box, where no queue script's cells are known."""
         return self.queue.cells if self.queue and not self.cells else ()
+
+    @property
+    def went(self) -> Cell | None:
+        """Of the listed cells the one that ended last, where no word tells how."""
+        return went_last(self.listed)
 
     @property
     def open_cell(self) -> Cell | None:

@@ -27,7 +27,7 @@ class Job:
     deleted. `stdout` and `stderr` are paths on the box. `pids` are the process that it is and those above it,
     where they are known: two sources may tell of one program. `finding` is the kind of finding that its bad
     end is, None where it is a plain crash. `command` is known of what is a training by its looks, for comparing;
-    `then` is what began in its place; `took` are the seconds of one whose times are not told. `by_processes`: that it
+    `then` is what began in its place; `seen_at` when one that is gone without a word was last seen at work; `took` are the seconds of one whose times are not told. `by_processes`: that it
     runs is what the process table says, and not its own source.
     """
 
@@ -61,6 +61,7 @@ class Job:
     command: str | None = None
     took: float | None = None
     then: str | None = None
+    seen_at: float | None = None
     by_processes: bool = False
 
     @property
@@ -150,6 +151,7 @@ def _cell(job: Job, index: int, seen: CellEvidence | None, box_now: float | None
         job=job.id,
         finding=job.finding,
         then=job.then,
+        seen_at=job.seen_at,
     )
     if seen is None:
         return _counted(row)

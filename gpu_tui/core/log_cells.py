@@ -8,7 +8,7 @@ when none did any more, is told from an old one that somebody gave up.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -42,14 +42,14 @@ def table_of_logs(
     alive: bool | None,
     endings: Mapping[str, Ending],
     seen_at: float | None = None,
-    cut: Collection[str] = (),
+    cut: Mapping[str, float] = NEVER,
     before: Mapping[str, float] = NEVER,
     began: float | None = None,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
     `alive`: a training lives on the box; None = nobody knows; `seen_at` = when that was read. Times are by
-    the box's clock. `cut` are the paths of those that stopped without a word with what wrote them; `before` is
+    the box's clock. `cut` are the paths of those that stopped without a word with what wrote them, and when that was seen; `before` is
     when each was written last, as far as was known when the processes were read. `began`: when the first of the
     trainings that live did; a log that none has written since is none of theirs.
     """
@@ -61,7 +61,7 @@ def table_of_logs(
         if path not in taken and (match := named.fullmatch(path))
     )
     jobs = tuple(
-        _cut_off(name, path, mtime)
+        _cut_off(name, path, mtime, cut[path])
         if path in cut and endings.get(name, Ending()) == Ending()
         else _job(
             name,
@@ -119,9 +119,10 @@ def _job(
     return _as(log, CellState.CANNOT_TELL, why, None)
 
 
-def _cut_off(name: str, path: str, mtime: float) -> Job:
-    cell = Job(name, name, CellState.CANNOT_TELL, "log", GONE, finished_at=mtime, stdout=path)
-    return replace(cell, finding=UNTOLD)
+def _cut_off(name: str, path: str, mtime: float, at: float) -> Job:
+    at = max(mtime, at)
+    cell = Job(name, name, CellState.CANNOT_TELL, "log", GONE, finished_at=at, stdout=path)
+    return replace(cell, finding=UNTOLD, seen_at=mtime)
 
 
 def _as(job: Job, state: CellState, why: str | None, finished_at: float | None) -> Job:
@@ -136,7 +137,7 @@ class LogLives:
     Times are by the box's clock. `cut` are those of which it is certain; they stay until they move again.
     """
 
-    cut: set[str] = field(default_factory=set)
+    cut: dict[str, float] = field(default_factory=dict)  # -> when none was seen to train any more
     before: Mapping[str, float] = field(default_factory=dict)  # known when it was seen who lives
     _seen_at: float = -inf
     _files: FileTable | None = None
@@ -162,7 +163,7 @@ class LogLives:
         if abs(seen_at - self._seen_at) > SLACK:  # the box's clock is only known to a second
             self._seen_at, self.before = seen_at, self._written if files_at <= seen_at else old
         written = self._written
-        self.cut = {path for path in self.cut - grew if path in written}
+        self.cut = {p: at for p, at in self.cut.items() if p in written and p not in grew}
         if alive is None:
             return frozenset()
         if alive:
@@ -195,4 +196,4 @@ class LogLives:
         """It was read to its end: without a word of it, or with one."""
         self._moved.discard(path)
         if cut:
-            self.cut.add(path)
+            self.cut[path] = self._dead_at or self._seen_at

@@ -7,16 +7,18 @@ Pure; fed with what `stat` said and the box's time at that moment.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
 from gpu_tui.core.readings import FileStat
 
 GAPS_KEPT = 64
+GAPS_TOLD = 16  # of them, to the next watch
 STREAM = 30.0  # seconds: signs of life closer than this are one stream, and say nothing of pauses
 GAPS_NEEDED = 3
 TYPICAL_GAPS = 3.0  # a run that keeps still for this many typical gaps is worth a question
+MEMORY = 3  # numbers before the gaps
 FUTURE_SLACK = 5.0  # a file server's clock may be ahead of the box's by this and still be believed
 CONTIGUOUS = 60.0  # seconds between two looks; further apart, what happened in between is not known
 
@@ -36,17 +38,20 @@ class Pulse:
         if not stats:
             return
         mark = (max(stat.mtime for stat in stats), sum(stat.size for stat in stats))
-        if mark != self._mark:
+        if mark != self._mark or self.last is None:
             self._moved(box_now, mark)
         self._looked = box_now
 
     def _moved(self, box_now: float, mark: tuple[float, int]) -> None:
-        known = self._mark is not None
         # A time that lies ahead is another clock's: then the moment of our look has to do.
         at = mark[0] if mark[0] <= box_now + FUTURE_SLACK else box_now
-        near = self._looked is not None and 0 <= box_now - self._looked <= CONTIGUOUS
-        if known and near and self.last is not None and at - self.last > STREAM:
-            self.gaps.append(at - self.last)
+        old, looked = self._mark, self._looked
+        if old is not None and old != mark and looked is not None and looked <= box_now:
+            since = old[0] if self.last is None else self.last
+            # Of looks far apart only this is known: that it kept still until the first of them, and then moved.
+            pause = (at if box_now - looked <= CONTIGUOUS else looked) - since
+            if pause > STREAM:
+                self.gaps.append(pause)
         self._mark = mark
         self.last = at if self.last is None else max(at, self.last)
         if at < self.last - CONTIGUOUS:  # the box's clock was set back: begin again
@@ -61,6 +66,19 @@ class Pulse:
     def quiet(self, box_now: float) -> float | None:
         """Seconds without movement."""
         return None if self.last is None else max(0.0, box_now - self.last)
+
+    def memory(self) -> list[float]:
+        """What the next watch needs to go on from the last look; empty before the first."""
+        if self._mark is None or self._looked is None:
+            return []
+        return [*self._mark, self._looked, *list(self.gaps)[-GAPS_TOLD:]]
+
+    def recall(self, memory: Sequence[float]) -> None:
+        """What an earlier watch knew, before the first look of this one."""
+        if len(memory) >= MEMORY and self._mark is None:
+            mtime, size, self._looked, *gaps = memory
+            self._mark = mtime, int(size)
+            self.gaps.extend(gap for gap in gaps[-GAPS_TOLD:] if gap > STREAM)
 
     @property
     def typical_gap(self) -> float | None:

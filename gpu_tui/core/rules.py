@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpu_tui.core.clocks import DangerClock, clock_words
+from gpu_tui.core.cut_short import cut_early, cut_short
 from gpu_tui.core.facts import span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
@@ -17,8 +18,8 @@ from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.losses import Plateau, Spike
 from gpu_tui.core.readings import GpuTable, Memory, Mount
 from gpu_tui.core.stillness import hangs
-from gpu_tui.core.sweep import Cell, CellState, Queue, Roster
-from gpu_tui.core.vanished import GONE, UNTOLD, WENT_ON
+from gpu_tui.core.sweep import CellState, Queue, Roster
+from gpu_tui.core.vanished import UNTOLD
 from gpu_tui.core.verdict import Verdict
 
 BLIP = 15.0  # seconds: a loss of this length wakes nobody
@@ -33,7 +34,6 @@ GPU_ERRORS: dict[str, tuple[str, Severity]] = {
     "unknown-error": ("cuda_error", Severity.WARN),
 }
 
-COMPLETE = 0.999  # of the whole way: a last step need not be logged
 CUT_SHORT = (
     "Read its last lines: a kill leaves no word there, dmesg may name the OOM killer; an early stop says so. "
     "Look at its last checkpoint before you start it again."
@@ -81,11 +81,14 @@ class OomKill:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Seconds without work, and what they cost as text; `at_most` = not all of it was watched."""
+    """Seconds without work, and what they cost as text; `at_most` = not all of it was watched, `by_looks` = each look
+    of it found no work, and nothing that ran between two looks left a trace.
+    """
 
     seconds: float
     cost: str | None
     at_most: bool = False
+    by_looks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,31 +288,9 @@ def _cells(seen: Now) -> Iterator[Condition]:
             )
         elif cell.finding not in (None, UNTOLD):
             yield Condition(cell.finding, Severity.WARN, cell.why or "", source, cell.name)
-        elif cell.name != seen.blamed and (words := _cut_short(cell)) is not None:
-            yield Condition(UNTOLD, Severity.WARN, words, source, cell.name, remedy=CUT_SHORT)
-
-
-def _cut_short(cell: Cell) -> str | None:
-    """A program that is gone, told nothing of its end, and whose counters stand before theirs."""
-    if cell.state is not CellState.CANNOT_TELL or cell.job is None or cell.finished_at is None:
-        return None
-    share = cell.share
-    if share is None:
-        words = _cut_without_total(cell) if cell.finding == UNTOLD else None
-    elif share >= COMPLETE:
-        return None
-    else:
-        words = f"its process is gone at {share:.0%} of its way, and nothing told how it ended"
-    return f"{words}; {WENT_ON}{cell.then}" if words and cell.then else words
-
-
-def _cut_without_total(cell: Cell) -> str:
-    """The same of a program whose log shows no end of its counters, or none of them."""
-    if cell.epoch is not None:
-        return f"its process is gone at epoch {cell.epoch}: its log shows no total, and nothing told how it ended"
-    if cell.step is not None:
-        return f"its process is gone at step {cell.step}: its log shows no total, and nothing told how it ended"
-    return GONE
+        elif cell.name != seen.blamed and (words := cut_short(cell)) is not None:
+            severity = Severity.SERIOUS if cut_early(cell) else Severity.WARN
+            yield Condition(UNTOLD, severity, words, source, cell.name, remedy=CUT_SHORT)
 
 
 def _alone(seen: Now) -> bool:
@@ -334,7 +315,10 @@ def _run(seen: Now) -> Iterator[Condition]:
             cost = "what that costs is not known (no price)"
         else:
             cost = f"{'up to ' if idle.at_most else ''}{idle.cost} so far"
-        what = "the run has been over" if idle.at_most else "nothing works"
+        if idle.by_looks:
+            what = "each look found nothing at work, and nothing left a trace between them,"
+        else:
+            what = "the run has been over" if idle.at_most else "nothing works"
         yield Condition(
             "idle_billing",
             Severity.SERIOUS,

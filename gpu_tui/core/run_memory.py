@@ -81,6 +81,7 @@ def _row(job: Job) -> dict[str, object]:
         "started": job.started_at,
         "finished": job.finished_at,
         "then": job.then,
+        "seen": job.seen_at,
         "why": job.why,
     }
 
@@ -109,6 +110,7 @@ def _job(row: object, *, live: bool) -> Job | None:
         pids=tuple(pid for pid in pids if type(pid) is int) if isinstance(pids, list) else (),
         command=_text(row.get("command")),
         then=_text(row.get("then")),
+        seen_at=_time(row.get("seen")),
         why=None if (why := _text(row.get("why"))) is None else plain(why, 400),
     )
 

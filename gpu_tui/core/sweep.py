@@ -132,6 +132,7 @@ class Cell:
         None  # the kind of finding that its bad end is, where it is no plain crash
     )
     then: str | None = None  # what began in the place of one that is gone
+    seen_at: float | None = None  # it was at work then, and is gone without a word
     still_seconds: float | None = (
         None  # it runs, and nothing of it moved for longer than a stall takes
     )

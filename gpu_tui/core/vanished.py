@@ -27,6 +27,7 @@ ENDS_WITH = "its log ends with: "
 SAYS_ABOVE = "its log says, above its last reports: "
 WENT_ON = "what started it went on with "
 WRITES = "its program went on with "
+NEWER = 5.0  # seconds: a table of processes may have been read for so long before it came
 ON_THE_WAY = 10.0  # seconds that the last words of a log may take to us
 
 
@@ -65,7 +66,9 @@ class Vanished:
     _last: dict[str, Job] = field(default_factory=dict)
     _gone: dict[str, Job] = field(default_factory=dict)
     _unlisted: set[str] = field(default_factory=set)  # of those: whose process was seen since
+    _listed: float | None = None  # when the last table came
     _looked: float | None = None  # at the processes
+    _there: frozenset[int] = frozenset()  # the jobs' own that were among them
     _restarts: Restarts = field(default_factory=Restarts)
     # Shells at which a person sat when the processes were read.
     _typed: frozenset[int] = frozenset()
@@ -84,7 +87,7 @@ class Vanished:
 
     def _remember(self, at: float) -> None:
         """Who was there when another watch looked last is judged as if we had; when they went is not known: they
-        were there until then.
+        were there until then, and are not now.
         """
         memory, self._memory = self._memory, None
         if memory is None or not 0 <= at - memory.seen_at <= LONGEST:
@@ -94,7 +97,7 @@ class Vanished:
         self._gone = {
             job.name: replace(job, why=job.why or GONE)
             for job in memory.gone
-            if at - (job.finished_at or 0.0) <= GONE_FOR
+            if at - (job.seen_at or job.finished_at or 0.0) <= GONE_FOR
         }
         self._recalled = dict.fromkeys((*self._last, *self._gone), at)
 
@@ -107,9 +110,9 @@ class Vanished:
                 self._take({}, at)
 
     def _take(self, now: dict[str, Job], at: float) -> None:
-        until = at
+        seen = at if self._listed is None else self._listed
         if self._memory is not None:
-            until = min(at, self._memory.seen_at)
+            seen = min(at, self._memory.seen_at)
             self._remember(at)
         there = {job.id: job for job in now.values()}
         for name, job in now.items():
@@ -122,21 +125,24 @@ class Vanished:
                 continue
             same = there.get(job.id)
             if same is None:
-                self._gone[name] = _gone(job, _next(job, self._last, now), until)
+                known = self._gone.get(name)  # by the processes, before this list came
+                gone = _gone(job, _next(job, self._last, now), at, seen)
+                self._gone[name] = gone if known is None else replace(known, then=gone.then)
             elif None not in (job.stdout, same.stdout) and job.stdout != same.stdout:
-                self._gone[name] = _left_behind(job, same, until)
+                self._gone[name] = _left_behind(job, same, at)
             # Else it has another name: a second one beside it is called as it was, or its log was found.
         while len(self._gone) > GONE_KEPT:
             del self._gone[next(iter(self._gone))]
         self._unlisted &= self._gone.keys()
         self._recalled = {name: at for name, at in self._recalled.items() if name in self._gone}
         self._restarts.keep({*now, *self._gone})
-        self._last = now
+        self._last, self._listed = now, at
 
     def saw(self, processes: Sequence[Process], at: float) -> None:
         """Who is there, though a list lost it: tmux whose socket was cleaned away, a log that was deleted."""
         self._looked = at
         self._typed = frozenset(one.pid for one in processes if is_typed_at(one))
+        self._miss(processes, at)
         if not self._gone:
             return
         programs = trainings_below(processes)
@@ -148,9 +154,21 @@ class Vanished:
             # Its number may have been given to one that began since.
             pid = job.pids[0]
             self._unlisted.discard(name)
-            if began.get(pid, at) < until and pid in programs:
+            if began.get(pid, at) < (job.seen_at or until) and pid in programs:
                 self._unlisted.add(name)
-                self._gone[name] = replace(job, finished_at=at)
+                self._gone[name] = replace(job, finished_at=at, seen_at=at)
+
+    def _miss(self, processes: Sequence[Process], at: float) -> None:
+        """Who was among the processes and is not any more, though no newer list says so yet."""
+        living = {one.pid for one in processes if one.state not in ("Z", "X")}
+        before, listed = self._there, self._listed
+        jobs = {name: job for name, job in self._last.items() if job.live and job.pids}
+        self._there = frozenset(job.pids[0] for job in jobs.values()) & living
+        if listed is None or at <= listed + NEWER:
+            return
+        for name, job in jobs.items():
+            if job.pids[0] in before - living and name not in self._gone:
+                self._gone[name] = _gone(job, None, at, listed)
 
     @property
     def any(self) -> bool:
@@ -176,7 +194,9 @@ class Vanished:
             )
             for name, job in self._gone.items()
         )
-        here = (self._restarts.told(job, UNTOLD) for job in table.jobs)
+        missed = {job.id for name, job in self._gone.items() if name in self._last}
+        rows = (job for job in table.jobs if job.id not in missed)
+        here = (self._restarts.told(job, UNTOLD) for job in rows)
         return replace(table, jobs=(*gone, *here))
 
     def _heard(self, job: Job, now: float, *, known: bool) -> bool:
@@ -189,18 +209,19 @@ class Vanished:
     def _proven(self, job: Job) -> bool:
         """No process table that would show it is still to come."""
         looked, at = self._looked, job.finished_at
-        return looked is None or at is None or not job.pids or looked > at
+        if job.name in self._recalled:
+            return True  # it was over before we came
+        return looked is None or at is None or not job.pids or looked >= at
 
 
-def _gone(job: Job, then: str | None, at: float) -> Job:
-    return replace(
-        job, state=CellState.CANNOT_TELL, word="gone", why=GONE, finished_at=at, then=then
-    )
+def _gone(job: Job, then: str | None, at: float, seen: float | None) -> Job:
+    gone = replace(job, state=CellState.CANNOT_TELL, word="gone", why=GONE, finished_at=at)
+    return replace(gone, then=then, seen_at=seen)
 
 
 def _left_behind(job: Job, now: Job, at: float) -> Job:
     """One program may train several in turn, each with a log of its own: its process tells nothing of this one."""
-    return replace(_gone(job, None, at), why=f"{WRITES}{now.name}", pids=())
+    return replace(_gone(job, None, at, None), why=f"{WRITES}{now.name}", pids=())
 
 
 def _next(job: Job, before: Mapping[str, Job], now: Mapping[str, Job]) -> str | None:
@@ -213,16 +234,17 @@ def _next(job: Job, before: Mapping[str, Job], now: Mapping[str, Job]) -> str | 
 
 
 def _told(job: Job, ending: Ending, skew: float, *, proven: bool, heard: bool) -> Job:
-    at = job.finished_at or 0.0
-    known = ended(replace(job, finished_at=at + skew), ending)
+    at, seen = job.finished_at or 0.0, job.seen_at
+    known = ended(replace(job, finished_at=at + skew, seen_at=None), ending)
     if known.why != GONE:
         return known
     if not proven:
         return replace(known, why=NO_MORE)
     why = GONE if job.then is None else f"{GONE}; {WENT_ON}{job.then}"
-    # What it was is not always known: an editor may leave without a word.
-    untold = job.command is not None and heard
-    return replace(known, why=why, finding=UNTOLD if untold else None)
+    if job.command is None:  # what it was is not always known: an editor may leave without a word
+        return replace(known, why=why)
+    seen = None if seen is None else seen + skew
+    return replace(known, why=why, seen_at=seen, finding=UNTOLD if heard else None)
 
 
 def ended(job: Job, ending: Ending) -> Job:

@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from gpu_tui.core import verdict_jobs as jobs
 from gpu_tui.core.cause import GONE, Cause, cause_of
+from gpu_tui.core.cut_short import cut_early
 from gpu_tui.core.facts import Evidence, span
 from gpu_tui.core.sweep import CellState
 
@@ -174,7 +175,9 @@ def _preempted(seen: Evidence) -> str | None:
 
 
 def _vanished_without_queue(seen: Evidence) -> str | None:
-    """Without a queue an end is a crash only where something says so, whoever watched when it did."""
+    """Without a queue an end is a crash only where something says so, whoever watched when it did: a log, the kernel,
+    the box that began again, or how far it still was to go.
+    """
     if seen.cells:
         return None
     if jobs.listed_over(seen) and any(cell.exit_code is not None for cell in seen.listed):
@@ -182,7 +185,9 @@ def _vanished_without_queue(seen: Evidence) -> str | None:
     failed = jobs.last_failed(seen)
     if failed is None:
         failed = seen.seen_alive and seen.failure is not None
-    told = failed or (seen.seen_alive and (seen.oom_rose or seen.rebooted))
+    went = seen.went
+    lived = seen.seen_alive or went is not None
+    told = failed or (lived and (seen.oom_rose or seen.rebooted)) or (went and cut_early(went))
     return "the process that trained is gone" if told else None
 
 

@@ -6,6 +6,7 @@ import math
 
 from gpu_tui.core import metrics
 from gpu_tui.core.alarms import Alarm
+from gpu_tui.core.cut_short import went_last
 from gpu_tui.core.facts import Evidence
 from gpu_tui.core.idle import BUSY_SHARE
 from gpu_tui.core.levels import share
@@ -15,7 +16,7 @@ from gpu_tui.core.pulse import stall_after
 from gpu_tui.core.queue_history import CellRun
 from gpu_tui.core.readings import GpuTable, Host, Mount
 from gpu_tui.core.sample import NO_TRACK
-from gpu_tui.core.sweep import CellState, Queue
+from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.history import Anchored
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import scheduled
@@ -105,6 +106,7 @@ def evidence_of(
     stopped = stop_mark({kind: at for kind, (at, _) in anchored.items()})
     last = _last_run(kept)
     oom = oom_of(kept, now, queue, run)
+    went = went_last(queue.cells) if all(cell.job for cell in queue.cells[:1]) else None
     memory = kept.fresh(metrics.MEMORY, now)
     box_now = box_time(kept.tracks, now)
     files_at = read_on_box(kept, metrics.FILES)
@@ -135,11 +137,12 @@ def evidence_of(
         artifact_quiet=None if seen is None else witness.artifacts.quiet(seen),
         stall_after=stall_after(kept.instance.stall_after, _typical_gap(kept, queue)),
         typical_gap=witness.typical_gap,
-        failure=_failure(kept, last, ended=alive is False),
+        # What older logs end with is not how this one went.
+        failure=None if went else _failure(kept, last, ended=alive is False),
         exit_code=last.exit_code if last else None,
-        oom_rose=oom_fact(kept, oom, last, box_now, now),
+        oom_rose=oom_fact(kept, oom, last, went, box_now, now),
         oom_counted=memory.oom_kill if memory else None,
-        rebooted=_rebooted(kept, now),
+        rebooted=_rebooted(kept, now, went),
         session=session,
         session_gone=bool(
             session
@@ -254,9 +257,15 @@ def _data_bound(kept: InstanceState, now: float, log_quiet: float | None) -> boo
 # --- reboot ----------------------------------------------------------------------------------------
 
 
-def _rebooted(kept: InstanceState, now: float) -> bool | None:
+def _rebooted(kept: InstanceState, now: float, went: Cell | None) -> bool | None:
     """The box, or its container, began again after the run's last sign of life."""
-    begun, last = _begun_at(kept, now), kept.witness.life.last
+    begun, last = begun_at(kept, now), kept.witness.life.last
+    if went is not None and went.seen_at is not None:
+        if begun is None:
+            return None
+        # Where it was seen at work as soon as the box was up, the box was up before it.
+        between = went.seen_at + STAMP_SLACK < begun < (went.finished_at or begun) + STAMP_SLACK
+        return between and (last is None or last <= begun + BOOT_STIRS)
     if begun is not None and last is not None:
         if begun > last + STAMP_SLACK:
             return True
@@ -292,7 +301,7 @@ def _lived_before(kept: InstanceState, begun: float, now: float) -> bool | None:
     return (other or 0.0) > alive_at or now - (box_now - begun) > alive_at + STAMP_SLACK
 
 
-def _begun_at(kept: InstanceState, now: float) -> float | None:
+def begun_at(kept: InstanceState, now: float) -> float | None:
     """When the box or its container began, by the box's clock: a container's first process is its boot."""
     begins = []
     host = kept.fresh(metrics.HOST, now)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.commands import as_table
+from gpu_tui.core.cut_short import COMPLETE
 from gpu_tui.core.facts import span
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.last_words import WORDS_WITHIN, LastWord, last_word
@@ -14,7 +15,6 @@ from gpu_tui.core.liveness import is_launcher
 from gpu_tui.core.log_cells import table_of_logs
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import FileStat, FileTable
-from gpu_tui.core.rules import COMPLETE
 from gpu_tui.core.sample import NO_TRACK
 from gpu_tui.core.sweep import CELLS_KEPT, CellState
 from gpu_tui.core.vanished import Ending, ended

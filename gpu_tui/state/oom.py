@@ -10,6 +10,7 @@ from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.witness import STAMP_SLACK, box_time
 
+ONE_LOOK = 10.0  # seconds that it takes until everything was asked once
 KILL_SLACK = 30.0  # from a kill to its end line, or to the next process table
 
 
@@ -25,10 +26,13 @@ def oom_of(kept: InstanceState, now: float, queue: Queue, run: Run | None) -> Oo
     if not during:
         return None
     killed = [cell for cell in during if cell.exit_code == 137]
+    mute = [cell for cell in during if _left_no_word(cell)]  # as who is killed does
     ended = [cell for cell in during if cell.state is CellState.FAILED]
-    if not (killed or ended) and len(during) > 1:  # of several that run nobody knows whose it was
-        return OomKill(rose.times, None, survived=_lives_on(kept, run, rose.at))
-    cell = (killed or ended or during)[-1]
+    told = killed or mute[:1] or ended
+    # Of several that run, or that left without a word, nobody knows whose it was.
+    if not (killed or (len(mute) < 2 and told)) and len(during) > 1:
+        return OomKill(rose.times, None, survived=not mute and _lives_on(kept, run, rose.at))
+    cell = (told or during)[-1]
     lives = cell.state in (CellState.RUNNING, CellState.FINISHED, CellState.SUSPICIOUS)
     return OomKill(rose.times, cell.name, survived=lives and _lives_on(kept, run, rose.at))
 
@@ -44,7 +48,18 @@ def _oom_before_we_came(kept: InstanceState, now: float, queue: Queue) -> OomKil
     return OomKill(memory.oom_kill, killed[-1].name, since_made=True)
 
 
+def _left_no_word(cell: Cell) -> bool:
+    return cell.state is CellState.CANNOT_TELL and cell.seen_at is not None
+
+
 def _overlaps(cell: Cell, after: float, at: float) -> bool:
+    if cell.job is not None and cell.started_at is None:  # nobody wrote its times down
+        if cell.finished_at is None:
+            return cell.state is CellState.RUNNING
+        seen_at = cell.finished_at if cell.seen_at is None else cell.seen_at
+        # One look asks for the counter a moment before it asks who is there.
+        gone_by = after + min(ONE_LOOK, (at - after) / 2)
+        return seen_at <= at + STAMP_SLACK and cell.finished_at > gone_by
     if cell.started_at is None or cell.started_at > at + STAMP_SLACK:
         return False
     return cell.finished_at is None or cell.finished_at >= after - STAMP_SLACK
@@ -59,11 +74,13 @@ def oom_fact(
     kept: InstanceState,
     oom: OomKill | None,
     last: CellRun | None,
+    went: Cell | None,
     box_now: float | None,
     now: float,
 ) -> int | None:
     """Kills in the last attempt; 0 where the counter was watched; None where nobody knows."""
-    if oom is not None and not oom.since_made and oom.cell in (None, last.name if last else None):
+    own = (None, last.name if last else None, went.name if went else None)
+    if oom is not None and not oom.since_made and oom.cell in own:
         return 0 if oom.survived else oom.times
     if oom is not None and oom.since_made:
         return None

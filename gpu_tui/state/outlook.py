@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
+from gpu_tui.core.cut_short import went_last
 from gpu_tui.core.ending import ending_words
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.halted import STOPPED, halted
@@ -24,13 +25,14 @@ from gpu_tui.state.cost import cost_of, price_of
 from gpu_tui.state.deadlines import clocks_at, full_in
 from gpu_tui.state.facts import (
     alive_of,
+    begun_at,
     evidence_of,
     log_is_newer,
     read_on_box,
     run_of,
 )
 from gpu_tui.state.instance import InstanceState
-from gpu_tui.state.oom import oom_of
+from gpu_tui.state.oom import ONE_LOOK, oom_of
 from gpu_tui.state.queue_rows import queue_rows
 from gpu_tui.state.views import Cost, InstanceView, signs_of
 
@@ -65,7 +67,7 @@ def view_of(
         link=kept.link,
         verdict=verdict,
         because=because,
-        blamed=_blamed(kept, queue),
+        blamed=_blamed(kept, queue, verdict),
         was_live=kept.was_live,
         gpus=table,
         memory=kept.fresh(metrics.MEMORY, now),
@@ -174,15 +176,22 @@ def _idle(
     idle = gpus_idle(table) if resting else (None if verdict in UNSEEN else False)
     seconds = witness.idle.tick(now, idle)
     if seconds is None:
+        if idle is False:
+            witness.rest.busy(now)
         return None
-    seen, at_most = seconds, False
-    files_at = read_on_box(kept, metrics.FILES)
+    seen, at_most, by_looks = seconds, False, False
+    files_at, begun = read_on_box(kept, metrics.FILES), begun_at(kept, now)
+    if files_at is not None and begun is not None:
+        moved, ours = witness.life.last, kept.timeline.ours
+        since = witness.rest.idle(now, ours(begun), None if moved is None else ours(moved))
+        if now - since > seconds + ONE_LOOK:
+            seen, at_most, by_looks = now - since, True, True
     if verdict is not Verdict.IDLE and not witness.idle.gaps and files_at is not None:
         # A run that is over, found so at first sight: its own files say since when.
         rested = witness.life.quiet(files_at)
-        if rested is not None and rested > seconds:
-            seen, at_most = rested, True
-    return Idle(seen, price_of(cost, seen), at_most)
+        if rested is not None and rested > seen:
+            seen, at_most, by_looks = rested, True, False
+    return Idle(seen, price_of(cost, seen), at_most, by_looks)
 
 
 def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | None, Plateau | None]]:
@@ -197,9 +206,12 @@ def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | Non
     }
 
 
-def _blamed(kept: InstanceState, queue: Queue) -> str | None:
+def _blamed(kept: InstanceState, queue: Queue, verdict: Verdict) -> str | None:
     """The cell whose end is the end of the run: the last that was started, unless it ended well."""
     if not queue.cells or queue.cells[0].job is not None:  # no cell of a queue script
+        went = went_last(queue.cells)
+        if went is not None:
+            return went.name if verdict is Verdict.CRASHED else None
         named = [
             source.cell
             for source in kept.logs.buffers

@@ -6,6 +6,7 @@ on, the time seen idle. What a restart of the program must not lose is kept in t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
@@ -19,13 +20,16 @@ from gpu_tui.core.pulse import Pulse
 from gpu_tui.core.queue_history import CellFinished, CellStarted, QueueDone, QueueEvent
 from gpu_tui.core.readings import FileTable, Host, Memory, Process
 from gpu_tui.core.sample import NO_TRACK, Reading, Track
-from gpu_tui.state.history import History
+from gpu_tui.state.history import CONTACT_EVERY, History
+from gpu_tui.state.rest import Rest
+from gpu_tui.state.runs_before import box_of
 
 STAMP_SLACK = 2.0  # stamps have whole seconds, and two clocks are read at two moments
 QUARTER = 900.0  # time zones differ by quarters of an hour
 ZONE_SLACK = 60.0  # between a stamp and its line's arrival
 LONGEST_OFFSET = 15 * 3600.0
-GAP_CHANGE = 0.1  # a typical gap that changed by less is not written again
+
+PULSE = "pulse"  # what the history calls the last look at the files
 
 Tracks = Mapping[str, Track[object]]
 
@@ -47,7 +51,7 @@ class Witness:
         self._history = history
         self.logs, self.artifacts, self.life = Pulse(), Pulse(), Pulse()
         self.words = Pulse()  # lines of the cells' logs, by our time as they came
-        self.idle = IdleClock()
+        self.idle, self.rest = IdleClock(), Rest(instance, history)
         self.session: Session | None = None  # of the run when it was last seen alive
         self.alive_at: float | None = None  # our time
         self.gone_at: float | None = None  # our time of the first look after it that saw no run
@@ -58,8 +62,10 @@ class Witness:
         self.runner_seen = False
         self._oom_last: int | None = None
         self._oom_looked: float | None = None
+        self._oom_written: float | None = None  # when that was last put down
         self._boot_id = history.counter(instance.name, "boot_id")
-        self._known_gap = _number(history.counter(instance.name, "life_gap"))
+        self.life.recall(_numbers(history.counter(instance.name, PULSE), box_of(instance)))
+        self._pulse_written: float | None = None
         self._zone: float | None = None
         self._kept: dict[str, str] = {}  # by us, of what the history holds
 
@@ -85,11 +91,13 @@ class Witness:
         self.artifacts.look(box_now, (moving[path] for path in artifacts))
         self.logs.look(box_now, (stat for path, stat in moving.items() if path not in artifacts))
         self.life.look(box_now, moving.values())
-        gap = self.life.typical_gap
-        known = self._known_gap
-        if gap is not None and (known is None or abs(gap - known) > GAP_CHANGE * known):
-            self._known_gap = gap
-            self._history.set_counter(self._instance.name, "life_gap", f"{gap:.1f}", at)
+        written = self._pulse_written
+        if (numbers := self.life.memory()) and (
+            written is None or not 0 <= at - written < CONTACT_EVERY
+        ):
+            self._pulse_written = at
+            told = json.dumps([box_of(self._instance), *numbers])
+            self._history.set_counter(self._instance.name, PULSE, told, at)
 
     def _oom(self, count: int, at: float) -> None:
         """The first look ever is a baseline; later looks, also after a restart, give a difference."""
@@ -109,6 +117,9 @@ class Witness:
             self._keep("oom_rose", f"{self.oom_rose.after} {at} {self.oom_rose.times}", at)
         self._oom_last, self._oom_looked = count, at
         self._keep("oom_kill", str(count), at)
+        if self._oom_written is None or not 0 <= at - self._oom_written < CONTACT_EVERY:
+            self._oom_written = at
+            self._keep("oom_looked", f"{at}", at)
 
     def _first_oom(self, count: int, at: float) -> None:
         kept = _number(self._history.counter(self._instance.name, "oom_kill"))
@@ -119,9 +130,8 @@ class Witness:
             self._keep("oom_rose", "", at)
             return
         self.oom_base, self.oom_since, self._oom_last = int(kept), since, int(kept)
-        self._oom_looked = self._history.anchors(self._instance.name).get("last_contact", (since,))[
-            0
-        ]
+        # Of the watch before this one: whatever is counted since was killed after it.
+        self._oom_looked = _number(self._history.counter(self._instance.name, "oom_looked"))
         words = (self._history.counter(self._instance.name, "oom_rose") or "").split()
         numbers = [number for word in words if (number := _number(word)) is not None]
         if len(numbers) == 3 and numbers[2] <= count:  # else another cgroup's
@@ -186,7 +196,7 @@ class Witness:
     @property
     def typical_gap(self) -> float | None:
         """Seconds between two signs of life, as seen now or in an earlier session."""
-        return self.life.typical_gap if self.life.typical_gap is not None else self._known_gap
+        return self.life.typical_gap
 
 
 def box_time(tracks: Tracks, at: float) -> float | None:
@@ -204,3 +214,13 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return number if number is not None and isfinite(number) else None
+
+
+def _numbers(text: str | None, box: str) -> tuple[float, ...]:
+    """The same of several that were kept of this very box."""
+    try:
+        whose, *told = json.loads(text) if text else ("",)
+        numbers = tuple(map(float, told))
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return ()
+    return numbers if whose == box and all(map(isfinite, numbers)) else ()

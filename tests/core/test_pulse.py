@@ -46,6 +46,40 @@ def test_what_happened_between_looks_far_apart_is_no_gap() -> None:
     assert paused([900.0] * 10, look_every=900.0).typical_gap is None
 
 
+def patrolled(gap: float, every: float, looks: int) -> Pulse:
+    """A file that moves every `gap` seconds, each look by a program that knows only what the last one kept."""
+    pulse = Pulse()
+    for n in range(looks):
+        at = 1000.0 + n * every
+        before, pulse = pulse.memory(), Pulse()
+        pulse.recall(before)
+        seen(pulse, at, at - (at - 1000.0) % gap, size=int((at - 1000.0) // gap))
+    return pulse
+
+
+@pytest.mark.parametrize(("gap", "every"), [(1200.0, 300.0), (1500.0, 420.0), (45.0, 13.0)])
+def test_patrols_learn_how_long_it_kept_still_and_went_on(gap: float, every: float) -> None:
+    pulse = patrolled(gap, every, 40)
+    assert pulse.typical_gap is not None
+    assert gap - every <= pulse.typical_gap <= gap
+    assert len(pulse.memory()) <= 3 + 16
+
+
+@pytest.mark.parametrize(("gap", "every"), [(5.0, 300.0), (1200.0, 1200.0), (1e9, 300.0)])
+def test_patrols_learn_no_pause_where_none_was_seen_to_end(gap: float, every: float) -> None:
+    assert patrolled(gap, every, 40).typical_gap is None
+
+
+def test_what_an_earlier_watch_kept_is_no_sign_of_life_by_itself() -> None:
+    pulse = Pulse()
+    pulse.recall((1000.0, 1.0, 1400.0, 600.0, 2.0))
+    assert (pulse.last, list(pulse.gaps)) == (None, [600.0])
+    seen(pulse, 1700.0, 1000.0)
+    assert (pulse.quiet(1700.0), list(pulse.gaps)) == (700.0, [600.0])
+    seen(pulse, 1710.0, 1705.0)
+    assert list(pulse.gaps) == [600.0, 705.0]
+
+
 def test_the_users_value_is_never_undercut() -> None:
     assert stall_after(900.0, None) == 900.0
     assert stall_after(900.0, 100.0) == 900.0

@@ -658,6 +658,95 @@ def a_detached_run_without_a_total_was_killed(s: Scene) -> None:
 
 
 @scenario(
+    "crashed",
+    "crashed:fatal",
+    cause="unknown",
+    because=("gone at 7% of its way, and nothing told",),
+    box=NAMELESS,
+)
+def a_detached_run_that_went_long_before_its_end(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 6/100 loss 0.5\nstep 7/100 loss 0.5\n")
+    listed(s)
+
+
+@scenario(
+    "crashed", "crashed:fatal", cause="unknown", because=("gone at 12% of its way",), box=NO_QUEUE
+)
+def a_run_of_which_only_its_log_tells_went_long_before_its_end(s: Scene) -> None:
+    logged(s, "step 12/100 loss 0.5")
+
+
+@scenario("crashed", "crashed:fatal", "crashed:fatal", cause="unknown", box=NO_QUEUE)
+def a_run_that_went_without_a_word_beside_the_log_of_an_old_crash(s: Scene) -> None:
+    beside_a_crash(s)
+    s.processes, s.gpus, s.memory = (INIT, replace(TRAINER, ppid=1)), gpu(0.9), memory()
+    s.watch(40, lambda s, _: s.write(A, "step 12/100 loss 0.5\n"))
+    gone(s)
+
+
+@scenario("running", "suspicious_end:serious", evidence=("gone at 7% of its way",), box=NAMELESS)
+def a_run_that_went_long_before_its_end_beside_one_that_goes_on(s: Scene) -> None:
+    listed(s, "a", "b")
+    s.write(A, "step 7/100 loss 0.5\n")
+    listed(s, "b")
+
+
+@scenario("crashed", "host_oom:fatal", cause="oom-kill", because=("oom_kill rose",), box=NAMELESS)
+def a_detached_run_without_a_total_went_as_the_kernel_killed(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 7 loss 0.5\n")
+    s.memory = memory(1)
+    s.watch(30, lambda s, _: s.say("nohup", JobTable("nohup")))
+
+
+@scenario("crashed", "host_oom:fatal", cause="oom-kill", box=NAMELESS)
+def the_kernel_killed_a_run_and_the_list_of_what_runs_is_older_than_that(s: Scene) -> None:
+    listed(s, "a")
+    s.processes = (INIT, Process(137, 1, "python", ("python", "t.py", "a"), "S", age_seconds=90.0))
+    s.watch(10)
+    s.memory, s.processes = memory(1), NOBODY
+    s.watch(10)
+
+
+@scenario("running", because=("1 job runs by the list",), box=NAMELESS)
+def a_listed_run_that_no_table_of_processes_ever_showed(s: Scene) -> None:
+    listed(s, "a")
+    s.watch(20)
+
+
+@scenario("idle", "suspicious_end:warn", box=NAMELESS)
+def a_run_that_went_before_the_kernel_killed_somebody_else(s: Scene) -> None:
+    listed(s, "a")
+    listed(s)
+    s.memory = memory(1)
+    s.watch(30)
+
+
+@scenario("crashed", "crashed:fatal", cause="reboot", because=("rebooted",), box=NAMELESS)
+def a_detached_run_without_a_total_went_with_a_reboot(s: Scene) -> None:
+    listed(s, "a")
+    s.link("timeout")
+    s.wait(60)
+    s.boot_id, s.uptime = "boot-0002", 20.0
+    s.processes = (replace(INIT, age_seconds=20.0),)
+    s.link("live")
+    s.watch(30, lambda s, _: s.say("nohup", JobTable("nohup")))
+
+
+@scenario("finished", box=NAMELESS)
+def a_detached_run_that_was_complete_before_a_reboot(s: Scene) -> None:
+    listed(s, "a")
+    s.write(A, "step 99/100 loss 0.5\nstep 100/100 loss 0.5\n")
+    s.link("timeout")
+    s.wait(60)
+    s.boot_id, s.uptime = "boot-0002", 20.0
+    s.processes = (replace(INIT, age_seconds=20.0),)
+    s.link("live")
+    s.watch(30, lambda s, _: s.say("nohup", JobTable("nohup")))
+
+
+@scenario(
     "idle", "suspicious_end:warn", evidence=("its process is gone, and nothing told",), box=NAMELESS
 )
 def a_detached_run_that_never_said_a_word_was_killed(s: Scene) -> None:
@@ -1157,7 +1246,7 @@ def a_reboot_so_short_that_the_log_hardly_paused(s: Scene) -> None:
     back_at_once(s)
 
 
-@scenario("crashed", "crashed:fatal", "suspicious_end:warn", cause="reboot", box=NO_QUEUE)
+@scenario("crashed", "crashed:fatal", cause="reboot", box=NO_QUEUE)
 def a_reboot_so_short_of_a_box_without_a_queue(s: Scene) -> None:
     alone(s)
     s.watch(30, lambda s, _: s.write(A, "step 72/100 loss 0.5\n"))

@@ -12,6 +12,7 @@ from gpu_tui.core.events import LinkChanged, LogArrived, LogOpened, Sampled
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, SshAccess
 from gpu_tui.core.jobs import Job, JobTable
 from gpu_tui.core.logs import LogSource
+from gpu_tui.core.readings import Host, Memory
 from gpu_tui.core.run_memory import GONE_FOR, LONGEST, remembered, sign
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
 from gpu_tui.core.sweep import Cell, CellState
@@ -69,8 +70,48 @@ def test_a_run_that_died_between_two_looks_is_a_finding_at_the_next_and_a_day_lo
         heard(store, T0 + after + 1, "Epoch 3/20 loss 0.3\n")
         cell = cells(store, T0 + after + 2)["vit"]
         assert (cell.state, cell.duration_seconds) == (CellState.CANNOT_TELL, None)
-        assert ("suspicious_end", "vit") in kinds(store, T0 + after + 2)
+        assert ("crashed", "vit") in kinds(store, T0 + after + 2)
     assert cells(look(history, T0 + GONE_FOR + 60), T0 + GONE_FOR + 62) == {}
+
+
+def vitals(store: Store, at: float, *, uptime: float = 9_000.0, kills: int = 0) -> Store:
+    """When the box says that it began, and how often its kernel killed."""
+    host, cgroup = Host(at, uptime, "boot-1"), Memory("cgroup2", 1, 2, oom_kill=kills)
+    for metric, value in ((metrics.HOST, host), (metrics.MEMORY, cgroup)):
+        store.apply(Sampled("a", at, metric.name, Reading(value, at)))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("uptime", "kills", "said"),
+    [
+        (9_000.0, 0, ("idle", None, "suspicious_end")),  # nobody knows how far it was to go
+        (9_000.0, 1, ("crashed", "oom-kill", "host_oom")),
+        (500.0, 0, ("crashed", "reboot", "crashed")),
+        (700.0, 0, ("idle", None, "suspicious_end")),  # it was seen at work since then
+        (599.0, 0, ("idle", None, "suspicious_end")),  # as soon as the box was up
+    ],
+)
+def test_what_took_a_run_between_two_looks_is_told_and_told_again(
+    uptime: float, kills: int, said: tuple[str, str | None, str]
+) -> None:
+    history = NoHistory()
+    vitals(look(history, T0, RUN), T0)
+    for after in (600.0, 900.0):
+        store = look(history, T0 + after)
+        heard(store, T0 + after + 1, "step 3 loss 0.3\n")
+        vitals(store, T0 + after, uptime=uptime + after - 600.0, kills=kills)
+        view = store.view(T0 + after + 2)["a"]
+        assert (view.verdict, view.cause, view.findings[0].kind) == said
+
+
+def test_a_reboot_or_a_kill_after_a_run_was_missed_is_not_what_took_it() -> None:
+    history = NoHistory()
+    vitals(look(history, T0, RUN), T0)
+    vitals(look(history, T0 + 600), T0 + 600)
+    store = vitals(look(history, T0 + 1_200), T0 + 1_200, uptime=300.0, kills=1)
+    heard(store, T0 + 1_201, "step 3 loss 0.3\n")
+    assert store.view(T0 + 1_202)["a"].verdict == "idle"
 
 
 def test_what_its_log_says_of_its_end_is_told_and_no_alarm_is_raised_before_it_was_read() -> None:

@@ -5,8 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from judgement.scene import BOX, Scene, gpu, memory
-from judgement.verdict_scenarios import NOBODY, ROSTER, A, gone, opened, running
+from judgement.scene import BOX, QUEUE_LOG, Scene, gpu, memory
+from judgement.verdict_scenarios import (
+    NOBODY,
+    ROSTER,
+    RUN,
+    A,
+    B,
+    began,
+    ended,
+    gone,
+    opened,
+    running,
+)
 
 from gpu_tui.state.history import NoHistory
 
@@ -31,6 +42,33 @@ def test_a_kill_between_two_patrols_is_told_by_the_next_and_by_the_one_after() -
         scene = restarted(scene)
         assert (scene.view().verdict, scene.view().cause) == ("crashed", "oom-kill")
         scene.wait(300)
+
+
+@pytest.mark.parametrize(("ago", "blamed"), [(200.0, "a"), (400.0, "b")])
+def test_a_kill_between_two_patrols_is_of_the_cell_that_was_killed_within_it(
+    ago: float, blamed: str
+) -> None:
+    """One that a person had killed before the last look is not the one; the one beside it may be."""
+    scene = Scene()
+    running(scene)
+    scene.wait(300)
+    scene.memory = memory(1)
+    again = restarted(scene)
+    again.write(QUEUE_LOG, ended(again, "a", 137, ago) + began(again, "b", ago), history=True)
+    again.write(B, "Epoch 1/20 train_loss: 0.9\n")
+    assert [(f.kind, f.cell) for f in again.view().findings if f.kind == "host_oom"] == [
+        ("host_oom", blamed)
+    ]
+
+
+def test_a_queue_whose_only_cell_was_killed_between_two_patrols() -> None:
+    scene = Scene()
+    running(scene)
+    scene.wait(300)
+    scene.memory, scene.processes, scene.gpus = memory(1), NOBODY, gpu(0.0)
+    again = restarted(scene)
+    again.write(QUEUE_LOG, ended(again, "a", 137, 200), history=True)
+    assert [(f.kind, f.cell) for f in again.view().findings] == [("host_oom", "a")]
 
 
 def test_a_kill_before_the_present_attempt_is_history() -> None:
@@ -78,6 +116,24 @@ def test_the_usual_pause_survives_a_restart() -> None:
     assert again.view().verdict == "stalled"
 
 
+def test_a_patrol_does_not_call_stalled_what_only_seldom_writes() -> None:
+    history, verdicts = NoHistory(), []
+    for tick in range(40):
+        scene = Scene(history=history)
+        scene.wait(300.0 * tick)
+        opened(scene, 300.0 * tick + 600)
+        scene.touch(A, 300.0 * tick % 1800)
+        scene.processes, scene.gpus = RUN, gpu(0.9)
+        scene.link("live")
+        scene.look()
+        verdicts.append(scene.view().verdict)
+    assert "stalled" in verdicts[:18]  # until three such pauses were seen to end
+    assert set(verdicts[18:]) == {"running"}
+    scene.wait(4 * 1800.0)
+    scene.look()
+    assert scene.view().verdict == "stalled"
+
+
 def test_a_lost_link_is_no_pause_of_the_run() -> None:
     scene = Scene()
     running(scene)
@@ -116,7 +172,7 @@ def test_work_by_anybody_sets_the_idle_clock_back() -> None:
 
 def test_a_torn_history_is_a_first_look() -> None:
     history = NoHistory()
-    for name in ("oom_kill", "oom_since", "oom_rose", "life_gap"):
+    for name in ("oom_kill", "oom_since", "oom_rose", "oom_looked", "pulse"):
         history.set_counter("box", name, "not a number", 0.0)
     scene = Scene(history=history)
     running(scene)
@@ -126,7 +182,7 @@ def test_a_torn_history_is_a_first_look() -> None:
 @pytest.mark.parametrize("kept", ["nan", "inf", "many", "1 2 nan"])
 def test_what_the_file_of_the_history_holds_wrongly_is_not_known(kept: str) -> None:
     history = NoHistory()
-    for name in ("oom_kill", "oom_since", "oom_rose", "life_gap"):
+    for name in ("oom_kill", "oom_since", "oom_rose", "oom_looked", "pulse"):
         history.set_counter(BOX.name, name, kept, 1.0)
     scene = Scene(history=history)
     running(scene)

@@ -1,0 +1,51 @@
+"""Cells whose program went without a word of its end, and how far they were. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpu_tui.core.queue_join import FAST_END_SHARE
+from gpu_tui.core.sweep import Cell, CellState
+from gpu_tui.core.vanished import GONE, UNTOLD, WENT_ON
+
+COMPLETE = 0.999  # of the whole way: a last step need not be logged
+
+
+def cut_short(cell: Cell) -> str | None:
+    """A program that is gone, told nothing of its end, and whose counters stand before theirs."""
+    if cell.state is not CellState.CANNOT_TELL or cell.job is None or cell.finished_at is None:
+        return None
+    share = cell.share
+    if share is None:
+        words = _without_total(cell) if cell.finding == UNTOLD else None
+    elif share >= COMPLETE:
+        return None
+    else:
+        words = f"its process is gone at {share:.0%} of its way, and nothing told how it ended"
+    return f"{words}; {WENT_ON}{cell.then}" if words and cell.then else words
+
+
+def _without_total(cell: Cell) -> str:
+    """The same of a program whose log shows no end of its counters, or none of them."""
+    if cell.epoch is not None:
+        return f"its process is gone at epoch {cell.epoch}: its log shows no total, and nothing told how it ended"
+    if cell.step is not None:
+        return f"its process is gone at step {cell.step}: its log shows no total, and nothing told how it ended"
+    return GONE
+
+
+def cut_early(cell: Cell) -> bool:
+    """It was seen at work, and went before that can have been its end: as a cell of a queue that ends too soon."""
+    return (
+        cell.state is CellState.CANNOT_TELL
+        and cell.finding == UNTOLD
+        and cell.share is not None
+        and cell.share < FAST_END_SHARE
+    )
+
+
+def went_last(cells: Iterable[Cell]) -> Cell | None:
+    """Of these the one that ended last, if it was seen at work until then and no word tells how it ended."""
+    over = [cell for cell in cells if cell.finished_at is not None]
+    last = max(over, key=lambda cell: cell.finished_at or 0.0, default=None)
+    return None if last is None or last.seen_at is None else last
