@@ -14,7 +14,7 @@ from itertools import islice
 from gpu_tui.core.findings import Severity
 from gpu_tui.parse.progress import may_report
 from gpu_tui.parse.progress_plan import may_plan
-from gpu_tui.parse.triage import causes
+from gpu_tui.parse.triage import LONGEST, causes, unjudged
 from gpu_tui.parse.triage_scan import Kind, kind_of_skeleton, remembered, skeletons
 
 FLOOD = 32  # whole lines of one feed
@@ -26,6 +26,7 @@ QUICK_SECONDS, SLOW_SECONDS = (
     0.008,
 )  # of the processor for one feed: more may be fed, or less
 MOST_READ = 32  # lines that are read before others get their turn; of a flood three times as many
+DEAR = 3_072  # bytes of lines that the rules have to look at, in one feed; one line at least
 MOST_LINES = 16_384  # of a flood that are fed at once
 REST = 2_048  # bytes of an unfinished line that are fed with the flood before it
 
@@ -43,6 +44,18 @@ class Survey:
     def unknown(self) -> int:
         """How many skeletons are seen for the first time."""
         return sum(not remembered(bones) for bones in self._counts)
+
+    @property
+    def heavy(self) -> int:
+        """About how many bytes the rules have to look at for the first time."""
+        most = sum(
+            len(bones) * self._counts[bones] for bones, kind in self._kinds.items() if kind.loud
+        )
+        if most <= DEAR:
+            return most
+        loud = {self._bones[place]: self.lines[place] for place in self._loud}
+        counts = {line: self._counts[bones] for bones, line in loud.items()}
+        return sum(len(line) * counts[line] for line in unjudged(list(counts)))
 
     @cached_property
     def _kinds(self) -> dict[bytes, Kind]:
@@ -159,10 +172,11 @@ def mouthful(data: bytes, most: int = LARGE) -> int:
         # The first line may be the end of one that began before: it is read by itself.
         begin, end = data.find(b"\n") + 1, data.rfind(b"\n", 0, most) + 1
         survey = Survey(data[begin:end])
-        if survey.unknown <= 3 * MOST_READ and survey.dear <= 3 * MOST_READ:
+        few = survey.unknown <= 3 * MOST_READ and survey.heavy <= DEAR
+        if few and survey.dear <= 3 * MOST_READ:
             _surveyed[:] = [survey] if b"\r" not in survey.body else []
             return len(data) if len(data) <= min(most, end + REST) else end
-    some = data[:SMALL]
+    some = data[: bearable(data[:SMALL])]
     lines = some.split(b"\n")
     if len(lines) <= FLOOD:
         return len(some)
@@ -172,6 +186,19 @@ def mouthful(data: bytes, most: int = LARGE) -> int:
         if len(read) > MOST_READ
         else len(some)
     )
+
+
+def bearable(some: bytes) -> int:
+    """How many of these bytes hold no more than `DEAR` that the rules have to look at, and whole segments."""
+    segments = some.replace(b"\r", b"\n").split(b"\n")
+    size = spent = 0
+    for segment, bones in zip(segments, skeletons(b"\n".join(segments)), strict=True):
+        if kind_of_skeleton(bones).loud:
+            spent += min(len(segment), LONGEST)
+            if spent > DEAR and size:
+                return size
+        size += len(segment) + 1
+    return len(some)
 
 
 _surveyed: list[Survey] = []  # the last large mouthful

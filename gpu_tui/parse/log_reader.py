@@ -11,6 +11,8 @@ What later readers may rely on:
   The mark of an open line speaks only of segments that are complete, so it is never taken back: the
   line that replaces it has the same mark or a worse one. Who counts alarms counts a line once: when
   it replaces an open line whose mark was an alarm with the same label, it is the same alarm.
+- What is judged of a long segment is bounded (`triage.LONGEST`), and of the pieces of one that has no end
+  ever less: of each sort of words in it one stretch, those first that may name the worst.
 
 Under a flood, which is a feed of more than `FLOOD` whole lines, what comes back is a `LogBlock`: the
 same lines, each read when it is looked at. These are read at once, and are what `telling` gives:
@@ -41,6 +43,8 @@ from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import BENIGN, PROGRESS, cause, first
 from gpu_tui.parse.triage_scan import REMEMBERED, kind_of
 
+NEAR_PIECES = 4  # of a segment without end
+FAR = 1_024  # characters of each further piece that are judged
 SEGMENTS = 32  # overwritten segments that wait to be read for progress, the last one first
 
 
@@ -196,7 +200,9 @@ class _Line:
         self._text = ""
         self._spans: tuple[Span, ...] = ()
         self._more = 0  # bytes of the shown segment behind what `_text` was made of
+        self._cuts = 0  # pieces of this segment so far
         self._goes_on = False  # the piece before was cut: the next one belongs to the same segment
+        self._begun: tuple[str, Mark | None] | None = None  # the last segment's first piece
         self._judged_text: str | None = None
         self._named: Mark | None = None
 
@@ -205,13 +211,18 @@ class _Line:
         self.begun = True
         self._size += len(piece.raw) - piece.repeated + (piece.end is End.RETURN)
         text, spans = unescape(piece.raw)
+        self._cuts = self._cuts + 1 if piece.end is End.CUT else 0
+        far = self._cuts > NEAR_PIECES
         if text and not text.isspace():
             if kind_of(text).loud:
-                mark = cause(text)
+                mark = cause(text, FAR) if far else cause(text)
+                if not self._goes_on:
+                    self._begun = text, mark
                 if mark is not None and mark.severity is not Severity.NONE:
                     self._mark = first((self._mark, mark)) if self._mark else mark
                 self._queue = parse_queue_line(text) or self._queue
-            self._unread.append(text)
+            if not far:
+                self._unread.append(text)
             if len(self._unread) >= SEGMENTS:
                 self._read()
         self._show(text, spans, piece)
@@ -231,6 +242,8 @@ class _Line:
 
     def _cause(self, text: str) -> Mark | None:
         """What triage names; the last segment is asked for twice."""
+        if self._begun is not None and self._begun[0] == text:
+            return self._begun[1]
         if self._judged_text != text:
             self._judged_text, self._named = text, _cause(text)
         return self._named

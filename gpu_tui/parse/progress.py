@@ -20,6 +20,9 @@ from gpu_tui.parse.progress_names import read_names
 from gpu_tui.parse.progress_shapes import Shapes, shape_key
 
 LONGEST = 8192  # characters; the end of a longer line is read
+DIFFERS = (
+    1.5  # percent between a share that is printed and the one of two numbers, rounded as it likes
+)
 _NUMBER = re.compile("[0-9]|nan|inf")
 
 
@@ -104,6 +107,8 @@ def _read_counters(text: str, draft: Draft) -> None:
     )
     if step is None and "loss" in draft.floats:
         step = _bare(draft)
+    if step is not None and step.re in (forms.BRACKET, forms.BARE) and _of_another(draft, step):
+        return
     if step is not None:
         groups = cuts(step)
         if groups.get("steps") and (part := forms.AFTER_STEP.match(text, step.end())):
@@ -190,6 +195,15 @@ def _bare(draft: Draft) -> re.Match[str] | None:
         if pair[0] <= pair[1] and pair != epochs:
             return match
     return None
+
+
+def _of_another(draft: Draft, pair: re.Match[str]) -> bool:
+    """Whether a pair without a word counts something else than the bar beside it."""
+    percent, steps = draft.floats.get("percent"), int(pair["steps"])
+    if percent is None:
+        return draft.phase == "load" or "━━━" in draft.text
+    draft.sure = False
+    return bool(steps) and abs(100.0 * int(pair["step"]) / steps - percent) > DIFFERS
 
 
 def _phase(draft: Draft) -> str | None:

@@ -9,6 +9,7 @@ import re
 
 from gpu_tui.parse import progress_words as words
 from gpu_tui.parse.progress_draft import Draft, cut, cuts
+from gpu_tui.parse.progress_rich import read_rich
 from gpu_tui.parse.progress_transfers import read_transfers
 from gpu_tui.parse.progress_words import CLOCK, COUNT, SPELLED
 
@@ -24,17 +25,9 @@ _TORN = re.compile(  # the end of a bar whose beginning another writer took
 _ENDLESS = re.compile(
     rf"(?<![\w./])(?P<step>{COUNT}) ?(?P<name>[A-Za-z]{{1,12}}) \[(?P<elapsed>{CLOCK}){PACE}"
 )
-_RICH = re.compile(
-    # Possessive, and only from where a bar begins: a long bar is looked at once.
-    rf"(?<!━)━[━╸╺ ]{{0,400}}+(?<=[ ╸╺])(?P<step>[0-9]{{1,12}})/(?P<steps>[0-9]{{1,12}}|--) +(?P<elapsed>{CLOCK}|-:--:--)"
-    rf"(?: *• *| +)(?P<eta>{CLOCK}|-:--:--)(?: +(?P<rate>[0-9.]+)(?P<unit>it/s|s/it))?"
-)
-_RICH_PERCENT = re.compile(
-    rf"(?<!━)━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )(?P<percent>[0-9]{{1,3}})%(?: +(?P<eta>{CLOCK}))?"
-)
 _SIZE = r"[0-9]{1,12}(?:\.[0-9]{1,6})?[kKMG]?"
 _LINED = re.compile(  # `87% ━━━━━━━━━━── 220/253 4.0it/s 56.1s<8.2s`
-    rf"(?P<percent>[0-9]{{1,3}})% [━╸╺─ ]{{3,400}}+(?<= )(?P<step>{_SIZE})B?/(?P<steps>{_SIZE})B?"
+    rf"(?P<percent>[0-9]{{1,3}})% (?:[━╸]{{0,200}}+─{{1,200}}+|━{{12}}) (?P<step>{_SIZE})B?/(?P<steps>{_SIZE})B?"
     rf"(?: (?P<rate>[0-9.]+[kMG]?)(?P<unit>[A-Za-z/]{{3,8}}))? (?P<elapsed>{CLOCK}|[0-9.]+s)(?:<(?P<eta>{CLOCK}|[0-9.]+s))?"
 )
 _WORDED = re.compile(  # `16% |/---| 10836/68957 [10.1m elapsed, 53.8m remaining, 19.0 images/s]`
@@ -44,12 +37,10 @@ _NOTEBOOK = re.compile(  # `[ 22/290 02:50 < 38:04, 0.12 it/s, Epoch 0.36/5]`
     rf"\[ *(?P<step>[0-9]{{1,9}})/(?P<steps>[0-9]{{1,9}}) (?P<elapsed>{CLOCK}) < (?P<eta>{CLOCK}), "
     r"(?P<rate>[0-9.]{1,12}) (?P<unit>it/s)"
 )
-_PIP = re.compile(
-    rf"━{{3,400}}+[━╸╺ ]{{0,400}}+(?<= )[0-9.]{{1,9}}/[0-9.]{{1,9}} [kMG]?B(?: [0-9.?]{{1,9}} [kMG]?B/s)?(?: eta (?P<eta>{CLOCK}))?"
-)
-_KERAS = re.compile(
+_KERAS = re.compile(  # a share or another counter behind the bar: another bar, and the numbers are its title
     r"(?:^|[\s\]])(?P<step>[0-9]{1,9})/(?P<steps>[0-9]{1,9}|Unknown) "
-    r"(?P<bar>\[[=>.]{5,}\]|━{5,}|-(?= [0-9]+m?s))"
+    r"(?P<bar>\[[=>.]{5,}\](?! {0,3}[0-9.]{1,12}(?:%|[ /]))"
+    rf"|━{{5,400}}+(?= (?:{CLOCK}|[0-9]{{1,7}}s) [0-9.]{{1,9}}(?:ms|us|s)/)|-(?= [0-9]+m?s))"
 )
 _KERAS_TAIL = re.compile(
     rf"(?:-? ?ETA: (?P<eta>{TIME})|(?:- )?(?P<time>{CLOCK}|[0-9]{{1,7}}m?s))"
@@ -62,7 +53,7 @@ _REMAINING = re.compile(  # `Progress on: 1.02kit/200kit rate:1.4it/s remaining:
 _HASHED = re.compile(
     r"\[[#=]{0,200}>?[.\-_ ]{0,200}\] +(?P<percent>[0-9]{1,3}(?:\.[0-9]{1,3})?) ?%"
 )
-_OVER_EPOCHS = re.compile(r"(?:^|\s)epochs?:?\s*$", re.IGNORECASE)
+_OVER_EPOCHS = re.compile(r"(?:^|\s)epochs?:?\s{0,8}$", re.IGNORECASE)
 
 EVALUATING = re.compile(
     r"\b(?:val|valid|validat(?:e|ion|ing)|eval|evaluat(?:e|ion|ing)|test|testing|predict(?:ing|ion)?|"
@@ -85,10 +76,11 @@ def read_bars(draft: Draft) -> None:
     match = _bar(draft)
     if match is not None:
         _take(match, text, draft)
-    elif "━" in text and (pip := _PIP.search(text)):
-        draft.value("eta", cut(pip, "eta"), words.seconds)
-        draft.report, draft.phase = True, "load"
-    elif not _read_keras(text, draft) and not read_transfers(draft) and "%" in text:
+    elif _read_keras(text, draft):
+        return
+    elif (begins := read_rich(draft)) is not None:
+        draft.phase = draft.phase or _phase(text[:begins][-100:], "")
+    elif not read_transfers(draft) and "%" in text:
         _read_percent(text, draft)
 
 
@@ -99,8 +91,6 @@ def _bar(draft: Draft) -> re.Match[str] | None:
             return bars[-1]
         if ("━" in text or "─" in text) and (match := _LINED.search(text)):
             return match
-    if "━" in text and (match := _RICH.search(text)):
-        return match
     if " < " in text and (match := _NOTEBOOK.search(text)):
         return match
     if "remaining:" in text and (match := _REMAINING.search(text)):
@@ -153,7 +143,7 @@ def _inverse_rate(text: str) -> float | None:
 
 def _read_keras(text: str, draft: Draft) -> bool:
     match = _KERAS.search(text)
-    if match is None:
+    if match is None or _OVER_EPOCHS.search(text, 0, match.start("step")):
         return False
     draft.report = True
     draft.count("step", cut(match, "step"))
@@ -181,9 +171,6 @@ def _read_percent(text: str, draft: Draft) -> None:
     if match := _WORDED.search(text) if "| " in text else None:
         draft.count("step", cut(match, "step"))
         draft.count("steps", cut(match, "steps"))
-    elif "━" in text and (match := _RICH_PERCENT.search(text)):
-        draft.value("eta", cut(match, "eta"), words.seconds)
-        draft.phase = _phase(text[: match.start()][-100:], "")
     elif match := _HASHED.search(text) if "[" in text else None:
         draft.phase = _phase(text[: match.start()][-100:], "")
     else:

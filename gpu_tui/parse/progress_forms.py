@@ -180,7 +180,7 @@ RATE = re.compile(
 
 RATE_NAMED = re.compile(
     r"\b(?:it|iters?|iterations?|(?:global_)?steps?|batch(?:es)?)/s(?:ec)?\)?[\"']?(?: ?[:=])? {1,4}"
-    r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/])",
+    r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,12})?)(?![\w/]|:[0-9])",
     re.IGNORECASE,
 )
 _CLOCK_GOES_ON = (
@@ -188,7 +188,7 @@ _CLOCK_GOES_ON = (
 )
 NAMED = re.compile(
     rf"(?<=[\w)\"'@\]/%}}])\s{{0,8}}[:=]\s{{0,8}}[\[(\"']?(?:tensor\(|[aA]rray\(|"
-    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_/]|{_CLOCK_GOES_ON}|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]| or [iI]nf\b|%(?:\||\s?(?:━|╸|Completed \||\(?[0-9]{{1,12}}/)))"
+    rf"np\.float[0-9]{{2}}\()?(?P<value>{VALUE})(?![a-z0-9_/]|{_CLOCK_GOES_ON}|-[0-9]|[A-Z](?![a-z]{{2}})|\.[A-Za-z0-9]| or [iI]nf\b|%(?:\||\s?(?:━|╸|─|Completed \||\(?[0-9]{{1,12}}/)))"
 )
 NAME = re.compile(
     r"(?:(?<![\w.])(?P<lead>[A-Za-z][\w./@+\-]{0,30}) )?(?P<last>[A-Za-z][\w./@+\-]{0,48}(?:\([\w%]{1,12}\))?)[\"']?$"

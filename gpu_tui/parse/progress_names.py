@@ -95,7 +95,8 @@ def read_names(text: str, draft: Draft) -> None:
 def _joined(name: re.Match[str]) -> str:
     """The printed name: one word, or two where the last one alone says too little."""
     lead, last = name["lead"], name["last"]
-    if lead and lead.lower() not in LEADS and words.normal(last) in forms.TWO_WORDS:
+    own = lead and lead.lower() not in LEADS and not lead.endswith("/s")
+    if own and words.normal(last) in forms.TWO_WORDS:
         return f"{lead} {last}"
     return last
 

@@ -27,7 +27,9 @@ LABELS = (
 )  # fmt: skip
 _RANK = {label: rank for rank, label in enumerate(LABELS)}
 WEAK = len(RULES) - 2  # the last rules take a warning or a report by its words alone
-LONGEST = 16_384  # characters judged; of a longer line the head and the tail
+LONGEST = 4_096  # characters judged; of a longer line its head, its tail and what is worst between
+STRETCH = 512  # of the characters between
+SEAM = 64  # of those around it that are looked at with a stretch
 BENIGN = Mark("benign", Severity.NONE, False)
 PROGRESS = Mark("progress", Severity.NONE, False)
 _BY_HAND = Mark("killed", Severity.FATAL, True)
@@ -58,18 +60,51 @@ def first(marks: Iterable[Mark]) -> Mark:
     return _mark(label, severity)
 
 
-def cause(line: str) -> Mark | None:
-    """As `triage`, but None where nothing is named: then the line is progress or benign."""
-    text = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} {line[-LONGEST // 2 :]}"
+def cause(line: str, most: int = LONGEST) -> Mark | None:
+    """As `triage`, but None where nothing is named: then the line is progress or benign.
+
+    A rule takes its time for each character, and many may have to look: of a line longer than `most`, so much is judged.
+    """
+    text = line if len(line) <= most else _stretches(line, most)
     kind = kind_of(text)
     if not kind.rules:
         return _seen(text, _plan(text, kind))
     return _judged(casts([text.encode("utf-8", "replace")]), lambda _: text, [kind])[0]
 
 
+def _stretches(line: str, most: int) -> str:
+    """The head and the tail, and between them of each sort of stretch one, those that may name the worst first."""
+    end = most // 4
+    sorts: dict[tuple[int, ...], int] = {}
+    for at in range(end, len(line) - end, STRETCH):
+        kind = kind_of(line[at - SEAM : at + STRETCH + SEAM])
+        if kind.loud:
+            sorts.setdefault(kind.rules, at)
+    room = max(1, most // 2 // STRETCH)
+    chosen = (
+        sorted(sorts.values())
+        if len(sorts) <= room
+        else sorted(sorts[rules] for rules in sorted(sorts)[:room])
+    )
+    between = (_whole_words(line[at - SEAM : at + STRETCH + SEAM]) for at in chosen)
+    return " ".join((line[:end], *between, line[-end:]))
+
+
+def _whole_words(text: str) -> str:
+    """Without the word that it begins in the middle of."""
+    at = text.find(" ", 0, SEAM)
+    return text[at + 1 :]
+
+
 def causes(lines: list[bytes], kinds: list[Kind]) -> list[Mark | None]:
     """The `cause` of each of these lines, as they came; what digits cannot change is judged once."""
     return _judged(casts(lines), lambda place: unescape(lines[place])[0], kinds)
+
+
+def unjudged(lines: list[bytes]) -> list[bytes]:
+    """Those that no line of their cast was judged before."""
+    keys = casts(lines)
+    return [line for line, key in zip(lines, keys or lines, strict=True) if key not in _plans]
 
 
 @dataclass(frozen=True, slots=True)

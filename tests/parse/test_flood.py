@@ -17,6 +17,7 @@ from marked_lines import MARKED
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.log_block import LogBlock, telling
 from gpu_tui.core.logs import LogLine, Mark
+from gpu_tui.parse import triage as triage_module
 from gpu_tui.parse.lines import unescape
 from gpu_tui.parse.log_flood import FLOOD, LARGE, LARGEST, MOST_LINES, Appetite, mouthful
 from gpu_tui.parse.log_reader import LogReader, read_line
@@ -25,7 +26,7 @@ from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.parse.triage import WEAK, cause, causes, triage
 from gpu_tui.parse.triage_dead_words import without_dead_words
 from gpu_tui.parse.triage_digits import blind_to_digits, casts
-from gpu_tui.parse.triage_scan import RULES, _others_are_blind, kind_of, kinds_of
+from gpu_tui.parse.triage_scan import RULES, Kind, _others_are_blind, kind_of, kinds_of
 from gpu_tui.parse.triage_shapes import PREFIX, interrupted, quoted, shape_of
 from gpu_tui.parse.triage_volume import judge_volume
 from gpu_tui.parse.triage_wrapped import inside
@@ -315,3 +316,54 @@ def test_triage_is_cause_then_progress() -> None:
             assert triage(line).label == ("progress" if parse_progress(line) else "benign")
         else:
             assert triage(line) == mark
+
+
+HOSTILE = ["a.b.cError: 1 samples/s ", "failed to connect: "]  # fmt: skip
+
+
+def _hostile(unit: str, size: int, end: str) -> bytes:
+    """Lines that are full of words that rules look for, none like another."""
+    chance = random.Random(6)
+    words = ("".join(chance.choices("qwzvk", k=7)) for _ in range(max(1, 40_000 // size)))
+    return "".join(f"{word} {unit * (size // len(unit))}{word}{end}" for word in words).encode()
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize(
+    ("size", "end"), [(100, "\n"), (500, "\n"), (4_000, "\n"), (20_000, "\n"), (1_000, "\r"), (400_000, "")]
+)  # fmt: skip
+def test_no_feed_gives_the_rules_more_than_they_can_look_at_in_a_moment(
+    unit: str, size: int, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = 0
+    real = triage_module._plan
+
+    def counted(line: str, kind: Kind, at: int = 0) -> object:
+        nonlocal looked
+        looked += len(line)
+        assert len(line) <= 5_120
+        return real(line, kind, at)
+
+    monkeypatch.setattr(triage_module, "_plan", counted)
+    data, reader, appetite = _hostile(unit, size, end), LogReader(), Appetite()
+    total = 0
+    while data:
+        upto = appetite.mouthful(data[:LARGEST])
+        reader.feed(data[:upto])
+        data = data[upto:]
+        assert looked <= 12_288, upto
+        total += looked
+        looked = 0
+    assert end or total < 60_000  # of a line without end ever less
+
+
+@pytest.mark.parametrize("at", [3_000, 9_000, 40_000, 200_000, 390_000])
+def test_an_alarm_among_many_lesser_words_is_found(at: int) -> None:
+    reader = LogReader()
+    noise = "Error: 1 samples/s failed to load: "
+    text = (noise * 12_000)[:400_000]
+    text = f"{text[:at]} torch.OutOfMemoryError: CUDA out of memory. {text[at:]}\n"
+    for start in range(0, len(text), 16_000):
+        lines = reader.feed(text[start : start + 16_000].encode())
+    assert lines[0].mark.label == "gpu_oom"
+    assert lines[0].mark.alarm

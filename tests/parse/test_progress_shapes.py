@@ -17,6 +17,7 @@ from gpu_tui.parse import (
     progress_bars,
     progress_forms,
     progress_names,
+    progress_rich,
     progress_transfers,
     progress_words,
 )
@@ -65,7 +66,14 @@ def test_so_are_torn_and_glued_lines(one: str, other: str, chance: random.Random
 
 
 def test_the_patterns_tell_no_digits_apart() -> None:
-    modules = (progress_bars, progress_forms, progress_names, progress_transfers, progress_words)
+    modules = (
+        progress_bars,
+        progress_forms,
+        progress_names,
+        progress_rich,
+        progress_transfers,
+        progress_words,
+    )
     seeing = {
         f"{module.__name__.rpartition('.')[2]}.{name}"
         for module in modules
