@@ -221,6 +221,61 @@ def block_buffered_stdout_with_moving_checkpoints(s: Scene) -> None:
     s.watch(1800, lambda s, t: s.touch(f"{ROOT}/out/a/best.pth") if t % 300 == 0 else None)
 
 
+def saved(s: Scene, *paths: str, seconds: float = 1800.0) -> None:
+    """These are written every five minutes; the log stands still."""
+
+    def each(s: Scene, t: float) -> None:
+        for path in paths if t % 300 == 0 else ():
+            s.touch(f"{ROOT}/out/{path}")
+
+    s.watch(seconds, each)
+
+
+@scenario("running", because=("a checkpoint moved", "python -u"))
+def block_buffered_stdout_with_a_checkpoint_that_is_no_artifact(s: Scene) -> None:
+    running(s)
+    saved(s, "a/latest.pth")
+
+
+@scenario("running", because=("a checkpoint moved", "python -u"))
+def block_buffered_stdout_with_checkpoints_in_folders_of_their_own(s: Scene) -> None:
+    running(s)
+    saved(s, "a-20261103T101500Z/checkpoint-10/model.safetensors")
+
+
+@scenario("running", because=("a checkpoint moved", "python -u"), box=NO_QUEUE)
+def block_buffered_stdout_where_only_logs_and_results_are_named(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = (INIT, TRAINER), gpu(0.0)
+    s.write(A, "Epoch 1/20 train_loss: 2.1\n", history=True)
+    saved(s, "a/ckpts/epoch.pt")
+
+
+@scenario("running", because=("1 job runs", "a checkpoint moved"), box=NO_QUEUE)
+def block_buffered_stdout_where_only_logs_and_artifacts_are_named(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = (INIT, TRAINER), gpu(0.0)
+    s.write(A, "Epoch 1/20 train_loss: 2.1\n", history=True)
+    saved(s, "a/best.pth")
+
+
+@scenario("stalled", "stalled:serious", because=("nothing moved for 30 min",))
+def a_checkpoint_that_nobody_can_call_its_own_is_no_sign_of_life(s: Scene) -> None:
+    """What several cells share, what another box writes into the same file system, and a clock that is ahead."""
+    running(s)
+    s.gpus = gpu(0.0)
+    s.touch(f"{ROOT}/out/a/latest.pth", ago=-7200.0)
+    saved(s, "latest.pth", "shared/latest.pth", "c/latest.pth", "b/checkpoint-10/model.safetensors")
+
+
+@scenario("stalled", "stalled:serious")
+def a_checkpoint_of_before_does_not_hide_a_hang(s: Scene) -> None:
+    running(s)
+    s.gpus = gpu(0.0)
+    saved(s, "a/latest.pth", seconds=600)
+    s.watch(1200)
+
+
 @scenario("running", because=("bound by data or CPU",))
 def a_card_at_zero_while_the_log_moves_is_data_bound_not_idle(s: Scene) -> None:
     running(s)
@@ -484,7 +539,12 @@ def a_listed_job_whose_log_stands_still_while_the_card_computes(s: Scene) -> Non
     detached(s, 0.97)
 
 
-def beside(s: Scene, cards: GpuTable | None, processes: tuple[Process, ...] = NOBODY) -> None:
+def beside(
+    s: Scene,
+    cards: GpuTable | None,
+    processes: tuple[Process, ...] = NOBODY,
+    saves: tuple[str, ...] = (),
+) -> None:
     """Two detached jobs: the log of one moves, that of the other stands still for half an hour."""
     s.link("live")
     s.processes, s.gpus = processes, cards
@@ -501,6 +561,8 @@ def beside(s: Scene, cards: GpuTable | None, processes: tuple[Process, ...] = NO
     def each(s: Scene, _: float) -> None:
         s.write(A, "Epoch 1/20 train_loss: 2.0\n")
         s.say("nohup", listed)
+        for path in saves:
+            s.touch(f"{ROOT}/out/{path}")
 
     s.watch(1_800, each)
 
@@ -537,6 +599,16 @@ def a_job_that_hangs_while_no_card_computes(s: Scene) -> None:
 @scenario("running", "stalled:warn", evidence=("nothing tells whether",), box=NO_QUEUE)
 def a_job_that_is_silent_on_a_card_that_another_one_may_use(s: Scene) -> None:
     beside(s, gpu(0.97))
+
+
+@scenario("running", "stalled:serious", evidence=("no card of it computes",), box=NO_QUEUE)
+def a_job_that_hangs_beside_one_that_saves(s: Scene) -> None:
+    beside(s, cards((0.97, 41), (0.0, 51)), WORKERS, ("a/latest.pth", "shared/latest.pth"))
+
+
+@scenario("running", box=NO_QUEUE)
+def a_job_that_saves_beside_one_that_prints(s: Scene) -> None:
+    beside(s, cards((0.97, 41), (0.0, 51)), WORKERS, ("b/last/latest.pth",))
 
 
 @scenario("running", box=NO_QUEUE)
