@@ -290,6 +290,31 @@ def a_hot_card_is_throttled_not_idle(s: Scene) -> None:
     s.watch(900, lambda s, _: s.touch(A))
 
 
+@scenario("running", "throttle:warn", evidence=("runs at 30% of its clock: hw_power_brake",))
+def a_cool_card_that_the_machine_brakes(s: Scene) -> None:
+    running(s)
+    s.gpus = braked(gpu(0.97, clock=0.3), "sw_power_cap", "hw_power_brake")
+    s.watch(60, lambda s, _: s.touch(A))
+
+
+@scenario("running")
+def a_card_at_its_power_cap_or_braked_a_little_or_at_rest_is_no_finding(s: Scene) -> None:
+    running(s)
+    for card in (
+        braked(gpu(0.97, clock=0.3), "sw_power_cap"),
+        braked(gpu(0.97, clock=0.8), "hw_slowdown"),
+        braked(gpu(0.0, clock=0.1), "hw_slowdown"),
+    ):
+        s.gpus = card
+        s.watch(60, lambda s, _: s.touch(A))
+        assert not s.view().findings
+
+
+def braked(table: GpuTable, *reasons: str) -> GpuTable:
+    """The same card, and why its clock is lower than it could be."""
+    return replace(table, gpus=(replace(table.gpus[0], throttle=reasons),))
+
+
 @scenario("running", because=("own shell is gone",))
 def the_queue_shell_died_but_its_trainer_lives(s: Scene) -> None:
     running(s)
@@ -1671,6 +1696,50 @@ def every_step_is_skipped_for_a_nan(s: Scene) -> None:
     steps(s, A, 1, 20, "0.512")
     s.write(A, "".join("WARNING: loss is nan, skipping this batch\n" for _ in range(25)))
     s.watch(10, lambda s, _: s.touch(A))
+
+
+FAIRSEQ = "2021-01-01 00:00:00 | INFO | fairseq.trainer | NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 64.0\n"
+
+
+@scenario("running", "plateau:serious", evidence=("25 steps in a row were skipped",))
+def every_gradient_is_ignored_for_an_overflow(s: Scene) -> None:
+    running(s)
+    steps(s, A, 100, 103, loss="0.51")
+    s.write(A, FAIRSEQ * 25)
+
+
+@scenario("running")
+def a_gradient_that_is_ignored_now_and_then(s: Scene) -> None:
+    running(s)
+    for n in range(40):
+        s.write(A, f"step {n}/1000 loss {0.5 + 0.001 * n}\n{FAIRSEQ}")
+
+
+def megatron(number: int, skipped: int, loss: str = "", nans: int = 0) -> str:
+    """A report of Megatron's; the loss is only in it where a step was taken."""
+    return (
+        f" iteration {number:8d}/    1000 | consumed samples: 100 | elapsed time per iteration (ms): 100.0 | {loss}"
+        f"loss scale: 1.0 | number of skipped iterations: {skipped:3d} | number of nan iterations: {nans:3d} |\n"
+    )
+
+
+@scenario("running", "plateau:serious", evidence=("24 steps in a row were skipped",))
+def every_iteration_of_megatrons_is_skipped(s: Scene) -> None:
+    running(s)
+    for n in range(10):
+        s.write(A, megatron(n, 0, f"lm loss: {3 + 0.01 * n:E} | "))
+    for n in range(10, 14):
+        s.write(A, megatron(n, 1, nans=1))
+    s.write(A, megatron(23, 10) + megatron(33, 10))
+
+
+@scenario("running")
+def iterations_of_megatrons_that_are_skipped_between_others(s: Scene) -> None:
+    running(s)
+    for n in range(1, 60):
+        s.write(A, megatron(10 * n, 4, f"lm loss: {3 + 0.01 * n:E} | "))
+    for n in range(60, 90):  # a loss that is 0 is not printed
+        s.write(A, megatron(10 * n, 4))
 
 
 @scenario("running", "plateau:serious", evidence=("exactly 0.6931",))
