@@ -1590,6 +1590,25 @@ def buffered_reports_behind_a_traceback_do_not_cure_it(s: Scene) -> None:
     gone(s)
 
 
+@scenario("running", "crashed:warn", evidence=("ValueError: bad (the run went on)",))
+def a_traceback_that_the_run_survived_is_one_warning(s: Scene) -> None:
+    running(s)
+    steps(s, A, 100, 105)
+    s.write(A, 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: bad\n')
+    steps(s, A, 105, 110)
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("crashed", "crashed:fatal", cause="exception", evidence=("KeyError: 'lr'",))
+def a_crash_that_hydra_announces(s: Scene) -> None:
+    running(s)
+    s.write(A, "Error executing job with overrides: ['a=1']\n")
+    s.write(
+        A, "Traceback (most recent call last):\n  File \"t.py\", line 1, in f\nKeyError: 'lr'\n"
+    )
+    gone(s)
+
+
 @scenario("crashed", "gpu_oom:warn", "crashed:fatal", cause="killed")
 def a_survived_oom_far_back_is_not_blamed_for_a_kill(s: Scene) -> None:
     running(s)
