@@ -111,6 +111,7 @@ def evidence_of(
     files_at = read_on_box(kept, metrics.FILES)
     seen = files_at if kept.fresh(metrics.FILES, now) is not None else None
     log_quiet = None if seen is None else witness.logs.quiet(seen)
+    artifacts = None if seen is None else witness.artifacts.quiet(seen)
     alive = alive_of(kept, run, now)
     processes = kept.fresh(metrics.PROCESSES, now)
     youth = _youth(kept, run, now)
@@ -137,11 +138,7 @@ def evidence_of(
             _listed_quiet(kept, queue, now, seen) if table else None, signs, youth
         ),
         log_quiet=log_quiet,
-        artifact_quiet=None
-        if seen is None
-        else _at_most(witness.artifacts.quiet(seen), signs)
-        if witness.artifacts.last is not None
-        else signs,
+        artifact_quiet=signs if artifacts is None else _at_most(artifacts, signs),
         stall_after=stall_after(kept.instance.stall_after, _typical_gap(kept, queue)),
         typical_gap=witness.typical_gap,
         failure=_failure(kept, last, ended=alive is False),
@@ -183,11 +180,8 @@ def _youth(kept: InstanceState, run: Run | None, now: float) -> float | None:
 
 
 def _at_most(seconds: float | None, *bounds: float | None) -> float | None:
-    return (
-        None
-        if seconds is None
-        else min(seconds, *(one for one in bounds if one is not None), seconds)
-    )
+    known = [bound for bound in bounds if bound is not None]
+    return None if seconds is None else min([seconds, *known])
 
 
 def _listed_quiet(
