@@ -17,12 +17,14 @@ class Target:
     """What one box is asked for. `mounts`: path -> the user named it (else only the profile did).
 
     `written`: directories that the runs write below, whose disk is watched too, whatever `mounts` says.
+    `homes`: directories in which every cell that runs has one of its own, with its checkpoints.
     """
 
     instance: Instance
     mounts: Mapping[str, bool]
     files: tuple[str, ...]
     written: tuple[str, ...] = ()
+    homes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

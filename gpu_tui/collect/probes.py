@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import replace
 
 from gpu_tui.collect.probe import (
     MISSING_FILE,
@@ -24,18 +23,19 @@ from gpu_tui.collect.probe import (
     Target,
 )
 from gpu_tui.collect.probe_box import BOX
+from gpu_tui.collect.probe_files import FILES_LIMIT, homes_of, patterns_of
+from gpu_tui.collect.probe_files import PROBE as FILES
 from gpu_tui.collect.probe_gpu import GPU
 from gpu_tui.collect.probe_results import RESULTS
 from gpu_tui.collect.probe_runners import RUNNERS, runs_free
 from gpu_tui.collect.probe_signs import PROBE as SIGNS
 from gpu_tui.collect.probe_slurm import PROBE as SLURM
-from gpu_tui.collect.shell import quote_path, quote_pattern
+from gpu_tui.collect.shell import quote_path
 from gpu_tui.core import metrics
-from gpu_tui.core.artifact import layout_of
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.readings import GpuError, GpuTable, Mount
 from gpu_tui.core.sample import Absent, Failure, FailureKind, Reading
-from gpu_tui.parse import nvidia_smi, stat
+from gpu_tui.parse import nvidia_smi
 from gpu_tui.parse.box_host import parse_uptime
 from gpu_tui.parse.df import is_missing, mounted_at, parse_mount, parse_mount_table
 from gpu_tui.parse.procs import parse_processes
@@ -104,73 +104,9 @@ def _processes(_: Target, sections: Sections) -> object:
     return rows or NoValue("no process can be seen: /proc is hidden", FailureKind.DENIED)
 
 
-# --- files: stat and the queue file; results may lie on a mount that died -------------------------
+# --- the queue file, in the lane of `probe_files`: it may lie on a mount that died ---------------
 
-
-FILES_LIMIT = 4.0
-FILES_ROOM = (
-    900_000  # bytes of one look's rows, below MAX_SECTION and what the kernel takes as arguments
-)
-ROW = 48  # bytes of a row beside the name
 AGAIN = 6  # rounds after which a queue file is read that seems to be as it was
-
-
-NOT_STARTED = 126  # what a shell says of a program with more arguments than the kernel takes
-
-
-def _files_snippet(target: Target) -> str:
-    if not target.files:
-        return "\n    :\n"  # it is answered all the same: who waits for a first look waits for this
-    words = [quote_pattern(pattern) for pattern in target.files]
-    each = "".join(
-        f"""
-        weigh {word}
-        if [ "$size" -le "$room" ]; then
-            room=$((room - size))
-            set -- "$@" {word}
-        else
-            tell unseen "{number} $number"
-        fi"""
-        for number, word in enumerate(words)
-    )
-    return f"""
-    weigh() {{ number=$# names="$*"; size=$((${{#names}} + {ROW} * number)) names=; }}
-    open home; tell home "$HOME"; close 0
-    set -- {" ".join(words)}
-    weigh "$@"
-    if [ "$size" -gt {FILES_ROOM} ]; then
-        # Of a pattern that names too many their number is told; who fits beside it is looked at.
-        open unseen
-        room={FILES_ROOM}
-        set --{each}
-        close 0
-    fi
-    errors=2
-    ask files {FILES_LIMIT:.0f} stat -c '{stat.FORMAT}' -- "$@"
-    errors=1
-"""
-
-
-def _files(target: Target, sections: Sections) -> object:
-    if not target.files:
-        return NoValue("no queue, log or result is named whose files could be watched")
-    section = sections.get("files", NOTHING)
-    if section.exit in nvidia_smi.TIMED_OUT:
-        return NoValue("stat does not return: a mount may be dead", FailureKind.HUNG)
-    if section.exit == NOT_STARTED:
-        return NoValue("there are more result files than one `stat` can take", FailureKind.UNREAD)
-    if section.exit in nvidia_smi.NOT_FOUND:
-        return NoValue("the box has no `stat` program")
-    home = sections.get("home", NOTHING).body.decode("utf-8", "replace").strip("\n")
-    unseen = stat.parse_unseen(sections.get("unseen", NOTHING).body, target.files)
-    for pattern in _moving(target.instance):
-        if pattern in unseen:  # whether anything moves stands in these
-            return NoValue(
-                f"{pattern} names {unseen[pattern]} files: more than can be looked at",
-                FailureKind.UNREAD,
-            )
-    table = stat.parse_files(section.body, target.files, home.removeprefix("home ") or None)
-    return replace(table, unseen=unseen) if unseen else table
 
 
 def _roster_snippet(target: Target) -> str:
@@ -342,7 +278,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(
         metrics.PROCESSES.name, "processes", 15.0, 4.0, lambda _: _PROCESSES, _processes, soon=5.0
     ),
-    Probe(metrics.FILES.name, "files", 10.0, FILES_LIMIT, _files_snippet, _files),
+    FILES,
     Probe(metrics.ROSTER.name, "files", 10.0, FILES_LIMIT, _roster_snippet, _roster),
     Probe(
         metrics.MOUNTS.name,
@@ -370,7 +306,9 @@ def target_of(instance: Instance, profile_mounts: tuple[str, ...] = ()) -> Targe
     for path in profile_mounts:
         mounts.setdefault(path, False)
     mounts = mounts or {"/": True}
-    return Target(instance, mounts, tuple(_patterns(instance)), _written(instance, mounts))
+    return Target(
+        instance, mounts, patterns_of(instance), _written(instance, mounts), homes_of(instance)
+    )
 
 
 def _written(instance: Instance, mounts: Collection[str]) -> tuple[str, ...]:
@@ -386,13 +324,3 @@ def _fixed(path: str) -> str:
     """The part of `path` that is the same for every cell; it ends in `/` where something was left out."""
     first = re.split(r"[{*?\[]", path, maxsplit=1)[0]
     return path if first == path else first[: first.rfind("/") + 1]
-
-
-def _patterns(instance: Instance) -> list[str]:
-    """The files whose size and mtime tell whether anything moves, and which artifacts exist."""
-    return list(dict.fromkeys([*_moving(instance), *layout_of(instance).patterns()]))
-
-
-def _moving(instance: Instance) -> list[str]:
-    """Those of them that are written as long as anything runs."""
-    return [path for path in (instance.queue.file, instance.queue.log, instance.logs) if path]

@@ -57,6 +57,13 @@ class Layout:
             found += [f"{self.checkpoints}/{CELL}/{name}" for name in (*weights, LATEST)]
         return tuple(found)
 
+    @property
+    def homes(self) -> tuple[str, ...]:
+        """The directories in which a cell has one of its own while it trains."""
+        if self.project is not None:
+            return (f"{self.project}/active",)
+        return tuple(root for root in (self.results, self.checkpoints) if root)
+
     def metrics_files(self) -> tuple[str, ...]:
         """The files that hold the metrics of a finished cell, the best source first."""
         roots = (self.results,) if self.project is not None else (self.results, self.checkpoints)

@@ -45,13 +45,15 @@ def table_of_logs(
     cut: Mapping[str, float] = NEVER,
     before: Mapping[str, float] = NEVER,
     began: float | None = None,
+    signs: Mapping[str, float] = NEVER,
 ) -> JobTable:
     """One job per log that `pattern` names and that is not in `taken`, the newest last.
 
     `alive`: a training lives on the box; None = nobody knows; `seen_at` = when that was read. Times are by
     the box's clock. `cut` are the paths of those that stopped without a word with what wrote them, and when that was seen; `before` is
     when each was written last, as far as was known when the processes were read. `began`: when the first of the
-    trainings that live did; a log that none has written since is none of theirs.
+    trainings that live did; a log that none has written since is none of theirs. `signs`: when a checkpoint of each
+    cell was written, which moves also where its log is held back in a buffer.
     """
     stirred = -inf if seen_at is None else seen_at - stall_after
     named = cell_in(pattern)
@@ -73,6 +75,7 @@ def table_of_logs(
             endings.get(name, Ending()),
             # One that moved before, too, is written by somebody who is not known to train.
             None if before.get(path, -inf) >= stirred else seen_at,
+            signs.get(name, -inf),
         )
         for mtime, name, path in found[-JOBS_KEPT:]
     )
@@ -88,6 +91,7 @@ def _job(
     alive: bool | None,
     ending: Ending,
     seen_at: float | None,
+    sign: float,
 ) -> Job:
     still = max(0.0, box_now - mtime)
     log = Job(name, name, CellState.CANNOT_TELL, "log", stdout=path)
@@ -96,6 +100,8 @@ def _job(
         return _as(log, CellState.RUNNING, BEGUN, None)
     believed = mtime <= box_now + AHEAD
     ended = mtime if believed else None
+    if alive and box_now - sign < stall_after and ending == Ending():
+        return _as(log, CellState.RUNNING, None, None)
     failed = ending.failure is not None and not (alive and ending.anew)  # of an earlier attempt
     if believed and still < stall_after and alive is not False and not failed:
         if alive:

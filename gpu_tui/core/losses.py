@@ -96,9 +96,9 @@ class LossWatch:
         self._last = loss
         self._judge(loss)
 
-    def skip(self) -> None:
-        """One step was skipped for a NaN or an overflow."""
-        self._skips += 1
+    def skip(self, steps: int = 1) -> None:
+        """So many steps were skipped for a NaN or an overflow."""
+        self._skips += steps
 
     def _judge(self, loss: float) -> None:
         if self._bound is None or loss <= self._bound:

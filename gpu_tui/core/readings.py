@@ -136,10 +136,13 @@ class FileTable:
     """The files asked for; a path that is not there is missing from `found`.
 
     `unseen`: the patterns that name more files than can be looked at, and how many; nothing is known of these.
+    `signs`: by the name of a directory in which a cell may train, what was written last there of its checkpoints,
+    by whatever name: a sign of life, and never an artifact.
     """
 
     found: Mapping[str, FileStat] = field(default_factory=dict)
     unseen: Mapping[str, int] = field(default_factory=dict)
+    signs: Mapping[str, FileStat] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ REMEDIES: dict[str, str] = {
     "torn_down": "Nothing is left to do here. Take it out of the fleet file when you need it no longer.",
     "missing_cell": "As things stand it will not run. Put it right in a queue file, or start the queue at its index.",
     "moved_cell": "A cell changed boxes. Remove its old checkpoint at the origin or it is skipped there.",
-    "plateau": "The loss does not move any more.",
+    "plateau": "Nothing is learned: every step is skipped, or no gradient arrives. Look at the loss scale, lr, frozen or detached weights and saturated outputs; then bf16, lower lr or the last good checkpoint.",
     "zombie_vram": "GPU memory is in use but no process is listed. fuser -v /dev/nvidia* on the box shows who holds it.",
     "overflow": "A half-precision gradient overflowed and the step was skipped. Rare is normal; at the scale's floor lower lr or use bf16.",
     "network": "A connection was lost. Look whether the run itself still writes; resume downloads; never call a box dead for it.",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from gpu_tui.core.clocks import DangerClock, clock_words
 from gpu_tui.core.cut_short import cut_early, cut_short
-from gpu_tui.core.facts import span
+from gpu_tui.core.facts import BUSY_SHARE, span
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.levels import Level, level, share
@@ -45,6 +45,11 @@ STARTED_AGAIN = (
 GPU_REMEDIES = {  # where no rerun of the program can help
     "no-driver": "Run nvidia-smi on the box; a missing driver there is the provider's to fix.",
 }
+BRAKES = frozenset({"hw_slowdown", "hw_power_brake"})  # they need no heat
+BRAKED = (
+    "The machine itself holds the card back: its board or power supply asks for it, and no setting of yours cures "
+    "that. Save, and ask for another host."
+)
 
 # A clock's own severity -> that of its finding, and that of its last hour.
 CLOCK_SEVERITY: dict[str, tuple[Severity, Severity]] = {
@@ -232,13 +237,25 @@ def _gpus(seen: Now) -> Iterator[Condition]:
         clock = share(gpu.sm_clock_hz, gpu.sm_clock_max_hz)
         hot = seen.acts("throttled", gpu.temperature, "throttle", where)
         lacks = None if clock is None else 1 - clock
-        if hot and clock is not None and seen.acts("slowed", lacks, "throttle", where):
+        rests = gpu.utilization is not None and gpu.utilization <= BUSY_SHARE
+        braked = ", ".join(reason for reason in gpu.throttle if reason in BRAKES and not rests)
+        slowed = clock is not None and seen.acts("slowed", lacks, "throttle", where)
+        if hot and slowed:
             yield Condition(
                 "throttle",
                 Severity.WARN,
                 f"GPU {gpu.index} at {gpu.temperature:.0f} °C runs at {clock:.0%} of its clock",
                 where,
                 part=where,
+            )
+        elif braked and slowed:
+            yield Condition(
+                "throttle",
+                Severity.WARN,
+                f"GPU {gpu.index} runs at {clock:.0%} of its clock: {braked}",
+                where,
+                part=where,
+                remedy=BRAKED,
             )
         if gpu.ecc_uncorrected:
             yield Condition(

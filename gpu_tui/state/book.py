@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from gpu_tui.core.alarms import Alarm, CellAlarms
+from gpu_tui.core.alarms import ECHO_WITHIN, Alarm, CellAlarms
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.core.raised import Raised
 from gpu_tui.core.remedies import remedy
 from gpu_tui.core.rules import Condition
 
 FIRST_LOOK = 60.0  # seconds in which every probe has answered
 WENT_ON, BEGAN_ANEW = " (the run went on)", " (a run began anew after it)"
+_HEAD = "(most recent call last)"
 CELLS_KEPT = 500  # a hostile log may name no end of cells: the oldest make room
 
 
@@ -23,6 +25,7 @@ class Book:
     instance: str
     since: float | None = None  # somebody looks without a gap
     _logged: dict[str | None, CellAlarms] = field(default_factory=dict)
+    _raised: dict[str | None, Raised] = field(default_factory=dict)  # of the same attempts
     _now: dict[tuple[str, str | None, str | None], Finding] = field(default_factory=dict)
 
     def log_line(
@@ -45,21 +48,27 @@ class Book:
                 return
             if len(self._logged) >= CELLS_KEPT:
                 dull = (name for name, kept in self._logged.items() if not kept.any)
-                del self._logged[next(dull, next(iter(self._logged)))]
-            alarms = self._logged[cell] = CellAlarms()
-        alarms.take(line, number, source.path, at, live=live, early=early)
+                oldest = next(dull, next(iter(self._logged)))
+                del self._logged[oldest], self._raised[oldest]
+            alarms, self._raised[cell] = CellAlarms(), Raised()
+            self._logged[cell] = alarms
+        for one in self._raised[cell].read(line, number, source.path):
+            alarms.take(one, number, source.path, at, live=live, early=early)
 
     def restart_cell(self, cell: str, path: str | None = None) -> None:
         """A new attempt began: what the last one logged (in `path`, or anywhere) is history, not news."""
         if path is None:
             self._logged.pop(cell, None)
+            self._raised.pop(cell, None)
         elif cell in self._logged:
             self._logged[cell].forget(path)
+            self._raised[cell].forget(path)
 
     def restart_log(self, path: str) -> None:
         """The log began anew: what stood in it before is history."""
-        for alarms in self._logged.values():
+        for cell, alarms in self._logged.items():
             alarms.forget(path)
+            self._raised[cell].forget(path)
 
     def failure(self, cell: str | None, *, ended: bool = False) -> Alarm | None:
         """What ended the attempt at a cell, as far as its logs tell; `ended` = others know that it did."""
@@ -118,7 +127,8 @@ class Book:
 
     def _from_logs(self) -> Iterator[Finding]:
         for cell, alarms in self._logged.items():
-            for alarm in alarms.shown(ended=("crashed", cell, None) in self._now):
+            shown = [*alarms.shown(ended=("crashed", cell, None) in self._now)]
+            for alarm in (one for one in shown if not _named_below(one, shown)):
                 yield Finding(
                     kind=alarm.kind,
                     severity=alarm.severity,
@@ -148,6 +158,19 @@ def _behind(alarm: Alarm) -> str:
     if alarm.anew:
         return BEGAN_ANEW
     return WENT_ON if alarm.past else ""
+
+
+def _named_below(alarm: Alarm, shown: Iterable[Alarm]) -> bool:
+    """Of a traceback that the run survived only its head is known, and what it raised is shown as well."""
+    return (
+        alarm.past
+        and alarm.label == "traceback"
+        and _HEAD in alarm.text
+        and any(
+            one.path == alarm.path and 0 < one.last_number - alarm.last_number <= ECHO_WITHIN
+            for one in shown
+        )
+    )
 
 
 def _join(one: Finding, other: Finding) -> Finding:

@@ -21,6 +21,7 @@ from gpu_tui.state.history import Anchored
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.job_tables import scheduled
 from gpu_tui.state.oom import KILL_SLACK, oom_fact, oom_of
+from gpu_tui.state.signs import quiet_since_sign
 from gpu_tui.state.timeline import stop_mark
 from gpu_tui.state.views import T, utilization
 from gpu_tui.state.witness import STAMP_SLACK, box_time
@@ -112,9 +113,12 @@ def evidence_of(
     files_at = read_on_box(kept, metrics.FILES)
     seen = files_at if kept.fresh(metrics.FILES, now) is not None else None
     log_quiet = None if seen is None else witness.logs.quiet(seen)
+    artifacts = None if seen is None else witness.artifacts.quiet(seen)
     alive = alive_of(kept, run, now)
     processes = kept.fresh(metrics.PROCESSES, now)
     youth = _youth(kept, run, now)
+    runs = (cell.name for cell in queue.cells if cell.state is CellState.RUNNING)
+    signs = None if seen is None else quiet_since_sign(kept, runs, seen)
     session = witness.session
     scheduler, jobs, jobs_why = scheduled(kept, now)
     return Evidence(
@@ -130,11 +134,13 @@ def evidence_of(
         halted=_halted(run),
         busy=utilization(table),
         data_bound=alive is True and _data_bound(kept, now, log_quiet),
-        quiet_seconds=_at_most(None if seen is None else witness.life.quiet(seen), youth),
+        quiet_seconds=_at_most(None if seen is None else witness.life.quiet(seen), signs, youth),
         # A card that nobody has looked at may compute.
-        listed_quiet=_at_most(_listed_quiet(kept, queue, now, seen) if table else None, youth),
+        listed_quiet=_at_most(
+            _listed_quiet(kept, queue, now, seen) if table else None, signs, youth
+        ),
         log_quiet=log_quiet,
-        artifact_quiet=None if seen is None else witness.artifacts.quiet(seen),
+        artifact_quiet=signs if artifacts is None else _at_most(artifacts, signs),
         stall_after=stall_after(kept.instance.stall_after, _typical_gap(kept, queue)),
         typical_gap=witness.typical_gap,
         # What older logs end with is not how this one went.
@@ -176,8 +182,9 @@ def _youth(kept: InstanceState, run: Run | None, now: float) -> float | None:
     return None if good is None or not ages else min(ages) + max(0.0, now - good.taken_at)
 
 
-def _at_most(seconds: float | None, bound: float | None) -> float | None:
-    return seconds if seconds is None or bound is None else min(seconds, bound)
+def _at_most(seconds: float | None, *bounds: float | None) -> float | None:
+    known = [bound for bound in bounds if bound is not None]
+    return None if seconds is None else min([seconds, *known])
 
 
 def _listed_quiet(

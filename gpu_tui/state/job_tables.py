@@ -21,6 +21,7 @@ from gpu_tui.core.vanished import Ending, ended
 from gpu_tui.state.instance import InstanceState
 from gpu_tui.state.late_reader import reports
 from gpu_tui.state.logbuffer import LogBuffer
+from gpu_tui.state.signs import signs_of_life
 from gpu_tui.state.witness import box_time
 
 SCHEDULERS: dict[str, Metric[JobTable]] = {
@@ -187,6 +188,7 @@ def _logs(
         cut=kept.log_lives.cut,
         before=kept.log_lives.before,
         began=_first_began(kept, now, box_now),
+        signs=signs_of_life(kept),
     )
 
 

@@ -10,10 +10,10 @@ from gpu_tui.core import metrics
 from gpu_tui.core.facts import BUSY_SHARE
 from gpu_tui.core.pulse import stall_after
 from gpu_tui.core.readings import FileTable
-from gpu_tui.core.required import names_of
 from gpu_tui.core.stillness import computes, still
 from gpu_tui.core.sweep import Cell, CellState, Queue
 from gpu_tui.state.instance import InstanceState
+from gpu_tui.state.signs import by_cell, signs_of_life
 from gpu_tui.state.views import utilization
 
 CAUGHT_UP = 30.0  # seconds of a connection: before that a log may lie behind
@@ -76,8 +76,13 @@ def _moved_lately(kept: InstanceState, names: Collection[str], now: float) -> fr
         return frozenset()
     if kept.joined.written is None or kept.joined.written[0] is not table:
         kept.joined.written = (table, _written(table))
-    written, since = kept.joined.written[1], now - kept.instance.stall_after
-    return frozenset(n for n in names if n in written and kept.timeline.ours(written[n]) >= since)
+    since = now - kept.instance.stall_after
+    return frozenset(
+        name
+        for known in (kept.joined.written[1], signs_of_life(kept))
+        for name in names
+        if name in known and kept.timeline.ours(known[name]) >= since
+    )
 
 
 def _written(table: FileTable) -> Mapping[str, float]:
@@ -87,8 +92,4 @@ def _written(table: FileTable) -> Mapping[str, float]:
         for part in path.split("/"):
             if stat.mtime > parts.get(part, -inf):
                 parts[part] = stat.mtime
-    names: dict[str, float] = {}
-    for part, at in parts.items():
-        for name in names_of(part):  # a run's directory may be called by its cell and a time
-            names[name] = max(at, names.get(name, at))
-    return names
+    return by_cell(parts)

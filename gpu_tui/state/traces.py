@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 
 from gpu_tui.core.course import Course
@@ -14,6 +15,8 @@ from gpu_tui.core.thinned import Thinned
 
 SERIES_POINTS = 900
 SKIP_LABELS = ("nan", "inf", "overflow")
+SKIPPED = "skipped iterations"  # Megatron's count of them since its last report
+_SKIPS = re.compile(r"skip|ignoring (?:the )?gradient", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -39,12 +42,23 @@ class CellTrace:
 
         A line that is not `live` was there before we came: it says where the run is, not how fast.
         """
-        if line.mark.label in SKIP_LABELS and not line.open and "skip" in line.text.lower():
+        if line.mark.label in SKIP_LABELS and not line.open and _SKIPS.search(line.text):
             self.watch.skip()
+        elif line.progress is not None and not line.open:
+            self.watch.skip(self._skipped(line.progress))
         if line.progress is not None:
             self._progress(line.progress, at, live=live)
         if line.mark.label in ("nan", "inf") and line.mark.alarm:
             self.diverged = True
+
+    def _skipped(self, new: Progress) -> int:
+        """The steps since the last report, where none of them was taken: of one that was a loss is printed."""
+        skipped, before = new.metrics.get(SKIPPED, 0.0), self.progress.step
+        if not skipped >= 1 or new.loss is not None:
+            return 0
+        if before is None or new.step is None:
+            return 1
+        return int(min(skipped, new.step - before)) if skipped >= new.step - before > 0 else 0
 
     def _progress(self, new: Progress, at: float, *, live: bool) -> None:
         restarts = self.course.restarts

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from shell_box import COMMANDS, ShellBox
 from test_sampler import sampling
 
+from gpu_tui.collect.probe_files import NAMES_MOST
 from gpu_tui.collect.probe_results import FILES_READ, MONITOR, monitor_file
 from gpu_tui.core.fleet import QueueFiles, Results
 from gpu_tui.core.readings import FileTable, MemoryLog, Scores
@@ -41,6 +44,57 @@ async def test_metrics_artifacts_and_a_memory_monitor(box: ShellBox, shell: str)
     assert isinstance(files, Reading)
     assert isinstance(files.value, FileTable)
     assert "~/final/a b/best.pth" in files.value.found
+
+
+NEWEST = {
+    "plain": "plain/latest.pth",
+    "half": "half/epoch_2.pt.tmp",
+    "folder": "folder/ckpts/whatever",
+    "a b": "a b/weights/last [1].pt",
+    "shards": "shards/checkpoint-500/model-00001-of-00002.safetensors",
+    "steps": "steps/global_step20",
+    "lightning": "lightning/lightning_logs/version_0/checkpoints/last.ckpt",
+}
+OLDER = (
+    *("plain/epoch_1.pth", "half/epoch_1.pt", "folder/first.ckpt", "a b/weights/first.pt"),
+    *(
+        "shards/checkpoint-60/model.safetensors",
+        "steps/global_step10/mp_rank_00.pt",
+        "bare/log.txt",
+    ),
+)
+LATER = ("plain/gpu.csv", "plain/wandb/run.wandb", "bare/train.log", "loose.pth")
+
+
+async def test_the_newest_checkpoint_of_each_directory_by_whatever_name(
+    box: ShellBox, shell: str
+) -> None:
+    stamped = [*((path, 1000) for path in OLDER), *((path, 2000) for path in NEWEST.values())]
+    for path, stamp in (*stamped, *((path, 3000) for path in LATER)):
+        if path != NEWEST["steps"]:
+            os.utime(box.file(f"home/final/{path}", "x"), (stamp, stamp))
+    (box.home / "final/steps/global_step20").mkdir()
+    for folder, stamp in {"shards/checkpoint-60": 500, "shards/checkpoint-500": 600}.items():
+        os.utime(box.home / "final" / folder, (stamp, stamp))
+    os.utime(box.home / "final/steps/global_step10", (500, 500))
+    os.utime(box.home / "final/lightning/lightning_logs/version_0/checkpoints", (500, 500))
+    async with sampling(box, shell, box.group()) as inbox:
+        sample = (await inbox.all_of({"files"}))["files"].sample
+    assert isinstance(sample, Reading)
+    assert isinstance(sample.value, FileTable)
+    found = {cell: stat.path for cell, stat in sample.value.signs.items()}
+    assert found == {cell: f"{box.home}/final/{path}" for cell, path in NEWEST.items()}
+
+
+async def test_so_many_checkpoints_are_weighed_and_no_more(box: ShellBox) -> None:
+    for number in range(NAMES_MOST + 1):
+        box.file(f"home/final/a/{number}.pth", "")
+    box.file("home/final/b/latest.pth", "")
+    async with sampling(box, "dash", box.group()) as inbox:
+        sample = (await inbox.all_of({"files"}))["files"].sample
+    assert isinstance(sample, Reading)
+    assert isinstance(sample.value, FileTable)
+    assert set(sample.value.signs) == {"a"}
 
 
 async def test_a_box_without_them(box: ShellBox, shell: str) -> None:

@@ -7,9 +7,10 @@ clock and zone may be any: `skew` and `zone` are seconds, `login_zone` is what o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from gpu_tui.collect.probes import target_of
 from gpu_tui.core.events import Event, LinkChanged, LogArrived, LogOpened, ProviderRead, Sampled
 from gpu_tui.core.fleet import (
     Fleet,
@@ -37,6 +38,7 @@ from gpu_tui.core.readings import (
 from gpu_tui.core.sample import Failure, FailureKind, Reading
 from gpu_tui.parse.log_reader import LogReader
 from gpu_tui.parse.queue_file import parse_roster
+from gpu_tui.parse.stat import parse_files
 from gpu_tui.state.history import NoHistory
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
@@ -173,7 +175,7 @@ class Scene:
         if self.roster is not None:
             self.sample("roster", parse_roster(self.roster))
         if self.files is not None:
-            self.sample("files", FileTable(dict(self.files)))
+            self.sample("files", self.table(self.files))
         if self.processes is not None:
             self.sample("processes", self.processes)
         else:
@@ -186,6 +188,15 @@ class Scene:
         ):
             if value is not None:
                 self.sample(metric, value)
+
+    def table(self, files: dict[str, FileStat]) -> FileTable:
+        """What is told of them; below the results each is an artifact by its name, or a sign of life."""
+        asked = target_of(self.instance)
+        rows = (f"{one.inode} {one.size} {one.mtime:.0f} {path}" for path, one in files.items())
+        told = parse_files("\n".join(rows).encode(), asked.files, None, asked.homes)
+        below = tuple(f"{home}/" for home in asked.homes)
+        beside = {path: one for path, one in files.items() if not path.startswith(below)}
+        return replace(told, found={**beside, **told.found})
 
     def watch(self, seconds: float, each: Callable[[Scene, float], None] | None = None) -> None:
         """Time passes and is watched, beat by beat; `each` happens on the box before each beat."""

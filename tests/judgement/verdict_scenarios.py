@@ -221,6 +221,61 @@ def block_buffered_stdout_with_moving_checkpoints(s: Scene) -> None:
     s.watch(1800, lambda s, t: s.touch(f"{ROOT}/out/a/best.pth") if t % 300 == 0 else None)
 
 
+def saved(s: Scene, *paths: str, seconds: float = 1800.0) -> None:
+    """These are written every five minutes; the log stands still."""
+
+    def each(s: Scene, t: float) -> None:
+        for path in paths if t % 300 == 0 else ():
+            s.touch(f"{ROOT}/out/{path}")
+
+    s.watch(seconds, each)
+
+
+@scenario("running", because=("a checkpoint moved", "python -u"))
+def block_buffered_stdout_with_a_checkpoint_that_is_no_artifact(s: Scene) -> None:
+    running(s)
+    saved(s, "a/latest.pth")
+
+
+@scenario("running", because=("a checkpoint moved", "python -u"))
+def block_buffered_stdout_with_checkpoints_in_folders_of_their_own(s: Scene) -> None:
+    running(s)
+    saved(s, "a-20261103T101500Z/checkpoint-10/model.safetensors")
+
+
+@scenario("running", because=("a checkpoint moved", "python -u"), box=NO_QUEUE)
+def block_buffered_stdout_where_only_logs_and_results_are_named(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = (INIT, TRAINER), gpu(0.0)
+    s.write(A, "Epoch 1/20 train_loss: 2.1\n", history=True)
+    saved(s, "a/ckpts/epoch.pt")
+
+
+@scenario("running", because=("1 job runs", "a checkpoint moved"), box=NO_QUEUE)
+def block_buffered_stdout_where_only_logs_and_artifacts_are_named(s: Scene) -> None:
+    s.link("live")
+    s.processes, s.gpus = (INIT, TRAINER), gpu(0.0)
+    s.write(A, "Epoch 1/20 train_loss: 2.1\n", history=True)
+    saved(s, "a/best.pth")
+
+
+@scenario("stalled", "stalled:serious", because=("nothing moved for 30 min",))
+def a_checkpoint_that_nobody_can_call_its_own_is_no_sign_of_life(s: Scene) -> None:
+    """What several cells share, what another box writes into the same file system, and a clock that is ahead."""
+    running(s)
+    s.gpus = gpu(0.0)
+    s.touch(f"{ROOT}/out/a/latest.pth", ago=-7200.0)
+    saved(s, "latest.pth", "shared/latest.pth", "c/latest.pth", "b/checkpoint-10/model.safetensors")
+
+
+@scenario("stalled", "stalled:serious")
+def a_checkpoint_of_before_does_not_hide_a_hang(s: Scene) -> None:
+    running(s)
+    s.gpus = gpu(0.0)
+    saved(s, "a/latest.pth", seconds=600)
+    s.watch(1200)
+
+
 @scenario("running", because=("bound by data or CPU",))
 def a_card_at_zero_while_the_log_moves_is_data_bound_not_idle(s: Scene) -> None:
     running(s)
@@ -233,6 +288,31 @@ def a_hot_card_is_throttled_not_idle(s: Scene) -> None:
     running(s)
     s.gpus = gpu(0.6, temperature=88, clock=0.5)
     s.watch(900, lambda s, _: s.touch(A))
+
+
+@scenario("running", "throttle:warn", evidence=("runs at 30% of its clock: hw_power_brake",))
+def a_cool_card_that_the_machine_brakes(s: Scene) -> None:
+    running(s)
+    s.gpus = braked(gpu(0.97, clock=0.3), "sw_power_cap", "hw_power_brake")
+    s.watch(60, lambda s, _: s.touch(A))
+
+
+@scenario("running")
+def a_card_at_its_power_cap_or_braked_a_little_or_at_rest_is_no_finding(s: Scene) -> None:
+    running(s)
+    for card in (
+        braked(gpu(0.97, clock=0.3), "sw_power_cap"),
+        braked(gpu(0.97, clock=0.8), "hw_slowdown"),
+        braked(gpu(0.0, clock=0.1), "hw_slowdown"),
+    ):
+        s.gpus = card
+        s.watch(60, lambda s, _: s.touch(A))
+        assert not s.view().findings
+
+
+def braked(table: GpuTable, *reasons: str) -> GpuTable:
+    """The same card, and why its clock is lower than it could be."""
+    return replace(table, gpus=(replace(table.gpus[0], throttle=reasons),))
 
 
 @scenario("running", because=("own shell is gone",))
@@ -484,7 +564,12 @@ def a_listed_job_whose_log_stands_still_while_the_card_computes(s: Scene) -> Non
     detached(s, 0.97)
 
 
-def beside(s: Scene, cards: GpuTable | None, processes: tuple[Process, ...] = NOBODY) -> None:
+def beside(
+    s: Scene,
+    cards: GpuTable | None,
+    processes: tuple[Process, ...] = NOBODY,
+    saves: tuple[str, ...] = (),
+) -> None:
     """Two detached jobs: the log of one moves, that of the other stands still for half an hour."""
     s.link("live")
     s.processes, s.gpus = processes, cards
@@ -501,6 +586,8 @@ def beside(s: Scene, cards: GpuTable | None, processes: tuple[Process, ...] = NO
     def each(s: Scene, _: float) -> None:
         s.write(A, "Epoch 1/20 train_loss: 2.0\n")
         s.say("nohup", listed)
+        for path in saves:
+            s.touch(f"{ROOT}/out/{path}")
 
     s.watch(1_800, each)
 
@@ -537,6 +624,16 @@ def a_job_that_hangs_while_no_card_computes(s: Scene) -> None:
 @scenario("running", "stalled:warn", evidence=("nothing tells whether",), box=NO_QUEUE)
 def a_job_that_is_silent_on_a_card_that_another_one_may_use(s: Scene) -> None:
     beside(s, gpu(0.97))
+
+
+@scenario("running", "stalled:serious", evidence=("no card of it computes",), box=NO_QUEUE)
+def a_job_that_hangs_beside_one_that_saves(s: Scene) -> None:
+    beside(s, cards((0.97, 41), (0.0, 51)), WORKERS, ("a/latest.pth", "shared/latest.pth"))
+
+
+@scenario("running", box=NO_QUEUE)
+def a_job_that_saves_beside_one_that_prints(s: Scene) -> None:
+    beside(s, cards((0.97, 41), (0.0, 51)), WORKERS, ("b/last/latest.pth",))
 
 
 @scenario("running", box=NO_QUEUE)
@@ -1594,6 +1691,25 @@ def buffered_reports_behind_a_traceback_do_not_cure_it(s: Scene) -> None:
     gone(s)
 
 
+@scenario("running", "crashed:warn", evidence=("ValueError: bad (the run went on)",))
+def a_traceback_that_the_run_survived_is_one_warning(s: Scene) -> None:
+    running(s)
+    steps(s, A, 100, 105)
+    s.write(A, 'Traceback (most recent call last):\n  File "t.py", line 1, in f\nValueError: bad\n')
+    steps(s, A, 105, 110)
+    s.watch(10, lambda s, _: s.touch(A))
+
+
+@scenario("crashed", "crashed:fatal", cause="exception", evidence=("KeyError: 'lr'",))
+def a_crash_that_hydra_announces(s: Scene) -> None:
+    running(s)
+    s.write(A, "Error executing job with overrides: ['a=1']\n")
+    s.write(
+        A, "Traceback (most recent call last):\n  File \"t.py\", line 1, in f\nKeyError: 'lr'\n"
+    )
+    gone(s)
+
+
 @scenario("crashed", "gpu_oom:warn", "crashed:fatal", cause="killed")
 def a_survived_oom_far_back_is_not_blamed_for_a_kill(s: Scene) -> None:
     running(s)
@@ -1785,6 +1901,50 @@ def every_step_is_skipped_for_a_nan(s: Scene) -> None:
     steps(s, A, 1, 20, "0.512")
     s.write(A, "".join("WARNING: loss is nan, skipping this batch\n" for _ in range(25)))
     s.watch(10, lambda s, _: s.touch(A))
+
+
+FAIRSEQ = "2021-01-01 00:00:00 | INFO | fairseq.trainer | NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: 64.0\n"
+
+
+@scenario("running", "plateau:serious", evidence=("25 steps in a row were skipped",))
+def every_gradient_is_ignored_for_an_overflow(s: Scene) -> None:
+    running(s)
+    steps(s, A, 100, 103, loss="0.51")
+    s.write(A, FAIRSEQ * 25)
+
+
+@scenario("running")
+def a_gradient_that_is_ignored_now_and_then(s: Scene) -> None:
+    running(s)
+    for n in range(40):
+        s.write(A, f"step {n}/1000 loss {0.5 + 0.001 * n}\n{FAIRSEQ}")
+
+
+def megatron(number: int, skipped: int, loss: str = "", nans: int = 0) -> str:
+    """A report of Megatron's; the loss is only in it where a step was taken."""
+    return (
+        f" iteration {number:8d}/    1000 | consumed samples: 100 | elapsed time per iteration (ms): 100.0 | {loss}"
+        f"loss scale: 1.0 | number of skipped iterations: {skipped:3d} | number of nan iterations: {nans:3d} |\n"
+    )
+
+
+@scenario("running", "plateau:serious", evidence=("24 steps in a row were skipped",))
+def every_iteration_of_megatrons_is_skipped(s: Scene) -> None:
+    running(s)
+    for n in range(10):
+        s.write(A, megatron(n, 0, f"lm loss: {3 + 0.01 * n:E} | "))
+    for n in range(10, 14):
+        s.write(A, megatron(n, 1, nans=1))
+    s.write(A, megatron(23, 10) + megatron(33, 10))
+
+
+@scenario("running")
+def iterations_of_megatrons_that_are_skipped_between_others(s: Scene) -> None:
+    running(s)
+    for n in range(1, 60):
+        s.write(A, megatron(10 * n, 4, f"lm loss: {3 + 0.01 * n:E} | "))
+    for n in range(60, 90):  # a loss that is 0 is not printed
+        s.write(A, megatron(10 * n, 4))
 
 
 @scenario("running", "plateau:serious", evidence=("exactly 0.6931",))

@@ -28,6 +28,19 @@ def test_files_are_found_under_the_spelling_they_were_asked_by():
     assert (log.inode, log.size, log.mtime) == (12, 200, 1763700001.0)
 
 
+def test_a_checkpoint_of_any_name_is_a_sign_of_life_of_its_directory_and_no_file_that_was_asked_for():
+    text = b"""1 10 100 /root/final/a/best.pth
+2 10 130 /root/final/a/latest.pth
+3 10 120 /root/final/a/ckpts/epoch.pt
+4 10 140 /root/final/loose.pth
+5 10 150 /root/runs/b/checkpoint-10
+6 10 160 /root/elsewhere/c/latest.pth
+"""
+    table = parse_files(text, ("~/final/{cell}/best.pth",), "/root", ("~/final", "/root/runs"))
+    assert set(table.found) == {"~/final/a/best.pth"}
+    assert {name: stat.mtime for name, stat in table.signs.items()} == {"a": 130.0, "b": 150.0}
+
+
 def test_a_file_is_there_whatever_its_time():
     text = b"1 10 -11644473600 /a/x.log\n2 20 18446744073709551615 /a/y.log\n"
     found = parse_files(text, ("/a/{cell}.log",)).found

@@ -16,7 +16,7 @@ from gpu_tui.core.sample import Reading
 from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.parse.log_reader import LogReader
-from gpu_tui.state import stillness
+from gpu_tui.state import signs
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.scene_parts import gpu
@@ -123,7 +123,7 @@ def test_files_are_looked_through_once_for_a_table_however_often_a_silent_cell_i
 ) -> None:
     """A sweep has tens of thousands of them, and the screen asks each second."""
     asked: list[str] = []
-    monkeypatch.setattr(stillness, "names_of", lambda part: asked.append(part) or [part])
+    monkeypatch.setattr(signs, "names_of", lambda part: asked.append(part) or [part])
     box = Box("a", "b")
     box.line("b", T0 + 80)
     stats = {path: FileStat(path, 1, 1, LATER - 5) for path in ("/r/b/1.pth", "/r/b/2.pth")}
