@@ -1752,7 +1752,7 @@ def a_survived_oom_is_not_blamed_for_a_kill_ten_epochs_later(s: Scene) -> None:
     gone(s)
 
 
-@scenario("crashed", "traceback:warn", "crashed:fatal", cause="killed")
+@scenario("crashed", "crashed:fatal", cause="killed")
 def an_attempt_before_in_the_same_log_is_not_blamed_for_a_kill(s: Scene) -> None:
     s.write(A, f"Epoch 1/20 train_loss: 0.9\nEpoch 2/20 train_loss: 0.8\n{RAISED}", history=True)
     running(s)
@@ -1774,7 +1774,7 @@ def what_stands_above_the_last_reports_of_a_log_is_not_its_end(s: Scene) -> None
     gone(s)
 
 
-@scenario("idle", "crashed:warn", "traceback:warn", box=NO_QUEUE)
+@scenario("idle", "crashed:warn", box=NO_QUEUE)
 def a_run_that_caught_an_exception_and_was_killed_while_nobody_looked(s: Scene) -> None:
     s.link("live")
     early = f"Epoch 1/200 train_loss: 0.7\nEpoch 2/200 train_loss: 0.7\n{RAISED}"
@@ -1785,7 +1785,7 @@ def a_run_that_caught_an_exception_and_was_killed_while_nobody_looked(s: Scene) 
     gone(s)
 
 
-@scenario("running", "crashed:warn", "traceback:warn", evidence=("began anew after",), box=NO_QUEUE)
+@scenario("running", "crashed:warn", evidence=("began anew after",), box=NO_QUEUE)
 def a_run_that_is_started_again_in_the_log_of_its_crash(s: Scene) -> None:
     alone(s)
     s.write(A, f"Epoch 1/20 train_loss: 0.7\nEpoch 2/20 train_loss: 0.7\n{RAISED}")
