@@ -25,7 +25,7 @@ _RANDOM = (
 _NO_SECRET = (
     "public host cache hash sort primary foreign partition row object content dedup idempotency cell run job config"
     " data dataset image sample index state metric group lookup"
-).split()
+)
 
 _SHAPES = (
     # Tokens that name their maker by a prefix.
@@ -50,7 +50,7 @@ _SHAPES = (
     r'("name\\?":\s*\\?"[^"\\]{0,80}(?:key|token|secret|passw|credential|auth)[^"\\]{0,80}\\?",'
     r'\s*\\?"value\\?":\s*\\?")[^"\\]+',
     # Any other key by its name: `--wandb-key`, `OPENAI_KEY`. With a blank in the name a sign follows.
-    rf"((?=[_-]key){''.join(f'(?<!{name})' for name in _NO_SECRET)}[_-]keys?{_THEN}){_RANDOM}",
+    rf"((?=[_-]key){''.join(f'(?<!{name})' for name in _NO_SECRET.split())}[_-]keys?{_THEN}){_RANDOM}",
     rf"(\b(?:api|access|account|secret|auth|storage|private)\s(?:key|token){_SIGN})"
     r"(?!https?:)(?=[^\s\"',;]{0,256}\d)[^\s\"',;]{8,}",
     # The forty digits that wandb once had for a key, said to its login or asked for by it.
