@@ -10,6 +10,7 @@ channel need not wait for each other:
     @NONCE MARK cut              the box left something out
     @NONCE MARK close EXIT
     @NONCE MARK same SECTION     a section is as in the last frame of this mark
+    @NONCE MARK step             the next command of several begins, each of which may hang
     @NONCE MARK end BEAT
     @NONCE MARK beat             the program has no clock: a line from us for each beat would be welcome
 
@@ -67,6 +68,9 @@ class FrameReader:
         self._control = b"@" + nonce.encode() + b" "
         self._metrics = {b"%d" % mark: metric for mark, metric in enumerate(metrics)}
         self.wants_beats = False
+        self.steps: set[str] = (
+            set()
+        )  # metrics that began a command since their last frame; to be emptied
         self._line = bytearray()
         self._cut = False  # the rest of an overlong line is being skipped
         self._drafts: dict[bytes, _Draft] = {}
@@ -124,6 +128,8 @@ class FrameReader:
         if verb == b"open" and self._SECTION.fullmatch(about):
             draft.open, draft.truncated = about.decode(), False
             draft.body, draft.part = bytearray(), bytearray()
+        elif verb == b"step":
+            self.steps.add(self._metrics[mark])
         elif verb == b"cut":
             draft.truncated = True
         elif verb == b"close" and self._EXIT.fullmatch(about):
@@ -139,6 +145,7 @@ class FrameReader:
         elif verb == b"end" and about == b"%d" % draft.beat:
             del self._drafts[mark]
             self._last[mark] = draft.sections
+            self.steps.discard(self._metrics[mark])
             return Frame(draft.beat, self._metrics[mark], draft.sections)
         return None
 

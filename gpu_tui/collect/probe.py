@@ -44,7 +44,7 @@ NOTHING = Section()
 @dataclass(frozen=True, slots=True)
 class Probe:
     """One row. `every` in seconds (0 = at every poll), never below the instance's poll;
-    `limit_seconds` is for one command, of which `hangs` may hang in one round. `soon` = seconds between
+    `limit_seconds` is for one command, of which `hangs` may hang in one round between two `step`s. `soon` = seconds between
     two looks whether something began or ended on the box, which is asked about before `every`; 0 = never.
 
     `snippet` is the sh text, empty where this target has nothing to ask; `parse` turns the sections

@@ -1,7 +1,7 @@
 """The catalogue of what is sampled, as data: one row per metric.
 
 To add a metric: a reader in parse, a row here. A row's snippet is POSIX sh for the sampler's program; it
-may call what `program_prelude.PRELUDE` defines (`ask SECTION SECONDS COMMAND...`, `lines KEY FILE [NAME]`,
+may call what `program_prelude.PRELUDE` defines (`step`, `ask SECTION SECONDS COMMAND...`, `lines KEY FILE [NAME]`,
 `tell KEY TEXT`). Rows of one lane run one after another; what can hang without being killable (a dead
 driver, a dead mount) has a lane of its own, and the lane "box" starts nothing that could.
 """
@@ -86,6 +86,8 @@ def silence(probe: Probe, taken_at: float, period: float, *, alone: bool = True)
         why = "nvidia-smi does not return and cannot be ended: the driver hangs"
         return Reading(GpuTable(error=GpuError("hung", why)), taken_at, period)
     why = "what is asked for this does not return and cannot be ended"
+    if probe.metric == metrics.MOUNTS.name:
+        why = "df does not return and cannot be ended: a mount may be dead"
     return Failure(FailureKind.HUNG, why, taken_at)
 
 
@@ -161,6 +163,7 @@ FOUND = f"""
     done
     if [ "$#" != 0 ]; then
         errors=2
+        step
         grab {DISK_LIMIT:.0f} stat -L -c '%d %n' -- "$@"
         devices=" " IFS=$newline # one path of each: many programs work on one disk
         set -f
@@ -173,6 +176,7 @@ FOUND = f"""
         done
         set +f
         unset IFS
+        step
         grab {DISK_LIMIT:.0f} stat -c %N -- "$@"
         errors=1
         dirs=$newline number=@FIRST@ IFS=$newline
@@ -201,7 +205,9 @@ FOUND = f"""
         unset IFS
         for dir; do
             [ -n "$dir" ] || continue
+            step
             ask "bytes.$number" {DISK_LIMIT:.0f} df -Pk -- "$dir"
+            step
             ask "inodes.$number" {DISK_LIMIT:.0f} df -Pi -- "$dir"
             number=$((number + 1))
         done
@@ -214,12 +220,14 @@ def _mounts_snippet(target: Target) -> str:
     for number, path in enumerate((*target.mounts, *target.written)):
         word, plenty = quote_path(path), f"plenty_{number}"
         parts.append(f"""
+    step
     ask bytes.{number} {DISK_LIMIT:.0f} df -Pk -- {word}
     if [ "$code" -ge 124 ]; then
         {plenty}=
     elif [ -n "${plenty}" ] && ! turn {SELDOM_ROUNDS}; then
         same inodes.{number}
     else
+        step
         ask inodes.{number} {DISK_LIMIT:.0f} df -Pi -- {word}
         {plenty}=
         case $code$out in
@@ -287,11 +295,6 @@ PROBES: tuple[Probe, ...] = (
         DISK_LIMIT,
         _mounts_snippet,
         _mounts,
-        lambda target: (
-            len(target.mounts)
-            + len(target.written)
-            + (FOUND_MOST if runs_free(target.instance) else 0)
-        ),
     ),
     *RESULTS,
     *RUNNERS,

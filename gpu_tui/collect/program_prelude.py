@@ -27,6 +27,7 @@ begin() {
 }
 open() { held="$held@@NONCE@ $mark open $1$newline"; }
 close() { say close "$1"; }
+step() { say step; flush; } # another command begins that may hang: who waits for this probe waits anew
 same() { say same "$1"; } # a section is as in this probe's last frame
 
 beat() { # of the main loop

@@ -35,7 +35,7 @@ class Group:
     """One program for one start, and the probes it asks; a probe's mark is its place in them.
 
     `write` makes its text, which nobody keeps: it has some 50 kB. `patience`: metric -> the seconds that it may
-    be silent.
+    be silent; `pace` the same, once its round has begun a command.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Group:
     target: Target
     probes: tuple[Probe, ...]
     patience: Mapping[str, float]
+    pace: Mapping[str, float]
 
     @property
     def program(self) -> str:
@@ -97,13 +98,9 @@ def plan(
         python=python,
     )
     # A command over its limit is ended at the next beat but one at the latest.
-    patience = {
-        p.metric: stride_of(p, instance.poll) * tick
-        + p.hangs(target) * (p.limit_seconds + 2 * tick)
-        + GRACE
-        for p in snippets
-    }
-    return (Group("box", program, nonce, target, tuple(snippets), patience),)
+    pace = {p.metric: p.hangs(target) * (p.limit_seconds + 2 * tick) + GRACE for p in snippets}
+    patience = {p.metric: stride_of(p, instance.poll) * tick + pace[p.metric] for p in snippets}
+    return (Group("box", program, nonce, target, tuple(snippets), patience, pace),)
 
 
 def samples(group: Group, frame: Frame, taken_at: float, said: Said | None = None) -> list[Sampled]:
@@ -163,6 +160,8 @@ async def sample_group(
                             answered.set()
                         for event in samples(group, frame, clock.now(), said):
                             sink(event)
+                    while reader.steps:
+                        patience.step(reader.steps.pop(), loop.time())
                 await share.turn()
                 if reader.wants_beats and len(beside) == 1:
                     beside.append(asyncio.create_task(lead(chunks), name=f"beat:{name}"))
@@ -197,6 +196,11 @@ class _Patience:
         """It answered."""
         self._heard[metric] = now
         self._due[metric] = now + self._group.patience[metric]
+
+    def step(self, metric: str, now: float) -> None:
+        """It began a command: a disk that hangs is told by the time of one, and not of all that may hang."""
+        self._heard[metric] = now
+        self._due[metric] = now + self._group.pace[metric]
 
     def silent(self, now: float) -> dict[Probe, bool]:
         """Who is silent now -> alone, that is: another still answered when this one was overdue.

@@ -11,6 +11,22 @@ from collections.abc import Iterable
 
 HIDDEN = "[hidden]"
 
+# Between a name and its value: a sign, or a blank (0x1f between two arguments is one); quotes may be escaped.
+_SIGN = r"(?:\\?[\"']?\s{0,4}[=:]\s{0,4}\\?[\"']?)"
+_THEN = rf"(?:{_SIGN}|\\?[\"']?(?:\s{{1,4}}|,\s{{0,4}})\\?[\"']?)"
+# Sixteen characters or more, of which twelve in a row are letters with at least two digits, or padded base64: no
+# word and no path has these.
+_RANDOM = (
+    r"(?!(?:~|\.{1,2})?/(?:home|root|users|data|mnt|tmp|etc|opt|usr|var|run|srv|workspace)\b)"
+    r"(?=[\w+/%=.~-]{0,64}?(?<![A-Za-z0-9])(?=[A-Za-z0-9]{12})(?=[A-Za-z]{0,32}\d[A-Za-z]{0,32}\d)"
+    r"(?=\d{0,32}[A-Za-z])|[A-Za-z0-9+/]{30,512}=)[\w+/%=.~-]{16,1024}"
+)
+# What is called a key and is none that opens anything; its value may look as if it were.
+_NO_SECRET = (
+    "public host cache hash sort primary foreign partition row object content dedup idempotency cell run job config"
+    " data dataset image sample index state metric group lookup"
+)
+
 _SHAPES = (
     # Tokens that name their maker by a prefix.
     r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}"
@@ -22,9 +38,9 @@ _SHAPES = (
     # Only at the start of a run of its letters: else a run of many starts costs the square of its length.
     r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}",
     r"(\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{8,}",
-    r"(://[^\s:/@]{1,64}:)[^\s/@]{1,256}(?=@)",
+    r"(://[^\s:/@]{0,64}:)[^\s/@]{1,256}(?=@)",
     # NAME=value and --name value. `tokens=4096` and a bare number are what training logs say.
-    r"((?:api_?key|access_?key|secret|passw(?:or)?d|passphrase|credential|auth_?token|(?<![a-z])token)s?"
+    r"((?:(?:api|access|account)[_-]?key|secret|passw(?:or)?d|passphrase|credential|auth_?token|(?<![a-z])token)s?"
     r"[\"']?(?:\s*[=:]\s*|\s+)[\"']?)(?![\d.]+\b|<|\[hidden\]|none\b|null\b|true\b|false\b)"
     r"(?=[^\s\"',;]*[\d\W_])[^\s\"',;]{8,}",
     # What stands at a password's name behind a sign is none of a training's numbers, however short.
@@ -33,7 +49,22 @@ _SHAPES = (
     # A pod's environment, as kubectl prints it; also inside of an annotation, where quotes are escaped.
     r'("name\\?":\s*\\?"[^"\\]{0,80}(?:key|token|secret|passw|credential|auth)[^"\\]{0,80}\\?",'
     r'\s*\\?"value\\?":\s*\\?")[^"\\]+',
-    r"(\bwandb[_ ](?:login|api_key)\W{1,3})[0-9a-f]{40}",
+    # Any other key by its name: `--wandb-key`, `OPENAI_KEY`. With a blank in the name a sign follows.
+    rf"((?=[_-]key){''.join(f'(?<!{name})' for name in _NO_SECRET.split())}[_-]keys?{_THEN}){_RANDOM}",
+    rf"(\b(?:api|access|account|secret|auth|storage|private)\s(?:key|token){_SIGN})"
+    r"(?!https?:)(?=[^\s\"',;]{0,256}\d)[^\s\"',;]{8,}",
+    # The forty digits that wandb once had for a key, said to its login or asked for by it.
+    r"(\bwandb\b.{0,48}?(?:login|key|token)(?:\W{1,4}(?:-{1,2}\w{1,16}[\s=]{1,2}|key=[\"']?){0,3}"
+    r"|[^\n:]{0,80}(?:enter|quit)[^\n:]{0,8}:\s{0,4}))[0-9a-f]{40}(?![0-9a-f])",
+    # What programs take for a password without a name beside it.
+    r"(\bm(?:ysql(?:dump|admin|import|check|sh)?|ariadb(?:-\w{1,12})?)"
+    r"(?:\s{1,4}[^\s|;&]{1,128}){0,12}?\s{1,4}(?-i:-p)(?!rint0?\b|rune\b)[\"']?)[^\s\"'|;&]{1,256}",
+    r"(\bsshpass(?:\s{1,4}-[^\s|;&]{1,64}){0,3}?\s{1,4}(?-i:-p)\s{0,4}[\"']?)[^\s\"']{1,256}",
+    r"(\bcurl(?:\s{1,4}[^\s|;&]{1,160}){0,12}?\s{1,4}(?:-u|--(?:proxy-)?user)[\s=]{0,4}[\"']?"
+    r"(?!https?:)[^\s:\"'/]{1,64}:)[^\s\"']{1,256}",
+    # A link that was signed: who has it needs no key.
+    r"(\bX-(?:Amz|Goog|Oss|Cos|Tos|Obs)-(?:Signature|Credential|Security-Token)(?:=|%3D))[^\s&\"'<>\\]{8,}",
+    rf"(\b(?<![.-])sig(?:nature)?=){_RANDOM}",
     # A private key: its first line, and lines of nothing but base64 that are no digest.
     r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*",
     r"^(?![0-9a-fA-F]+$)(?=\S*[A-Z])(?=\S*[a-z])[A-Za-z0-9+/]{64,76}={0,2}$",

@@ -34,6 +34,8 @@ from gpu_tui.core.alarms import ORDER
 from gpu_tui.recording.shape import fits_metric, misfit
 
 Clean = Callable[[str], str]
+ARGUMENTS = ("argv", "argvs")  # fields that hold the words of commands
+SEPARATOR = "\x1f"  # between two of them: in a word none is left
 LARGEST = (1 << 64) - 1  # of the whole numbers, an inode; beyond the floats, arithmetic raises
 LONGEST = 1 << 40  # bytes of one line of a log
 
@@ -80,7 +82,7 @@ def encode(value: object, clean: Clean = str) -> object:
         return {"": {str(key): encode(one, clean) for key, one in value.items()}}
     if is_dataclass(value) and type(value).__name__ in TYPES:
         body = {
-            field.name: encode(one, clean)
+            field.name: _arguments(one, clean) if field.name in ARGUMENTS else encode(one, clean)
             for field in fields(value)
             if (one := getattr(value, field.name)) is not field.default
             and not (field.default is MISSING and _is_default(field.default_factory, one))
@@ -89,6 +91,15 @@ def encode(value: object, clean: Clean = str) -> object:
     if isinstance(value, Sequence):
         return [encode(one, clean) for one in value]
     raise CodecError(f"a {type(value).__name__} cannot be recorded")
+
+
+def _arguments(words: object, clean: Clean) -> object:
+    """As `encode`; a password is known by the word before it, so the words of one command are cleaned as one text."""
+    if not isinstance(words, tuple):
+        return encode(words, clean)
+    if not all(isinstance(word, str) for word in words):
+        return [_arguments(one, clean) for one in words]
+    return clean(SEPARATOR.join(map(clean, words))).split(SEPARATOR) if words else []
 
 
 def _is_default(factory: object, value: object) -> bool:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_tui.collect.frames import MAX_FRAME, MAX_LINE, MAX_SECTION
+from gpu_tui.collect.frames import MAX_FRAME, MAX_LINE, MAX_SECTION, FrameReader
 from gpu_tui.collect.sampler import plan
 from gpu_tui.core.fleet import Instance, QueueFiles, SshAccess
 
@@ -37,6 +37,18 @@ STREAM = (
     + frame(0, "unheardof", x=b"y")
     + frame(1, "memory", memory=b"")
 )
+
+
+def test_a_step_is_known_until_the_frame_that_it_leads_to():
+    reader = FrameReader("n", ["cpu", "mounts"])
+    assert reader.feed(b"@n 1 step\n") == []
+    assert reader.steps == set()  # no frame of it has begun
+    assert reader.feed(b"@n 1 begin 0\n@n 1 step\n@n 0 begin 0\n@n 0 end 0\n") != []
+    assert reader.steps == {"mounts"}
+    assert reader.feed(b"@n 1 step\n@n 1 end 0\n") != []
+    assert reader.steps == set()
+    assert reader.feed(b"@n 1 begin 1\n@n 1 step\n@n 1 end 1\n@n 1 begin 2\n@n 1 step\n") != []
+    assert reader.steps == {"mounts"}
 
 
 def test_frames_and_noise():

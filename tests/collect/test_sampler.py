@@ -542,6 +542,59 @@ async def test_a_hung_df_is_one_finding_and_stops_nobody(files: ShellBox, shell:
             assert sum(map(alive, started(files))) <= 1
 
 
+async def test_a_df_that_cannot_be_ended_is_told_by_the_time_of_one_df(files: ShellBox, shell: str):
+    """What survives it keeps its output open; nobody waits for as long as all disks together might take."""
+    files.cgroup2()
+    files.program(
+        "df",
+        f"#!/bin/sh\necho $$ >>'{files.root}/started'\n"
+        f"setsid sleep 600 &\necho $! >'{files.root}/stuck'\ntrap '' TERM\nwait\n",
+    )
+    group = hurried(files.group(poll=0.1, mounts=("/dead", "/")), "disk", 100, 3)
+    group = replace(group, pace={**group.pace, "mounts": 0.8})
+    assert group.patience["mounts"] > 10
+    try:
+        async with sampling(files, shell, group) as inbox:
+            sample = (await inbox.metric("mounts")).sample
+        assert isinstance(sample, Failure)
+        assert sample.kind is FailureKind.HUNG
+        assert "df does not return" in sample.why
+        assert len(started(files)) == 1
+    finally:
+        os.kill(int((files.root / "stuck").read_text()), signal.SIGKILL)
+
+
+async def test_many_disks_that_are_slow_are_no_df_that_hangs(files: ShellBox, shell: str):
+    files.cgroup2()
+    files.program("df", '#!/bin/sh\nsleep 0.15\nexec /bin/df "$@"\n')
+    group = hurried(files.group(poll=0.1, mounts=("/", *"abcdefg")), "disk", 100, 20)
+    group = replace(group, pace={**group.pace, "mounts": 1.0})
+    async with sampling(files, shell, group) as inbox:
+        mounts = value(await inbox.metric("mounts"))
+    assert len(mounts) == 8
+
+
+@pytest.mark.parametrize("poll", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize("disks", [1, 9])
+def test_a_df_that_never_returns_is_told_soon_after_it_began(
+    files: ShellBox, poll: float, disks: int
+):
+    group = files.group(poll=poll, mounts=tuple(f"/{at}" for at in range(disks)))
+    patience, beat, told = _Patience(group, 0.0), tick_of(poll), []
+    limit = group.named["mounts"][0].limit_seconds + 2 * beat  # of a df that could be ended
+    steps = [1.0 + at * limit for at in range(2 * disks)]
+    for round in range(1, 400):
+        now = round * beat
+        while steps and steps[0] <= now:
+            patience.step("mounts", last := steps.pop(0))
+        for probe in group.probes:
+            if probe.metric != "mounts" and now % group.beat_of(probe) < beat:
+                patience.hear(probe.metric, now)
+        told += [(now, p.metric, alone) for p, alone in patience.silent(now).items()]
+    assert {(metric, alone) for _, metric, alone in told} == {("mounts", True)}
+    assert last + limit < told[0][0] < last + 15
+
+
 async def test_a_lane_is_never_asked_twice_while_its_command_lives(files: ShellBox, shell: str):
     """What survives its own time limit: here a child that keeps the output open, as in D state."""
     files.program(
