@@ -196,7 +196,8 @@ def _config_paths(access: SshAccess) -> list[str]:
 def _via(access: SshAccess, config: UserConfig, identities: tuple[str, ...]) -> str | None:
     if access.transport is not None:
         return "ssh.transport of the fleet file" if access.transport == "openssh" else None
-    if identities and all(_security_key(path) for path in identities):
+    here = [path for path in identities if os.path.isfile(path)]  # the others only an agent can hold
+    if here and all(_security_key(path) for path in here):
         return "security key"
     return beyond(config)
 
@@ -206,11 +207,14 @@ def _security_key(path: str) -> bool:
 
 
 def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[str, ...]:
-    """Key files that exist, in ssh's order. A key that the fleet file names must exist."""
+    """Key files that exist, in ssh's order. A key that the fleet file names must exist.
+
+    Of a key that only the agent has, its public half does: `KEY.pub` beside a KEY that is not there.
+    """
     own: list[str] = []
     if access.identity:
         path = _at_home(access.identity)
-        if not path.is_file():
+        if not _is_key(path):
             raise AuthRejected(
                 f"the key {path} does not exist", next="correct ssh.identity in the fleet file"
             )
@@ -221,7 +225,12 @@ def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[st
     names = _strings(configured)
     if configured is None:  # `IdentityFile none` is an empty list: no file at all
         names = [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
-    return tuple(dict.fromkeys([*_existing(names), *own]))
+    found = (path for name in names if _is_key(path := _at_home(name)))
+    return tuple(dict.fromkeys([*map(str, found), *own]))
+
+
+def _is_key(path: Path) -> bool:
+    return path.is_file() or Path(f"{path}.pub").is_file()
 
 
 def _existing(names: Sequence[str]) -> list[str]:

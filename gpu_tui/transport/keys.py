@@ -41,7 +41,7 @@ class KeyRing:
 
     def _load(self, path: str, certificates: tuple[str, ...]) -> KeyFile:
         states = [_state(name) for name in (path, f"{path}.pub", f"{path}-cert.pub", *certificates)]
-        if states[0] is None:
+        if states[:2] == [None, None]:
             return KeyFile(path, trouble="gone")
         kept = self._kept.get((path, certificates))
         if kept is None or kept[0] != states:
@@ -237,8 +237,8 @@ class Offer:
                 next=f"start the cockpit, which asks; by hand: {route.command}",
             )
         parts = [f"tried {', '.join(dict.fromkeys(self.tried)) or 'no key'}"]
-        if self._agent is not None and self._agent.silent:
-            parts.append(f"the agent at {self._agent.path} does not answer")
+        if self._agent is not None and self._agent.trouble:
+            parts.append(f"the agent at {self._agent.path} {self._agent.trouble}")
         asked = self._asker.refused if self._asker else None
         if asked:
             return AuthRejected(
@@ -247,6 +247,8 @@ class Offer:
                 + (f", or: ssh-add {locked[0]}" if locked else f"; by hand: {route.command}"),
             )
         parts += [f"{path} is encrypted and not in the agent" for path in locked]
+        outside = [f.path for f in self._files if f.outside and f.public not in self._held]
+        parts += [f"of {path} the private key is neither here nor in the agent" for path in outside]
         parts += [
             f"{file.path} is {file.trouble}"
             for file in self._files
@@ -260,6 +262,12 @@ class Offer:
             )
         if locked:
             return AuthRejected(text, next=f"ssh-add {locked[0]}")
+        if outside and not self.tried:
+            return AuthRejected(
+                text,
+                next="unlock the agent that holds the key, or name its socket in IdentityAgent, then press r; "
+                f"by hand: {route.command}",
+            )
         return AuthRejected(
             text,
             next="register your public key at the provider, or name the key in ssh.identity; "
