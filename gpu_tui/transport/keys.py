@@ -7,19 +7,18 @@ import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from copy import copy
 from functools import partial
-from pathlib import Path
 
 import asyncssh
 
 from gpu_tui.transport import patience
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.agent import Agent, comment
-from gpu_tui.transport.base import AuthRejected
+from gpu_tui.transport.base import AuthRejected, State
 from gpu_tui.transport.key_file import KeyFile, algorithm, read_key_file
 from gpu_tui.transport.pattern import accepts
 from gpu_tui.transport.prompts import Asker
+from gpu_tui.transport.read_files import state as _state
 
-State = tuple[int, int]  # of a file: when it was changed, and its size
 Named = tuple[str, tuple[str, ...]]  # a key file, and the certificates that the config names for it
 
 
@@ -92,15 +91,6 @@ class KeyRing:
         for task in (tasks := list(self._opening.values())):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _state(path: str) -> State | None:
-    """None where it is not there."""
-    try:
-        stat = Path(path).stat()
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_size
 
 
 class LockedPair(asyncssh.SSHKeyPair):

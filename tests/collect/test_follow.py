@@ -441,7 +441,9 @@ async def test_a_log_is_followed_whatever_the_bashrc_sets_up(box: Sshd, ways: st
     async with following(made, connection):
         await made.heard.until(lambda: made.heard.lines() == ["a 1"])
     assert not made.heard.of(LogFailed)
-    assert (ran.stat().st_size if ran.exists() else 0) == 2 * before  # for each program of ours, once
+    assert (
+        ran.stat().st_size if ran.exists() else 0
+    ) == 2 * before  # for each program of ours, once
     await connection.close()
 
 
@@ -461,7 +463,7 @@ async def test_no_rc_file_is_read_by_who_follows_a_log(
 ) -> None:
     box = LoggedIn(tmp_path)
     box.file("home/train.log", "a 1\n")
-    box.file("home/.bashrc", f"[ -n \"$gpu_tui_follow\" ] || return\necho >>~/ran\n{ways}\n")
+    box.file("home/.bashrc", f'[ -n "$gpu_tui_follow" ] || return\necho >>~/ran\n{ways}\n')
     made = Follower(box)  # type: ignore[arg-type]
     async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
         await made.heard.until(lambda: made.heard.lines() == ["a 1"])
