@@ -307,13 +307,15 @@ main; exit
 """
 
 # The best shell there is runs it; the text goes by the environment, so that `ps` stays readable. All of
-# this is one command: nothing of it may be left in stdin for the program to read.
+# this is one command: nothing of it may be left in stdin for the program to read. Without its flags a bash
+# that thinks that sshd has started it (SSH_CLIENT) reads the user's .bashrc, whose options and functions
+# are not for us.
 START = """{
 gpu_tui_follow=@PROGRAM@
-unset BASH_ENV
-if bash -c '[ "$BASH_VERSINFO" -ge 4 ]' </dev/null >/dev/null 2>&1; then
+unset BASH_ENV ENV
+if bash --norc --noprofile -c '[ "$BASH_VERSINFO" -ge 4 ]' </dev/null >/dev/null 2>&1; then
     export gpu_tui_follow
-    exec bash -c 'eval "$gpu_tui_follow"' follow
+    exec bash --norc --noprofile -c 'eval "$gpu_tui_follow"' follow
 fi
 eval "$gpu_tui_follow"
 exit

@@ -9,16 +9,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 
 from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import LinkChanged
-from gpu_tui.core.fleet import Instance, LinkState, SshAccess
+from gpu_tui.core.fleet import Instance, LinkState
 from gpu_tui.core.ports import Sink
 from gpu_tui.transport import patience
 from gpu_tui.transport.base import Connection, ConnectTimeout, LinkError, LinkLost, Transport
+from gpu_tui.transport.read_files import states
 
 CONNECT_LIMIT = 90.0  # a chain of hops at 400 ms needs about 20 s
 WAITS = (1.0, 5.0)  # after the first losses, then the longest
@@ -74,7 +74,7 @@ class Link:
         self._woken = asyncio.Event()
         self._doubted = asyncio.Event()
         self._live_at: float | None = None
-        self._stamps: list[int] = []
+        self._hasty = False  # the last try was made because a file changed during the one before
         self._stuck_at: str | None = None
 
     def wake(self) -> None:
@@ -131,7 +131,6 @@ class Link:
 
     async def _once(self) -> LinkError:
         """One connection from handshake to loss."""
-        self._stamps = await asyncio.to_thread(_stamps, self._instance.ssh)
         began = asyncio.get_running_loop().time()
         try:
             async with patience.limit(CONNECT_LIMIT):
@@ -205,7 +204,7 @@ class Link:
         pause = self._ways.turn(error.hop, self) if error.hop else asyncio.sleep(seconds)
         waits: list[Coroutine[object, object, object]] = [self._woken.wait(), pause]
         if error.needs_person:
-            waits.append(_edited(self._instance.ssh, self._stamps))
+            waits.append(self._edited(error))
         woken, *others = tasks = [asyncio.ensure_future(wait) for wait in waits]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -217,6 +216,19 @@ class Link:
         if early and error.hop:
             self._ways.scout(error.hop, self)
         return early
+
+    async def _edited(self, error: LinkError) -> None:
+        """Return when a file that the attempt was made with is another than it was then.
+
+        What changes while we try, and again while we try because of it, is written by the attempt
+        itself (by a ProxyCommand, a `Match exec`): that is no person's work.
+        """
+        tried, at_once = error.read, await asyncio.to_thread(states, error.read)
+        self._hasty, hasty = at_once != tried and not self._hasty, self._hasty
+        if hasty:
+            tried = at_once
+        while await asyncio.to_thread(states, tried) == tried:  # noqa: ASYNC110
+            await asyncio.sleep(EDIT_SECONDS)
 
     def _failed(self, error: LinkError, since: float, retry_at: float) -> None:
         state = error.state if error.state != "live" else "unreachable"
@@ -234,23 +246,3 @@ class Link:
 
     def _say(self, link: LinkState) -> None:
         self._sink(LinkChanged(self._instance.name, self._clock.now(), link))
-
-
-async def _edited(access: SshAccess, tried: list[int]) -> None:
-    """Return when the ssh config, known_hosts, the key or its certificate is another than at the last attempt."""
-    while await asyncio.to_thread(_stamps, access) == tried:  # noqa: ASYNC110
-        await asyncio.sleep(EDIT_SECONDS)
-
-
-def _stamps(access: SshAccess) -> list[int]:
-    """Modification times; 0 for what is not there."""
-    named = [access.config or "~/.ssh/config", access.known_hosts or "~/.ssh/known_hosts"]
-    stamps = []
-    if access.identity:
-        named += [access.identity, f"{access.identity}-cert.pub"]
-    for name in named:
-        try:
-            stamps.append(Path(name).expanduser().stat().st_mtime_ns)
-        except (OSError, RuntimeError):
-            stamps.append(0)
-    return stamps

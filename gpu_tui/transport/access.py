@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -19,6 +18,7 @@ from gpu_tui.places import user_name
 from gpu_tui.transport.base import AuthRejected, HostKeyRejected, LinkError
 from gpu_tui.transport.key_file import public_half
 from gpu_tui.transport.known_hosts import SSH_PORT, KnownHosts, Trust
+from gpu_tui.transport.read_files import note, note_key
 from gpu_tui.transport.ssh_config import (
     MOST_PORT,
     SYSTEM_CONFIG,
@@ -132,8 +132,12 @@ def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
     alias = _string(config.get("HostKeyAlias"))
     login = _string(config.get("User")) or user_name()
     known_hosts = _known_hosts(access, config, hop=hop)
+    note(*known_hosts)
     jump = access.jump or _string(config.get("ProxyJump"))
     identities = _identities(access, config, hop=hop)
+    certificates = [_at_home(name) for name in _strings(config.get("CertificateFile"))]
+    agent = _agent(config)
+    note(*certificates, *([agent] if agent else []))
     seconds = config.get("ConnectTimeout")
     return Route(
         named=access.host,
@@ -146,10 +150,10 @@ def _resolved(access: SshAccess, paths: list[str], *, hop: bool) -> Route:
         via=_via(access, config, identities),
         connect_timeout=seconds if isinstance(seconds, int) and seconds > 0 else None,
         identities=identities,
-        certificates=tuple(_existing(_strings(config.get("CertificateFile")))),
+        certificates=tuple(str(path) for path in certificates if path.is_file()),
         identities_only=bool(config.get("IdentitiesOnly")),
         accepted=_string(config.get("PubkeyAcceptedAlgorithms")),
-        agent=_agent(config),
+        agent=agent,
         known_hosts=known_hosts,
         alias=alias,
         jump=None if jump is None or jump.lower() in ("", "none") else jump,
@@ -190,13 +194,17 @@ def _config_paths(access: SshAccess) -> list[str]:
             )
         return [str(path)]
     both = (str(_at_home("~/.ssh/config")), SYSTEM_CONFIG)
+    note(*both)
     return [path for path in both if os.access(path, os.R_OK)]
 
 
 def _via(access: SshAccess, config: UserConfig, identities: tuple[str, ...]) -> str | None:
     if access.transport is not None:
         return "ssh.transport of the fleet file" if access.transport == "openssh" else None
-    if identities and all(_security_key(path) for path in identities):
+    here = [
+        path for path in identities if os.path.isfile(path)
+    ]  # the others only an agent can hold
+    if here and all(_security_key(path) for path in here):
         return "security key"
     return beyond(config)
 
@@ -206,11 +214,15 @@ def _security_key(path: str) -> bool:
 
 
 def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[str, ...]:
-    """Key files that exist, in ssh's order. A key that the fleet file names must exist."""
+    """Key files that exist, in ssh's order. A key that the fleet file names must exist.
+
+    Of a key that only the agent has, its public half does: `KEY.pub` beside a KEY that is not there.
+    """
     own: list[str] = []
     if access.identity:
         path = _at_home(access.identity)
-        if not path.is_file():
+        note_key(path)
+        if not _is_key(path):
             raise AuthRejected(
                 f"the key {path} does not exist", next="correct ssh.identity in the fleet file"
             )
@@ -221,12 +233,15 @@ def _identities(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[st
     names = _strings(configured)
     if configured is None:  # `IdentityFile none` is an empty list: no file at all
         names = [f"~/.ssh/{name}" for name in DEFAULT_KEYS]
-    return tuple(dict.fromkeys([*_existing(names), *own]))
+    paths = [_at_home(name) for name in names]
+    for path in paths:
+        note_key(path)
+    found = (str(path) for path in paths if _is_key(path))
+    return tuple(dict.fromkeys([*found, *own]))
 
 
-def _existing(names: Sequence[str]) -> list[str]:
-    found = (_at_home(name) for name in names)
-    return [str(path) for path in found if path.is_file()]
+def _is_key(path: Path) -> bool:
+    return path.is_file() or Path(f"{path}.pub").is_file()
 
 
 def _known_hosts(access: SshAccess, config: UserConfig, *, hop: bool) -> tuple[str, ...]:

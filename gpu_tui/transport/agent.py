@@ -10,14 +10,14 @@ LIST_SECONDS = 5.0  # for which keys it has; a signature may wait for a touch
 
 
 class Agent(asyncssh.SSHAgentClient):
-    """One connection to it. `silent`: it did not say what it holds; `unsigned`: the key that it did
+    """One connection to it. `trouble`: why it did not say what it holds; `unsigned`: the key that it did
     not sign with when it was asked last.
     """
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self.path = path
-        self.silent = False
+        self.trouble: str | None = None
         self.unsigned: str | None = None
         self._names: dict[bytes, str] = {}
 
@@ -27,8 +27,14 @@ class Agent(asyncssh.SSHAgentClient):
             async with asyncio.timeout(LIST_SECONDS):
                 await self.connect()
                 held = list(await self.get_keys())
-        except (OSError, ValueError, asyncssh.Error) as error:
-            self.silent = isinstance(error, TimeoutError)
+        except TimeoutError:
+            self.trouble = "does not answer"
+            return []
+        except OSError:
+            self.trouble = "cannot be reached"
+            return []
+        except (ValueError, asyncssh.Error):
+            self.trouble = "does not say which keys it holds"
             return []
         self._names = {pair.key_public_data: comment(pair) for pair in held}
         return held

@@ -14,12 +14,15 @@ from typing import Protocol
 from gpu_tui.core.command import Completed as Completed
 from gpu_tui.core.fleet import Instance
 
+State = tuple[int, int]  # of a file: when it was changed, and its size
+
 
 class LinkError(Exception):
     """No bytes from this box. `state` is a LinkState.state, `next` what the user can do.
 
     `needs_person`: trying again changes nothing before a person has done something, and repeated
-    failures get our address banned (sshd 9.8 and later).
+    failures get our address banned (sshd 9.8 and later). `read` are the files of the user that the attempt
+    was made with, None for one that was not there: an edit of one may be what the person did.
     """
 
     state = "unreachable"
@@ -37,6 +40,7 @@ class LinkError(Exception):
         self.next = next
         self.hop = hop
         self.host_key = host_key
+        self.read: tuple[tuple[str, State | None], ...] = ()
 
 
 class NameUnknown(LinkError):

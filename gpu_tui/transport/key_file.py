@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import re
 import struct
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ class KeyFile:
     """One identity file. `pairs` are its usable private keys (with and without certificate).
 
     `public` is the public key as bytes, known also where the private one is encrypted or only in the
-    agent; `trouble` says why it cannot be used, in a word or two.
+    agent (`outside`); `trouble` says why it cannot be used, in a word or two.
     """
 
     path: str
@@ -31,6 +32,11 @@ class KeyFile:
         """A passphrase opens it."""
         return self.trouble == "encrypted"
 
+    @property
+    def outside(self) -> bool:
+        """Only its public half lies here."""
+        return self.public is not None and not self.pairs and self.trouble is None
+
 
 def read_key_file(
     path: str, certificates: tuple[str, ...] = (), passphrase: str | None = None
@@ -38,6 +44,9 @@ def read_key_file(
     """Read one file, whatever is in it."""
     public = _public(path)
     found = _certificates(path, public, certificates)
+    if not os.path.exists(path):
+        trouble = None if public else "gone"
+        return KeyFile(path, public=public, trouble=trouble, certificates=found)
     try:
         pairs = tuple(asyncssh.load_keypairs([path], passphrase, list(certificates)))
     except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError) as error:

@@ -7,19 +7,18 @@ import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from copy import copy
 from functools import partial
-from pathlib import Path
 
 import asyncssh
 
 from gpu_tui.transport import patience
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.agent import Agent, comment
-from gpu_tui.transport.base import AuthRejected
+from gpu_tui.transport.base import AuthRejected, State
 from gpu_tui.transport.key_file import KeyFile, algorithm, read_key_file
 from gpu_tui.transport.pattern import accepts
 from gpu_tui.transport.prompts import Asker
+from gpu_tui.transport.read_files import state as _state
 
-State = tuple[int, int]  # of a file: when it was changed, and its size
 Named = tuple[str, tuple[str, ...]]  # a key file, and the certificates that the config names for it
 
 
@@ -41,7 +40,7 @@ class KeyRing:
 
     def _load(self, path: str, certificates: tuple[str, ...]) -> KeyFile:
         states = [_state(name) for name in (path, f"{path}.pub", f"{path}-cert.pub", *certificates)]
-        if states[0] is None:
+        if states[:2] == [None, None]:
             return KeyFile(path, trouble="gone")
         kept = self._kept.get((path, certificates))
         if kept is None or kept[0] != states:
@@ -92,15 +91,6 @@ class KeyRing:
         for task in (tasks := list(self._opening.values())):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-def _state(path: str) -> State | None:
-    """None where it is not there."""
-    try:
-        stat = Path(path).stat()
-    except OSError:
-        return None
-    return stat.st_mtime_ns, stat.st_size
 
 
 class LockedPair(asyncssh.SSHKeyPair):
@@ -237,8 +227,8 @@ class Offer:
                 next=f"start the cockpit, which asks; by hand: {route.command}",
             )
         parts = [f"tried {', '.join(dict.fromkeys(self.tried)) or 'no key'}"]
-        if self._agent is not None and self._agent.silent:
-            parts.append(f"the agent at {self._agent.path} does not answer")
+        if self._agent is not None and self._agent.trouble:
+            parts.append(f"the agent at {self._agent.path} {self._agent.trouble}")
         asked = self._asker.refused if self._asker else None
         if asked:
             return AuthRejected(
@@ -247,6 +237,8 @@ class Offer:
                 + (f", or: ssh-add {locked[0]}" if locked else f"; by hand: {route.command}"),
             )
         parts += [f"{path} is encrypted and not in the agent" for path in locked]
+        outside = [f.path for f in self._files if f.outside and f.public not in self._held]
+        parts += [f"of {path} the private key is neither here nor in the agent" for path in outside]
         parts += [
             f"{file.path} is {file.trouble}"
             for file in self._files
@@ -260,6 +252,12 @@ class Offer:
             )
         if locked:
             return AuthRejected(text, next=f"ssh-add {locked[0]}")
+        if outside and not self.tried:
+            return AuthRejected(
+                text,
+                next="unlock the agent that holds the key, or name its socket in IdentityAgent, then press r; "
+                f"by hand: {route.command}",
+            )
         return AuthRejected(
             text,
             next="register your public key at the provider, or name the key in ssh.identity; "

@@ -47,6 +47,7 @@ from gpu_tui.transport.packets import shorten
 from gpu_tui.transport.pattern import chosen
 from gpu_tui.transport.prompts import ASKER, Desk
 from gpu_tui.transport.pulse import Silence, shut
+from gpu_tui.transport.read_files import Read, mendable, noting
 from gpu_tui.transport.ssh_config import UserConfig
 from gpu_tui.transport.ssh_options import connect_options
 
@@ -88,8 +89,14 @@ class SshTransport:
     async def connect(self, instance: Instance) -> SshConnection | OpenSshConnection:
         """Connect and log in, by ourselves or, where we cannot, by ssh. Raises a LinkError."""
         ASKER.set(self._desk.asker(instance.name))
+        read: Read = {}
+        with mendable(read):
+            return await self._enter(instance, read)
+
+    async def _enter(self, instance: Instance, read: Read) -> SshConnection | OpenSshConnection:
         loop = asyncio.get_running_loop()
-        *before, route = await loop.run_in_executor(READERS, routes_to, instance.ssh)
+        found = await loop.run_in_executor(READERS, noting, read, routes_to, instance.ssh)
+        *before, route = found
         chain = tuple(before)
         why = next((host.via for host in (route, *chain) if host.via), None)
         if why is None or instance.ssh.transport == "direct":

@@ -27,6 +27,7 @@ from gpu_tui.core.number import whole
 from gpu_tui.parse.ssh_words import hop, seconds, split
 from gpu_tui.places import user_name
 from gpu_tui.transport.pattern import pattern, patterns
+from gpu_tui.transport.read_files import note
 
 SYSTEM_CONFIG = "/etc/ssh/ssh_config"
 Settings = tuple[tuple[str, object], ...]
@@ -105,6 +106,7 @@ class UserConfig(SSHClientConfig):
         """Read one file, whose lines are split once for all hosts."""
         self._path, self._matching = path, not self._only_looked_at
         self._tokens = {"%": "%"}
+        note(path)
         stat = path.stat()
         for number, name, words in _lines(str(path), stat.st_mtime_ns, stat.st_size, stat.st_ino):
             self._line_no = number
@@ -174,7 +176,10 @@ class UserConfig(SSHClientConfig):
         if self._depth > INCLUDED_DEEP:
             self._error("Too many files that include one another")
         for named in args:
-            for name in sorted(glob.glob(str(self._default_path / os.path.expanduser(named)))):
+            wanted = str(self._default_path / os.path.expanduser(named))
+            if not glob.has_magic(wanted):
+                note(wanted)
+            for name in sorted(glob.glob(wanted)):
                 if Path(name).is_file() and os.access(name, os.R_OK):
                     self.parse(Path(name))
         self._depth -= 1

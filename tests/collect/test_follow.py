@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 from boxes import Sshd
-from shell_box import ShellBox, ShellConnection
+from shell_box import HANDOVER, ShellBox, ShellConnection
 
 from gpu_tui.collect import follow_program as program
 from gpu_tui.collect.follow import SAMPLES, _Tail, follow, follow_program
@@ -424,6 +424,50 @@ async def test_a_box_without_tail_says_so(box: Sshd) -> None:
     (failed,) = made.heard.of(LogFailed)[:1]
     assert "the box needs" in failed.why  # type: ignore[attr-defined]
     await connection.close()
+
+
+# What a .bashrc may set up for its user, and what it would do to a program of ours.
+OWN_WAYS = ("set -u", "shopt -s failglob", "IFS=,", "stat() { echo mine; }")
+
+
+@pytest.mark.parametrize("ways", OWN_WAYS)
+async def test_a_log_is_followed_whatever_the_bashrc_sets_up(box: Sshd, ways: str) -> None:
+    (box.home / "train.log").write_text("a 1\n")
+    (box.home / ".bashrc").write_text(f"echo >>~/ran\n{ways}\n")
+    made = Follower(box)
+    connection = await SshTransport().connect(box.instance())
+    ran = box.home / "ran"
+    before = ran.stat().st_size if ran.exists() else 0  # a login shell that is a bash reads it
+    async with following(made, connection):
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+    assert not made.heard.of(LogFailed)
+    assert (
+        ran.stat().st_size if ran.exists() else 0
+    ) == 2 * before  # for each program of ours, once
+    await connection.close()
+
+
+class LoggedIn(ShellBox):
+    """One whose bash thinks that sshd has started it, and whose user has rc files."""
+
+    def environment(self, shell: str) -> dict[str, str]:
+        rc = str(self.home / ".bashrc")
+        own = {"SSH_CLIENT": "10.0.0.9 50000 22", "BASH_ENV": rc, "ENV": rc}
+        return {**super().environment(shell), **own}
+
+
+@pytest.mark.parametrize("ways", OWN_WAYS)
+@pytest.mark.parametrize("shell", [HANDOVER, "bash"])
+async def test_no_rc_file_is_read_by_who_follows_a_log(
+    tmp_path: Path, shell: str, ways: str
+) -> None:
+    box = LoggedIn(tmp_path)
+    box.file("home/train.log", "a 1\n")
+    box.file("home/.bashrc", f'[ -n "$gpu_tui_follow" ] || return\necho >>~/ran\n{ways}\n')
+    made = Follower(box)  # type: ignore[arg-type]
+    async with following(made, ShellConnection(box, shell)):  # type: ignore[arg-type]
+        await made.heard.until(lambda: made.heard.lines() == ["a 1"])
+    assert not (box.home / "ran").exists()
 
 
 @asynccontextmanager

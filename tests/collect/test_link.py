@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from random import Random
 
 import pytest
 from boxes import Sshd
 
+from gpu_tui.collect import link as link_module
 from gpu_tui.collect.link import LONGEST_WAIT, PERSON_WAIT, Link, wait_seconds
 from gpu_tui.collect.way import Ways
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import Event, LinkChanged
-from gpu_tui.core.fleet import Instance, LinkState
+from gpu_tui.core.fleet import Instance, LinkState, SshAccess
+from gpu_tui.transport import read_files
 from gpu_tui.transport.base import (
     AuthRejected,
     Connection,
@@ -21,6 +24,7 @@ from gpu_tui.transport.base import (
     LinkError,
     LinkLost,
 )
+from gpu_tui.transport.read_files import Read, mendable, note, noting
 from gpu_tui.transport.ssh import SshTransport
 
 
@@ -113,6 +117,56 @@ async def test_a_bug_while_serving_is_not_hidden_as_a_loss(box: Sshd) -> None:
 
     with pytest.raises(ZeroDivisionError):
         await make_link(box.instance(), States(), serve).keep()
+
+
+class Writing:
+    """A transport whose every attempt is refused and writes a file that it reads, as a ProxyCommand may."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tries = 0
+
+    async def connect(self, instance: Instance) -> Connection:
+        read: Read = {}
+        noting(read, note, self.path)
+        self.tries += 1
+        self.write()
+        with mendable(read):
+            raise AuthRejected("no")
+
+    def write(self) -> None:
+        with self.path.open("a") as file:
+            file.write("x")
+
+
+async def test_what_each_attempt_writes_itself_is_no_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be tried, and refused, without a pause, until the server bans us."""
+    looks: asyncio.Queue[int] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    transport = Writing(tmp_path / "known_hosts")
+
+    def states(read):  # type: ignore[no-untyped-def]
+        loop.call_soon_threadsafe(looks.put_nowait, transport.tries)
+        return read_files.states(read)
+
+    monkeypatch.setattr(link_module, "states", states)
+    monkeypatch.setattr(link_module, "EDIT_SECONDS", 0)
+    random = Random(7)
+    instance = Instance("box", SshAccess("box"))
+    link = Link(instance, transport, States(), ManualClock(), serve_for_ever, Ways(random), random)
+    keeping = asyncio.create_task(link.keep())
+    async with asyncio.timeout(20):
+        for most in (2, 4):
+            for _ in range(30):
+                assert await looks.get() <= most
+            assert transport.tries == most  # once more: a person may have edited meanwhile
+            transport.write()
+            while await looks.get() <= most:
+                pass
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
 
 
 async def test_a_changed_host_key_is_its_own_state(box: Sshd) -> None:

@@ -14,7 +14,7 @@ from faults.wire import Wire, behind
 from gpu_tui.collect import link, supervisor
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.events import LogArrived
-from gpu_tui.core.fleet import QueueFiles
+from gpu_tui.core.fleet import QueueFiles, SshAccess
 from gpu_tui.transport import doors, ssh
 
 
@@ -130,6 +130,49 @@ async def test_a_host_key_that_a_person_accepts_is_tried_without_a_key_press(
         assert heard.links()[-1].state == "host-key"
         box.trust()
         await heard.after(0, live)
+
+
+@pytest.mark.parametrize("by", ["box", "hop"])
+@pytest.mark.parametrize("mended", ["known hosts", "key", "included config"])
+async def test_a_file_that_the_ssh_config_names_is_tried_without_a_key_press(
+    make_box: Callable[..., Sshd],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    mended: str,
+    by: str,
+) -> None:
+    """Also one that was not there yet, and one of a jump host that only the config knows."""
+    monkeypatch.setattr(link, "EDIT_SECONDS", 0.02)
+    box = make_box()
+    shut = make_box("hop") if by == "hop" else box  # whom we cannot enter
+    hosts, key, included = (tmp_path / name for name in ("hosts", "key", "included"))
+    known, good = shut.known_hosts.read_text(), shut.identity.read_text()
+    if mended != "known hosts":
+        hosts.write_text(known)
+    if mended == "included config":
+        make_key(key, "stranger")
+    if mended == "known hosts":
+        key.touch(0o600)
+        key.write_text(good)
+    box.config.write_text(
+        f"Include {included}\nHost shut\n HostName 127.0.0.1\n Port {shut.port}\n"
+        f" IdentityFile {key}\n UserKnownHostsFile {hosts}\n"
+        f"Host behind\n HostName 127.0.0.1\n Port {box.port}\n ProxyJump shut\n"
+        f" IdentityFile {box.identity}\n UserKnownHostsFile {box.known_hosts}\n"
+    )
+    access = SshAccess("behind" if by == "hop" else "shut", config=str(box.config))
+    async with watched(box.instance(ssh=access)) as (_, heard):
+        gone = await heard.after(0, lost)
+        assert heard.links()[-1].state == ("host-key" if mended == "known hosts" else "auth")
+        match mended:
+            case "known hosts":
+                hosts.write_text(known)
+            case "key":
+                key.touch(0o600)
+                key.write_text(good)
+            case _:
+                included.write_text(f"Host shut\n IdentityFile {shut.identity}\n")
+        await heard.after(gone, live)
 
 
 async def test_a_certificate_that_is_renewed_is_tried_without_a_key_press(

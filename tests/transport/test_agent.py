@@ -102,6 +102,49 @@ async def test_a_key_that_only_the_agent_has(box: Sshd, agent: Path) -> None:
     await enter(box.instance(ssh=replace(box.ssh_access, identity=None)))
 
 
+@pytest.mark.parametrize("by", ["config", "fleet file"])
+async def test_a_key_of_which_only_the_public_half_lies_here(
+    box: Sshd, agent: Path, by: str
+) -> None:
+    """As ssh: `KEY.pub` tells which key of the agent `IdentityFile KEY` means."""
+    stranger = make_key(box.directory / "stranger", "stranger")
+    add(agent, stranger)
+    add(agent, box.identity)
+    box.identity.rename(box.directory / "hidden")
+    identity = str(box.identity)
+    named = f"IdentityFile {identity}\n" if by == "config" else ""
+    box.config.write_text(f"IdentityAgent {agent}\nIdentitiesOnly yes\n{named}")
+    instance = box.instance(
+        ssh=replace(box.ssh_access, identity=identity if by == "fleet file" else None)
+    )
+    await enter(instance)
+    add(agent, box.directory / "hidden", "-d")
+    with pytest.raises(AuthRejected, match=f"of {identity} the private key is neither") as caught:
+        await enter(instance)
+    assert "unlock the agent" in str(caught.value.next)
+    add(agent, box.directory / "hidden", "-c")  # each use is to be confirmed, and nobody is there
+    with pytest.raises(AuthRejected, match="the agent did not sign with user"):
+        await enter(instance)
+
+
+@pytest.mark.parametrize("pub", [True, False])
+async def test_a_default_key_of_which_only_the_public_half_lies_here(
+    box: Sshd, agent: Path, pub: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(box.directory))
+    (box.directory / ".ssh").mkdir()
+    if pub:
+        shutil.copy(f"{box.identity}.pub", box.directory / ".ssh" / "id_ed25519.pub")
+    add(agent, box.identity)
+    box.config.write_text(f"IdentityAgent {agent}\nIdentitiesOnly yes\n")
+    instance = box.instance(ssh=replace(box.ssh_access, identity=None))
+    if pub:
+        await enter(instance)
+    else:
+        with pytest.raises(AuthRejected, match="tried no key"):
+            await enter(instance)
+
+
 async def test_with_identities_only_the_agents_other_keys_are_not_offered(
     box: Sshd, agent: Path, tmp_path: Path
 ) -> None:
@@ -185,6 +228,9 @@ async def hang(*_: object) -> bytes:
 async def test_an_agent_that_is_gone_holds_no_keys(box: Sshd, tmp_path: Path) -> None:
     box.config.write_text(f"IdentityAgent {tmp_path}/nowhere\n")
     await enter(box.instance())
+    Path(box.identity).unlink()
+    with pytest.raises(AuthRejected, match=f"the agent at {tmp_path}/nowhere cannot be reached"):
+        await enter(box.instance())
 
 
 def test_a_security_key_is_the_business_of_ssh(tmp_path: Path, box: Sshd) -> None:
@@ -207,6 +253,8 @@ def test_a_security_key_is_the_business_of_ssh(tmp_path: Path, box: Sshd) -> Non
     assert resolve(access).via == "security key"
     box.config.write_text(f"IdentityFile {path}\nIdentityFile {box.identity}\n")
     assert resolve(access).via is None
+    box.identity.unlink()  # what only an agent has is no reason to go without the security key
+    assert resolve(access).via == "security key"
 
 
 @pytest.mark.parametrize("kind", ["ed25519", "rsa"])
