@@ -182,6 +182,12 @@ NOTES = {
 }
 
 
+@pytest.mark.parametrize("what", ["brings no answer", "ended before the login was done"])
+def test_what_a_proxy_command_said_stands_in_a_chinese_sentence(what: str, chinese: None) -> None:
+    text = told(f"the ProxyCommand on the way to h:22 {what}: connection refused")
+    assert re.fullmatch(r"去 h:22 路上的 ProxyCommand \S+：connection refused", text)
+
+
 @pytest.mark.parametrize(("room", "part"), NOTES.items())
 def test_a_note_is_told(room: str, part: str, chinese: None) -> None:
     found = [text for text in sentences(room) if part in text]
