@@ -301,14 +301,14 @@ class OpenSshConnection:
         """End it and leave nothing behind; never hangs."""
         self._closed_by_us = True
         master = self._master
-        if master is not None:
+        if master is not None and master.returncode is None:
+            # With its ProxyCommand, which an ssh that is not logged in yet would leave behind.
             for number in (signal.SIGTERM, signal.SIGKILL):
-                if master.returncode is None:
-                    with suppress(ProcessLookupError):
-                        master.send_signal(number)
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(END_SECONDS):
-                            await master.wait()
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(master.pid, number)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(END_SECONDS):
+                        await master.wait()
         if not self._lost.done():
             self._lost.set_result(None)
         for task in self._tasks:

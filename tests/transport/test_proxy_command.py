@@ -71,8 +71,8 @@ async def wait_until(mark: str, *, gone: bool = False) -> None:
             await asyncio.sleep(0.01)
 
 
-def by(command: str, box: Sshd) -> Instance:
-    box.config.write_text(f"Host box\n  HostName 127.0.0.1\n  ProxyCommand {command}\n")
+def by(command: str, box: Sshd, more: str = "") -> Instance:
+    box.config.write_text(f"Host box\n  HostName 127.0.0.1\n  ProxyCommand {command}\n{more}")
     access = box.ssh_access
     return Instance("box", SshAccess("box", user=access.user, port=access.port,
                                      identity=access.identity, known_hosts=access.known_hosts,
@@ -111,10 +111,12 @@ async def test_one_that_hangs_leaves_nothing_at_any_attempt(
         assert running(mark) == []
 
 
+@pytest.mark.parametrize("more", ["", "  PKCS11Provider /no/such/library.so\n"])
 async def test_one_whose_login_is_called_off_is_ended(
-    box: Sshd, transport: SshTransport, mark: str
+    box: Sshd, transport: SshTransport, mark: str, more: str
 ) -> None:
-    connecting = asyncio.create_task(transport.connect(by(SLEEPERS, box)))
+    """By our own login, and by the ssh program's."""
+    connecting = asyncio.create_task(transport.connect(by(SLEEPERS, box, more)))
     await wait_until(mark)
     connecting.cancel()
     await asyncio.gather(connecting, return_exceptions=True)
