@@ -150,10 +150,15 @@ class OpenSshConnection:
                     next=f"see what it says: {route.command}",
                 ) from None
             touch = "touch the security key when it blinks" if self._awaits_touch() else None
-            raise ConnectTimeout(
-                f"{route.where} does not let ssh in within {limit:.0f} s",
+            *hops, _ = self._chain
+            at = self._chain[min(self._way.passed, len(hops))]
+            error = ConnectTimeout(
+                f"{at.where} does not let ssh in within {limit:.0f} s",
                 next=touch or f"by hand: {route.command}",
-            ) from None
+            )
+            if at in hops:
+                error.met_at(at.named, at.where)
+            raise error from None
         if not answered:
             await self._ended()
             if self._log.passed:

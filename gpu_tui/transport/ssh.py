@@ -37,7 +37,7 @@ from gpu_tui.transport.base import (
 from gpu_tui.transport.channels import WINDOW
 from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.doors import Doors
-from gpu_tui.transport.hops import Hops, broken
+from gpu_tui.transport.hops import Hops, broken, lost_hop
 from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login, Stage
 from gpu_tui.transport.names import Names, connected
@@ -108,8 +108,10 @@ class SshTransport:
                 try:
                     connection, client = await self._dial(route, tunnel)
                 except LinkError as error:
-                    error.hop = error.hop or broken(self._hops.along(chain))
-                    raise
+                    hop = broken(self._hops.along(chain))
+                    if hop is None or error.needs_person:
+                        raise
+                    raise lost_hop(hop) from None
             return Line(connection, client.lost)
 
         async def another() -> Line:
