@@ -98,7 +98,7 @@ async def test_one_that_works_carries_megabytes_and_ends_with_the_connection(
     assert len(done.stdout) == 3_000_000
     assert any("way.py" in line for line in running(mark))
     await connection.close()
-    assert running(mark) == []
+    await wait_until(mark, gone=True)
 
 
 async def test_one_that_hangs_leaves_nothing_at_any_attempt(
@@ -108,7 +108,7 @@ async def test_one_that_hangs_leaves_nothing_at_any_attempt(
     for command in ("sleep 7777", SLEEPERS):
         error = await failed(transport, by(command, box))
         assert str(error).endswith("brings no answer")
-        assert running(mark) == []
+        await wait_until(mark, gone=True)
 
 
 @pytest.mark.parametrize("more", ["", "  PKCS11Provider /no/such/library.so\n"])
@@ -120,7 +120,7 @@ async def test_one_whose_login_is_called_off_is_ended(
     await wait_until(mark)
     connecting.cancel()
     await asyncio.gather(connecting, return_exceptions=True)
-    assert running(mark) == []
+    await wait_until(mark, gone=True)
 
 
 async def test_a_link_that_is_lost_leaves_nothing_of_it(
@@ -174,7 +174,7 @@ async def test_one_that_talks_without_end_is_not_held_up(
     connection = await transport.connect(by(f"yes | head -c 3000000 >&2; {way(tmp_path)}", box))
     assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
     await connection.close()
-    assert running(mark) == []
+    await wait_until(mark, gone=True)
 
 
 async def test_of_endless_words_little_is_kept() -> None:
