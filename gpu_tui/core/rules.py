@@ -42,6 +42,8 @@ STARTED_AGAIN = (
     "Read what its log said before each start: a wrapper that starts it again and again hides how it fails, and "
     "each start may begin at an old checkpoint."
 )
+HOP_SHUT = "No way through the jump host. That is not a dead run: see to the jump host first."
+HOP_KEY = "The jump host's key is not the known one. Compare the fingerprint with whoever runs it before you change known_hosts."
 GPU_REMEDIES = {  # where no rerun of the program can help
     "no-driver": "Run nvidia-smi on the box; a missing driver there is the provider's to fix.",
 }
@@ -151,11 +153,14 @@ def _link(seen: Now) -> Iterator[Condition]:
         return
     text = link.error or link.state
     if link.state == "host-key":
-        yield Condition("host_key", Severity.SERIOUS, text, "link")
+        hint = HOP_KEY if link.hop else None
+        yield Condition("host_key", Severity.SERIOUS, text, "link", remedy=hint)
     else:
         # A short loss of a box that was there is a blip: known, but no alarm.
         blip = seen.was_live and link.state != "auth" and seen.now - link.since < BLIP
-        yield Condition("unreachable", Severity.WARN if blip else Severity.SERIOUS, text, "link")
+        severity = Severity.WARN if blip else Severity.SERIOUS
+        hint = HOP_SHUT if link.hop else None
+        yield Condition("unreachable", severity, text, "link", remedy=hint)
 
 
 def _disks(seen: Now) -> Iterator[Condition]:

@@ -16,6 +16,29 @@ from gpu_tui.core.fleet import Instance
 
 State = tuple[int, int]  # of a file: when it was changed, and its size
 
+BEFORE = "the jump host "
+# What is to be done about a box, and the same about a jump host, which is seldom one of a provider's.
+STEPS = (
+    ("the box is off, or its port changed: read it again at the provider",
+     "the jump host is off, or its port changed: ask whoever runs it, or correct the ssh config"),
+    ("the box is off, or its address changed as seen from the jump host",
+     "it is off, or its address changed as seen from the jump host before it"),
+    ("check the provider's console: address, port, power, balance",
+     "check that the jump host is up, and its address and port in the ssh config"),
+    ("register your public key at the provider, or name the key in ssh.identity",
+     "have your public key added at the jump host, or name its key in the ssh config (IdentityFile)"),
+    ("another box answers, or this one was re-created: ",
+     "another machine answers, or the jump host was set up anew: "),
+    ("another box may answer; if it is the right one, have its authority sign it for this name too",
+     "another machine may answer; if it is the right one, have its authority sign it for this name too"),
+    ("compare the fingerprint with the one in the provider's console",
+     "compare the fingerprint with the one that whoever runs the jump host names"),
+    ("do not connect; ask whoever revoked it, or destroy the box in the console",
+     "do not connect; ask whoever runs the jump host"),
+    ("check the host in the fleet file or ~/.ssh/config, and your own network",
+     "check the jump host in the fleet file or ~/.ssh/config, and your own network"),
+)  # fmt: skip
+
 
 class LinkError(Exception):
     """No bytes from this box. `state` is a LinkState.state, `next` what the user can do.
@@ -41,6 +64,20 @@ class LinkError(Exception):
         self.hop = hop
         self.host_key = host_key
         self.read: tuple[tuple[str, State | None], ...] = ()
+
+    def met_at(self, hop: str, where: str) -> None:
+        """It was a jump host that failed: name it in the sentence, and speak of it in the next step.
+
+        `where` is how the sentence calls it so far.
+        """
+        self.hop, text = hop, str(self)
+        if text.startswith(BEFORE):  # the one before it answered
+            self.args = (text.replace(where, f"the jump host {hop} ({where})", 1),)
+        else:
+            self.args = (f"{BEFORE}{hop}: {text}",)
+        if self.next is not None:
+            for of_box, of_hop in STEPS:
+                self.next = self.next.replace(of_box, of_hop)
 
 
 class NameUnknown(LinkError):

@@ -11,7 +11,7 @@ import asyncssh
 from gpu_tui.transport.base import ChannelRefused, Completed, FileAccess, LinkError, LinkLost
 from gpu_tui.transport.channels import SHELL, WINDOW, ProgramOutput, guarded
 from gpu_tui.transport.files import SftpFiles
-from gpu_tui.transport.hops import Hop, broken
+from gpu_tui.transport.hops import Hop, broken, lost_hop
 from gpu_tui.transport.lines import CLOSE_SECONDS, FILES, RUN, STREAM, Line, Lines
 from gpu_tui.transport.pulse import beats, keepalive
 
@@ -132,7 +132,7 @@ class SshConnection:
         if hop is None and "keepalive" in str(error):
             hop = await self._silent_hop()
         if hop is not None:
-            return LinkLost(f"the connection to the jump host {hop} was lost", hop=hop)
+            return lost_hop(hop)
         return LinkLost(f"the connection was lost: {error or 'closed by the box'}")
 
     async def _silent_hop(self) -> str | None:

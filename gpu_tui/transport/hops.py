@@ -12,7 +12,7 @@ from contextlib import suppress
 import asyncssh
 
 from gpu_tui.transport.access import Route
-from gpu_tui.transport.base import LinkError
+from gpu_tui.transport.base import LinkError, LinkLost
 from gpu_tui.transport.channels import WINDOW, ProgramOutput
 from gpu_tui.transport.doors import Doors
 from gpu_tui.transport.pulse import beats, shut
@@ -72,7 +72,7 @@ class Hops:
             async with self._doors.through(chain, chain[-1].where, behind):
                 connection = await self._dial(chain[-1], tunnel)
         except LinkError as error:
-            error.hop = error.hop or chain[-1].named
+            error.met_at(chain[-1].named, chain[-1].where)
             raise
         await _warm(connection)
         return connection
@@ -109,6 +109,11 @@ async def _warm(connection: asyncssh.SSHClientConnection) -> None:
                     break
             finally:
                 channel.close()
+
+
+def lost_hop(hop: str) -> LinkLost:
+    """Its connection went, and with it all that lies behind."""
+    return LinkLost(f"the connection to the jump host {hop} was lost", hop=hop)
 
 
 def broken(hops: tuple[Hop, ...]) -> str | None:

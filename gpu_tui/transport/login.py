@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
 
 import asyncssh
 
@@ -40,21 +39,10 @@ class Login(asyncssh.SSHClient):
         self.stage = Stage.WAY
         self.shown: asyncssh.SSHKey | None = None
         self.lost: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
-        self._way: Any = None
 
     def connection_made(self, conn: asyncssh.SSHClientConnection) -> None:
         """Bytes can go there and back."""
         self.stage = Stage.MET
-        self._way = conn._transport
-
-    async def end_proxy(self) -> None:
-        """End the ProxyCommand of a login that failed, and wait for it.
-
-        asyncssh does not wait, and does not even close one that ended before it was known.
-        """
-        if self._way is not None and self._route.proxy_command is not None:
-            self._way.close()
-            await self._way.wait_closed()
 
     def validate_host_public_key(
         self, host: str, addr: str, port: int, key: asyncssh.SSHKey

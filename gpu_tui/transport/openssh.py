@@ -150,10 +150,15 @@ class OpenSshConnection:
                     next=f"see what it says: {route.command}",
                 ) from None
             touch = "touch the security key when it blinks" if self._awaits_touch() else None
-            raise ConnectTimeout(
-                f"{route.where} does not let ssh in within {limit:.0f} s",
+            *hops, _ = self._chain
+            at = self._chain[min(self._way.passed, len(hops))]
+            error = ConnectTimeout(
+                f"{at.where} does not let ssh in within {limit:.0f} s",
                 next=touch or f"by hand: {route.command}",
-            ) from None
+            )
+            if at in hops:
+                error.met_at(at.named, at.where)
+            raise error from None
         if not answered:
             await self._ended()
             if self._log.passed:
@@ -301,14 +306,14 @@ class OpenSshConnection:
         """End it and leave nothing behind; never hangs."""
         self._closed_by_us = True
         master = self._master
-        if master is not None:
+        if master is not None and master.returncode is None:
+            # With its ProxyCommand, which an ssh that is not logged in yet would leave behind.
             for number in (signal.SIGTERM, signal.SIGKILL):
-                if master.returncode is None:
-                    with suppress(ProcessLookupError):
-                        master.send_signal(number)
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(END_SECONDS):
-                            await master.wait()
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(master.pid, number)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(END_SECONDS):
+                        await master.wait()
         if not self._lost.done():
             self._lost.set_result(None)
         for task in self._tasks:

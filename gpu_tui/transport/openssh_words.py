@@ -153,7 +153,7 @@ def failure(log: Said, way: Said, chain: Sequence[Route]) -> LinkError:
         hop = hops[way.passed]
         before = hops[way.passed - 1].named if way.passed else None
         error = _error(way.lines, hop, before, command, way.host_key)
-        error.hop = hop.named
+        error.met_at(hop.named, hop.where)
         return error
     before = hops[-1].named if hops else None
     return _error([*way.lines, *log.lines], box, before, command, log.host_key)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import re
 import secrets
 import socket
@@ -38,7 +37,7 @@ from gpu_tui.transport.base import (
 from gpu_tui.transport.channels import WINDOW
 from gpu_tui.transport.connection import SshConnection
 from gpu_tui.transport.doors import Doors
-from gpu_tui.transport.hops import Hops, broken
+from gpu_tui.transport.hops import Hops, broken, lost_hop
 from gpu_tui.transport.lines import Line
 from gpu_tui.transport.login import Login, Stage
 from gpu_tui.transport.names import Names, connected
@@ -46,6 +45,7 @@ from gpu_tui.transport.openssh import OpenSshConnection
 from gpu_tui.transport.packets import shorten
 from gpu_tui.transport.pattern import chosen
 from gpu_tui.transport.prompts import ASKER, Desk
+from gpu_tui.transport.proxy import Proxy
 from gpu_tui.transport.pulse import Silence, shut
 from gpu_tui.transport.read_files import Read, mendable, noting
 from gpu_tui.transport.ssh_config import UserConfig
@@ -115,8 +115,10 @@ class SshTransport:
                 try:
                     connection, client = await self._dial(route, tunnel)
                 except LinkError as error:
-                    error.hop = error.hop or broken(self._hops.along(chain))
-                    raise
+                    hop = broken(self._hops.along(chain))
+                    if hop is None or error.needs_person:
+                        raise
+                    raise lost_hop(hop) from None
             return Line(connection, client.lost)
 
         async def another() -> Line:
@@ -161,7 +163,8 @@ class SshTransport:
         offer = await keys.load(self._ring, route, asker)
         client = Login(route, offer, asker, hop)
         sock: socket.socket | None = None
-        own_way = tunnel is not None or route.proxy_command is not None or route.bound
+        proxy = Proxy(route.proxy_command) if route.proxy_command and tunnel is None else None
+        own_way = tunnel is not None or proxy is not None or route.bound
         try:
             options = connect_options(UserConfig.of(route.settings, route.named))
             async with patience.limit(route.connect_timeout or HOST_SECONDS):
@@ -179,9 +182,9 @@ class SshTransport:
                     config=None,  # read already
                     options=options,
                     canonicalize_hostname=False,
-                    tunnel=tunnel,
+                    tunnel=proxy or tunnel,
                     sock=sock,
-                    proxy_command=_proxy(route) if tunnel is None else None,
+                    proxy_command=None,
                     known_hosts=_trusted(route),
                     server_host_key_algs=_host_key_algs(route),
                     client_factory=lambda: client,
@@ -206,12 +209,13 @@ class SshTransport:
                     window=WINDOW,
                 )
         except BaseException as error:
-            if tunnel is None:
-                await client.end_proxy()
+            if proxy is not None:
+                await proxy.wait_closed()
             if not isinstance(error, asyncssh.Error | OSError | ValueError):
                 raise
             named = str(tunnel.get_extra_info("named")) if tunnel is not None else None
-            raise _translate(error, route, client, offer, behind=named) from None
+            said = proxy.said if proxy is not None else ""
+            raise _translate(error, route, client, offer, behind=named, said=said) from None
         finally:
             if sock is not None and client.stage is Stage.WAY:
                 sock.close()  # nobody took it
@@ -264,18 +268,6 @@ def _host_key_algs(route: Route) -> tuple[str, ...]:
     return tuple(sorted(dict.fromkeys(usual), key=lambda name: name not in first))
 
 
-def _proxy(route: Route) -> list[str] | None:
-    """ProxyCommand by the user's own shell, as ssh runs it.
-
-    asyncssh takes what comes from its stderr for data, and the end of its stderr for the end: so the
-    shell around it keeps stderr open and lets nothing out.
-    """
-    if route.proxy_command is None:
-        return None
-    around = '( "$0" -c "$1" ) 2>/dev/null\nexit $?'
-    return ["/bin/sh", "-c", around, os.environ.get("SHELL") or "/bin/sh", route.proxy_command]
-
-
 async def _check_shell(connection: SshConnection, route: Route) -> None:
     """Prove that a POSIX sh answers: a login may still be a menu, SFTP only, or no shell at all."""
     by_hand = f"see what it says: {route.command}"
@@ -305,9 +297,15 @@ async def _check_shell(connection: SshConnection, route: Route) -> None:
 
 
 def _translate(
-    error: Exception, route: Route, client: Login, offer: keys.Offer, *, behind: str | None
+    error: Exception,
+    route: Route,
+    client: Login,
+    offer: keys.Offer,
+    *,
+    behind: str | None,
+    said: str,
 ) -> LinkError:
-    """A foreign exception as a LinkError with a sentence and the next step."""
+    """A foreign exception as a LinkError with a sentence and the next step. `said`: by the ProxyCommand."""
     where = route.where
     proxied = route.proxy_command is not None and behind is None
     match error:
@@ -337,14 +335,14 @@ def _translate(
                 next="check the host in the fleet file or ~/.ssh/config, and your own network",
             )
         case TimeoutError() if proxied:
-            return LinkLost(
-                f"the ProxyCommand on the way to {where} brings no answer",
-                next=f"see what it says: {route.command}",
+            return _by_proxy(
+                f"the ProxyCommand on the way to {where} brings no answer", route, said
             )
         case asyncssh.ConnectionLost() | ConnectionResetError() | BrokenPipeError() if proxied:
-            return LinkLost(
+            return _by_proxy(
                 f"the ProxyCommand on the way to {where} ended before the login was done",
-                next=f"see what it says: {route.command}",
+                route,
+                said,
             )
         case TimeoutError():
             return _timeout(where)
@@ -356,6 +354,11 @@ def _translate(
         case OSError():
             return _os_error(error, where)
     return LinkLost(f"{where}: {error}", next=f"try: {route.command}")
+
+
+def _by_proxy(text: str, route: Route, said: str) -> LinkLost:
+    """`said` is the last that the ProxyCommand said itself."""
+    return LinkLost(f"{text}: {said}" if said else text, next=f"see what it says: {route.command}")
 
 
 def _timeout(where: str) -> ConnectTimeout:

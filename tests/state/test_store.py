@@ -308,6 +308,16 @@ def test_a_lost_link_is_a_blip_at_first_and_a_finding_later_and_never_a_death() 
     assert view.queue.cells[0].state == "cannot-tell"
 
 
+@pytest.mark.parametrize("state", ["refused", "host-key"])
+def test_what_to_do_about_a_jump_host_that_failed_speaks_of_it(state: str) -> None:
+    bench = running_bench()
+    for hop, word in ((None, "provider"), ("hop", "jump host")):
+        bench.store.apply(LinkChanged("box", bench.at, LinkState(state, bench.at, "no", hop=hop)))
+        [found] = bench.view().findings
+        assert word in found.remedy
+    assert "provider" not in found.remedy
+
+
 def test_a_hung_probe_is_one_finding_and_the_old_value_stays_stale() -> None:
     bench = running_bench()
     bench.sample("gpus", GpuTable((Gpu(0, "A100", "u", utilization=0.5),)), period=2.0)

@@ -9,6 +9,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -19,6 +20,7 @@ import pytest
 from boxes import Sshd, make_key
 
 from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport import openssh
 from gpu_tui.transport.access import Route
 from gpu_tui.transport.base import (
     AuthRejected,
@@ -253,7 +255,7 @@ async def test_a_login_without_a_shell_says_so(box: Sshd, transport: SshTranspor
 
 
 async def test_a_jump_host_is_passed_strictly_and_a_broken_one_is_named(
-    make_box: MakeBox, transport: SshTransport
+    make_box: MakeBox, transport: SshTransport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jump, box = make_box("jump"), make_box("target")
     user = box.ssh_access.user
@@ -279,11 +281,19 @@ async def test_a_jump_host_is_passed_strictly_and_a_broken_one_is_named(
     error = await refused(transport, behind)
     assert isinstance(error, HostKeyRejected)
     assert (error.hop, error.host_key) == ("hop", fingerprint(jump))
+    assert str(error).startswith("the jump host hop: the host key of ")
     config(jump.known_hosts)
     jump.stop()
     error = await refused(transport, behind)
     assert isinstance(error, ConnectRefused)
     assert error.hop == "hop"
+    assert str(error) == f"the jump host hop: 127.0.0.1:{jump.port} refuses the connection"
+    assert str(error.next).startswith("the jump host is off, or its port changed")
+    with socket.create_server(("127.0.0.1", jump.port)):  # it listens, and says nothing
+        monkeypatch.setattr(openssh, "CONNECT_SECONDS", 0.3)
+        error = await refused(transport, behind)
+    assert error.hop == "hop"
+    assert str(error).startswith(f"the jump host hop: 127.0.0.1:{jump.port} does not let ssh in")
 
 
 async def test_a_server_with_few_sessions_refuses_in_a_sentence(

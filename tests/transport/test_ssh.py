@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import subprocess
 from collections.abc import AsyncIterator, Callable
@@ -12,6 +13,7 @@ import pytest
 from boxes import Sshd, make_key
 
 from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport import base
 from gpu_tui.transport.base import (
     AuthRejected,
     ConnectRefused,
@@ -210,6 +212,61 @@ async def test_a_jump_host_is_shared_and_a_broken_one_is_named(
     with pytest.raises(ConnectRefused) as caught:
         await transport.connect(behind)
     assert caught.value.hop == "hop"
+    assert str(caught.value) == f"the jump host hop: 127.0.0.1:{jump.port} refuses the connection"
+    assert caught.value.next is not None
+    assert caught.value.next.startswith("the jump host is off, or its port changed: ")
+
+
+async def test_a_jump_host_behind_another_and_one_with_a_new_key_are_named(
+    make_box: MakeBox, transport: SshTransport
+) -> None:
+    near, far = make_box("near"), make_box("far")
+    user = near.ssh_access.user
+    near.config.write_text(
+        f"Host near\n  HostName 127.0.0.1\n  Port {near.port}\n  User {user}\n"
+        f"  IdentityFile {near.identity}\n  UserKnownHostsFile {near.known_hosts}\n"
+        f"Host far\n  HostName 127.0.0.1\n  Port {far.port}\n  ProxyJump near\n"
+        f"Host behind\n  HostName 127.0.0.1\n  Port 9\n  ProxyJump far\n"
+        f"Host beside\n  HostName 127.0.0.1\n  Port 9\n  ProxyJump near\n"
+    )
+    behind, beside = (
+        Instance(name, SshAccess(name, config=str(near.config))) for name in ("behind", "beside")
+    )
+    far.stop()
+    with pytest.raises(ConnectRefused) as caught:
+        await transport.connect(behind)
+    assert str(caught.value).startswith(
+        f"the jump host near cannot reach the jump host far (127.0.0.1:{far.port}): "
+    )
+    assert caught.value.hop == "far"
+    assert str(caught.value.next).startswith("it is off, or its address changed as seen from")
+    with pytest.raises(ConnectRefused) as caught:  # the box itself, behind one that works
+        await transport.connect(beside)
+    assert caught.value.hop is None
+    assert str(caught.value.next).startswith("the box is off, or its address changed")
+    await transport.close()
+    near.known_hosts.write_text(f"[127.0.0.1]:{near.port} {other_key(near.directory)}\n")
+    with pytest.raises(HostKeyRejected) as changed:
+        await transport.connect(beside)
+    assert str(changed.value).startswith("the jump host near: the host key of [127.0.0.1]")
+    assert changed.value.hop == "near"
+    told = str(changed.value.next)
+    assert "box" not in told
+    assert "provider" not in told
+    assert told.startswith("another machine answers, or the jump host was set up anew: compare")
+
+
+def test_each_step_that_is_turned_to_a_jump_host_is_one_that_is_told() -> None:
+    room = Path(base.__file__).parent
+    said = [
+        part.value
+        for path in room.glob("*.py")
+        if path.name != "base.py"
+        for part in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+    for of_box, _ in base.STEPS:
+        assert any(of_box in text for text in said), of_box
 
 
 # --- what else can go wrong ---

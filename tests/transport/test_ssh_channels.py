@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import asyncssh
 import pytest
@@ -32,6 +31,7 @@ from gpu_tui.transport.base import (
     RemoteFileError,
 )
 from gpu_tui.transport.connection import SshConnection
+from gpu_tui.transport.proxy import Proxy
 from gpu_tui.transport.ssh import SshTransport
 
 MakeBox = Callable[..., Sshd]
@@ -345,7 +345,7 @@ async def test_a_proxy_command_is_for_a_shell_and_may_complain(
 @pytest.mark.parametrize(
     ("command", "how", "said"),
     [
-        ("no-such-program %h", None, "ended before the login"),
+        ("no-such-program %h", None, "ended before the login was done: .*no-such-program"),
         ("no-such-program %h", "openssh", "ended before the login was done: .*no-such-program"),
         ("sleep 100", None, "brings no answer"),
     ],
@@ -356,24 +356,23 @@ async def test_a_proxy_command_that_leads_nowhere_is_named(
 ) -> None:  # fmt: skip
     if "no answer" in said:
         monkeypatch.setattr(ssh, "HOST_SECONDS", 0.1)
-    begun: list[asyncio.SubprocessTransport] = []
-    loop = asyncio.get_running_loop()
-    begin = loop.subprocess_exec
+    begun: list[subprocess.Popen[bytes]] = []
+    begin = Proxy._started
 
-    async def subprocess_exec(*words: Any, **options: Any) -> Any:
-        found = await begin(*words, **options)
-        begun.append(found[0])
-        return found
+    def started(self: Proxy) -> subprocess.Popen[bytes]:
+        begun.append(begin(self))
+        return begun[-1]
 
-    monkeypatch.setattr(loop, "subprocess_exec", subprocess_exec)
+    monkeypatch.setattr(Proxy, "_started", started)
     box.config.write_text(f"Host box\n  ProxyCommand {command}\n")
     access = replace(box.ssh_access, host="box", transport=how)
     with pytest.raises(LinkLost, match=f"the ProxyCommand on the way to box:{box.port} {said}"):
         await transport.connect(Instance("box", access))
     if how is None:  # it is ended, and was waited for
         (proxy,) = begun
-        assert proxy.is_closing()
-        assert proxy.get_returncode() is not None
+        assert proxy.stdout is not None
+        assert proxy.stdout.closed
+        assert proxy.returncode is not None
 
 
 RELAY = """

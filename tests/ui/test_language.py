@@ -30,6 +30,7 @@ from gpu_tui.core.vanished import GONE, NO_MORE, UNLISTED, WENT_ON, WRITES
 from gpu_tui.language import NoLanguage, catalogue, choose, of_locale, speak_in
 from gpu_tui.providers.manual import BESIDE, Manual
 from gpu_tui.resources import load_profiles
+from gpu_tui.transport.base import STEPS, LinkError
 from gpu_tui.ui.app import CockpitApp
 from gpu_tui.ui.scene_parts import NOW, cell, finding
 from gpu_tui.ui.scenes import sweep
@@ -180,6 +181,33 @@ NOTES = {
     "teardown/ends.py": "the teardown journal",
     "wiring/fleet.py": " was read again",
 }
+
+
+@pytest.mark.parametrize("what", ["brings no answer", "ended before the login was done"])
+def test_what_a_proxy_command_said_stands_in_a_chinese_sentence(what: str, chinese: None) -> None:
+    text = told(f"the ProxyCommand on the way to h:22 {what}: connection refused")
+    assert re.fullmatch(r"去 h:22 路上的 ProxyCommand \S+：connection refused", text)
+
+
+JUMP = {
+    "10.0.0.2:22 refuses the connection": "跳板机 hop：10.0.0.2:22 拒绝连接",
+    "10.0.0.2:22 does not answer": "跳板机 hop：10.0.0.2:22 没有回应",
+    "the host key of h is unknown: it shows k": "跳板机 hop：不认识 h 的主机密钥：它是 k",
+    "u@h accepts none of our keys (tried a)": "跳板机 hop：u@h 不接受我们的任何密钥（试过 a）",
+    "the jump host near cannot reach 10.0.0.2:22: no": "跳板机 near 连不到跳板机 hop（10.0.0.2:22）：no",
+}
+
+
+@pytest.mark.parametrize(("text", "other"), JUMP.items())
+def test_a_jump_host_is_named_in_a_chinese_sentence(text: str, other: str, chinese: None) -> None:
+    error = LinkError(text)
+    error.met_at("hop", "10.0.0.2:22")
+    assert told(str(error)).replace(" 跳板机 hop（", "跳板机 hop（") == other
+
+
+def test_the_steps_for_a_jump_host_are_told(chinese: None) -> None:
+    for _, step in STEPS:
+        assert CHINESE.search(told(f"{step}x7" if step.endswith(": ") else step)), step
 
 
 @pytest.mark.parametrize(("room", "part"), NOTES.items())

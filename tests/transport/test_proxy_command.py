@@ -1,0 +1,197 @@
+"""ProxyCommand: a program of the user's on the way. It works, all of it ends with us, and what it says is told."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import shlex
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from boxes import Sshd
+
+from gpu_tui.core.fleet import Instance, SshAccess
+from gpu_tui.transport import ssh
+from gpu_tui.transport.base import LinkError, LinkLost
+from gpu_tui.transport.proxy import SAID_CAP, Proxy
+from gpu_tui.transport.ssh import SshTransport
+
+# What nc does, with a word and a helper of its own.
+WAY = """
+import os, socket, subprocess, sys, threading
+none = subprocess.DEVNULL
+subprocess.Popen(["sleep", "7777"], stdin=none, stdout=none, stderr=none)
+print("on the way", file=sys.stderr)
+way = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+def back():
+    while data := way.recv(65536):
+        os.write(1, data)
+    os._exit(0)
+threading.Thread(target=back, daemon=True).start()
+while data := os.read(0, 65536):
+    way.sendall(data)
+"""
+SLEEPERS = "sleep 7777 | sh -c 'trap \"\" HUP TERM; sleep 7777'"  # one of them takes no hint
+
+
+@pytest.fixture
+async def transport() -> AsyncIterator[SshTransport]:
+    made = SshTransport()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch) -> str:
+    """In the environment of all that this test starts."""
+    token = secrets.token_hex(8)
+    monkeypatch.setenv("GPU_TUI_TEST_MARK", token)
+    return token
+
+
+def running(mark: str) -> list[str]:
+    """The command lines of all processes with this mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return found
+
+
+async def wait_until(mark: str, *, gone: bool = False) -> None:
+    """Until both sleepers run, or nothing does."""
+    async with asyncio.timeout(20):
+        while running(mark) if gone else sum("sleep" in c[:5] for c in running(mark)) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def by(command: str, box: Sshd, more: str = "") -> Instance:
+    box.config.write_text(f"Host box\n  HostName 127.0.0.1\n  ProxyCommand {command}\n{more}")
+    access = box.ssh_access
+    return Instance("box", SshAccess("box", user=access.user, port=access.port,
+                                     identity=access.identity, known_hosts=access.known_hosts,
+                                     config=access.config))  # fmt: skip
+
+
+def way(tmp_path: Path) -> str:
+    (tmp_path / "way.py").write_text(WAY)
+    return f"{shlex.quote(sys.executable)} {tmp_path / 'way.py'} %h %p"
+
+
+async def failed(transport: SshTransport, instance: Instance) -> LinkError:
+    with pytest.raises(LinkError) as caught:
+        await transport.connect(instance)
+    return caught.value
+
+
+async def test_one_that_works_carries_megabytes_and_ends_with_the_connection(
+    box: Sshd, transport: SshTransport, mark: str, tmp_path: Path
+) -> None:
+    connection = await transport.connect(by(way(tmp_path), box))
+    done = await connection.run("head -c 3000000 /dev/zero\n", limit=20)
+    assert len(done.stdout) == 3_000_000
+    assert any("way.py" in line for line in running(mark))
+    await connection.close()
+    await wait_until(mark, gone=True)
+
+
+async def test_one_that_hangs_leaves_nothing_at_any_attempt(
+    box: Sshd, transport: SshTransport, mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "HOST_SECONDS", 0.3)
+    for command in ("sleep 7777", SLEEPERS):
+        error = await failed(transport, by(command, box))
+        assert str(error).endswith("brings no answer")
+        await wait_until(mark, gone=True)
+
+
+@pytest.mark.parametrize("more", ["", "  PKCS11Provider /no/such/library.so\n"])
+async def test_one_whose_login_is_called_off_is_ended(
+    box: Sshd, transport: SshTransport, mark: str, more: str
+) -> None:
+    """By our own login, and by the ssh program's."""
+    connecting = asyncio.create_task(transport.connect(by(SLEEPERS, box, more)))
+    await wait_until(mark)
+    connecting.cancel()
+    await asyncio.gather(connecting, return_exceptions=True)
+    await wait_until(mark, gone=True)
+
+
+async def test_a_link_that_is_lost_leaves_nothing_of_it(
+    box: Sshd, transport: SshTransport, mark: str, tmp_path: Path
+) -> None:
+    connection = await transport.connect(by(way(tmp_path), box))
+    box.kill_sessions()
+    async with asyncio.timeout(10):
+        assert await connection.wait_closed() is not None
+    await wait_until(mark, gone=True)
+    await connection.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_whatever_becomes_of_us_it_ends(box: Sshd, mark: str, number: int) -> None:
+    script = (
+        "import asyncio\n"
+        "from gpu_tui.core.fleet import Instance, SshAccess\n"
+        "from gpu_tui.transport.ssh import SshTransport\n"
+        f"asyncio.run(SshTransport().connect(Instance('box', {by(SLEEPERS, box).ssh!r})))\n"
+    )
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", script)
+    await wait_until(mark)
+    child.send_signal(number)
+    await child.wait()
+    await wait_until(mark, gone=True)
+
+
+async def test_what_it_said_last_is_told_and_does_no_harm(
+    box: Sshd, transport: SshTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = await failed(
+        transport, by("echo one >&2; echo cannot find the tunnel >&2; exit 1", box)
+    )
+    assert isinstance(error, LinkLost)
+    assert str(error).endswith("ended before the login was done: cannot find the tunnel")
+    hostile = r"printf 'x\n\033]0;title\007\033[2Jred\033[0m \342\200\256evil %0*d\n\n' 9000 1 >&2"
+    said = str(await failed(transport, by(hostile.replace("%", "%%"), box))).partition(": ")[2]
+    assert said.isprintable()
+    assert len(said) <= 256
+    assert str(await failed(transport, by("exit 1", box))).endswith("before the login was done")
+    monkeypatch.setattr(ssh, "HOST_SECONDS", 1.0)
+    hung = await failed(transport, by("echo waiting for a token >&2; sleep 7777", box))
+    assert str(hung).endswith("brings no answer: waiting for a token")
+
+
+async def test_one_that_talks_without_end_is_not_held_up(
+    box: Sshd, transport: SshTransport, mark: str, tmp_path: Path
+) -> None:
+    """Megabytes on stderr before the first byte of the way."""
+    connection = await transport.connect(by(f"yes | head -c 3000000 >&2; {way(tmp_path)}", box))
+    assert (await connection.run("echo on\n", limit=10)).stdout == b"on\n"
+    await connection.close()
+    await wait_until(mark, gone=True)
+
+
+async def test_of_endless_words_little_is_kept() -> None:
+    proxy = Proxy("true")
+    for _ in range(100):
+        proxy._hear(b"x" * 65536)
+    assert len(proxy._tail) == SAID_CAP
+    assert len(proxy.said) <= 256
+
+
+async def test_no_descriptor_is_left_open(
+    box: Sshd, transport: SshTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh, "HOST_SECONDS", 0.2)
+    before = len(os.listdir("/proc/self/fd"))
+    for command in ("sleep 7777", "exit 1", "no-such-program-here"):
+        await failed(transport, by(command, box))
+    async with asyncio.timeout(5):
+        while len(os.listdir("/proc/self/fd")) > before:  # noqa: ASYNC110
+            await asyncio.sleep(0)
