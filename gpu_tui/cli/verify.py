@@ -31,7 +31,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="what should be in it (default: PULL_MANIFEST.json, or the one of the last pull, in DIR)",
     )
     parser.add_argument(
-        "--roster", metavar="QUEUE", type=Path, help="the queue file that names the cells"
+        "--roster",
+        metavar="QUEUE",
+        type=Path,
+        help="the queue file that names the cells (default: as at the last pull)",
     )
     parser.add_argument(
         "--expect",
@@ -87,6 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace, directory: Path) -> Audit:
     from gpu_tui.core.required import COPIED
+    from gpu_tui.core.sweep import Roster, RosterCell
     from gpu_tui.parse.artifacts import artifact_of, check_artifacts
     from gpu_tui.parse.queue_file import decode_roster
     from gpu_tui.teardown.audit import audit, unreadable
@@ -102,6 +106,9 @@ def _report(args: argparse.Namespace, directory: Path) -> Audit:
     except ManifestUnreadable as error:
         return unreadable(f"{error}: {error.next}")
     roster = decode_roster(_bytes_of(args.roster)) if args.roster is not None else None
+    if roster is None and own is not None and own.cells is not None:
+        roster = Roster(tuple(RosterCell(n, c, c, "", 0) for n, c in enumerate(own.cells, 1)))
+    listed = source is not None and source.resolve() == (directory / KEPT).resolve()
     besides = _below(directory, source, args.roster)
     required = own.required if own else COPIED
     if args.artifact:
@@ -109,8 +116,9 @@ def _report(args: argparse.Namespace, directory: Path) -> Audit:
         required = replace(required, files=files)
     manifest = kept.manifest if kept else None
     judged = audit(
-        directory, manifest, roster, required=required, besides=besides, expect=args.expect
-    )
+        directory, manifest, roster, required=required, besides=besides, expect=args.expect,
+        whole=not listed,
+    )  # fmt: skip
     return asyncio.run(judged)
 
 

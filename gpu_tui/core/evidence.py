@@ -31,7 +31,8 @@ class Identity:
 class Cells:
     """The queue as its file and log say now. `doubtful`: lines that are no cell, names twice. `closed`: the
     log's last line of the queue's own says that it is done. `required`: what each of them must leave. `began`: (name, epoch second) of the
-    last starts whose time is known.
+    last starts whose time is known. `trained_in`: the directory on the box in which each of them trains in one of its own, where
+    that is known.
     """
 
     finished: tuple[str, ...] = ()
@@ -40,6 +41,7 @@ class Cells:
     closed: bool = True
     required: Required = COPIED
     began: tuple[tuple[str, float], ...] = ()
+    trained_in: str | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ REMEDIES: dict[str, str] = {
     "preempted": "The scheduler took the job. Requeue; resume from the last durable checkpoint.",
     "time_limit": "The job ends at its time limit. Make sure a checkpoint lands before that.",
     "ckpt_corrupt": "A checkpoint does not load. Keep the file, fall back to the one before it.",
-    "sync_failed": "Trained, but the durable copy is missing. Copy its results before any teardown.",
+    "sync_failed": "Trained, but the durable copy is missing. Copy its results before any teardown; do not train again.",
     "artifact_missing": "The cell ended with exit 0 but its artifact is not there. Look for it before any teardown; if your cells leave other files, name them as results.artifacts (gpu-tui help fleet).",
     "suspicious_end": "It says that it ended well, and this speaks against it. Read its log before you believe it.",
     "duplicate_cell": "Two queue entries share one name and will overwrite each other. Rename one, or take it out of one queue file.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -188,6 +188,16 @@ class Queue:
     def running(self) -> Cell | None:
         """The cell that runs now, else one that nobody can tell of."""
         return _at_work(self.cells)
+
+
+def half_well(cells: Iterable[Cell]) -> list[tuple[int, str]]:
+    """How many came to their end and are not done, each with its word: trained without a copy, or in doubt."""
+    states = [cell.state for cell in cells]
+    counted = (
+        (states.count(CellState.SYNC_FAILED), "sync failed"),
+        (states.count(CellState.SUSPICIOUS), "suspicious"),
+    )
+    return [(number, word) for number, word in counted if number]
 
 
 def _at_work(cells: Sequence[Cell]) -> Cell | None:

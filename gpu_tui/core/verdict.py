@@ -15,7 +15,7 @@ from gpu_tui.core import verdict_jobs as jobs
 from gpu_tui.core.cause import GONE, Cause, cause_of
 from gpu_tui.core.cut_short import cut_early
 from gpu_tui.core.facts import Evidence, span
-from gpu_tui.core.sweep import CellState
+from gpu_tui.core.sweep import CellState, Queue, half_well
 
 
 class Verdict(StrEnum):
@@ -101,8 +101,12 @@ def _ended(seen: Evidence) -> str | None:
 
 
 def _end_line(seen: Evidence) -> str:
-    failed = seen.queue.count(CellState.FAILED) if seen.queue else 0
-    return f"the queue log ends; {failed} of {len(seen.cells)} cells failed"
+    queue = seen.queue or Queue()
+    said = [
+        f"the queue log ends; {queue.count(CellState.FAILED)} of {len(seen.cells)} cells failed"
+    ]
+    said += [f"{number} {word}" for number, word in half_well(queue.cells)]
+    return "; ".join(said)
 
 
 def _last_step_but_alive(seen: Evidence) -> str | None:

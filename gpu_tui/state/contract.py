@@ -17,7 +17,8 @@ from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.metrics import Metric
 from gpu_tui.core.readings import Gpu, GpuTable, Memory, Mount
 from gpu_tui.core.sample import Track
-from gpu_tui.core.sweep import Cell, Queue
+from gpu_tui.core.speech import say
+from gpu_tui.core.sweep import Cell, CellState, Queue, half_well
 from gpu_tui.core.verdict import ESCALATES, Verdict
 from gpu_tui.state.views import FleetView, InstanceView
 
@@ -264,20 +265,29 @@ def _queue(queue: Queue, view: InstanceView) -> Json | None:
         "total": queue.total,
         "done": queue_done(queue.cells),
         "failed": queue_failed(queue.cells),
+        "sync_failed": queue.count(CellState.SYNC_FAILED),
+        "suspicious": queue.count(CellState.SUSPICIOUS),
         "eta_seconds": _rounded(queue.eta_seconds, 0),
+        "remembered_from": rfc3339(view.queue_read),
         "notes": [*queue.doubts, *queue.notes],
         "cells": [_cell(cell) for cell in queue.cells],
     }
 
 
 def queue_done(cells: Iterable[Cell]) -> int:
-    """Cells that ended well."""
-    return sum(cell.state.value in ("finished", "sync-failed", "suspicious") for cell in cells)
+    """Cells that ended well: one without its durable copy, or that something speaks against, is none."""
+    return sum(cell.state is CellState.FINISHED for cell in cells)
 
 
 def queue_failed(cells: Iterable[Cell]) -> int:
     """Cells that ended badly."""
-    return sum(cell.state.value == "failed" for cell in cells)
+    return sum(cell.state is CellState.FAILED for cell in cells)
+
+
+def queue_beside(cells: Iterable[Cell]) -> str:
+    """What came to its end and is not done, as it stands behind the numbers of those: `, 1 sync failed`."""
+    several = half_well(cells)
+    return "".join(say(", {number} {what}", number=n, what=say(word)) for n, word in several)
 
 
 def _cell(cell: Cell) -> Json:

@@ -69,7 +69,7 @@ def cells_alive_of(kept: InstanceState, run: Run | None, now: float) -> bool | N
         return alive
     busy = utilization(kept.fresh(metrics.GPUS, now))
     unrecognised = busy is not None and busy > BUSY_SHARE and kept.witness.alive_at is None
-    hidden = unrecognised or _log_unread(kept) or _full_mount(kept, now)
+    hidden = unrecognised or log_unread(kept) or _full_mount(kept, now)
     return None if hidden else False
 
 
@@ -161,7 +161,7 @@ def evidence_of(
         else None,
         full=_full_mount(kept, now),
         whole=_whole(queue),
-        log_unread=_log_unread(kept),
+        log_unread=log_unread(kept),
         scheduler=scheduler,
         jobs=jobs,
         jobs_why=jobs_why,
@@ -207,7 +207,7 @@ def _typical_gap(kept: InstanceState, queue: Queue) -> float | None:
     return max((gap for gap in gaps if gap is not None), default=None)
 
 
-def _log_unread(kept: InstanceState) -> bool:
+def log_unread(kept: InstanceState) -> bool:
     """The queue has a log, and how it ended may stand in what has not come of it: so at every start."""
     log = kept.instance.queue.log
     if log is None:

@@ -37,6 +37,7 @@ from gpu_tui.state.cost import paid_until_now
 from gpu_tui.state.followed import FollowedLogs
 from gpu_tui.state.history import CONTACT_EVERY, History
 from gpu_tui.state.joined import Joined
+from gpu_tui.state.last_queue import QueueKept
 from gpu_tui.state.logbuffer import LogPool
 from gpu_tui.state.meter import Meter
 from gpu_tui.state.paid import remember, remembered
@@ -75,6 +76,7 @@ class InstanceState:
         self._runs = RunsBefore(history, instance)
         for name, memory in self._runs.read().items():
             self.vanished[name].recall(memory)
+        self.last_queue = QueueKept(history, instance)
         self.book = Book(instance.name)
         self.provider = ProviderState()
         self.end: OpenEnd | None = None  # of a teardown

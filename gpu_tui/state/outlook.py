@@ -28,6 +28,7 @@ from gpu_tui.state.facts import (
     begun_at,
     evidence_of,
     log_is_newer,
+    log_unread,
     read_on_box,
     run_of,
 )
@@ -87,6 +88,7 @@ def view_of(
         held=kept.book.standing,
     )
     kept.book.set_conditions(conditions(seen), now)
+    queue, queue_read = _as_last_read(kept, queue, verdict, now)
     box = kept.value(metrics.HOST)
     return InstanceView(
         instance=instance,
@@ -98,6 +100,7 @@ def view_of(
         cause=found.cause,
         tracks=dict(kept.tracks),
         queue=queue,
+        queue_read=queue_read,
         cost=cost,
         cpu=kept.cpu,
         provider=kept.provider,
@@ -192,6 +195,25 @@ def _idle(
         if rested is not None and rested > seen:
             seen, at_most, by_looks = rested, True, False
     return Idle(seen, price_of(cost, seen), at_most, by_looks)
+
+
+def _as_last_read(
+    kept: InstanceState, queue: Queue, verdict: Verdict, now: float
+) -> tuple[Queue, float | None]:
+    """The queue, and, where the box is off and it is only remembered, since when."""
+    if kept.link.live and queue.cells and _read_whole(kept, now):
+        kept.last_queue.keep(queue, now)
+    if verdict is not Verdict.OFF or kept.link.live or queue.cells:
+        return queue, None
+    last = kept.last_queue.read()
+    return (last.queue, last.at) if last is not None else (queue, None)
+
+
+def _read_whole(kept: InstanceState, now: float) -> bool:
+    """What is on the box was read: half of a queue's log makes another queue, and so does a missing process table."""
+    tables = (kept.fresh(metrics.FILES, now), kept.fresh(metrics.PROCESSES, now))
+    unread = kept.instance.queue.file is not None and None in tables
+    return not (unread or log_unread(kept) or log_is_newer(kept, now))
 
 
 def _losses(kept: InstanceState, queue: Queue) -> Mapping[str, tuple[Spike | None, Plateau | None]]:

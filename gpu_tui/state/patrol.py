@@ -18,9 +18,9 @@ from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.levels import share
 from gpu_tui.core.plain import plain
 from gpu_tui.core.speech import headed, joined, listed, say, told
-from gpu_tui.core.sweep import Cell
+from gpu_tui.core.sweep import Cell, CellState
 from gpu_tui.core.verdict import ESCALATES
-from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
+from gpu_tui.state.contract import fleet_verdict, queue_beside, queue_done, queue_failed
 from gpu_tui.state.sweep_outlook import planned, trust_in
 from gpu_tui.state.views import FleetView, InstanceView, utilization
 
@@ -44,6 +44,13 @@ class Tick:
     cell: str | None = None
     epoch: int | None = None
     oom_kill: int | None = None
+    sync_failed: int = 0
+    suspicious: int = 0
+
+    @property
+    def trained(self) -> int:
+        """All that came to their end, whatever speaks against it since."""
+        return self.done + self.sync_failed + self.suspicious
 
 
 def tick_of(view: InstanceView) -> Tick | None:
@@ -58,16 +65,23 @@ def tick_of(view: InstanceView) -> Tick | None:
         cell=running.name if running else None,
         epoch=running.epoch if running else None,
         oom_kill=memory.oom_kill if memory else None,
+        sync_failed=view.queue.count(CellState.SYNC_FAILED),
+        suspicious=view.queue.count(CellState.SUSPICIOUS),
     )
 
 
 def changes(last: Tick, now: Tick) -> str:
     """What changed between two patrols, in words."""
     said = []
-    anew = now.done < last.done  # what has ended is never taken back
+    anew = now.trained < last.trained  # what has ended is never taken back
     if anew:
         said.append(say("begun anew"))
-    for word, before, after in (("done", last.done, now.done), ("failed", last.failed, now.failed)):
+    for word, before, after in (
+        ("done", last.done, now.done),
+        ("failed", last.failed, now.failed),
+        ("sync failed", last.sync_failed, now.sync_failed),
+        ("suspicious", last.suspicious, now.suspicious),
+    ):
         if after != before and not anew:
             said.append(f"{after - before:+} {say(word)}")
     if now.cell != last.cell:
@@ -92,6 +106,8 @@ def since_json(view: InstanceView, last: Tick | None) -> dict[str, object] | Non
         "at": rfc3339(last.at),
         "done": now.done - last.done,
         "failed": now.failed - last.failed,
+        "sync_failed": now.sync_failed - last.sync_failed,
+        "suspicious": now.suspicious - last.suspicious,
         "cell": last.cell,
         "epoch": last.epoch,
         "oom_kill": (now.oom_kill or 0) - (last.oom_kill or 0) if known else None,
@@ -244,6 +260,10 @@ def _queue_line(view: InstanceView) -> str:
     text = say(
         "queue: {done}/{total} done, {failed} failed", done=done, total=queue.total, failed=failed
     )
+    text += queue_beside(queue.cells)
+    if view.queue_read is not None:
+        age = span(max(0.0, view.taken_at - view.queue_read))
+        text += say(" (as read {age} ago, before the box was off)", age=age)
     running = queue.place
     return text + (say(", at {cell}", cell=_cell_text(running)) if running else "")
 

@@ -14,9 +14,9 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.mask import Mask, shell_path
 from gpu_tui.core.resume import ENDED_WELL
 from gpu_tui.core.speech import counted, say, told
-from gpu_tui.core.sweep import CellState
+from gpu_tui.core.sweep import CellState, half_well
 from gpu_tui.core.verdict import Verdict
-from gpu_tui.state.contract import fleet_verdict, queue_done, queue_failed
+from gpu_tui.state.contract import fleet_verdict, queue_beside, queue_done, queue_failed
 from gpu_tui.state.markdown import code, indexed, md, names, time
 from gpu_tui.state.resume_words import resume_lines
 from gpu_tui.state.views import FleetView, InstanceView
@@ -87,6 +87,7 @@ class _Report:
         verdict = fleet_verdict(view)
         cells = [cell for one in view.instances for cell in one.queue.cells]
         done, failed = queue_done(cells), queue_failed(cells)
+        half = sum(number for number, _ in half_well(cells))
         total = sum(max(one.queue.total or 0, len(one.queue.cells)) for one in view.instances)
         verdicts = Counter(str(one.verdict) for one in view.instances)
         boxes = ", ".join(f"{number} {say(word)}" for word, number in verdicts.most_common())
@@ -95,9 +96,9 @@ class _Report:
             "",
             say(
                 "**{verdict}** at {at} · {instances}: {boxes} · {total} cells: {done} ended well by "
-                "their logs, {failed} failed, {open} open",
+                "their logs, {failed} failed{beside}, {open} open",
                 verdict=say(verdict), at=time(view.taken_at), instances=counted(len(view.instances), "instance"), boxes=boxes,
-                total=total, done=done, failed=failed, open=total - done - failed,
+                total=total, done=done, failed=failed, beside=queue_beside(cells), open=total - done - failed - half,
             ),
             "",
             *self._beside(),
@@ -155,6 +156,9 @@ class _Report:
             if one.instance.queue.log:
                 line += say(", log `{path}`", path=shell_path(one.instance.queue.log))
             lines.append(line)
+        if one.queue_read is not None:
+            age = span(max(0.0, self._now - one.queue_read))
+            lines.append(say("- the box is off; its queue as it was read {age} ago:", age=age))
         lines += [f"- {line}" for line in _cells(one)]
         lines.append(say("- results: {results}", results=self._verified(one)[1]))
         lines += [f"- {line}" for line in self._findings(one)]
@@ -372,7 +376,9 @@ def _queue(one: InstanceView) -> str:
         return say("not known")
     failed = queue_failed(one.queue.cells)
     done = f"{queue_done(one.queue.cells)}/{one.queue.total}"
-    return done + (say(", {failed} failed", failed=failed) if failed else "")
+    bad = say(", {failed} failed", failed=failed) if failed else ""
+    off = say(", off") if one.queue_read is not None else ""
+    return done + bad + queue_beside(one.queue.cells) + off
 
 
 def _at(one: InstanceView) -> str:
@@ -399,7 +405,7 @@ def _spent(one: InstanceView) -> str:
 
 
 def _age(one: InstanceView, now: float) -> str:
-    seen = one.last_contact
+    seen = one.queue_read or one.last_contact
     return say("never") if seen is None else say("{age} ago", age=span(max(0.0, now - seen)))
 
 

@@ -36,7 +36,7 @@ def resume_lines(one: InstanceView) -> list[str]:
         lines += _queue_lines(one, resume_of(cells))
     elif one.instance.queue.file:
         lines.append(
-            say("**Resume:** not known, the queue was never read. Look before you start anything.")
+            say("**Resume:** not known, the queue was not read. Look before you start anything.")
         )
     told = [(m, table) for m in metrics.JOBS if (table := one.track(m).value) is not None]
     for (metric, _), table in zip(told, told_once([t for _, t in told]), strict=True):
@@ -91,6 +91,8 @@ def _when(one: InstanceView, plan: Resume, start: Cell) -> str:
     at = say("on the box, from cell {index} ({name}) on", index=start.index, name=name)
     if plan.running:
         return say("it is at work; start nothing beside it. Only if it dies, {at}", at=at)
+    if one.queue_read is not None:
+        return say("the box is off. When it is started again, {at}", at=at)
     if start.state is CellState.CANNOT_TELL or not one.link.live:
         return say(
             "whether it still runs is not known: look first (`ps`, `tmux ls`). If it is dead, {at}",

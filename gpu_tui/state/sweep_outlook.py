@@ -26,7 +26,7 @@ def planned(view: InstanceView) -> bool:
 
 def _lane(view: InstanceView) -> Lane:
     cost = view.cost
-    seen = view.last_contact
+    seen = view.queue_read or view.last_contact
     return Lane(
         name=view.name,
         queue=view.queue,

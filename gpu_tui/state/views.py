@@ -79,6 +79,9 @@ class InstanceView:
     findings: tuple[Finding, ...]
     logs: tuple[LogView, ...]
     profile: Profile | None = None
+    queue_read: float | None = (
+        None  # the queue is only remembered: the box is off; when it was read
+    )
     end: OpenEnd | None = None  # of a teardown that is not proven to be over
     own_end: OwnEnd | None = None  # of the last one that is
     clock_skew: float | None = None

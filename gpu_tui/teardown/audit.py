@@ -21,6 +21,10 @@ from gpu_tui.core.sweep import Roster
 from gpu_tui.teardown.local import directories, local_tree
 from gpu_tui.teardown.verify import Limits, Reader, load_with, reader
 
+LISTED = (
+    "no roster: the manifest of the last pull lists what came, not what should have come: name the queue file "
+    "with --roster"
+)
 EXITS = {"verified": 0, "failed": 1, "incomplete": 2}
 
 
@@ -68,12 +72,14 @@ async def audit(
     required: Required = COPIED,
     besides: frozenset[str] = frozenset(),
     expect: int | None = None,
+    whole: bool = True,
     child: Reader | None = None,
 ) -> Audit:
     """Judge a directory against its manifest and its roster, either of which may be missing.
 
     A manifest without a roster names the cells itself: its top directories. `besides`: paths below
-    `root` that are no results, as the manifest itself. `required`: what each cell must leave. `expect`: the number of cells. `child` reads the files, else one of its own.
+    `root` that are no results, as the manifest itself. `required`: what each cell must leave. `expect`: the number of cells. `whole`: the
+    manifest says what should be here, and not only what once came. `child` reads the files, else one of its own.
     """
     tree = await asyncio.to_thread(local_tree, root)
     here = Manifest.of(file for file in tree.manifest.files if not _ignored(file.path, besides))
@@ -100,12 +106,15 @@ async def audit(
         failures.append("the roster names no cell")
     if expect is not None and len(found) != expect:
         failures.append(f"there are {len(found)} cells, not {expect}")
+    unsure = roster is None and expect is None and not whole
     gaps = sorted({verdict.detail for verdict in verdicts if _only_skipped(verdict)})
     if cells is None:
         gaps.append("no roster: name the queue file with --roster, or a manifest")
+    elif unsure:
+        gaps.append(LISTED)
     return Audit(
         verdict="failed" if failures else "incomplete" if gaps else "verified",
-        expected=cells,
+        expected=None if unsure else cells,
         present=len(cells or ()) - len(missing),
         missing=missing,
         unexpected=unexpected,

@@ -80,6 +80,7 @@ class Gather:
     _listing: Listing | None = field(default=None, repr=False)
     _verb: Verb | None = None
     _compared: Sides | None = field(default=None, repr=False)
+    _named: tuple[str, ...] | None = None  # the cells that the roster names without a doubt
 
     @property
     def instance(self) -> Instance:
@@ -139,6 +140,7 @@ class Gather:
         claim = await own_claim(self.link(), listing, manifest)
         looked = await stamps(self.link(), listing.root)
         cells = await self._cells(await self._roster())
+        self._named = cells.names if cells and not cells.doubtful else None
         return Inventory(
             manifest=manifest,
             identity=identity,
@@ -182,7 +184,7 @@ class Gather:
             raise BoxError(f"cannot be compared: {odd[0]}")
         required = required_of(self.instance.results)
         await asyncio.to_thread(
-            keep, self.local, tree.manifest, self.name, self.clock.now(), required
+            keep, self.local, tree.manifest, self.name, self.clock.now(), required, self._named
         )
         tops = await asyncio.to_thread(directories, self.local)
         self._compared = there, here

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -34,15 +35,22 @@ class ManifestUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ManifestFile:
-    """What one says: its run, its files, and what each cell was to leave."""
+    """What one says: its run, its files, what each cell was to leave, and the cells that there were to be;
+    None where it does not tell those.
+    """
 
     run_id: str
     manifest: Manifest
     required: Required = COPIED
+    cells: tuple[str, ...] | None = None
 
 
 def manifest_json(
-    manifest: Manifest, run_id: str, now: float, required: Required = COPIED
+    manifest: Manifest,
+    run_id: str,
+    now: float,
+    required: Required = COPIED,
+    cells: Sequence[str] | None = None,
 ) -> dict[str, object]:
     """The object to write. Only what is unusual to require is said: others read this schema too."""
     return {
@@ -58,15 +66,25 @@ def manifest_json(
         ],
         "totals": {"files": len(manifest.files), "bytes": manifest.total_bytes},
         **({} if required == COPIED else {"required": asdict(required)}),
+        **({} if cells is None else {"cells": list(cells)}),
     }
 
 
-def keep(local: Path, manifest: Manifest, run_id: str, now: float, required: Required) -> None:
-    """Write what was matched beside the results, for `gpu-tui verify` later. It unlocks nothing."""
+def keep(
+    local: Path,
+    manifest: Manifest,
+    run_id: str,
+    now: float,
+    required: Required,
+    cells: Sequence[str] | None = None,
+) -> None:
+    """Write what was matched beside the results, for `gpu-tui verify` later, and which cells the box was to
+    have. It unlocks nothing.
+    """
     target = local / KEPT
     scratch = target.with_suffix(".new")
     with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        json.dump(manifest_json(manifest, run_id, now, required), file, indent=1)
+        json.dump(manifest_json(manifest, run_id, now, required, cells), file, indent=1)
     os.replace(scratch, target)
 
 
@@ -104,7 +122,13 @@ def parse_manifest(text: bytes, path: str) -> ManifestFile:
         not isinstance(tops, list) or sorted(map(str, tops)) != sorted(listed)
     ):
         raise ManifestUnreadable(f"{path} names other directories than those of its files")
-    return ManifestFile(run_id, Manifest.of(files), _required(path, data.get("required")))
+    cells = data.get("cells")
+    if cells is not None and not _texts(cells):
+        raise ManifestUnreadable(f"{path} does not name its cells")
+    required = _required(path, data.get("required"))
+    return ManifestFile(
+        run_id, Manifest.of(files), required, None if cells is None else tuple(cells)
+    )
 
 
 def _required(source: str, row: object) -> Required:

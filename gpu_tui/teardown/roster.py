@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gpu_tui.core.artifact import layout_of
 from gpu_tui.core.evidence import Cells
 from gpu_tui.core.fleet import Instance
 from gpu_tui.core.proof import NO_COPY, NO_END
@@ -51,6 +52,7 @@ async def read_cells(connection: Connection, instance: Instance, roster: Roster)
         cells_of(roster, history),
         required=required_of(instance.results),
         began=began(roster, history, zone),
+        trained_in=layout_of(instance).checkpoints,
     )
     if queue.log is None:
         return replace(cells, unfinished=tuple((name, NO_LOG) for name in cells.names))

@@ -25,12 +25,12 @@ from gpu_tui.core.facts import span
 from gpu_tui.core.gate import NOWHERE, PERMIT_LIFE, RECHECK_AGE, Gate, State
 from gpu_tui.core.ladder import GateView, Rung, RungState, RungView
 from gpu_tui.core.plain import plain
-from gpu_tui.core.proof import ended_ill, holds_weights, proves, some
+from gpu_tui.core.proof import NO_COPY, ended_ill, holds_weights, proves, some
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.box import SETTLE
 from gpu_tui.teardown.local import OWN
 from gpu_tui.teardown.roster import NO_LOG
-from gpu_tui.teardown.words_plan import capped, plan_lines, second_views
+from gpu_tui.teardown.words_plan import capped, plan_lines, second_views, uncopied
 
 E = TypeVar("E")
 T = TypeVar("T")
@@ -193,6 +193,14 @@ def _next_cells(cells: Cells | None, gate: Gate, again: str) -> str:
         return f"name what your cells leave as results.artifacts (gpu-tui help fleet), or let them leave those files, then {again}"
     if lacking and not lacking & not_done:
         return f"let these cells leave those files, or name what yours leave as results.artifacts (gpu-tui help fleet), or take them out of the list of cells, then {again}"
+    if unsynced := [
+        name for name, state in cells.unfinished if state == NO_COPY and name in lacking
+    ]:
+        copied = f"{uncopied(cells, unsynced)}; then {again}"
+        rest = lacking - set(unsynced)
+        if not rest:
+            return copied
+        return f"{copied}. The others ({some(sorted(rest))}): let them end well or take their lines out of the queue file"
     if gate.kind == "pull" and ended_ill(cells, covered):
         return f"let those cells end well or take their lines out of the queue file, then {again}; a teardown (t) lets you accept by name that they left nothing"
     return f"let those cells end well or take their lines out of the queue file, then {again}"

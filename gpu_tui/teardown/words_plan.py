@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from gpu_tui.core.evidence import Plan, SecondResource
+from collections.abc import Sequence
+
+from gpu_tui.core.evidence import Cells, Plan, SecondResource
 from gpu_tui.core.fleet import Money
 from gpu_tui.core.gate import Gate, second_phrase
 from gpu_tui.core.ladder import SecondView
 from gpu_tui.core.profile import Tier, Verb
-from gpu_tui.core.proof import some
+from gpu_tui.core.proof import NO_COPY, some
 from gpu_tui.core.waiver import Waiver
 
 BY = {
@@ -67,7 +69,10 @@ def plan_lines(plan: Plan) -> tuple[str, ...]:
     if plan.results and not verb.park:
         lines.append(f"only {plan.results} comes home: nothing else on those disks does")
     if plan.cells:
-        unfinished = [f"not finished: {name} ({why})" for name, why in plan.cells.unfinished]
+        unfinished = [
+            uncopied(plan.cells, [name]) if why == NO_COPY else f"not finished: {name} ({why})"
+            for name, why in plan.cells.unfinished
+        ]
         lines += capped(unfinished, CELLS_SHOWN)
     if plan.logins is None:
         lines.append("who else is logged in there is not known: the box keeps no record of it")
@@ -119,6 +124,14 @@ def second_views(gate: Gate) -> tuple[SecondView, ...]:
         )
         for one in gate.asked
     )
+
+
+def uncopied(cells: Cells, names: Sequence[str]) -> str:
+    """What to do about cells that trained and whose results were not copied, and where those lie."""
+    if cells.trained_in is None:
+        return f"trained, but the durable copy is missing: {some(names)}: copy the results into results.remote before any teardown, do not train again"
+    places = some([f"{cells.trained_in}/{name}" for name in names])
+    return f"trained, but the durable copy is missing: {some(names)}, from {places}: copy the results into results.remote before any teardown, do not train again"
 
 
 def capped(lines: list[str] | tuple[str, ...], most: int) -> tuple[str, ...]:

@@ -22,6 +22,9 @@ MARKER = "PULL_VERIFIED.json"
 MANIFEST = "PULL_MANIFEST.json"
 MARKER_SCHEMA = "remote-gpu-trainer/PULL-VERIFIED/v1"
 MARKER_CAP = 65_536
+ACTED = frozenset(
+    {"intent", "call", "answer", "read-back", "confirmed-gone", "still-there", "unknown", "stated"}
+)
 
 
 def mask_of(fleet: Fleet, view: FleetView, *, show_hosts: bool) -> Mask:
@@ -54,7 +57,11 @@ def proofs_of(fleet: Fleet, *, state: Path | None = None) -> Mapping[str, Proof]
 
 
 def _proof(instance: Instance, records: list[Record]) -> Proof:
-    last = f"{records[-1].event} at {records[-1].at}" if records else None
+    # A ladder that was only opened since takes nothing back of what was done.
+    told = next(
+        (r for r in reversed(records) if r.event in ACTED), records[-1] if records else None
+    )
+    last = f"{told.event} at {told.at}" if told else None
     loaded = next((r for r in reversed(records) if r.event == "loaded"), None)
     marked = _marker(Path(instance.results.local)) if instance.results.local else None
     if loaded is not None:

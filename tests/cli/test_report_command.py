@@ -113,7 +113,7 @@ def test_a_queue_at_work_is_not_to_be_started_again() -> None:
     text = text_of(one((cell(1, CellState.FINISHED), cell(2, CellState.RUNNING)), queue=FILES))
     assert "start nothing beside it. Only if it dies" in text
     unread = text_of(one((), queue=FILES))
-    assert "the queue was never read" in unread
+    assert "the queue was not read" in unread
     assert "nohup" not in unread.replace("`nohup`", "")
 
 

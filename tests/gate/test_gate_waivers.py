@@ -12,6 +12,7 @@ from gate_world import CELLS, PARK, World
 from gpu_tui.core.evidence import Acknowledged, Cells
 from gpu_tui.core.gate import Gate, State
 from gpu_tui.core.ladder import Rung
+from gpu_tui.core.proof import NO_COPY
 from gpu_tui.core.waiver import Waiver
 from gpu_tui.teardown.words import paint
 
@@ -177,6 +178,25 @@ def test_a_pull_does_not_take_a_crashed_cell_for_whole() -> None:
     assert (rung.next or "").endswith(
         "a teardown (t) lets you accept by name that they left nothing"
     )
+
+
+def test_a_pull_of_a_cell_that_was_only_not_copied_says_to_copy_and_not_to_train() -> None:
+    """Its weights lie on the disk that a release deletes: no advice sends it through the queue again."""
+    for more, ends in (
+        ((), "then pull again: what is here is kept"),
+        ((("lost", "exit 1"),), "out of the queue file"),
+    ):
+        world = World(cells=replace(crashed(("held", NO_COPY), *more), trained_in="/d/checkpoints"))
+        world.gate = Gate("box")
+        assert world.climb(State.BLOCKED) is State.BLOCKED
+        rungs = {row.rung: row for row in paint(world.gate, world.boot).rungs}
+        said = rungs[Rung.MATCH].next or ""
+        assert said.startswith(
+            "trained, but the durable copy is missing: held, from /d/checkpoints/held: copy the results "
+            "into results.remote before any teardown, do not train again; then pull again"
+        )
+        assert said.endswith(ends)
+        assert ("let them end well" in said) == bool(more)
 
 
 def test_without_an_exception_there_is_none_to_take() -> None:

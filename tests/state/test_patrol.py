@@ -7,16 +7,21 @@ from dataclasses import replace
 
 from gpu_tui.core.account import Account
 from gpu_tui.core.events import LinkChanged
+from gpu_tui.core.facts import Evidence
 from gpu_tui.core.findings import Finding, Severity
 from gpu_tui.core.fleet import Fleet, Instance, LinkState, Money, QueueFiles, SshAccess
+from gpu_tui.core.mask import Mask
 from gpu_tui.core.sample import Reading, Track
 from gpu_tui.core.sweep import Cell, CellState, Queue
-from gpu_tui.core.verdict import Verdict
+from gpu_tui.core.verdict import Verdict, judge
+from gpu_tui.state.contract import check_json
 from gpu_tui.state.patrol import Tick, changes, patrol_lines, patrol_report, since_json
+from gpu_tui.state.report import handover
 from gpu_tui.state.store import Store
 from gpu_tui.state.views import Cost, FleetView, InstanceView
 from gpu_tui.ui.scene_parts import NOW
 from gpu_tui.ui.scenes import sweep
+from gpu_tui.ui.text.fleet import _cell as fleet_cell
 
 T0 = 1_795_000_000.0
 
@@ -120,6 +125,30 @@ def test_changes_in_words() -> None:
     assert changes(last, Tick(T0, 2, 1, "b", 1, 3)) == "+1 done, +1 failed, now at b, +1 OOM kills"
     assert changes(last, Tick(T0, 1, 0, None, None, None)) == "nothing runs any more"
     assert changes(last, Tick(T0, 0, 1, "a", 1)) == "begun anew"
+    # What is in doubt since has not run anew.
+    assert changes(last, replace(last, done=0, suspicious=1)) == "-1 done, +1 suspicious"
+
+
+def test_done_are_those_that_ended_well_wherever_they_are_counted() -> None:
+    states = (CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS, CellState.FAILED)
+    cells = tuple(Cell(f"c{n}", n, "t", state) for n, state in enumerate(states, 1))
+    queue = Queue(cells, total=4, claimed_done=True)
+    tracks = {"gpus": Track(good=Reading(object(), T0 - 1))}
+    view = replace(empty()["a"], tracks=tracks, queue=queue)
+    counts = "1/4 done, 1 failed, 1 sync failed, 1 suspicious"
+    assert patrol_lines(view, T0)[1].startswith(f"  queue: {counts}")
+    assert fleet_cell(view, 60).plain == counts
+    assert fleet_cell(view, 20).plain == "1/4, 3 bad"
+    fleet = replace(empty(), instances=(view,))
+    written = handover(fleet, {}, Mask(), version="1", fleet=None)
+    assert "1 ended well by their logs, 1 failed, 1 sync failed, 1 suspicious, 0 open" in written
+    assert "| 1/4, 1 failed, 1 sync failed, 1 suspicious |" in written
+    told = check_json(replace(fleet, instances=(replace(view, tracks={}),)))["instances"][0][
+        "queue"
+    ]
+    assert [told[name] for name in ("done", "failed", "sync_failed", "suspicious")] == [1] * 4
+    evidence = Evidence(link="live", queue=queue)
+    assert judge(evidence).because[0].endswith("; 1 of 4 cells failed; 1 sync failed; 1 suspicious")
 
 
 def test_what_is_about_no_instance_stands_first() -> None:

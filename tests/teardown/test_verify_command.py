@@ -15,10 +15,10 @@ import pytest
 from gpu_tui.cli.main import main
 from gpu_tui.core.clock import ManualClock
 from gpu_tui.core.manifest import Manifest
-from gpu_tui.core.required import Required
+from gpu_tui.core.required import COPIED, Required
 from gpu_tui.demo.checkpoint import checkpoint_bytes, metrics_bytes, seeded_weights
 from gpu_tui.parse.queue_file import decode_roster
-from gpu_tui.teardown.audit import audit
+from gpu_tui.teardown.audit import LISTED, audit
 from gpu_tui.teardown.journal import Journal
 from gpu_tui.teardown.local import local_tree
 from gpu_tui.teardown.manifest_file import (
@@ -123,7 +123,7 @@ def test_what_the_last_pull_asked_for_is_asked_again(
     tree = local_tree(results).manifest
     (results / ".gpu-tui").mkdir()
     for required, code in ((Required(("best.pth",)), 0), (Required(("last.pth",)), 1)):
-        keep(results, tree, "run-1", 0.0, required)
+        keep(results, tree, "run-1", 0.0, required, ("base", "wide"))
         assert _verify(capsys, results)[0] == code
     assert read_manifest(results / ".gpu-tui/manifest.json").required == Required(("last.pth",))
 
@@ -135,6 +135,24 @@ def test_without_roster_and_manifest_it_is_incomplete(
     assert (code, report["verdict"]) == (2, "incomplete")
     assert report["roster"]["expected"] is None
     assert "--roster" in report["why"][0]
+
+
+def test_a_pull_that_lacked_a_cell_is_not_complete_afterwards(
+    results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The manifest of a pull lists what came: a cell that left nothing is in it by the roster alone."""
+    tree = local_tree(results).manifest
+    (results / ".gpu-tui").mkdir()
+    keep(results, tree, "run-1", 0.0, COPIED, ("base", "wide", "lost"))
+    code, report = _verify(capsys, results)
+    assert (code, report["roster"]["missing"]) == (1, ["lost"])
+    keep(results, tree, "run-1", 0.0, COPIED)
+    for named in ((), ("--manifest", results / ".gpu-tui/manifest.json")):
+        code, report = _verify(capsys, results, *named)
+        assert (code, report["verdict"], report["roster"]["expected"]) == (2, "incomplete", None)
+        assert report["why"] == [LISTED]
+    assert _verify(capsys, results, "--expect", "2")[0] == 0
+    assert _verify(capsys, results, "--roster", results.parent / "queue.txt")[0] == 0
 
 
 def _cut(results: Path) -> None:

@@ -11,6 +11,8 @@ from textual.pilot import Pilot
 
 from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.logs import LogLine, LogSource
+from gpu_tui.core.sweep import Cell, CellState, Queue
+from gpu_tui.parse.queue_log import parse_queue_line
 from gpu_tui.state.logbuffer import LogBuffer
 from gpu_tui.state.views import LogView as Followed
 from gpu_tui.ui.app import CockpitApp
@@ -18,7 +20,7 @@ from gpu_tui.ui.panes.log import LogPane
 from gpu_tui.ui.scene_parts import BENIGN, FATAL_NAN, PROGRESS, SceneStore, fleet
 from gpu_tui.ui.scenes import sweep
 from gpu_tui.ui.text.filters import Filter, FilterError
-from gpu_tui.ui.text.logs import MARKS, log_row, remedy_of
+from gpu_tui.ui.text.logs import MARKS, advice, log_row, remedy_of
 from gpu_tui.ui.widgets.logview import LogView
 
 Make = Callable[..., CockpitApp]
@@ -259,3 +261,33 @@ def test_every_label_has_a_colour_and_every_alarm_a_gutter() -> None:
 @pytest.mark.parametrize("label", [name for name in LABELS if name not in ("overflow", "network", "warning", "progress", "benign")])  # fmt: skip
 def test_every_alarm_label_has_a_remedy(label: str) -> None:
     assert remedy_of(label)
+
+
+SYNC = "Trained, but the durable copy is missing. Copy its results before any teardown; do not train again."
+
+
+@pytest.mark.parametrize(("text", "label", "says"), [
+    ("[t] [1/3] FINISHED a (exit=2)", "sync failed", SYNC),
+    ("[t] !! DURABLE SYNC FAILED for a — cp returned 1", "sync failed", SYNC),
+    ("[t] === QUEUE DONE on box -- 1 cell(s) FAILED: a ===", "sync failed", SYNC),
+    ("[t] === QUEUE DONE on box -- 2 cell(s) FAILED: a b ===", "nan", "missing: a. Copy, do not train again."),
+    ("[t] === QUEUE DONE on box -- 1 cell(s) FAILED: b ===", "nan", remedy_of("nan")),
+    ("[t] [1/3] FINISHED b (exit=1)", "nan", remedy_of("nan")),
+])  # fmt: skip
+def test_a_line_of_a_cell_that_was_only_not_copied_says_so(
+    text: str, label: str, says: str | None
+) -> None:
+    line = text.replace("[t]", "[2026-01-01 10:00:00]")
+    first = sweep().fleet.instances[0]
+    cells = (
+        Cell("a", 1, "t", CellState.SYNC_FAILED, exit_code=2),
+        Cell("b", 2, "t", CellState.FAILED, exit_code=1),
+    )
+    instance = replace(first.instance, logs="/root/d/runs/logs/{cell}.log")
+    view = replace(first, instance=instance, queue=Queue(cells))
+    event = parse_queue_line(line)
+    assert event is not None
+    told = advice(view, LogLine(line, FATAL_NAN, queue=event))
+    assert told[0] == label
+    assert (says or "?") in (told[1] or "")
+    assert ("/root/d/checkpoints/a" in (told[1] or "")) == (label == "sync failed")

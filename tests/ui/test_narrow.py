@@ -185,7 +185,7 @@ def test_the_sorted_column_shows_which_way_also_under_a_wide_name(width: int) ->
 def test_cells_that_ended_are_counted_also_where_the_log_has_no_times() -> None:
     ended = replace(KILLED, started_at=None, finished_at=None)
     view = box(*(replace(ended, name=f"c{n}", index=n) for n in range(1, 4)))
-    assert "3/3 ended" in row(view, columns(160)).plain
+    assert "0/3 done, 3 failed" in row(view, columns(160)).plain
 
 
 def test_what_is_said_of_many_names_is_not_cut_off_behind_them() -> None:

@@ -31,7 +31,7 @@ from gpu_tui.ui.ports import FleetStore
 from gpu_tui.ui.screens.hits import HitsScreen
 from gpu_tui.ui.text import units
 from gpu_tui.ui.text.filters import Filter, FilterError
-from gpu_tui.ui.text.logs import mark_style, no_log, remedy_of
+from gpu_tui.ui.text.logs import advice, mark_style, no_log
 from gpu_tui.ui.text.marks import line, wrap
 from gpu_tui.ui.text.places import HINT, Place, place_of
 from gpu_tui.ui.widgets.logview import LogView
@@ -124,11 +124,11 @@ class LogPane(Pane):
             self.post_message(self.Turned())
         said = remarks(self.view, view, log, self.reach.searching)
         self.entitle(f"{view.name} · {name}", " · ".join(said))
-        self._explain(log)
+        self._explain(view, log)
 
-    def _explain(self, log: Followed) -> None:
+    def _explain(self, view: InstanceView, log: Followed) -> None:
         entry = self.view.line_here()
-        text = remedy_of(entry.mark.label) if entry is not None else None
+        label, text = advice(view, entry) if entry is not None else ("", None)
         if log.error:
             self._remedy(
                 say("cannot follow {path}: {error}", path=log.source.path, error=told(log.error)),
@@ -143,8 +143,7 @@ class LogPane(Pane):
             old = (
                 say("history: ") if self.view.current is not None and self.view.current < 0 else ""
             )
-            label = entry.mark.label.replace("_", " ")
-            self._remedy(say(text), f"{old}{say(label)}", mark_style(entry))
+            self._remedy(text, old + label, mark_style(entry))
 
     def _remedy(self, text: str, label: str = "", style: str = "muted") -> None:
         """A few lines under the log; what has no room there ends in an ellipsis."""

@@ -13,11 +13,12 @@ from gpu_tui.core import metrics
 from gpu_tui.core.cell_table import Order
 from gpu_tui.core.clocks import SEVERITY_RANK, earliest
 from gpu_tui.core.findings import Severity
-from gpu_tui.core.jobs import ENDED
 from gpu_tui.core.levels import Level, level, share
 from gpu_tui.core.sample import STALE_AFTER_PERIODS
 from gpu_tui.core.speech import say
+from gpu_tui.core.sweep import CellState, Queue, half_well
 from gpu_tui.core.verdict import ESCALATES, Verdict
+from gpu_tui.state.contract import queue_beside
 from gpu_tui.state.settled import is_fresh, roster_unread
 from gpu_tui.state.views import InstanceView, utilization
 from gpu_tui.ui.text import units
@@ -190,9 +191,7 @@ def _cell(view: InstanceView, width: int) -> Text:
     if cell is None:
         if not view.queue.cells:
             return line((UNKNOWN, "unknown") if roster_unread(view) else (ABSENT, "absent"))
-        total = len(view.queue.cells)
-        ended = view.queue.count(*ENDED)  # a log without stamps tells no time of an end
-        return line((say("{ended}/{total} ended", ended=ended, total=total), "muted"))
+        return _ends(view.queue, width)
     if cell.epoch is not None and cell.epochs:
         progress = f"{cell.epoch}/{cell.epochs}"
     else:
@@ -204,6 +203,20 @@ def _cell(view: InstanceView, width: int) -> Text:
         graph = line(" ", bar(cell.share, 6, "accent"))
         return line((progress, "strong"), graph, " ", (cell.name, style))
     return line((progress, style if stale else "strong"), " ", (cell.name, style))
+
+
+def _ends(queue: Queue, width: int) -> Text:
+    """How many ended well, and what the others came to where there is room for the words."""
+    done, total = queue.count(CellState.FINISHED), len(queue.cells)
+    failed = queue.count(CellState.FAILED)
+    bad = failed + sum(number for number, _ in half_well(queue.cells))
+    words = say("{done}/{total} done", done=done, total=total)
+    if failed:
+        words += say(", {failed} failed", failed=failed)
+    words += queue_beside(queue.cells)
+    if cell_len(words) > width and bad:
+        words = say("{done}/{total}, {bad} bad", done=done, total=total, bad=bad)
+    return line((words, "level-act" if bad else "muted"))
 
 
 def _clock(view: InstanceView, width: int) -> Shown:

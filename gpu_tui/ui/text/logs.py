@@ -8,12 +8,16 @@ from rich.cells import cell_len, chop_cells
 from rich.style import Style
 from rich.text import Text
 
+from gpu_tui.core.artifact import layout_of
 from gpu_tui.core.findings import Severity
 from gpu_tui.core.logs import LogLine, Span
 from gpu_tui.core.metrics import DETACHED
+from gpu_tui.core.queue_done import failed_names, listed
+from gpu_tui.core.queue_history import CellFinished, QueueDone, QueueEvent, SyncFailed
 from gpu_tui.core.remedies import REMEDIES
 from gpu_tui.core.sample import Freshness
 from gpu_tui.core.speech import say
+from gpu_tui.core.sweep import CellState
 from gpu_tui.core.verdict import Verdict
 from gpu_tui.state.log_document import BETWEEN, OLDER, LogDocument
 from gpu_tui.state.views import InstanceView
@@ -177,6 +181,43 @@ def no_log(view: InstanceView, *, asks: bool = True) -> str:
     return say(
         "no log is where the fleet file or the platform's profile says: name it as `logs:` or "
         "`queue: {log: PATH}`; a job that writes to a file is found by itself"
+    )
+
+
+def advice(view: InstanceView, entry: LogLine) -> tuple[str, str | None]:
+    """What a line is called, and what to do about it: a cell that trained and was not copied is no failed run."""
+    text, unsynced = remedy_of(entry.mark.label), _unsynced(view, entry.queue)
+    label = say(entry.mark.label.replace("_", " "))
+    if not entry.mark.alarm or unsynced is None:
+        return label, say(text) if text else None
+    names, others = unsynced
+    if not others:
+        return say("sync failed"), say(REMEDIES["sync_failed"]) + _trained_in(view, names)
+    more = say(
+        "Trained, only the durable copy is missing: {names}. Copy, do not train again.",
+        names=listed(names),
+    )
+    return label, f"{say(text)} {more}" if text else more
+
+
+def _unsynced(view: InstanceView, event: QueueEvent | None) -> tuple[list[str], list[str]] | None:
+    """Of the cells that a line of the queue's log calls failed: those that only were not copied, and the others."""
+    match event:
+        case SyncFailed(name=name) | CellFinished(name=name, exit_code=2):
+            return [name], []
+        case QueueDone(failed=str(failed)):
+            states = {cell.name: cell.state for cell in view.queue.cells}
+            names = failed_names(failed, states)
+            own = [name for name in names if states.get(name) is CellState.SYNC_FAILED]
+            return (own, [name for name in names if name not in own]) if own else None
+    return None
+
+
+def _trained_in(view: InstanceView, names: Sequence[str]) -> str:
+    """Where the weights of these lie, where that is known."""
+    root = layout_of(view.instance).checkpoints
+    return (
+        say(" They lie in {places}.", places=listed([f"{root}/{n}" for n in names])) if root else ""
     )
 
 

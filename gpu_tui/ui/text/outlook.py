@@ -20,7 +20,7 @@ GROUPS: tuple[tuple[str, str, tuple[CellState, ...]], ...] = (
     ("running", "level-ok", (CellState.RUNNING,)),
     ("left", "text", (CellState.PENDING,)),
     ("failed", "level-act", (CellState.FAILED,)),
-    ("not synced", "level-act", (CellState.SYNC_FAILED,)),
+    ("sync failed", "level-act", (CellState.SYNC_FAILED,)),
     ("suspicious", "level-watch", (CellState.SUSPICIOUS,)),
     ("cannot tell", "unknown", (CellState.CANNOT_TELL,)),
     ("skipped", "muted", (CellState.SKIPPED,)),

@@ -226,15 +226,19 @@ def totals(
     if not queue.cells or one is None:
         return []
     total = queue.total or len(queue.cells)
-    done = queue.count(CellState.FINISHED, CellState.SYNC_FAILED, CellState.SUSPICIOUS)
-    failed = queue.count(CellState.FAILED, CellState.SYNC_FAILED)
+    done, failed = queue.count(CellState.FINISHED), queue.count(CellState.FAILED)
     first = line(
         bar(done / total if total else 0.0, 12, "accent"),
         (say("  {done}/{total} done", done=done, total=total), "strong"),
     )
     pieces = [first]
+    if view.queue_read is not None:
+        age = units.age(view.taken_at - view.queue_read)
+        pieces.append(line((say("off, as read {age} ago", age=age), "stale")))
     if failed:
         pieces.append(line((say("{failed} failed", failed=failed), "level-act")))
+    if unsynced := queue.count(CellState.SYNC_FAILED):
+        pieces.append(line((say("{unsynced} sync failed", unsynced=unsynced), "level-act")))
     if odd := queue.count(CellState.SUSPICIOUS):
         pieces.append(line((say("{odd} suspicious", odd=odd), "level-watch")))
     if queue.claimed_done:
