@@ -254,6 +254,8 @@ class Climb:
                     detail |= {"not_pulled": len(left), "names": names(left[:LEFT_KEPT])}
                 await write("manifest", files=files, bytes=size, **detail)
             case Pulled():
+                if event.into:
+                    detail |= {"into": plain(event.into, 1_024)}
                 await write("pulled", files=event.files, bytes=event.bytes, **detail)
             case Matched():
                 digest = await asyncio.to_thread(lambda: event.remote.digest)

@@ -298,7 +298,12 @@ def _pulled(pulled: Pulled | None) -> tuple[str, ...]:
         f"another file stood at {plain(path)}: it is kept below {OWN}/replaced"
         for path in pulled.aside
     )
-    return (f"{pulled.files} files are here, {_size(pulled.bytes)}", *_first(moved))
+    files, size = pulled.files, _size(pulled.bytes)
+    into = plain(pulled.into, LINE) if pulled.into and files else None
+    here = (
+        f"{files} files are here in {into}, {size}" if into else f"{files} files are here, {size}"
+    )
+    return (here, *_first(moved))
 
 
 def _match(gate: Gate) -> tuple[str, ...]:
