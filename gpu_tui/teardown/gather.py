@@ -32,7 +32,7 @@ from gpu_tui.core.evidence import (
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
-from gpu_tui.core.profile import Profile, Tier, Verb
+from gpu_tui.core.profile import Profile, Tier, Verb, placed
 from gpu_tui.core.proof import holds_weights, some, weighed
 from gpu_tui.core.required import required_of
 from gpu_tui.core.sweep import Roster
@@ -109,7 +109,7 @@ class Gather:
             read_only=self.read_only(),
             results=seen.root if instance.results.local else None,
             cells=await self._cells(roster),
-            tiers=self._tiers(verb, console=console),
+            tiers=placed(self._tiers(verb, console=console), instance.mounts),
             price=price or state.price,
             unresolved=unresolved,
             elsewhere=await self._elsewhere(state, seen.boot_id),
