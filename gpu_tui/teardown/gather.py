@@ -40,7 +40,7 @@ from gpu_tui.core.transfer import Meter, Transfer
 from gpu_tui.providers.base import Provider, SeenFromInside, WorksElsewhere, state_of
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
-from gpu_tui.teardown.box import HIDDEN, BoxError, Survey, survey, work
+from gpu_tui.teardown.box import HIDDEN, BoxError, NotConnected, Survey, survey, work
 from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.cards import unseen_cards
 from gpu_tui.teardown.hashing import one_file, stamps
@@ -313,7 +313,7 @@ class Gather:
         """The connection this climb began with; BoxError once it is gone or another one took its place."""
         now = self.connection(self.name)
         if now is None:
-            raise BoxError("there is no connection to the box")
+            raise NotConnected("there is no connection to the box")
         if self._link is None:
             self._link = now
         if now is not self._link:
