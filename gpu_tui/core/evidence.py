@@ -175,13 +175,14 @@ class Inventory:
 @dataclass(frozen=True, slots=True)
 class Pulled:
     """The files that are home under their final names; `failed`: (path, why). `aside`: paths where
-    another file stood here, which was moved away and kept.
+    another file stood here, which was moved away and kept. `into`: the directory here.
     """
 
     files: int
     bytes: int
     failed: tuple[tuple[str, str], ...] = ()
     aside: tuple[str, ...] = ()
+    into: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gpu_tui.core.events import Event
 from gpu_tui.core.log_range import LogAsk, LogHits, LogPart, Term
@@ -150,6 +150,10 @@ class TeardownPort(Protocol):
 
     def verbs(self, instance: str) -> Sequence[Verb]:
         """The verbs that this instance's profile and variant offer."""
+        ...
+
+    def look(self, instance: str) -> Coroutine[Any, Any, None] | None:
+        """What is to be awaited before `verbs` can tell what works there, a moment at most; None: nothing."""
         ...
 
     def way(self, instance: str, verb: Verb) -> Way:

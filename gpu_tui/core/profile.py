@@ -5,10 +5,11 @@ has a source, a month and a confidence.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 STALE_FACT_MONTHS = 6
+MOUNTS = "<mounts>"  # a tier's path: whatever the fleet file names as mounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,13 @@ class Tier:
     region_locked: bool = False
     note: str | None = None
     applies_to: tuple[str, ...] = ()  # variants that have this tier; empty = all
+
+    @property
+    def place(self) -> str | None:
+        """Its path or, where the profile has words for one (`<anywhere else>`), those; None where nobody knows."""
+        if self.path in (MOUNTS, "<mount>"):
+            return None
+        return self.path.strip("<>") if self.path.startswith("<") else self.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +159,14 @@ class Profile:
         """The tiers that an instance of `variant` (None: nobody said) has when `verb` is used on it."""
         having = (variant,) if variant else verb.applies_to
         return tuple(tier for tier in self.storage if meet(tier.applies_to, having))
+
+
+def placed(tiers: tuple[Tier, ...], mounts: tuple[str, ...]) -> tuple[Tier, ...]:
+    """The tiers with what the fleet file names as `mounts` of the instance where a profile leaves that open."""
+    named = ", ".join(mounts)
+    return tuple(
+        replace(tier, path=named) if named and tier.path == MOUNTS else tier for tier in tiers
+    )
 
 
 LOGIN_NODE = "slurm"  # the platform of boxes that hand out jobs and compute nothing

@@ -36,8 +36,9 @@ class Transfer:
     def words(self) -> str:
         """`1.2 of 5.1 GB · 83 MB/s · ETA 47 s`, as far as it is known."""
         size, unit = _unit(self.total)
-        done = f"{self.done / size:.{0 if size == 1 else 1}f}"
-        parts = [say("{done} of {total}", done=done, total=f"{_short(self.total)} {unit}")]
+        digits = 0 if size == 1 else 1  # of both: `273.4 of 273 kB` is more than all of it
+        done, total = (f"{count / size:.{digits}f}" for count in (self.done, self.total))
+        parts = [say("{done} of {total}", done=done, total=f"{total} {unit}")]
         if self.rate is not None:
             parts.append(f"{_short(self.rate)} {_unit(self.rate)[1]}/s")
         if self.eta is not None:

@@ -18,6 +18,7 @@ from gpu_tui.providers.base import Answer, AnswerKind, Means
 
 LIMIT = 30.0  # seconds; a box that is released may never answer
 LOOK_LIMIT = 15.0
+NO_PROGRAM = "the box has no program of its own that ends it"
 NOT_BEGUN = frozenset({126, 127})  # exit codes of a script that found nothing to run
 _ID = re.compile(rb"[A-Za-z0-9_-]{1,64}")
 
@@ -62,7 +63,7 @@ class Inside:
         except CommandFailed as error:
             return ProviderState(error=f"{plain(str(error))}: that proves nothing. {self.look}")
         if done.exit != 0:
-            return ProviderState(error="the box has no program of its own that ends it")
+            return ProviderState(error=NO_PROGRAM)
         return self._seen(done)
 
     def _seen(self, done: Completed) -> ProviderState:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gpu_tui.core import metrics
 from gpu_tui.core.account import Account
 from gpu_tui.core.cut_short import went_last
 from gpu_tui.core.ending import ending_words
 from gpu_tui.core.findings import Severity
+from gpu_tui.core.fleet import LinkState
 from gpu_tui.core.halted import STOPPED, halted
 from gpu_tui.core.idle import gpus_idle
 from gpu_tui.core.liveness import Run
@@ -38,6 +40,8 @@ from gpu_tui.state.queue_rows import queue_rows
 from gpu_tui.state.views import Cost, InstanceView, signs_of
 
 RESTING = frozenset({Verdict.IDLE, Verdict.FINISHED, Verdict.CRASHED, Verdict.PREEMPTED})
+SILENT = frozenset({"refused", "timeout", "unreachable"})  # as a box that is off
+STOPPED_NEXT = "its provider says that it is stopped: start it there, and read its port again"
 UNSEEN = frozenset({Verdict.CANNOT_TELL, Verdict.UNREACHABLE})
 
 
@@ -94,7 +98,7 @@ def view_of(
         instance=instance,
         taken_at=now,
         settling=_settling(kept, now, run),
-        link=kept.link,
+        link=_link(kept),
         verdict=verdict,
         because=because,
         cause=found.cause,
@@ -119,6 +123,13 @@ def view_of(
         full_in=full_in(kept),
         delivered=delivered(kept, now),
     )
+
+
+def _link(kept: InstanceState) -> LinkState:
+    """The connection; where its provider says that the box is stopped, nobody need guess why it refuses one."""
+    link = kept.link
+    known = kept.provider.state == "stopped" and kept.provider.error is None
+    return replace(link, next=STOPPED_NEXT) if known and link.state in SILENT else link
 
 
 def _open_end(kept: InstanceState) -> tuple[Condition, ...]:

@@ -24,7 +24,7 @@ from gpu_tui.core.events import (
 from gpu_tui.core.fleet import Fleet, Instance
 from gpu_tui.core.jobs import JobTable
 from gpu_tui.core.logs import LogSource
-from gpu_tui.core.profile import Profile
+from gpu_tui.core.profile import Profile, placed
 from gpu_tui.core.thresholds import THRESHOLDS, Threshold
 from gpu_tui.state.acquaintance import Acquaintance
 from gpu_tui.state.bookmarks import Bookmark, keep_bookmarks, kept_bookmarks
@@ -81,6 +81,8 @@ class Store:
     def _new(self, name: str) -> InstanceState:
         instance = self.fleet[name]
         profile = self._profiles.get(instance.platform)
+        if profile is not None:
+            profile = replace(profile, storage=placed(profile.storage, instance.mounts))
         made = InstanceState(instance, profile, self._history, self._pool)
         made.end, made.own_end = self._ends.get(name), self._own_ends.get(name)
         return made

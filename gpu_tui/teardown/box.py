@@ -37,6 +37,10 @@ class BoxError(Exception):
     """The box answered, and what it said is of no use."""
 
 
+class NotConnected(BoxError):
+    """Nothing leads to the box now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Survey:
     """One look. `processes` None: no table. `root`: the results directory as the box resolves it,

@@ -39,13 +39,14 @@ from gpu_tui.core.plain import plain
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.core.waiver import Waiver, required
 from gpu_tui.teardown.act import Act, Pace
-from gpu_tui.teardown.box import BoxError
+from gpu_tui.teardown.box import BoxError, NotConnected
 from gpu_tui.teardown.diary import Diary, names, sentence
 from gpu_tui.teardown.gather import Gather
 from gpu_tui.teardown.journal import Held, Hold, Journal, JournalDamaged, Reading
 from gpu_tui.teardown.judging import Judging
 from gpu_tui.teardown.past import box_of, seen_before
 from gpu_tui.teardown.settle import settle
+from gpu_tui.teardown.unreached import Unreached, unreached
 from gpu_tui.teardown.words import Kept, paint
 from gpu_tui.transport.base import LinkError, RemoteFileError
 
@@ -90,6 +91,7 @@ class Climb:
         self._hold: Hold | None = None
         self._known: frozenset[str] | None = None  # names that the journal has of this box
         self._closed = False
+        self._unreached: Unreached | None = None
         self._kept = Kept()
         self._judging = Judging(gate, clock, lambda: paint(gate, clock.boot(), kept=self._kept))
         self._apply = self._judging.apply
@@ -170,6 +172,7 @@ class Climb:
         gate = self._gate
         if gate.ended:
             return
+        gather: Gather | None = None
         try:
             if gate.verb is not None:
                 self._hold = await self._take_hold()
@@ -182,7 +185,10 @@ class Climb:
                     self._act_task = asyncio.create_task(self._act(gather))
                     await asyncio.shield(self._act_task)
         except TROUBLE as error:
+            planning = gate.state is State.PLANNING
             self._apply(Relocked(sentence(error)))
+            if planning and gather is not None and isinstance(error, NotConnected):
+                await self._say_why(gather)
         except asyncio.CancelledError:
             self._apply(Relocked("cancelled"))
             raise
@@ -197,6 +203,14 @@ class Climb:
         if gate.state is State.CLOSED and gate.because != "cancelled":  # close() writes of that
             with suppress(OSError, JournalDamaged):
                 await self._diary.write("relock", reason=gate.because)
+
+    async def _say_why(self, gather: Gather) -> None:
+        """Nothing leads to the box: what is known of it all the same."""
+        with suppress(OSError, BoxError):
+            found = await asyncio.to_thread(self._journal.read)
+            records = () if found.damage else found.records
+            state = gather.view(gather.name).provider
+            self._unreached = unreached(state, records, gather.name)
 
     async def _next(self, gather: Gather) -> Event:
         """Do what the gate's state asks; the evidence that came of it."""
@@ -254,6 +268,8 @@ class Climb:
                     detail |= {"not_pulled": len(left), "names": names(left[:LEFT_KEPT])}
                 await write("manifest", files=files, bytes=size, **detail)
             case Pulled():
+                if event.into:
+                    detail |= {"into": plain(event.into, 1_024)}
                 await write("pulled", files=event.files, bytes=event.bytes, **detail)
             case Matched():
                 digest = await asyncio.to_thread(lambda: event.remote.digest)
@@ -391,6 +407,7 @@ class Climb:
             acted=self._acted,
             read=self._read,
             kept=self._kept,
+            unreached=self._unreached,
         )
         if view != self._latest:
             self._latest = view

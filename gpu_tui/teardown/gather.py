@@ -32,7 +32,7 @@ from gpu_tui.core.evidence import (
 from gpu_tui.core.fleet import Instance, Money, ProviderState
 from gpu_tui.core.manifest import Manifest
 from gpu_tui.core.plain import plain
-from gpu_tui.core.profile import Profile, Tier, Verb
+from gpu_tui.core.profile import Profile, Tier, Verb, placed
 from gpu_tui.core.proof import holds_weights, some, weighed
 from gpu_tui.core.required import required_of
 from gpu_tui.core.sweep import Roster
@@ -40,7 +40,7 @@ from gpu_tui.core.transfer import Meter, Transfer
 from gpu_tui.providers.base import Provider, SeenFromInside, WorksElsewhere, state_of
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.beside import second_resources
-from gpu_tui.teardown.box import HIDDEN, BoxError, Survey, survey, work
+from gpu_tui.teardown.box import HIDDEN, BoxError, NotConnected, Survey, survey, work
 from gpu_tui.teardown.box_load import load_on_box
 from gpu_tui.teardown.cards import unseen_cards
 from gpu_tui.teardown.hashing import one_file, stamps
@@ -110,7 +110,7 @@ class Gather:
             read_only=self.read_only(),
             results=seen.root if instance.results.local else None,
             cells=await self._cells(roster),
-            tiers=self._tiers(verb, console=console),
+            tiers=placed(self._tiers(verb, console=console), instance.mounts),
             price=price or state.price,
             unresolved=unresolved,
             elsewhere=await self._elsewhere(state, seen.boot_id),
@@ -315,7 +315,7 @@ class Gather:
         """The connection this climb began with; BoxError once it is gone or another one took its place."""
         now = self.connection(self.name)
         if now is None:
-            raise BoxError("there is no connection to the box")
+            raise NotConnected("there is no connection to the box")
         if self._link is None:
             self._link = now
         if now is not self._link:

@@ -80,7 +80,7 @@ class _Pull:
             self._over = True
             await _held(self._shelf.settle)
         failed, aside = tuple(sorted(self._failed)), tuple(sorted(self._shelf.aside))
-        return Pulled(self._arrived, self._bytes, failed, aside)
+        return Pulled(self._arrived, self._bytes, failed, aside, str(self._shelf.local.absolute()))
 
     async def _channel(self) -> None:
         """One channel after the other, until no file is left."""

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from gpu_tui.core.clock import Clock
 from gpu_tui.core.events import ProviderRead
@@ -14,6 +25,7 @@ from gpu_tui.core.ports import Sink
 from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.core.transfer import Transfer
 from gpu_tui.providers.base import OfAccount, Provider
+from gpu_tui.providers.inside import NO_PROGRAM, Inside
 from gpu_tui.providers.manual import Manual
 from gpu_tui.state.views import InstanceView
 from gpu_tui.teardown.act import Pace
@@ -22,8 +34,10 @@ from gpu_tui.teardown.gather import Gather
 from gpu_tui.teardown.hash_file import hash_file_of
 from gpu_tui.teardown.inventory import Hashed
 from gpu_tui.teardown.journal import Journal
+from gpu_tui.teardown.ways import Group, alike, told_apart
 from gpu_tui.transport.base import Connection
 
+LOOK = 2.0  # seconds that the list of verbs waits for the box at most
 NO_KEY = "its API needs a key, and none is set: without one the ladder does not open"
 
 
@@ -57,10 +71,57 @@ class Runner:
         self._profiles = profiles
         self._fleet = fleet
         self._open: dict[str, Climb] = {}
+        self._bare: set[str] = set()  # boxes that were seen to have no program that ends them
         self._hashed: dict[str, Hashed] = {}  # what a climb that was cut short need not do again
 
     def verbs(self, instance: str) -> Sequence[Verb]:
-        """The verbs that this instance's profile and variant offer."""
+        """The verbs that this instance's profile and variant offer, each way once; no stop for what is stopped."""
+        view = self._view(instance)
+        rows = self._rows(instance)
+        if view.provider.state == "stopped" and not view.link.live:
+            rows = tuple(row for row in rows if row.effect != "stop") or rows
+        try:
+            provider = self._provider(view.instance)
+        except KeyError:
+            return rows
+        return told_apart(
+            rows,
+            lambda row: provider.offers(row) and instance not in self._bare,
+            lambda row: self._alike(instance, row),
+        )
+
+    def way(self, instance: str, verb: Verb) -> Way:
+        """Whether a call would be made for it: not without an id, nor without the key of its account."""
+        try:
+            provider = self._provider(self._view(instance).instance)
+        except KeyError:
+            return Way()
+        bare = instance in self._bare
+        if provider.offers(verb) and not bare:
+            keyless = isinstance(provider, OfAccount) and provider.account() is None
+            return Way(why=NO_KEY if keyless else None)
+        lacks = provider.why if isinstance(provider, Manual) else NO_PROGRAM if bare else None
+        group = self._alike(instance, verb)
+        rows = (row for row in self._rows(instance) if self._alike(instance, row) == group)
+        return Way(by_hand=True, why=lacks if any(row.via != "console" for row in rows) else None)
+
+    def look(self, instance: str) -> Coroutine[Any, Any, None] | None:
+        """What must be asked of the box before its verbs are listed, or None: whether it has a program that ends it."""
+        try:
+            provider = self._provider(self._view(instance).instance)
+        except KeyError:
+            return None
+        live = self._connection(instance) is not None
+        return self._look(instance, provider) if live and isinstance(provider, Inside) else None
+
+    async def _look(self, instance: str, provider: Inside) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK):
+                state = await provider.look_inside()
+                (self._bare.add if state.error == NO_PROGRAM else self._bare.discard)(instance)
+
+    def _rows(self, instance: str) -> tuple[Verb, ...]:
+        """All rows of its profile that its variant has."""
         described = self._view(instance).instance
         profile = self._profiles.get(described.platform)
         variant = described.provider.variant
@@ -70,24 +131,18 @@ class Runner:
             if not verb.applies_to or variant is None or variant in verb.applies_to
         )
 
-    def way(self, instance: str, verb: Verb) -> Way:
-        """Whether a call would be made for it: not without an id, nor without the key of its account."""
-        try:
-            provider = self._provider(self._view(instance).instance)
-        except KeyError:
-            return Way()
-        if not provider.offers(verb):
-            lacks = provider.why if isinstance(provider, Manual) else None
-            return Way(by_hand=True, why=lacks if verb.via != "console" else None)
-        keyless = isinstance(provider, OfAccount) and provider.account() is None
-        return Way(why=NO_KEY if keyless else None)
+    def _alike(self, instance: str, verb: Verb) -> Group:
+        described = self._view(instance).instance
+        profile = self._profiles.get(described.platform)
+        return alike(verb, profile.tiers_under(verb, described.provider.variant) if profile else ())
 
     def open(self, instance: str, verb: str) -> Climb:
         """Start climbing; raises nothing: a refusal is a closed view with its reason."""
         refusal = None
         row: Verb | None = None
         try:
-            row = next((row for row in self.verbs(instance) if verb in (row.key, row.verb)), None)
+            rows = (*self.verbs(instance), *self._rows(instance))
+            row = next((row for row in rows if verb in (row.key, row.verb)), None)
         except KeyError:
             refusal = "no such instance"
         before = self._open.get(instance)

@@ -30,6 +30,7 @@ from gpu_tui.core.transfer import Transfer
 from gpu_tui.teardown.box import SETTLE
 from gpu_tui.teardown.local import OWN
 from gpu_tui.teardown.roster import NO_LOG
+from gpu_tui.teardown.unreached import Unreached
 from gpu_tui.teardown.words_plan import capped, plan_lines, second_views, uncopied
 
 E = TypeVar("E")
@@ -93,9 +94,10 @@ def paint(
     acted: tuple[str, ...] = (),
     read: tuple[str, ...] = (),
     kept: Kept | None = None,
+    unreached: Unreached | None = None,
 ) -> GateView:
     """The whole ladder as it stands. `acted` is what became of the call, `read` what the read-back saw last,
-    `kept` what was said of the same evidence before.
+    `kept` what was said of the same evidence before, `unreached` why there is no plan.
     """
     kept = kept or Kept()
     verb = gate.verb
@@ -107,7 +109,7 @@ def paint(
         verb=verb.verb if verb else "pull",
         label=verb.label if verb else "pull and verify",
         state=gate.state.value,
-        rungs=tuple(_rung(gate, rung, transfer, (acted, read), kept) for rung in Rung),
+        rungs=_rungs(gate, transfer, (acted, read), kept, unreached),
         phrase=gate.phrase,
         ready=gate.ready(now_boot),
         ready_at=gate.ready_at,
@@ -136,6 +138,16 @@ def lost(loss: Loss) -> tuple[str, ...]:
         *(f"cell {plain(line)}" for line in loss.cells),
         *(f"running: {plain(line)}" for line in loss.running),
     )
+
+
+def _rungs(
+    gate: Gate, transfer: Transfer | None, acted: Acted, kept: Kept, unreached: Unreached | None
+) -> tuple[RungView, ...]:
+    plan, *rest = (_rung(gate, rung, transfer, acted, kept) for rung in Rung)
+    if unreached is not None and plan.state is RungState.BLOCKED and gate.of(Plan) is None:
+        lines = (*_harmless(unreached.lines), *plan.lines)
+        plan = replace(plan, lines=lines, next=unreached.next)
+    return plan, *rest
 
 
 def _rung(gate: Gate, rung: Rung, transfer: Transfer | None, acted: Acted, kept: Kept) -> RungView:
@@ -306,7 +318,12 @@ def _pulled(pulled: Pulled | None) -> tuple[str, ...]:
         f"another file stood at {plain(path)}: it is kept below {OWN}/replaced"
         for path in pulled.aside
     )
-    return (f"{pulled.files} files are here, {_size(pulled.bytes)}", *_first(moved))
+    files, size = pulled.files, _size(pulled.bytes)
+    into = plain(pulled.into, LINE) if pulled.into and files else None
+    here = (
+        f"{files} files are here in {into}, {size}" if into else f"{files} files are here, {size}"
+    )
+    return (here, *_first(moved))
 
 
 def _match(gate: Gate) -> tuple[str, ...]:

@@ -108,7 +108,8 @@ def tier_line(tier: Tier, verb: Verb, *, aside: bool = False) -> str:
 
 
 def _name(tier: Tier) -> str:
-    return f"{tier.label or tier.id} ({tier.path})"
+    name = tier.label or tier.id
+    return f"{name} ({tier.place})" if tier.place else name
 
 
 def second_views(gate: Gate) -> tuple[SecondView, ...]:

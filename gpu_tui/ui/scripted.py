@@ -70,6 +70,9 @@ class ScriptedTeardown:
         """The given verbs."""
         return self._verbs
 
+    def look(self, instance: str) -> None:
+        """Nothing is to be asked."""
+
     def way(self, instance: str, verb: Verb) -> Way:
         """As a test has it, else as its row says."""
         return self.ways.get(verb.key, Way(by_hand=verb.via == "console"))

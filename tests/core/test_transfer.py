@@ -40,6 +40,7 @@ def test_words_at_the_edges() -> None:
     assert Transfer(0, 0).words() == "0 of 0 B"
     assert Transfer(0, 0).share == 1.0
     assert Transfer(3, 900).words() == "3 of 900 B"
+    assert Transfer(273_400, 273_480).words() == "273.4 of 273.5 kB"  # not more than all of it
     assert Transfer(0, 10**13, 1e6, 1e7).words() == "0.0 of 10.0 TB · 1.0 MB/s · ETA 2777.8 h"
 
 

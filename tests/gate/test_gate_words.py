@@ -45,7 +45,9 @@ def test_every_verb_says_what_it_does_and_to_which_disk(id: str, verb: Verb) -> 
     for tier in plan.tiers:
         if not verb.concerns(tier):
             continue
-        [line] = [line for line in lines if f"({tier.path})" in line and (tier.label or "") in line]
+        name = f"{tier.label} ({tier.place})" if tier.place else f"{tier.label}"
+        [line] = [line for line in lines if name in line and "its profile says" not in line]
+        assert "(<" not in line
         survives = tier.survives_stop if verb.effect == "stop" else tier.survives_destroy
         kept = line.startswith("kept:")
         assert kept == (survives is True and tier.id not in verb.deletes), line

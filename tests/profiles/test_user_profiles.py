@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpu_tui.cli.main import main
-from gpu_tui.core.profile import Profile
+from gpu_tui.core.profile import Profile, Verb
 from gpu_tui.resources import library, load_profiles, profiles_dir, read_profile
 from gpu_tui.settings import load_fleet
 from gpu_tui.wiring.fleet import open_fleet
@@ -190,7 +190,11 @@ def test_a_profile_of_ones_own_makes_no_park_of_what_is_none(
         text, count = re.subn(pattern, new, text)
         assert count
     (own / f"{platform}.md").write_text(text, encoding="utf-8")
-    alone = read_profile(own / f"{platform}.md").teardown[0]
+    alone = _stop(read_profile(own / f"{platform}.md"))
     assert alone.park
-    row = load_profiles()[platform].teardown[0]
+    row = _stop(load_profiles()[platform])
     assert (row.park, row.label) == (park, alone.label)
+
+
+def _stop(profile: Profile) -> Verb:
+    return next(verb for verb in profile.teardown if verb.effect == "stop")

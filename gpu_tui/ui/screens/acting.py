@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, ClassVar
 
 from textual.binding import BindingType
 
@@ -11,6 +11,7 @@ from gpu_tui.core.clock import Clock
 from gpu_tui.core.ports import FleetControl, TeardownPort
 from gpu_tui.core.profile import Profile
 from gpu_tui.core.speech import say
+from gpu_tui.state.views import InstanceView
 from gpu_tui.ui.keys import bindings
 from gpu_tui.ui.ports import FleetStore, Shells
 from gpu_tui.ui.screens.cockpit import Cockpit
@@ -75,9 +76,6 @@ class ActingCockpit(Cockpit):
 
     def action_teardown(self) -> None:
         """Choose a verb, then climb its ladder."""
-        from gpu_tui.ui.screens.teardown import TeardownScreen
-        from gpu_tui.ui.screens.verbs import VerbScreen
-
         view = self.choose(self.moment.fleet) if self.moment else None
         if self.moment is None or view is None:
             self.app.notify(say("no instance is selected"), severity="warning")
@@ -90,6 +88,25 @@ class ActingCockpit(Cockpit):
                 else say("cannot be torn down from here")
             )
             self.app.notify(f"{view.name} {why}", severity="warning", markup=False)
+            return
+        look = port.look(view.name)
+        if look is None:
+            self._choose_verb(view, port)
+        else:
+            self.run_worker(self._look_first(look, view, port), group="verbs", exclusive=True)
+
+    async def _look_first(
+        self, look: Coroutine[Any, Any, None], view: InstanceView, port: TeardownPort
+    ) -> None:
+        await look
+        if self.app.screen is self:  # nothing else was opened meanwhile
+            self._choose_verb(view, port)
+
+    def _choose_verb(self, view: InstanceView, port: TeardownPort) -> None:
+        from gpu_tui.ui.screens.teardown import TeardownScreen
+        from gpu_tui.ui.screens.verbs import VerbScreen
+
+        if self.moment is None:
             return
         verbs = tuple(port.verbs(view.name))
         if not verbs:

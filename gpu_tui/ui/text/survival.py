@@ -110,7 +110,7 @@ def matrix(
     verb = choice.verb
     tiers = [tier for tier in profile.tiers_under(verb, variant) if tier.id not in lacks]
     name = _column([named(tier) for tier in tiers], 8, width // 4)
-    path = _column([tier.path for tier in tiers], 4, width * 3 // 10) if width >= ROOMY else 0
+    path = _column([_place(tier) for tier in tiers], 4, width * 3 // 10) if width >= ROOMY else 0
     word = spoken(verb)
     head = say("after {verb}", verb=word) if cell_len(word) <= 10 else say("afterwards")
     fate = max(10, cell_len(head))
@@ -118,7 +118,7 @@ def matrix(
     rows: list[list[Cell]] = [
         [
             (named(tier), "strong"),
-            *([(tier.path, "text")] if path else []),
+            *([(_place(tier), "text")] if path else []),
             _said(after(tier, verb)),
             _later(profile, tier, verb, variant),
         ]
@@ -157,7 +157,7 @@ def survival(
         if tier.id not in lacks and any(one.concerns(tier) for one in verbs)
     ]
     name = _column([named(tier) for tier in tiers], 8, width // 3)
-    path = _column([tier.path for tier in tiers], 4, width // 4)
+    path = _column([_place(tier) for tier in tiers], 4, width // 4)
     heads = [say("after {verb}", verb=spoken(one)) for one in verbs]
     fates = [max(10, cell_len(head)) for head in heads]
     if name + path + sum(fates) + 2 * (len(fates) + 1) > width:
@@ -167,7 +167,7 @@ def survival(
     rows: list[list[Cell]] = [
         [
             (named(tier), "strong"),
-            *([(tier.path, "text")] if path else []),
+            *([(_place(tier), "text")] if path else []),
             *(_said(after(tier, one)) if one.concerns(tier) else ABSENT for one in verbs),
         ]
         for tier in tiers
@@ -185,6 +185,10 @@ def after(tier: Tier, verb: Verb) -> Cell:
         return LEFT  # it goes with the instance, and this verb is about something else
     survives = tier.survives_stop if verb.effect == "stop" else tier.survives_destroy
     return UNKNOWN if survives is None else KEPT
+
+
+def _place(tier: Tier) -> str:
+    return tier.place or say("as mounted")
 
 
 def _said(cell: Cell) -> Cell:
