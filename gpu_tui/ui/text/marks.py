@@ -143,14 +143,6 @@ def spark(values: Sequence[float | None], width: int, style: str, top: float | N
     )
 
 
-def spread(values: Sequence[float | None], width: int) -> list[float | None]:
-    """The whole history in `width` points: the last one of each stretch; a gap stays one."""
-    if len(values) <= width:
-        return list(values)
-    ends = [round((n + 1) * len(values) / width) for n in range(width)]
-    return [values[end - 1] for end in ends]
-
-
 def level_mark(level: Level) -> str:
     """The sign in front of a number that asks for a look or for a hand: no colour says it alone."""
     return {Level.WATCH: WATCH, Level.ACT: ACT}.get(level, "")
