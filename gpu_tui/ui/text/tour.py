@@ -25,7 +25,9 @@ def live(title: str, fleet: FleetView, view: InstanceView | None) -> str:
             )
         case "Danger clocks" if fleet.clocks:
             ticking = rows_of(one for one in fleet.clocks if one.ticks)
-            return say("→ {clocks} ticking, the next one on top.", clocks=counted(len(ticking), "clock"))
+            return say(
+                "→ {clocks} ticking, the next one on top.", clocks=counted(len(ticking), "clock")
+            )
         case "Vitals" | "Queue" | "Log" if view is not None:
             return say(
                 "→ this is {name}; J and K go to the next box and the one before.", name=view.name
